@@ -1,0 +1,1 @@
+"""Values everything speaks in: errors, results, events, targets, redaction."""

@@ -1,0 +1,169 @@
+"""What can go wrong, whose fault it is, and how it is told.
+
+The tree, one class for each thing a caller does differently:
+
+    McptestError
+    ├── UsageError          the command line: exit 2
+    ├── SuiteError          the suite: carries every Problem of it; exit 2
+    ├── ServerError         the server under test; carries what it left behind
+    │   ├── ServerDidNotStart   not found, not executable, exited, never answered `initialize`
+    │   ├── ServerDied          exited or closed the connection with calls pending
+    │   ├── CallTimeout         no answer in time; the session stays usable
+    │   ├── ProtocolBroken      an answer that is not the protocol's
+    │   └── AuthFailed          401, 403
+    ├── PolicyDenied        refused by policy: exit 5
+    └── RecordError         a run record that cannot be read
+
+A result with `isError: true` is an answer, never an exception. A position that is not known is None: no position beats a
+made-up one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class ExitCode(IntEnum):
+    """What a process that waits for us may rely on. When several apply: 130, 2, 3, 5, 1, 6."""
+
+    PASSED = 0
+    FAILED = 1
+    INVALID = 2
+    NOT_READY = 3
+    POLICY = 5
+    GATE = 6
+    NO_TESTS = 7
+    INTERRUPTED = 130
+
+
+class Severity(StrEnum):
+    """A warning never changes an exit code unless `--strict` is given."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A place in a text file: line and column of a character, both counted from 1 in code points."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing wrong with a suite file: where, what, and how to mend it.
+
+    `pointer` is the RFC 6901 JSON Pointer of the containing object for an unknown key, else of the value ("" is the root).
+    `message` is one line, lower case where it is ours. `hint` is one line such as "did you mean `server`?".
+    """
+
+    message: str
+    pointer: str = ""
+    file: str | None = None
+    span: Span | None = None
+    hint: str | None = None
+    severity: Severity = Severity.ERROR
+
+    def __str__(self) -> str:
+        place = self.file or ""
+        if self.span is not None:
+            place += f":{self.span.line}:{self.span.column}"
+        word = "warning: " if self.severity is Severity.WARNING else ""
+        lines = [f"{place}: {word}{self.message}" if place else f"{word}{self.message}"]
+        if self.pointer:
+            lines.append(f"  at {self.pointer}")
+        if self.hint:
+            lines.append(f"  {self.hint}")
+        return "\n".join(lines)
+
+
+class McptestError(Exception):
+    """The root of every error that mcptest raises on purpose; `hint` says how to go on, in one line."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(McptestError):
+    """The command line asks for something that cannot be done."""
+
+
+class SuiteError(McptestError):
+    """A suite that does not load. `problems` holds every problem found, in file order."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
+
+
+class ServerError(McptestError):
+    """A server that did not do its part.
+
+    `stderr_tail` is the end of what it wrote on stderr (decoded, unsanitised), `exit_code` its exit code or None while it
+    runs or when a signal ended it, `signal` that signal's name such as "SIGSEGV".
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        server: str,
+        hint: str | None = None,
+        stderr_tail: str = "",
+        exit_code: int | None = None,
+        signal: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.server = server
+        self.stderr_tail = stderr_tail
+        self.exit_code = exit_code
+        self.signal = signal
+
+
+class ServerDidNotStart(ServerError):
+    """Not found, not executable, exited before it answered `initialize`, or never answered it."""
+
+
+class ServerDied(ServerError):
+    """Exited or closed its end while calls were waiting for an answer."""
+
+
+class CallTimeout(ServerError):
+    """No answer within the call's time; the request was cancelled on the wire."""
+
+
+class ProtocolBroken(ServerError):
+    """Something that is not JSON-RPC came where an answer was due; the message quotes its start."""
+
+
+class AuthFailed(ServerError):
+    """HTTP 401 or 403."""
+
+
+class PolicyDenied(McptestError):
+    """Refused by the safety policy or by a rule for CI."""
+
+
+class RecordError(McptestError):
+    """A run record that is missing, torn, or of another schema version."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """The hint for a misspelt word, such as "did you mean `server`?", or None when nothing is near.
+
+    Case is ignored. Source: `difflib` measured best of the common metrics on misspelt suite keys.
+    """
+    import difflib  # only on the error path
+
+    by_folded = {candidate.casefold(): candidate for candidate in known}
+    near = difflib.get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.6)
+    return f"did you mean `{by_folded[near[0]]}`?" if near else None

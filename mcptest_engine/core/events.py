@@ -1,0 +1,100 @@
+"""What happens in a run, told as it happens.
+
+Events are frozen and complete: a listener needs nothing else. `emit(event)` is a plain call; a listener that raises is
+reported and dropped. `RunFinished` is always the last one, also after Ctrl-C. Times are monotonic seconds where named
+`at`, milliseconds where named `_ms`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from mcptest_engine.core.results import Failure, RunRecord, SuiteInfo, TestKind, TestResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTest:
+    """A test that the run is going to decide."""
+
+    id: str
+    name: str
+    kind: TestKind
+    server: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted:
+    """The plan is made; `tests` stand in declared order."""
+
+    run_id: str
+    suite: SuiteInfo
+    tests: tuple[PlannedTest, ...]
+    workers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerStarting:
+    """A server is being started or reached."""
+
+    server: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerReady:
+    """The handshake is done. `server_info` is as the server sent it."""
+
+    server: str
+    server_info: Mapping[str, Any] | None
+    protocol_version: str | None
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerFailed:
+    """A server could not be started, or died. `restarting` is true when it is given another try."""
+
+    server: str
+    failure: Failure
+    restarting: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseStarted:
+    """A test's first attempt is under way; `index` is its place in `RunStarted.tests`."""
+
+    index: int
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseFinished:
+    """A test is decided. Events come in the order of finishing; reports order by `index`."""
+
+    index: int
+    result: TestResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warned:
+    """Something a person should know that fails nothing; one line."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFinished:
+    """The run is over and its record complete."""
+
+    record: RunRecord
+
+
+Event = RunStarted | ServerStarting | ServerReady | ServerFailed | CaseStarted | CaseFinished | Warned | RunFinished
+if TYPE_CHECKING:
+    Emit = Callable[[Event], None]

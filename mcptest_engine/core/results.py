@@ -1,0 +1,409 @@
+"""What a run found: verdicts, assertion results, test results, and the run record.
+
+The record is complete: every reporter but the live ones is a function of it, so `mcptest report` prints byte for byte what
+the run printed. `RunRecord.to_json` and `RunRecord.from_json` are the only way in and out; the published JSON Schema is
+`mcptest schema --record`. Absent means absent: an optional member that was not there is left out, never written as null.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCHEMA_VERSION = "mcptest.run/v1"
+
+
+class Verdict(StrEnum):
+    """What a test came to. `INCONCLUSIVE`: there was nothing to judge by; never a pass."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    INCONCLUSIVE = "inconclusive"
+    SKIP = "skip"
+
+
+class TestKind(StrEnum):
+    """The block of the suite that a test stands in."""
+
+    TOOL = "tool"
+    RESOURCE = "resource"
+    PROMPT = "prompt"
+    COMPOSITION = "composition"
+    AGENT = "agent"
+    EVAL = "eval"
+    COMPLIANCE = "compliance"
+
+
+class FailureKind(StrEnum):
+    """Whose a failure is. The first four are JUnit failures, the rest JUnit errors."""
+
+    ASSERTION = "assertion"
+    BUDGET = "budget"
+    SCORE = "score"
+    METRIC = "metric"
+    SERVER = "server"
+    TIMEOUT = "timeout"
+    AUTH = "auth"
+    HOOK = "hook"
+    SCORER = "scorer"
+    POLICY = "policy"
+    SUITE = "suite"
+
+
+JUDGED_FAILURES = frozenset({FailureKind.ASSERTION, FailureKind.BUDGET, FailureKind.SCORE, FailureKind.METRIC})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mismatch:
+    """Why a matcher said no.
+
+    `message` is the one-line reason with values clipped, such as "substring `a` not found in `b`". `pointer` is the JSON
+    Pointer, inside the value judged, of the first place that differs. `diff` is a unified diff where both sides are objects,
+    arrays or texts of several lines.
+    """
+
+    message: str
+    pointer: str = ""
+    diff: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a test failed. `message` is one line; `stderr_tail` the end of the server's stderr where that tells something."""
+
+    kind: FailureKind
+    message: str
+    hint: str | None = None
+    stderr_tail: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"kind": self.kind.value, "message": self.message}
+        if self.hint is not None:
+            out["hint"] = self.hint
+        if self.stderr_tail:
+            out["stderr_tail"] = self.stderr_tail
+        return out
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Failure:
+        return cls(
+            kind=FailureKind(data["kind"]),
+            message=data["message"],
+            hint=data.get("hint"),
+            stderr_tail=data.get("stderr_tail"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssertionResult:
+    """One assertion judged. `matcher` is the mapping as written in the suite; `passed` is None when it was deferred.
+
+    `actual` is the value the target led to (redacted, and clipped when it is large); it is left out of the record when the
+    target led nowhere. `message` is the full line, "assertion #0 (`target`) failed: …", set when `passed` is not True.
+    """
+
+    index: int
+    target: str
+    matcher: Mapping[str, Any]
+    passed: bool | None
+    name: str | None = None
+    weight: float = 1.0
+    message: str | None = None
+    pointer: str | None = None
+    diff: str | None = None
+    absent: bool = False
+    actual: Any = None
+
+    def to_json(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"index": self.index}
+        if self.name is not None:
+            out["name"] = self.name
+        out["target"] = self.target
+        out["matcher"] = self.matcher
+        out["weight"] = self.weight
+        out["passed"] = self.passed
+        if self.message is not None:
+            out["message"] = self.message
+        if self.pointer:
+            out["pointer"] = self.pointer
+        if self.diff is not None:
+            out["diff"] = self.diff
+        if not self.absent:
+            out["actual"] = self.actual
+        return out
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> AssertionResult:
+        return cls(
+            index=data["index"],
+            name=data.get("name"),
+            target=data["target"],
+            matcher=data["matcher"],
+            weight=data["weight"],
+            passed=data["passed"],
+            message=data.get("message"),
+            pointer=data.get("pointer"),
+            diff=data.get("diff"),
+            absent="actual" not in data,
+            actual=data.get("actual"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try of a test that was tried more than once."""
+
+    verdict: Verdict
+    duration_ms: float
+    message: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"verdict": self.verdict.value, "duration_ms": self.duration_ms}
+        if self.message is not None:
+            out["message"] = self.message
+        return out
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Attempt:
+        return cls(verdict=Verdict(data["verdict"]), duration_ms=data["duration_ms"], message=data.get("message"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestResult:
+    """One test of a run.
+
+    `request` is {"method", "params"} as sent, or None when nothing was sent. `output` is what came back: {"result": …} or
+    {"error": …} exactly as the server sent them, with "notifications" and "http" where there were any; None when no answer
+    came. A large output is {"$file": path relative to `.mcptest/`, "bytes": n} instead.
+    `line` is the line of the test's entry in `file`, which is relative to the workspace. Times are in milliseconds.
+    """
+
+    id: str
+    name: str
+    kind: TestKind
+    server: str
+    verdict: Verdict
+    duration_ms: float
+    started_offset_ms: float
+    file: str
+    line: int
+    tool: str | None = None
+    case: str | None = None
+    cached: bool = False
+    flaky: bool = False
+    attempts: tuple[Attempt, ...] = ()
+    tags: tuple[str, ...] = ()
+    message: str | None = None
+    failure: Failure | None = None
+    assertions: tuple[AssertionResult, ...] = ()
+    request: Mapping[str, Any] | None = None
+    output: Mapping[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"id": self.id, "name": self.name, "kind": self.kind.value, "server": self.server}
+        if self.tool is not None:
+            out["tool"] = self.tool
+        if self.case is not None:
+            out["case"] = self.case
+        out["verdict"] = self.verdict.value
+        out["duration_ms"] = self.duration_ms
+        out["started_offset_ms"] = self.started_offset_ms
+        out["cached"] = self.cached
+        if self.flaky:
+            out["flaky"] = True
+        if self.attempts:
+            out["attempts"] = [attempt.to_json() for attempt in self.attempts]
+        out["file"] = self.file
+        out["line"] = self.line
+        out["tags"] = list(self.tags)
+        if self.message is not None:
+            out["message"] = self.message
+        if self.failure is not None:
+            out["failure"] = self.failure.to_json()
+        out["assertions"] = [assertion.to_json() for assertion in self.assertions]
+        out["request"] = self.request
+        out["output"] = self.output
+        return out
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TestResult:
+        failure = data.get("failure")
+        return cls(
+            id=data["id"],
+            name=data["name"],
+            kind=TestKind(data["kind"]),
+            server=data["server"],
+            tool=data.get("tool"),
+            case=data.get("case"),
+            verdict=Verdict(data["verdict"]),
+            duration_ms=data["duration_ms"],
+            started_offset_ms=data["started_offset_ms"],
+            cached=data["cached"],
+            flaky=data.get("flaky", False),
+            attempts=tuple(Attempt.from_json(item) for item in data.get("attempts", ())),
+            file=data["file"],
+            line=data["line"],
+            tags=tuple(data["tags"]),
+            message=data.get("message"),
+            failure=None if failure is None else Failure.from_json(failure),
+            assertions=tuple(AssertionResult.from_json(item) for item in data["assertions"]),
+            request=data["request"],
+            output=data["output"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRecord:
+    """How one server of the run was reached and what it said of itself; `stderr_tail` is "" when it wrote nothing."""
+
+    name: str
+    transport: str
+    auth: str = "none"
+    server_info: Mapping[str, Any] | None = None
+    protocol_version: str | None = None
+    restarts: int = 0
+    stderr_tail: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "transport": self.transport,
+            "auth": self.auth,
+            "server_info": self.server_info,
+            "protocol_version": self.protocol_version,
+            "restarts": self.restarts,
+            "stderr_tail": self.stderr_tail,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ServerRecord:
+        return cls(**{name: data[name] for name in cls.__slots__})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """How many tests came to what; `total` counts every row of `tests`."""
+
+    total: int = 0
+    passed: int = 0
+    failed: int = 0
+    inconclusive: int = 0
+    skipped: int = 0
+    cached: int = 0
+
+    def to_json(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def of(cls, tests: tuple[TestResult, ...]) -> Totals:
+        count = dict.fromkeys(Verdict, 0)
+        for test in tests:
+            count[test.verdict] += 1
+        return cls(
+            total=len(tests),
+            passed=count[Verdict.PASS],
+            failed=count[Verdict.FAIL],
+            inconclusive=count[Verdict.INCONCLUSIVE],
+            skipped=count[Verdict.SKIP],
+            cached=sum(test.cached for test in tests),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteInfo:
+    """Which suite ran: its name, its path relative to the workspace, and the SHA-256 of its text as hex."""
+
+    name: str
+    path: str
+    sha256: str
+
+    def to_json(self) -> dict[str, str]:
+        return {"name": self.name, "path": self.path, "sha256": self.sha256}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """A whole run, as written to `.mcptest/runs/<run_id>.json` and printed by `--reporter json`.
+
+    `run_id` is a ULID, `started_at` RFC 3339 in UTC, `verdict` is "pass" or "fail" and mirrors the exit code. `source` is
+    {repo, branch, commit, dirty}, each null where unknown; `environment` is {os, arch, python, ci}.
+    """
+
+    run_id: str
+    mcptest_version: str
+    started_at: str
+    duration_ms: float
+    verdict: Verdict
+    suite: SuiteInfo
+    source: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    servers: tuple[ServerRecord, ...]
+    tests: tuple[TestResult, ...]
+    mode: str = "live"
+    profile: str | None = None
+    interrupted: bool = False
+    exit_code: int = 0
+    warnings: tuple[str, ...] = ()
+    totals: Totals = field(default_factory=Totals)
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as JSON values, keys in the published order."""
+        out: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "run_id": self.run_id,
+            "mcptest_version": self.mcptest_version,
+            "started_at": self.started_at,
+            "duration_ms": self.duration_ms,
+            "verdict": self.verdict.value,
+            "exit_code": self.exit_code,
+            "mode": self.mode,
+            "profile": self.profile,
+            "interrupted": self.interrupted,
+            "suite": self.suite.to_json(),
+            "source": self.source,
+            "environment": self.environment,
+            "servers": [server.to_json() for server in self.servers],
+            "totals": self.totals.to_json(),
+            "tests": [test.to_json() for test in self.tests],
+        }
+        if self.warnings:
+            out["warnings"] = list(self.warnings)
+        return out
+
+    @classmethod
+    def from_json(cls, data: object) -> RunRecord:
+        """The record that `to_json` gave. Raises RecordError when `data` is not one of this schema version."""
+        if not isinstance(data, dict) or data.get("schema_version") != SCHEMA_VERSION:
+            found = data.get("schema_version") if isinstance(data, dict) else type(data).__name__
+            raise RecordError(f"not a run record of {SCHEMA_VERSION} (found {found!r})")
+        try:
+            return cls(
+                run_id=data["run_id"],
+                mcptest_version=data["mcptest_version"],
+                started_at=data["started_at"],
+                duration_ms=data["duration_ms"],
+                verdict=Verdict(data["verdict"]),
+                exit_code=data["exit_code"],
+                mode=data["mode"],
+                profile=data["profile"],
+                interrupted=data["interrupted"],
+                suite=SuiteInfo(**data["suite"]),
+                source=data["source"],
+                environment=data["environment"],
+                servers=tuple(ServerRecord.from_json(item) for item in data["servers"]),
+                totals=Totals(**data["totals"]),
+                tests=tuple(TestResult.from_json(item) for item in data["tests"]),
+                warnings=tuple(data.get("warnings", ())),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as wrong:
+            raise RecordError(f"the run record is damaged: {type(wrong).__name__}: {wrong}") from wrong
+
+    def with_tests(self, tests: tuple[TestResult, ...]) -> RunRecord:
+        """The same run with other tests, its totals counted anew."""
+        return replace(self, tests=tests, totals=Totals.of(tests))
