@@ -8,55 +8,32 @@ the run printed. `RunRecord.to_json` and `RunRecord.from_json` are the only way 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import RecordError
+from mcptest_engine.core.kinds import JUDGED_FAILURES, FailureKind, TestKind, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+__all__ = [
+    "JUDGED_FAILURES",
+    "SCHEMA_VERSION",
+    "AssertionResult",
+    "Attempt",
+    "Failure",
+    "FailureKind",
+    "Mismatch",
+    "RunRecord",
+    "ServerRecord",
+    "SuiteInfo",
+    "TestKind",
+    "TestResult",
+    "Totals",
+    "Verdict",
+]
+
 SCHEMA_VERSION = "mcptest.run/v1"
-
-
-class Verdict(StrEnum):
-    """What a test came to. `INCONCLUSIVE`: there was nothing to judge by; never a pass."""
-
-    PASS = "pass"
-    FAIL = "fail"
-    INCONCLUSIVE = "inconclusive"
-    SKIP = "skip"
-
-
-class TestKind(StrEnum):
-    """The block of the suite that a test stands in."""
-
-    TOOL = "tool"
-    RESOURCE = "resource"
-    PROMPT = "prompt"
-    COMPOSITION = "composition"
-    AGENT = "agent"
-    EVAL = "eval"
-    COMPLIANCE = "compliance"
-
-
-class FailureKind(StrEnum):
-    """Whose a failure is. The first four are JUnit failures, the rest JUnit errors."""
-
-    ASSERTION = "assertion"
-    BUDGET = "budget"
-    SCORE = "score"
-    METRIC = "metric"
-    SERVER = "server"
-    TIMEOUT = "timeout"
-    AUTH = "auth"
-    HOOK = "hook"
-    SCORER = "scorer"
-    POLICY = "policy"
-    SUITE = "suite"
-
-
-JUDGED_FAILURES = frozenset({FailureKind.ASSERTION, FailureKind.BUDGET, FailureKind.SCORE, FailureKind.METRIC})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,213 @@
+"""Secrets taken out of text and JSON values before anything is written, shown or compared.
+
+Redacted are registered values, whatever stands under a secret-looking name, and what looks like a secret by itself (see
+`secret_patterns`). The surprising thing is that nothing is copied while nothing is secret, which is nearly always: the walk
+over a clean tool result costs a few microseconds.
+
+Kept on purpose: the base64 of images, audio and binary resources (else all pictures would be equal), an object under a
+secret-looking name (a JSON Schema has `password: {type: string}`; its members are judged by their own names), and everything
+that mcptest itself writes into a record, since callers redact only what is foreign.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.secret_names import looks_secret_name
+from mcptest_engine.core.secret_patterns import SHORTEST_PATTERN, find_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["MASK", "Redactor", "looks_secret_name"]
+
+MASK = "[REDACTED]"
+
+_SHORTEST_SUBSTRING = 8  # a shorter registered value is masked only where it is the whole string (decisions.md 8)
+_MOST_PASSES = 8
+_MOST_REMEMBERED = 4096
+_LONGEST_REMEMBERED = 64
+_CONTAINERS = (dict, list, tuple)
+_MEDIA_MEMBERS = frozenset(("data", "blob"))
+
+
+class Redactor:
+    """Knows the secrets of one run.
+
+    Redaction is idempotent, keeps the shape of every value (containers, number and order of members), and gives back the
+    very same object when nothing in it is secret.
+    """
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._whole: set[str] = set()
+        self._anywhere: tuple[str, ...] = ()
+        self._plain_names: set[str] = set()
+        for secret in secrets:
+            self.register(secret)
+
+    def register(self, value: str) -> None:
+        """Redact `value` from now on: anywhere in a text, or only as a whole string when it has under 8 characters."""
+        self._plain_names.clear()
+        for form in (value, value.strip()):
+            if not form or form in MASK:
+                continue
+            self._whole.add(form)
+            if len(form) >= _SHORTEST_SUBSTRING:
+                self._anywhere = tuple(sorted({*self._anywhere, *_spellings(form)}))
+
+    def redact_text(self, text: str) -> str:
+        """`text` with `[REDACTED]` for each secret in it; `text` itself when there is none."""
+        if text in self._whole:
+            return MASK
+        if len(text) < SHORTEST_PATTERN:
+            return text
+        for _ in range(_MOST_PASSES):  # a mask may complete another match, such as the rest of an assigned value
+            spans = self._spans(text)
+            if not spans:
+                break
+            text = _masked(text, spans)
+        return text
+
+    def redact(self, value: Any) -> Any:
+        """`value`, a JSON value of any depth, without its secrets; the same object when it holds none."""
+        if isinstance(value, str):
+            return self.redact_text(value)
+        if not isinstance(value, _CONTAINERS) or self._is_clean(value):
+            return value
+        return self._copy(value)
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        spans = find_secrets(text)
+        for secret in self._anywhere:
+            at = text.find(secret)
+            while at >= 0:
+                spans.append((at, at + len(secret)))
+                at = text.find(secret, at + 1)
+        return [(start, end) for start, end in spans if text[start:end] != MASK] if spans else spans
+
+    def _is_clean(self, value: Any) -> bool:
+        """Whether nothing in a container is secret. Its own stack: no depth of nesting ends it."""
+        stack = [value]
+        while stack:
+            container = stack.pop()
+            if isinstance(container, dict):
+                for key, item in container.items():
+                    if key not in self._plain_names and not self._is_plain_name(key):
+                        if self._key(key) is not key or self._member(key, item, container) is not item:
+                            return False
+                    elif isinstance(item, str) and not self._is_clean_text(item):
+                        return False
+                items: Iterable[Any] = container.values()
+            else:
+                items = container
+                for item in items:
+                    if isinstance(item, str) and not self._is_clean_text(item):
+                        return False
+            for item in items:
+                if isinstance(item, _CONTAINERS):
+                    stack.append(item)  # noqa: PERF401 - twice as fast as a comprehension where there is none
+        return True
+
+    def _is_clean_text(self, text: str) -> bool:
+        if len(text) < SHORTEST_PATTERN:
+            return text not in self._whole
+        return self.redact_text(text) is text
+
+    def _is_plain_name(self, name: str) -> bool:
+        """Whether a member's name neither is a secret nor promises one. Remembered, because names come again and again."""
+        plain = name not in _MEDIA_MEMBERS and not looks_secret_name(name) and self._key(name) is name
+        if plain and len(name) <= _LONGEST_REMEMBERED and len(self._plain_names) < _MOST_REMEMBERED:
+            self._plain_names.add(name)
+        return plain
+
+    def _copy(self, value: Any) -> Any:
+        """A redacted copy of a container; children are made first and then filled, so that depth costs no recursion."""
+        top: list[Any] = [value]
+        stack: list[tuple[Any, Any, Any]] = [(top, 0, value)]
+        while stack:
+            holder, place, source = stack.pop()
+            if isinstance(source, dict):
+                filled: Any = {}
+                for key, item in source.items():
+                    new_key = _unused(self._key(key), filled)
+                    filled[new_key] = member = self._member(key, item, source)
+                    if isinstance(member, _CONTAINERS):
+                        stack.append((filled, new_key, member))
+            else:
+                filled = [self.redact_text(item) if isinstance(item, str) else item for item in source]
+                stack += [(filled, at, item) for at, item in enumerate(source) if isinstance(item, _CONTAINERS)]
+            holder[place] = filled
+        return top[0]
+
+    def _key(self, key: str) -> str:
+        return key if len(key) < _SHORTEST_SUBSTRING else self.redact_text(key)
+
+    def _member(self, key: str, item: Any, siblings: dict[str, Any]) -> Any:
+        """A member's value redacted; an object is given back as it is, and so is a list unless its name is secret."""
+        if looks_secret_name(key):
+            return _concealed(item)
+        if not isinstance(item, str):
+            return item
+        if key in _MEDIA_MEMBERS and "mimeType" in siblings:
+            return self._registered_only(item)
+        return self.redact_text(item)
+
+    def _registered_only(self, text: str) -> str:
+        for secret in self._anywhere:
+            text = text.replace(secret, MASK)
+        return MASK if text in self._whole else text
+
+
+def _concealed(value: Any, depth: int = 20) -> Any:
+    """What stands under a secret name: texts and numbers masked, in lists too; flags, null and objects as they are.
+
+    Lists nested deeper than `depth` are judged like any other value.
+    """
+    if isinstance(value, str):
+        return MASK if value and value != MASK else value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return MASK
+    if depth and isinstance(value, (list, tuple)):
+        concealed = [_concealed(item, depth - 1) for item in value]
+        return concealed if any(new is not old for new, old in zip(concealed, value, strict=True)) else value
+    return value
+
+
+def _masked(text: str, spans: list[tuple[int, int]]) -> str:
+    parts, done = [], 0
+    for start, end in _united(spans):
+        parts += [text[done:start], MASK]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _united(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same places in order, overlapping ones as one."""
+    united: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if united and start < united[-1][1]:
+            united[-1] = (united[-1][0], max(end, united[-1][1]))
+        else:
+            united.append((start, end))
+    return united
+
+
+def _spellings(secret: str) -> set[str]:
+    """The secret as it stands in plain text, in JSON within text, and in a URL."""
+    if secret.isalnum() and secret.isascii():
+        return {secret}
+    from urllib.parse import quote
+
+    escaped = {json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+    return {secret, *escaped, quote(secret, safe="", errors="replace")}
+
+
+def _unused(key: str, taken: dict[str, Any]) -> str:
+    """`key`, or with a number when two secret keys would fall together and a member be lost."""
+    if key not in taken:
+        return key
+    number = 2
+    while f"{key}#{number}" in taken:
+        number += 1
+    return f"{key}#{number}"

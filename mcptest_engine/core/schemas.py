@@ -1,0 +1,82 @@
+"""JSON Schemas, compiled once and cut off from the world.
+
+A server chooses its schemas and an author copies them, so a reference must never make us open a socket or a file: both
+validators we could use fetch remote references unless told not to. Formats are checked; without `$schema` a schema is
+read as draft 2020-12.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Validator
+
+DEEPEST = 200  # levels; the validator recurses in native code, where too much depth ends the whole process
+_CACHED = 1024
+_VALIDATORS: dict[str, Validator] = {}
+
+
+class SchemaError(ValueError):
+    """A JSON Schema that cannot be used. `pointer` is the JSON Pointer of the fault inside the schema, "" when unknown."""
+
+    def __init__(self, message: str, pointer: str = "") -> None:
+        super().__init__(f"{message} (at `{pointer}`)" if pointer else message)
+        self.message = message
+        self.pointer = pointer
+
+
+def compile_schema(schema: Any) -> Validator:
+    """The validator for a schema (an object or a boolean), kept by the schema's JSON text.
+
+    Raises: SchemaError for what is not a schema, and for a reference to anything outside it.
+    """
+    if nested_deeper_than(schema, DEEPEST):
+        raise SchemaError("the schema is nested too deeply")
+    try:
+        text = json.dumps(schema, separators=(",", ":"))
+    except (TypeError, ValueError):
+        raise SchemaError("the schema is not JSON") from None
+    validator = _VALIDATORS.get(text)
+    if validator is None:
+        if len(_VALIDATORS) >= _CACHED:
+            _VALIDATORS.clear()
+        validator = _VALIDATORS[text] = _compiled(schema)
+    return validator
+
+
+def nested_deeper_than(value: Any, levels: int) -> bool:
+    """Whether arrays and objects of `value` stand more than `levels` deep in each other; linear, without recursion."""
+    layer = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(levels):
+        if not layer:
+            return False
+        layer = [
+            member
+            for container in layer
+            for member in (container.values() if isinstance(container, dict) else container)
+            if isinstance(member, (dict, list))
+        ]
+    return bool(layer)
+
+
+def _compiled(schema: Any) -> Validator:
+    import jsonschema_rs
+
+    from mcptest_engine.core.targets import pointer
+
+    try:
+        return jsonschema_rs.validator_for(schema, validate_formats=True, retriever=_refuse)
+    except jsonschema_rs.ValidationError as wrong:
+        raise SchemaError(_first_line(wrong.message), pointer(wrong.instance_path)) from None
+    except (ValueError, TypeError) as wrong:
+        raise SchemaError(_first_line(str(wrong))) from None
+
+
+def _refuse(uri: str) -> NoReturn:
+    raise ValueError(f"nothing outside the schema is ever fetched: {uri}")
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0]

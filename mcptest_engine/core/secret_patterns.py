@@ -1,0 +1,200 @@
+"""Where a text holds something that looks like a secret, although nobody registered it.
+
+Well-known token prefixes, private keys, passwords in URLs, long hex and base64-like runs, and values written after a
+secret-looking name (`"password": "…"`, `API_KEY=…`, `Authorization: Bearer …`). The surprising thing is that no regular
+expression reads a whole text: each rule hangs on one character, or on a run of token characters found by a byte search, so
+that a clean text costs some 2 µs, or 4 ms a megabyte.
+
+Left alone on purpose: runs of over 4,096 characters (data, no credential) and paths that only look random.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.secret_names import looks_secret_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Spans = Iterator[tuple[int, int]]
+
+SHORTEST_PATTERN = 8  # no pattern matches anything shorter
+
+_TOKEN_CHARACTERS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/=-")
+_RUNS = bytes(ord("a") if code in _TOKEN_CHARACTERS else ord(" ") for code in range(256))
+_RUN = b"a" * 20  # as long as the shortest token that is known by its prefix alone
+_SHORTEST_RANDOM = 32
+_LONGEST_CREDENTIAL = 4096
+
+# Prefixes are found at their first separator, looking back: a search for one character is the fastest there is.
+_B = r"(?<![A-Za-z0-9])"
+_DASHED = re.compile(
+    rf"-(?:(?:(?<={_B}[sp]k-)|(?<={_B}xox[a-z]-)|(?<={_B}glpat-))[A-Za-z0-9_-]{{8,}}"
+    r"|----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\Z))"
+)
+_UNDERSCORED = re.compile(
+    rf"_(?:(?<={_B}gh[pousr]_)[A-Za-z0-9]{{8,}}|(?<={_B}github_)pat_[A-Za-z0-9_]{{8,}}"
+    rf"|(?<={_B}[spr]k_)(?:live|test)_[A-Za-z0-9]{{8,}}|(?:(?<={_B}hf_)|(?<={_B}npm_))[A-Za-z0-9]{{20,}})"
+)
+_BARE_PREFIXES = ("eyJ", "AKIA", "ASIA", "AIza")
+_BARE = re.compile(
+    rf"{_B}(?:eyJ[A-Za-z0-9_-]{{8,}}(?:\.[A-Za-z0-9_-]+){{0,4}}|A[KS]IA[0-9A-Z]{{16,}}|AIza[0-9A-Za-z_-]{{35}})"
+)
+_HEX = re.compile(r"[0-9a-fA-F]{32,}")
+_BASE64 = re.compile(r"[A-Za-z0-9_+/-]{32,}={0,2}")
+_SEPARATORS = re.compile(r"[_+/=-]+")
+_CLASS_CHANGE = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
+
+_USERINFO = re.compile(r"://[^\s/?#@:\"'<>]*:([^\s/?#\"'<>]+)@")
+_BEARER = re.compile(r"Bearer +(?=[A-Za-z_~+/=.-]*[0-9])([A-Za-z0-9_~+/=.-]{8,})")
+
+# How the names of secrets end; only a name that ends so is looked at. Each is spelled out in both cases, its last letter
+# tried before the rest: a case-insensitive group costs ten times as much, at every colon of a JSON text.
+_ENDINGS = (
+    "ord",
+    "rds",
+    "swd",
+    "pwd",
+    "hrase",
+    "ret",
+    "ets",
+    "ken",
+    "ens",
+    "key",
+    "eys",
+    "ization",
+    "auth",
+    "kie",
+    "ies",
+)
+_ENDINGS += ("tial", "tials", "jwt")
+
+
+def _after_a_name(separator: str, between: str) -> str:
+    """A pattern that holds right after `separator` when an ending of `_ENDINGS` and `between` stand before it."""
+    both_cases = ["".join(f"[{letter}{letter.upper()}]" for letter in ending) for ending in _ENDINGS]
+    lasts = "".join(sorted({ending[-1] + ending[-1].upper() for ending in _ENDINGS}))
+    by_width: dict[int, list[str]] = {}
+    for ending, pattern in zip(_ENDINGS, both_cases, strict=True):
+        by_width.setdefault(len(ending), []).append(pattern)
+    behind = "|".join(f"(?<=(?:{'|'.join(group)}){between}{separator})" for group in by_width.values())
+    return f"(?<=[{lasts}]{between}{separator})(?:{behind})"
+
+
+_QUOTE = "[\"']"
+_ESCAPED_QUOTE = r"\\" + _QUOTE
+_COLON = re.compile(f":(?:{'|'.join(_after_a_name(':', between) for between in ('', _QUOTE, _ESCAPED_QUOTE))})")
+_EQUALS = re.compile(f"=(?:{_after_a_name('=', '')}|{_after_a_name('=', ' ')})(?![=>~])")
+_NAME_BACKWARDS = re.compile(r"( ?)([\"']?)\\*([A-Za-z0-9_.-]+)")
+_LONGEST_NAME = 100
+
+_QUOTED = re.compile(r"\s*(\\*[\"'])((?:(?!\1)(?:[^\\]|\\.))+)", re.DOTALL)
+_NUMBER = re.compile(r"\s*([0-9]{4,})(?![0-9.])")
+_ASSIGNED = re.compile(r"([^\s\"'&,;]+)")
+_SETTING = re.compile(r"[ \t]*((?=\S*[0-9])[^\s\"']+|[^\s\"']{16,})[ \t]*$", re.MULTILINE)
+_CREDENTIALS = re.compile(
+    r"[ \t]*((?i:basic|bearer|token|digest|apikey|negotiate|aws4-hmac-sha256)[ \t]+[^\r\n\"']+"
+    r"|(?:(?=[^\s\"']*[0-9])[^\s\"']{8,}|[^\s\"']{16,})(?=[ \t]*$|[\"']))",
+    re.MULTILINE,
+)
+_COOKIES = re.compile(r"[ \t]*([^\s\"'=]+=[^\r\n\"']+)")
+
+
+def find_secrets(text: str) -> list[tuple[int, int]]:
+    """The places (start, end) in `text` of what looks like a secret, in no order; they may overlap."""
+    spans: list[tuple[int, int]] = []
+    if "-" in text and _DASHED.search(text):
+        spans += _prefixed(_DASHED, text)
+    if "_" in text and _UNDERSCORED.search(text):
+        spans += _prefixed(_UNDERSCORED, text)
+    if ":" in text and _COLON.search(text):
+        spans += _named(_COLON, text)
+    if "=" in text and _EQUALS.search(text):
+        spans += _named(_EQUALS, text)
+    if "@" in text:
+        spans += (found.span(1) for found in _USERINFO.finditer(text))
+    if len(text) >= len(_RUN):
+        runs = text.encode("ascii", "replace").translate(_RUNS)  # one byte a character: places in both are the same
+        if _RUN in runs:
+            spans += _long_runs(text, runs)
+        if "Bearer " in text:
+            spans += (found.span(1) for found in _BEARER.finditer(text))
+    return spans
+
+
+def _prefixed(pattern: re.Pattern[str], text: str) -> Spans:
+    for found in pattern.finditer(text):
+        start = found.start()
+        while start and text[start - 1].isalnum() and text[start - 1].isascii():
+            start -= 1
+        yield start, found.end()
+
+
+def _long_runs(text: str, runs: bytes) -> Spans:
+    """Secrets in runs of token characters, which `runs` shows as `a`."""
+    start = runs.find(_RUN)
+    while start >= 0:
+        end = runs.find(b" ", start)
+        end = len(runs) if end < 0 else end
+        if end - start <= _LONGEST_CREDENTIAL:
+            yield from _bare_tokens(text, start, end)
+            if end - start >= _SHORTEST_RANDOM:
+                yield from _random_parts(text, start, end)
+        start = runs.find(_RUN, end)
+
+
+def _bare_tokens(text: str, start: int, end: int) -> Spans:
+    for prefix in _BARE_PREFIXES:
+        at = text.find(prefix, start, end)
+        while at >= 0:
+            found = _BARE.match(text, at)
+            if found:
+                yield found.span()
+            at = text.find(prefix, found.end() if found else at + 1, end)
+
+
+def _random_parts(text: str, start: int, end: int) -> Spans:
+    for found in _HEX.finditer(text, start, end):
+        if len(set(found[0])) > 3:  # `aaaa…` and `0000…` pad and separate
+            yield found.span()
+    for found in _BASE64.finditer(text, start, end):
+        if _looks_random(found[0]):
+            yield found.span()
+
+
+def _looks_random(run: str) -> bool:
+    """At least two digits, two capitals and two small letters, and not words put together as in a path."""
+    if min(sum(map(kind, run)) for kind in (str.isdigit, str.isupper, str.islower)) < 2:
+        return False
+    parts = _SEPARATORS.split(run)
+    # In a random text every other character is of another kind than the one before it, among words one in ten.
+    return max(map(len, parts)) >= 20 or len(_CLASS_CHANGE.findall(run)) > 0.15 * len(run)
+
+
+def _named(separator: re.Pattern[str], text: str) -> Spans:
+    """Values after a secret-looking name and `separator`, which is a colon or an equals sign."""
+    for found in separator.finditer(text):
+        before = text[max(found.start() - _LONGEST_NAME, 0) : found.start()]
+        name = _NAME_BACKWARDS.match(before[::-1])  # backwards, because only its end is known
+        if name and looks_secret_name(name[3][::-1]):
+            for pattern in _values_after(found[0], name):
+                value = pattern.match(text, found.end())
+                if value:
+                    yield value.span(value.lastindex or 0)
+                    break
+
+
+def _values_after(separator: str, backwards: re.Match[str]) -> tuple[re.Pattern[str], ...]:
+    """How the value may be written, by what stands before it: `"name":`, `name=`, `name =`, `name:`."""
+    spaced, is_quoted, name = bool(backwards[1]), bool(backwards[2]), backwards[3][::-1].lower()
+    if is_quoted:
+        return (_QUOTED, _NUMBER)
+    if separator == "=":
+        return (_QUOTED, _SETTING if spaced else _ASSIGNED)
+    if name.endswith("authorization"):
+        return (_QUOTED, _CREDENTIALS)
+    if name.endswith(("cookie", "cookies")):
+        return (_QUOTED, _COOKIES)
+    return (_QUOTED, _SETTING)

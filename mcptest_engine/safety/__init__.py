@@ -1,0 +1,1 @@
+"""The safety policy: which tools may be called without a person asking."""

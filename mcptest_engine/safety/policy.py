@@ -1,0 +1,69 @@
+"""How dangerous a tool is to call, by its annotations and, failing those, by its name.
+
+The surprising thing is that annotations may say less than yes or no: `readOnlyHint: false` alone means at least mutating,
+and `destructiveHint: false` only keeps the name from saying destructive. Source: execution-safety.md; decisions.md 14,
+Safety; MCP 2025-11-25, schema, ToolAnnotations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+MUTATING_WORDS = frozenset(
+    ("create", "update", "set", "send", "write", "post", "put", "insert", "patch", "add", "upload")
+)
+DESTRUCTIVE_WORDS = frozenset(("delete", "remove", "drop", "destroy", "purge", "erase", "wipe", "kill", "revoke"))
+
+_HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+# `HTTPServer2Put` gives http, server, 2, put: a run of capitals is a word of its own up to the last one.
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+
+class ToolClass(StrEnum):
+    """From harmless to dangerous; `READ_ONLY` was declared by the server, `READ_ONLY_PRESUMED` is our guess."""
+
+    READ_ONLY = "read_only"
+    READ_ONLY_PRESUMED = "read_only_presumed"
+    MUTATING = "mutating"
+    DESTRUCTIVE = "destructive"
+
+
+def classify(tool: Mapping[str, Any]) -> ToolClass:
+    """The class of a tool descriptor as `tools/list` sent it.
+
+    An `annotations` that is not an object, or holds a hint that is no boolean, is ignored as a whole.
+    """
+    name = tool.get("name")
+    by_name = classify_name(name) if isinstance(name, str) else ToolClass.READ_ONLY_PRESUMED
+    hints = _valid_hints(tool.get("annotations"))
+    if hints.get("readOnlyHint"):
+        return ToolClass.READ_ONLY
+    if hints.get("destructiveHint"):
+        return ToolClass.DESTRUCTIVE
+    if "destructiveHint" in hints:
+        return ToolClass.MUTATING
+    if hints.get("idempotentHint") is False:
+        return ToolClass.MUTATING
+    if "readOnlyHint" in hints and by_name is not ToolClass.DESTRUCTIVE:
+        return ToolClass.MUTATING
+    return by_name
+
+
+@lru_cache(maxsize=4096)
+def classify_name(name: str) -> ToolClass:
+    """The class that a name suggests; a destructive word outranks a mutating one."""
+    words = {word.lower() for word in _WORD.findall(name)}
+    if words & DESTRUCTIVE_WORDS:
+        return ToolClass.DESTRUCTIVE
+    return ToolClass.MUTATING if words & MUTATING_WORDS else ToolClass.READ_ONLY_PRESUMED
+
+
+def _valid_hints(annotations: object) -> dict[str, bool]:
+    if not isinstance(annotations, Mapping):
+        return {}
+    hints = {hint: annotations[hint] for hint in _HINTS if annotations.get(hint) is not None}
+    return hints if all(isinstance(value, bool) for value in hints.values()) else {}

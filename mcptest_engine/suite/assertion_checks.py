@@ -1,0 +1,283 @@
+"""What can be wrong with an assertion although its shape is right: its target, its regex, its schema, its jq program.
+
+The surprising thing is the order: one pass over all assertions only remembers what needs a library, and the distinct
+regexes, schemas and programs are compiled at the end, so that a suite without them imports and starts nothing. Nothing is
+ever fetched for a schema.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.targets import TargetSyntaxError, parse_target
+from mcptest_engine.suite.places import quoted
+
+if TYPE_CHECKING:
+    from mcptest_engine.suite.places import Places
+    from mcptest_engine.suite.yaml import Pointer
+
+ROOTS = ("result", "error", "duration_ms", "attempt", "request", "notifications", "http")
+"""What a target may start with: the members of the envelope."""
+
+_OF_TOOLS = ("content", "structuredContent", "isError", "tools")
+_OF_OTHERS = ("contents", "resources", "resourceTemplates", "messages", "description", "prompts", "nextCursor", "_meta")
+_RESULT_MEMBERS = (*_OF_TOOLS, *_OF_OTHERS)
+_OTHER_MEMBERS = {"code": "error", "data": "error", "status": "http", "headers": "http", "method": "request"}
+_NEEDS_A_LOOK = frozenset(
+    ("regex", "schema", "jq", "between", "snapshot", "not", "each", "some", "length", "all-of", "any-of")
+)
+_PLAIN_REGEX = re.compile(r"[^\\.^$*+?{}\[\]|()]*")
+_JSON_TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
+_Spot = tuple[int, "Pointer"]
+
+
+class AssertionChecks:
+    """Looks at assertions one by one with `check`, and at what they hold in common with `finish`."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._good_targets: set[str] = set()
+        self._regexes: dict[str, list[_Spot]] = {}
+        self._programs: dict[str, list[_Spot]] = {}
+        self._schemas: dict[str, tuple[Any, list[_Spot]]] = {}
+
+    def check(self, assertions: list[Any], file: int, path: Pointer) -> None:
+        """Judge the assertions of one test; `path` leads to their list in the file."""
+        good = self._good_targets
+        for index, assertion in enumerate(assertions):
+            if type(assertion) is not dict:
+                continue
+            target = assertion.get("target")
+            if type(target) is str and target not in good:
+                self._target(target, file, (*path, index, "target"))
+            matcher = assertion.get("matcher")
+            if type(matcher) is dict:
+                for name in matcher:
+                    if name in _NEEDS_A_LOOK:
+                        self._matcher(name, matcher[name], file, (*path, index, "matcher", name))
+            if "transform" in assertion and isinstance(transform := assertion["transform"], dict):
+                self._program(transform.get("jq"), file, (*path, index, "transform", "jq"))
+
+    def finish(self) -> None:
+        """Compile what `check` came across."""
+        self._compile_regexes()
+        self._compile_schemas()
+        self._compile_programs()
+
+    def _target(self, target: str, file: int, path: Pointer) -> None:
+        try:
+            first = parse_target(target).segments[0]
+        except TargetSyntaxError as wrong:
+            message = f"the target {quoted(target)} cannot be read: {wrong.message}"
+            self._places.tell(file, path, message, inside=(target, wrong.column - 1))
+            return
+        if first in ROOTS:
+            self._good_targets.add(target)
+            return
+        shown = quoted(first) if isinstance(first, str) else f"`{target[:40]}`"
+        self._places.tell(file, path, f"a target cannot start with {shown}", _root_hint(first, target))
+
+    def _matcher(self, name: str, operand: Any, file: int, path: Pointer) -> None:
+        if name in ("not", "each", "some", "length"):
+            self._nested(operand, file, path)
+        elif name in ("all-of", "any-of"):
+            for index, inner in enumerate(operand if isinstance(operand, list) else ()):
+                self._nested(inner, file, (*path, index))
+        elif name == "regex" and isinstance(operand, str):
+            if not _PLAIN_REGEX.fullmatch(operand):
+                self._regexes.setdefault(operand, []).append((file, path))
+        elif name == "jq":
+            self._program(operand, file, path)
+        elif name == "schema" and isinstance(operand, dict):
+            self._schemas.setdefault(repr(operand), (operand, []))[1].append((file, path))
+        elif name == "between":
+            self._between(operand, file, path)
+        elif name == "snapshot" and isinstance(operand, dict):
+            self._ignored(operand.get("ignore"), file, (*path, "ignore"))
+
+    def _nested(self, matcher: Any, file: int, path: Pointer) -> None:
+        if isinstance(matcher, dict):
+            for name, operand in matcher.items():
+                if name in _NEEDS_A_LOOK:
+                    self._matcher(name, operand, file, (*path, name))
+
+    def _program(self, program: Any, file: int, path: Pointer) -> None:
+        if isinstance(program, str):
+            self._programs.setdefault(program, []).append((file, path))
+
+    def _between(self, bounds: Any, file: int, path: Pointer) -> None:
+        if not isinstance(bounds, list) or len(bounds) != 2:
+            return
+        low, high = bounds
+        if not (_is_number(low) and _is_number(high)):
+            return
+        if low > high:
+            message = f"nothing lies between {low} and {high}"
+            self._places.tell(file, path, message, f"the smaller number comes first: `[{high}, {low}]`")
+
+    def _ignored(self, targets: Any, file: int, path: Pointer) -> None:
+        for index, target in enumerate(targets if isinstance(targets, list) else ()):
+            if not isinstance(target, str):
+                continue
+            try:
+                parse_target(target)
+            except TargetSyntaxError as wrong:
+                message = f"the target {quoted(target)} cannot be read: {wrong.message}"
+                self._places.tell(file, (*path, index), message, inside=(target, wrong.column - 1))
+
+    def _compile_regexes(self) -> None:
+        if not self._regexes:
+            return
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a warning about a user's pattern would be printed as if it were ours
+            for pattern, spots in self._regexes.items():
+                wrong = _regex_fault(pattern)
+                if wrong is None:
+                    continue
+                message, at = wrong
+                for file, path in spots:
+                    inside = None if at is None else (pattern, at)
+                    self._places.tell(file, path, f"the regex does not compile: {message}", inside=inside)
+
+    def _compile_programs(self) -> None:
+        if not self._programs:
+            return
+        from mcptest_engine.core.jq import JqProgramError, JqRunError, check_program
+
+        for program, spots in self._programs.items():
+            inside = None
+            try:
+                check_program(program)
+                continue
+            except JqProgramError as wrong:
+                message = f"the jq program does not compile: {wrong.message}"
+                if wrong.line == 1 and wrong.column is not None:
+                    inside = (program, wrong.column - 1)
+            except JqRunError as wrong:
+                message = f"the jq program cannot be checked: {wrong.message}"
+            for file, path in spots:
+                self._places.tell(file, path, message, inside=inside)
+
+    def _compile_schemas(self) -> None:
+        for schema, spots in self._schemas.values():
+            wrong = _schema_fault(schema)
+            if wrong is None:
+                continue
+            below, message, hint = wrong
+            for file, path in spots:
+                self._places.tell(file, (*path, *below), message, hint)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _root_hint(first: object, target: str) -> str:
+    if isinstance(first, str):
+        plain = target.removeprefix(".")
+        if first in _RESULT_MEMBERS:
+            return f"did you mean `result.{plain}`?"
+        if first in _OTHER_MEMBERS:
+            return f"did you mean `{_OTHER_MEMBERS[first]}.{plain}`?"
+        if near := did_you_mean(first[:80], ROOTS):
+            return near
+        if near := did_you_mean(first[:80], _RESULT_MEMBERS):
+            return near.replace("`", "`result.", 1)
+    return "it starts with one of " + ", ".join(f"`{root}`" for root in ROOTS)
+
+
+_REGEX_TROUBLE = (re.error, RecursionError, OverflowError, ValueError, MemoryError)
+
+
+def _regex_fault(pattern: str) -> tuple[str, int | None] | None:
+    """Why a pattern does not compile, and where. What `re` accepts is settled without the larger library."""
+    try:
+        re.compile(pattern)
+    except _REGEX_TROUBLE:
+        pass
+    else:
+        return None
+    import regex
+
+    try:
+        regex.compile(pattern)
+    except (regex.error, *_REGEX_TROUBLE) as wrong:
+        message = getattr(wrong, "msg", None) or str(wrong) or type(wrong).__name__
+        return message, getattr(wrong, "pos", None)
+    return None
+
+
+def _schema_fault(schema: dict[str, Any]) -> tuple[Pointer, str, str | None] | None:
+    """The place inside the schema, the message and the hint; None when it is a schema that needs nothing from outside."""
+    import jsonschema_rs
+
+    try:
+        # Never `meta.validate`, which fetches an unknown `$schema` over the network.
+        jsonschema_rs.validator_for(schema, retriever=_deny, validate_formats=True)
+    except jsonschema_rs.ValidationError as wrong:
+        return _explain_schema(schema, wrong)
+    except (ValueError, jsonschema_rs.ReferencingError, RecursionError, OverflowError, TypeError) as wrong:
+        return (), f"the schema cannot be used: {_first_line(wrong)}", None
+    return None
+
+
+def _deny(uri: str) -> Any:
+    message = f"{uri} is not fetched"
+    raise ValueError(message)
+
+
+def _explain_schema(schema: dict[str, Any], wrong: Any) -> tuple[Pointer, str, str | None]:
+    place, rule = tuple(wrong.instance_path), list(wrong.schema_path)
+    message = _first_line(wrong)
+    if message.startswith("Unknown meta-schema"):
+        hint = "leave `$schema` out for 2020-12, or name one of JSON Schema's own drafts"
+        return ("$schema",), f"{quoted(str(schema.get('$schema')))} is no meta-schema that is known here", hint
+    if "not present in a registry" in message or message.startswith("Pointer "):
+        return _explain_reference(schema, message)
+    if rule[-2:] == ["type", "anyOf"]:
+        value = _at(schema, place)
+        near = did_you_mean(value[:80], _JSON_TYPES) if isinstance(value, str) else None
+        shown = quoted(value) if isinstance(value, str) else "this"
+        return place, f"{shown} is no type of JSON Schema", near or "types are " + ", ".join(_JSON_TYPES)
+    return place, f"not a valid JSON Schema: {message}", None
+
+
+def _explain_reference(schema: dict[str, Any], message: str) -> tuple[Pointer, str, str | None]:
+    hint = "put what it refers to under `$defs` and write `#/$defs/…`"
+    inside = message.startswith("Pointer ")
+    for place, reference in _references(schema, ()):
+        if reference.startswith("#") is inside and (not inside or _quoted_part(message) in reference):
+            reason = "leads nowhere in the schema" if inside else "leads out of the schema, and nothing is ever fetched"
+            return place, f"the reference {quoted(reference)} {reason}", hint
+    return (), f"the schema cannot be used: {message}", hint
+
+
+def _references(value: Any, path: Pointer) -> list[tuple[Pointer, str]]:
+    """Every `$ref` and `$dynamicRef` with its path, in order."""
+    found: list[tuple[Pointer, str]] = []
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        if key in ("$ref", "$dynamicRef") and isinstance(item, str):
+            found.append(((*path, key), item))
+        elif isinstance(item, dict | list):
+            found += _references(item, (*path, key))
+    return found
+
+
+def _at(value: Any, path: Pointer) -> Any:
+    for part in path:
+        value = value[part]
+    return value
+
+
+def _quoted_part(message: str) -> str:
+    return message.partition("'")[2].partition("'")[0]
+
+
+def _first_line(wrong: Exception) -> str:
+    from mcptest_engine.core.sanitise import one_line
+
+    return one_line(getattr(wrong, "message", None) or str(wrong).partition("\n")[0], 200)

@@ -1,0 +1,368 @@
+"""A suite from text to `LoadedSuite`: read, resolved, checked and merged, with every problem of it at once.
+
+In order: the file and its `imports`, the `.env` beside it, variables, templates, the structural check of each file, the
+merge, and the checks of the whole. Every step goes on where the one before found something, and what could not be resolved
+is not complained about twice.
+
+The surprising thing is what is missing: nothing here imports pydantic or starts anything, because `run` and `validate` wait
+for it. `LoadedSuite.model` is for those who need the models.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import Problem, Severity, Span, SuiteError, did_you_mean
+from mcptest_engine.suite.checks import Surroundings, check_merged
+from mcptest_engine.suite.dotenv import parse_dotenv
+from mcptest_engine.suite.merge import Merged, PlacedTest, merge, merge_variables, whole_document
+from mcptest_engine.suite.places import Places, quoted
+from mcptest_engine.suite.problems import structural_problems
+from mcptest_engine.suite.secrets import secret_values
+from mcptest_engine.suite.sources import Reader, Source
+from mcptest_engine.suite.templates import Declared, Fault, Templates, as_text
+from mcptest_engine.suite.yaml import pointer_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from mcptest_engine.core.kinds import TestKind
+    from mcptest_engine.suite.model import Suite
+
+_LARGEST_DOTENV = 1_000_000
+_SHORTEST_SECRET = 4  # masking a shorter one would make messages unreadable and hide nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadOptions:
+    """What loading needs to know of the world.
+
+    `variables` are those of `--var`, as text. `environ` is the environment of this process. Imports stay inside
+    `workspace_root` unless `allow_outside` (the suite was given by an absolute path). `start_dir` is where relative paths of
+    servers start. With `strict`, `load_suite` raises for warnings too.
+    """
+
+    environ: Mapping[str, str]
+    workspace_root: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
+    allow_outside: bool = False
+    strict: bool = False
+    start_dir: Path = field(default_factory=Path.cwd)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestEntry:
+    """One test as the suite declares it.
+
+    `data` is the entry with its templates replaced and `expect` as a mapping: {"assertions": […], "max_duration_ms"?,
+    "max_response_tokens"?}. `file` is absolute; `line` is that of the entry's first key; `pointer` is its JSON Pointer in
+    that file; `server` names the server also where the entry leaves it out.
+    """
+
+    kind: TestKind
+    data: Mapping[str, Any]
+    file: Path
+    line: int
+    pointer: str
+    server: str
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: the models are kept once they are built
+class LoadedSuite:
+    """A suite that can be run.
+
+    `servers` and `tests` have their templates replaced. `env` is the suite's own, `lookups` the environment with `.env`
+    behind it, in which `bearer_token_env` and the like are looked up. `files` are all files that were read, the suite first;
+    `secrets` the values to redact. `document` is the merged suite as one document, `data` the bytes of the file asked for.
+    Paths are absolute.
+    """
+
+    name: str
+    path: Path
+    data: bytes = field(repr=False)
+    servers: Mapping[str, Mapping[str, Any]]
+    tests: tuple[TestEntry, ...]
+    env: Mapping[str, str]
+    variables: Mapping[str, Any]
+    run_options: Mapping[str, Any]
+    performance: Mapping[str, Any]
+    warnings: tuple[Problem, ...]
+    files: tuple[Path, ...]
+    secrets: frozenset[str] = field(repr=False)
+    lookups: Mapping[str, str] = field(repr=False)
+    document: Mapping[str, Any] = field(repr=False)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of the suite file's bytes as hex."""
+        import hashlib  # `validate` does not need it
+
+        return hashlib.sha256(self.data).hexdigest()
+
+    @cached_property
+    def model(self) -> Suite:
+        """The suite as pydantic models, built when first asked for."""
+        from mcptest_engine.suite.model import Suite
+
+        return Suite.model_validate(self.document)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedSuite:
+    """What came of a suite: `problems` holds errors and warnings in file order; `suite` is None when there is an error."""
+
+    suite: LoadedSuite | None
+    problems: tuple[Problem, ...]
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.severity is Severity.ERROR)
+
+
+def load_suite(path: Path, options: LoadOptions) -> LoadedSuite:
+    """The suite at `path`. Raises: SuiteError with all its problems in file order; warnings alone raise only if strict."""
+    checked = check_suite(path, options)
+    if checked.suite is None or (options.strict and checked.problems):
+        raise SuiteError(checked.problems)
+    return checked.suite
+
+
+def check_suite(path: Path, options: LoadOptions) -> CheckedSuite:
+    """The suite at `path` and everything wrong with it. Bad input never raises."""
+    return _Load(options, path.parent).run(lambda reader: reader.read(path, file=str(path)), file=str(path))
+
+
+def check_text(text: str, options: LoadOptions, *, name: str = "<inline>", base_dir: Path) -> CheckedSuite:
+    """The same for text that is no file. Messages call it `name`; imports, `.env` and `${CONFIG_DIR}` are of `base_dir`."""
+    data = text.encode("utf-8", "surrogatepass")
+    path = Path(os.path.abspath(base_dir / name))  # noqa: PTH100  (resolve() would follow links)
+    return _Load(options, base_dir).run(lambda reader: reader.read_text(data, file=name, path=path), file=name)
+
+
+class _Load:
+    """One load: its steps in order, and the problems they find."""
+
+    def __init__(self, options: LoadOptions, directory: Path) -> None:
+        self._options = options
+        self._problems: list[Problem] = []
+        self._files: list[Path] = []
+        self._lookups = self._with_dotenv(directory)
+        self._silent: set[tuple[str, str]] = set()
+
+    def run(self, read: Callable[[Reader], None], *, file: str) -> CheckedSuite:
+        collecting = gc.isenabled()
+        gc.disable()  # a large suite is many small containers and no cycle: collecting takes longer than loading
+        try:
+            return self._run(read)
+        except RecursionError:
+            # Trees and variables are bounded in depth; this is for what still slips through, at no known place.
+            problem = Problem(message="the suite is nested too deeply", file=file)
+            return CheckedSuite(suite=None, problems=(problem,))
+        finally:
+            if collecting:
+                gc.enable()
+
+    def _run(self, read: Callable[[Reader], None]) -> CheckedSuite:
+        early = Templates(environ=self._lookups, declared={})
+        self._reader = Reader(
+            expand=lambda text, directory, path: early.expand_text(text, config_dir=directory, path=path),
+            root=None if self._options.allow_outside else self._options.workspace_root,
+        )
+        read(self._reader)
+        sources, order = self._reader.sources, self._reader.order
+        self._problems += self._reader.problems
+        self._files = [source.path for source in sources] + self._files
+        templates = self._resolve(sources, order)
+        documents = {number: self._document(source, templates) for number, source in enumerate(sources)}
+        structural = {
+            (problem.file, problem.pointer) for problem in self._problems if problem.severity is Severity.ERROR
+        }
+        merged = merge((number, documents[number]) for number in order)
+        places = Places(sources)
+        merged.complete = self._reader.complete
+        self._check(merged, places, structural)
+        self._warn_of_unused(templates, sources[0].file)
+        templates.secrets |= early.secrets
+        problems = _without_secrets(self._in_order(sources), templates.secrets)
+        if any(problem.severity is Severity.ERROR for problem in problems):
+            return CheckedSuite(suite=None, problems=problems)
+        suite = self._loaded(sources[0], documents[0], merged, places, templates, problems)
+        return CheckedSuite(suite=suite, problems=problems)
+
+    def _with_dotenv(self, directory: Path) -> dict[str, str]:
+        """The environment with `.env` of the directory behind it."""
+        path = directory / ".env"
+        environ = dict(self._options.environ)
+        if not path.is_file():  # many keep a virtual environment in a directory of that name
+            return environ
+        try:
+            with path.open("rb") as stream:
+                data = stream.read(_LARGEST_DOTENV + 1)
+            if len(data) > _LARGEST_DOTENV:
+                self._warn(str(path), f"the file is over {_LARGEST_DOTENV // 1000} kB and is not read")
+                return environ
+            values, problems = parse_dotenv(data.decode("utf-8"), file=str(path), environ=environ)
+        except UnicodeDecodeError:
+            self._warn(str(path), "the file is not valid UTF-8 and is not read")
+            return environ
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            self._warn(str(path), f"the file cannot be read: {reason[:1].lower()}{reason[1:]}")
+            return environ
+        self._problems += problems
+        self._files.append(Path(os.path.abspath(path)))  # noqa: PTH100
+        return {**values, **environ}
+
+    def _warn(self, file: str, message: str) -> None:
+        self._problems.append(Problem(message=message, file=file, severity=Severity.WARNING))
+
+    def _resolve(self, sources: Sequence[Source], order: Sequence[int]) -> Templates:
+        raw = [(number, source.tree.value) for number in order if (source := sources[number]).tree is not None]
+        declared = {
+            name: Declared(value=placed.value, file=placed.file, config_dir=sources[placed.file].config_dir)
+            for name, placed in merge_variables(raw).items()
+        }
+        templates = Templates(
+            environ=self._lookups, declared=declared, given=self._options.variables, complete=self._reader.complete
+        )
+        templates.resolve_variables()
+        places = Places(sources)
+        for file, fault in templates.variable_faults:
+            if file is not None:
+                self._fault(places, file, fault)
+            elif fault.message:
+                self._problems.append(Problem(message=fault.message, file=sources[0].file, hint=fault.hint))
+        self._problems += places.problems
+        return templates
+
+    def _document(self, source: Source, templates: Templates) -> Any:
+        """A file's data with its templates replaced; what is wrong with it or with them is noted."""
+        tree = source.tree
+        if tree is None:
+            return None
+        templates.put_float = False
+        value, faults = templates.expand_document(tree.value, config_dir=source.config_dir)
+        if faults:
+            places = Places([source])
+            for fault in faults:
+                self._fault(places, 0, fault)
+            self._problems += places.problems
+        if value is not tree.value:
+            from mcptest_engine.suite.expanded import expanded_tree
+
+            tree = expanded_tree(tree, value, has_floats=templates.put_float)
+        self._problems += [
+            problem for problem in structural_problems(tree) if (source.file, problem.pointer) not in self._silent
+        ]
+        return value
+
+    def _fault(self, places: Places, file: int, fault: Fault) -> None:
+        raw = places.raw(file, fault.path)
+        inside = (raw, fault.offset) if isinstance(raw, str) and fault.offset else None
+        place = places.file_name(file), pointer_text(fault.path)
+        self._silent.add(place)
+        if fault.message is not None:
+            places.tell(file, fault.path, fault.message, fault.hint, inside=inside)
+
+    def _check(self, merged: Merged, places: Places, structural: set[tuple[str | None, str]]) -> None:
+        ci = self._options.environ.get("CI", "").strip().lower()
+        surroundings = Surroundings(
+            environ=self._lookups, start_dir=str(self._options.start_dir), in_ci=ci not in ("", "0", "false")
+        )
+        check_merged(merged, places, surroundings)
+        for problem in places.problems:
+            place = (problem.file or "", problem.pointer)
+            # What has an unknown key lacks another for that reason: nothing is said twice of one place.
+            if place not in self._silent and place not in structural:
+                self._problems.append(problem)
+
+    def _warn_of_unused(self, templates: Templates, file: str) -> None:
+        for name in self._options.variables:
+            if name not in templates.declared and name not in templates.used and self._reader.complete:
+                message = f"`--var`: the suite neither declares nor uses a variable {quoted(name)}"
+                hint = did_you_mean(name[:80], templates.declared)
+                self._problems.append(Problem(message=message, file=file, hint=hint, severity=Severity.WARNING))
+
+    def _in_order(self, sources: Iterable[Source]) -> tuple[Problem, ...]:
+        numbers = {source.file: number for number, source in reversed(list(enumerate(sources)))}
+        nowhere = Span(0, 0)
+        unique = dict.fromkeys(self._problems)
+        return tuple(
+            sorted(unique, key=lambda problem: (numbers.get(problem.file or "", len(numbers)), problem.span or nowhere))
+        )
+
+    def _loaded(
+        self,
+        source: Source,
+        head: Any,
+        merged: Merged,
+        places: Places,
+        templates: Templates,
+        problems: tuple[Problem, ...],
+    ) -> LoadedSuite:
+        servers = {name: _with_text_env(placed.value) for name, placed in merged.servers.items()}
+        env = {name: as_text(placed.value) for name, placed in merged.env.items()}
+        name = head.get("name")
+        return LoadedSuite(
+            name=name if name is not None else source.path.stem,
+            path=source.path,
+            data=source.data,
+            servers=servers,
+            tests=self._tests(merged, places),
+            env=env,
+            variables=templates.variables,
+            run_options=merged.run_options,
+            performance=merged.performance,
+            warnings=problems,
+            files=tuple(dict.fromkeys(self._files)),
+            secrets=frozenset(templates.secrets | secret_values(servers, env, templates, self._lookups)),
+            lookups=self._lookups,
+            document=whole_document(merged, head, templates.variables),
+        )
+
+    def _tests(self, merged: Merged, places: Places) -> tuple[TestEntry, ...]:
+        only_server = next(iter(merged.servers)) if len(merged.servers) == 1 else ""
+        sources = self._reader.sources
+        return tuple(_entry(test, sources[test.file].path, places, only_server) for test in merged.tests)
+
+
+def _entry(test: PlacedTest, path: Path, places: Places, only_server: str) -> TestEntry:
+    entry: Mapping[str, Any] = test.entry
+    expect = entry.get("expect")
+    if type(expect) is not dict or "assertions" not in expect:
+        budgets = expect if isinstance(expect, dict) else {}
+        entry = {**entry, "expect": {"assertions": expect if isinstance(expect, list) else [], **budgets}}
+    return TestEntry(
+        kind=test.kind,
+        data=entry,
+        file=path,
+        line=places.line(test.file, test.path),
+        pointer=f"/{test.block}/{test.number}",
+        server=entry.get("server", only_server),
+    )
+
+
+def _with_text_env(server: Mapping[str, Any]) -> Mapping[str, Any]:
+    env = server.get("env")
+    return {**server, "env": {name: as_text(value) for name, value in env.items()}} if env else server
+
+
+def _without_secrets(problems: tuple[Problem, ...], secrets: set[str]) -> tuple[Problem, ...]:
+    """A message quotes what it found, and what a template put there may be a secret."""
+    if not problems or not secrets:
+        return problems
+    from mcptest_engine.core.redaction import MASK
+
+    def masked(text: str | None) -> str | None:
+        for secret in sorted(secrets, key=len, reverse=True) if text else ():
+            text = text.replace(secret, MASK) if text and len(secret) >= _SHORTEST_SECRET else text
+        return text
+
+    return tuple(
+        replace(problem, message=masked(problem.message) or "", hint=masked(problem.hint)) for problem in problems
+    )

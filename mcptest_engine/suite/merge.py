@@ -1,0 +1,127 @@
+"""Several suite files made one: what each file gives, and who wins.
+
+Servers, variables, `env`, `run_options` and `performance` go by key, a file over what it imports and a later import over
+an earlier one. Tests add up: imported ones first, in import order, each file's in the order in which its blocks and
+entries stand. `name` and `description` are those of the file that was asked for.
+
+The surprising thing: everything keeps the number of its file and its path there, because a problem found in the whole is
+told at the place where it was written. Nothing here judges; what has the wrong shape is left out, and the structural
+check tells.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.kinds import TestKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mcptest_engine.suite.yaml import Pointer
+
+BLOCKS: Mapping[str, TestKind] = {"tools": TestKind.TOOL, "resources": TestKind.RESOURCE, "prompts": TestKind.PROMPT}
+
+
+class Placed(NamedTuple):  # and no dataclass: there is one for each test, on the way of every run
+    """A value with the number of its file and its path in that file."""
+
+    value: Any
+    file: int
+    path: Pointer
+
+
+class PlacedTest(NamedTuple):
+    """An entry of a test block: its data, its file's number, and where it stands there."""
+
+    kind: TestKind
+    entry: Any
+    file: int
+    block: str
+    number: int
+
+    @property
+    def path(self) -> Pointer:
+        return (self.block, self.number)
+
+
+class Merged:
+    """The one suite that the files come to.
+
+    The last three say what may be missing because it could not be read: `knows_servers` that every `servers` is a mapping,
+    `knows_tests` that every test block is a list, `complete` that every file was read (for the caller to say).
+    """
+
+    def __init__(self) -> None:
+        self.name: Any = None
+        self.servers: dict[str, Placed] = {}
+        self.env: dict[str, Placed] = {}
+        self.run_options: dict[str, Any] = {}
+        self.performance: dict[str, Any] = {}
+        self.tests: list[PlacedTest] = []
+        self.knows_servers = True
+        self.knows_tests = True
+        self.complete = True
+
+
+def merge(documents: Iterable[tuple[int, Any]]) -> Merged:
+    """The documents, each with its file's number, as one suite.
+
+    Imported ones come before the file that imports them; number 0 is the file asked for.
+    """
+    merged = Merged()
+    for file, document in documents:
+        if not isinstance(document, dict):
+            continue
+        if file == 0:
+            merged.name = document.get("name")
+        merged.servers.update(_placed(document, "servers", file))
+        merged.env.update(_placed(document, "env", file))
+        for name, whole in (("run_options", merged.run_options), ("performance", merged.performance)):
+            if isinstance(options := document.get(name), dict):
+                whole.update(options)
+        merged.knows_servers = merged.knows_servers and isinstance(document.get("servers", {}), dict)
+        for block, kind in _blocks(document):
+            entries = document[block]
+            if isinstance(entries, list):
+                merged.tests += [PlacedTest(kind, entry, file, block, index) for index, entry in enumerate(entries)]
+            else:
+                merged.knows_tests = False
+    return merged
+
+
+def merge_variables(documents: Sequence[tuple[int, Any]]) -> dict[str, Placed]:
+    """The variables as declared, unresolved."""
+    variables: dict[str, Placed] = {}
+    for file, document in documents:
+        if isinstance(document, dict):
+            variables.update(_placed(document, "variables", file))
+    return variables
+
+
+def whole_document(merged: Merged, head: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+    """The merged suite as one document of the suite language without `imports`; `head` is the document asked for."""
+    whole: dict[str, Any] = {key: head[key] for key in ("name", "description") if key in head}
+    whole["servers"] = {name: placed.value for name, placed in merged.servers.items()}
+    if variables:
+        whole["variables"] = dict(variables)
+    if merged.env:
+        whole["env"] = {name: placed.value for name, placed in merged.env.items()}
+    for test in merged.tests:
+        whole.setdefault(test.block, []).append(test.entry)
+    if merged.run_options:
+        whole["run_options"] = merged.run_options
+    if merged.performance:
+        whole["performance"] = merged.performance
+    return whole
+
+
+def _blocks(document: Mapping[str, Any]) -> list[tuple[str, TestKind]]:
+    return [(key, BLOCKS[key]) for key in document if key in BLOCKS]
+
+
+def _placed(document: Mapping[str, Any], block: str, file: int) -> dict[str, Placed]:
+    members = document.get(block)
+    if not isinstance(members, dict):
+        return {}
+    return {name: Placed(value, file, (block, name)) for name, value in members.items()}

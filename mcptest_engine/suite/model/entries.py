@@ -1,0 +1,117 @@
+"""The tests of a suite: what is asked of a server, and what is expected of its answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from mcptest_engine.suite.model.base import Many, Milliseconds, Part, Text
+from mcptest_engine.suite.model.matchers import Matcher  # noqa: TC001  (pydantic reads the annotations)
+
+# `skip: no` is text in YAML 1.2, and would skip the test for the reason "no".
+_NO_REASON = [
+    spelt for word in ("yes", "no", "on", "off", "true", "false") for spelt in (word, word.title(), word.upper())
+]
+
+
+def _no_boolean(text: str) -> str:
+    if text in _NO_REASON:
+        raise PydanticCustomError("no_reason", "a reason is a text, not a misspelt boolean")
+    return text
+
+
+Reason = Annotated[
+    str, Field(min_length=1, json_schema_extra={"not": {"enum": [*_NO_REASON]}}), AfterValidator(_no_boolean)
+]
+
+
+class Transform(Part):
+    """A rewriting of the value before it is judged."""
+
+    jq: Text = Field(
+        description="A jq program; its last output is judged instead of the value.",
+        examples=["fromjson | .items[0].name"],
+    )
+
+
+class Assertion(Part):
+    """One expectation: where to look, and what must hold there."""
+
+    target: Text = Field(
+        description="Where to look in the answer. Quote it where it holds brackets.",
+        examples=["result.content[0].text", "result.isError", "error.code", "duration_ms"],
+    )
+    matcher: Matcher = Field(description="What must hold there.")
+    name: Text | None = Field(default=None, description="A name for reports.")
+    message: str | None = Field(default=None, description="Put in front of the failure message.")
+    transform: Transform | None = Field(default=None, description="Rewrites the value before it is judged.")
+
+
+class TokenBudget(Part):
+    """How long an answer may be, and what happens when it is longer."""
+
+    budget: Annotated[int, Field(ge=1)] = Field(description="The largest number of tokens allowed.")
+    mode: Literal["fail", "warn"] = Field(default="fail", description="Whether a longer answer fails the test.")
+
+
+class Expect(Part):
+    """What is expected of an answer."""
+
+    assertions: Many[Assertion] = Field(default=(), description="All of these must hold.")
+    max_duration_ms: Milliseconds | None = Field(
+        default=None, description="How long the call may take, in milliseconds."
+    )
+    max_response_tokens: Annotated[int, Field(ge=1)] | TokenBudget | None = Field(
+        default=None, description="How long the answer may be, in tokens (a quarter of its characters)."
+    )
+
+
+class Test(Part):
+    """What the tests of every block have in common."""
+
+    name: Text = Field(description="Says what holds when the test passes; reports and `--filter` use it.")
+    description: str | None = Field(default=None, description="More about the test, for people.")
+    server: Text | None = Field(
+        default=None, description="A server of this suite; may be left out when there is only one."
+    )
+    expect: Many[Assertion] | Expect | None = Field(
+        default=None, description="What is expected of the answer: a list of assertions, or a mapping with budgets."
+    )
+    tags: Many[Text] = Field(default=(), description="Labels that `--tag` selects by.", examples=[["smoke"]])
+    serial: bool | None = Field(
+        default=None,
+        description="Run alone, after the tests before it and before those after it. "
+        "By default so do tests of tools that, by their name, change something.",
+    )
+    skip: bool | Reason | None = Field(
+        default=None, description="Do not run this test; a text says why.", examples=["needs the staging database"]
+    )
+    only: bool | None = Field(default=None, description="Run only tests so marked; refused in CI.")
+    retries: Annotated[int, Field(ge=0, le=100)] | None = Field(
+        default=None, description="How many times a failed test is tried again."
+    )
+    timeout_ms: Milliseconds | None = Field(default=None, description="How long the call may take, in milliseconds.")
+
+
+class ToolTest(Test):
+    """One call of a tool."""
+
+    tool: Text = Field(
+        description="The tool to call; or a request such as `tools/list` or `ping`, which is then sent itself."
+    )
+    args: dict[str, Any] = Field(default={}, description="The tool's arguments.", examples=[{"text": "hello"}])
+
+
+class ResourceTest(Test):
+    """One reading of a resource."""
+
+    uri: Text = Field(description="The resource to read.", examples=["file:///readme.md"])
+
+
+class PromptTest(Test):
+    """One prompt, rendered."""
+
+    prompt: Text = Field(description="The prompt to get.")
+    args: dict[str, str] = Field(default={}, description="The prompt's arguments, which are texts.")

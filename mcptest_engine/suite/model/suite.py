@@ -1,0 +1,102 @@
+"""A whole suite."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, Field, WithJsonSchema
+
+from mcptest_engine.suite.model.base import Many, Milliseconds, Part, Scalar, Text
+from mcptest_engine.suite.model.entries import PromptTest, ResourceTest, ToolTest  # noqa: TC001  (pydantic reads the annotations)
+from mcptest_engine.suite.model.servers import Server  # noqa: TC001  (pydantic reads the annotations)
+
+
+class FromEnv(Part):
+    """A variable that takes its value from the environment."""
+
+    may_be_null: ClassVar[frozenset[str]] = frozenset({"default"})
+
+    from_env: Text = Field(description="The environment variable that holds the value.")
+    default: Any = Field(default=None, description="The value where that one is not set.")
+
+
+def _variable(value: Any) -> Any:
+    """A mapping with `from_env` is a look-up; everything else is the value itself."""
+    return FromEnv.model_validate(value) if isinstance(value, dict) and "from_env" in value else value
+
+
+# Written out: a union of `FromEnv` and any value at all would accept every misspelt `FromEnv` as a value.
+_VARIABLE_SCHEMA = {
+    "if": {"type": "object", "required": ["from_env"]},
+    "then": {
+        "type": "object",
+        "description": "A value from the environment.",
+        "properties": {
+            "from_env": {
+                "type": "string",
+                "minLength": 1,
+                "description": "The environment variable that holds the value.",
+            },
+            "default": {"description": "The value where that one is not set."},
+        },
+        "required": ["from_env"],
+        "additionalProperties": False,
+    },
+}
+Variable = Annotated[Any, AfterValidator(_variable), WithJsonSchema(_VARIABLE_SCHEMA)]
+
+
+class RunOptions(Part):
+    """How the suite is run; the command line overrides."""
+
+    concurrency: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        default=None, description="How many tests run at once.", examples=[8]
+    )
+    retries: Annotated[int, Field(ge=0, le=100)] | None = Field(
+        default=None, description="How many times a failed test is tried again."
+    )
+    restart: bool | None = Field(
+        default=None, description="Whether a server that died is started once more for the remaining tests."
+    )
+    bail: bool | Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="Stop after the first failure, or after this many."
+    )
+    timeout_ms: Milliseconds | None = Field(
+        default=None, description="How long one call may take, in milliseconds.", examples=[30000]
+    )
+    connect_timeout_ms: Milliseconds | None = Field(
+        default=None, description="How long a server's start and handshake may take, in milliseconds.", examples=[15000]
+    )
+
+
+class Performance(Part):
+    """Figures to compare with; they never fail a run."""
+
+    default_timeout_ms: Milliseconds | None = Field(
+        default=None, description="How long a call should take at most, in milliseconds."
+    )
+    p95_latency_ms: Milliseconds | None = Field(
+        default=None, description="Below what 95 of 100 calls should stay, in milliseconds."
+    )
+
+
+class Suite(Part):
+    """A suite of tests for MCP servers."""
+
+    name: Text | None = Field(default=None, description="The suite's name; the file's name when left out.")
+    description: str | None = Field(default=None, description="What the suite is about, for people.")
+    servers: dict[str, Server] = Field(default={}, description="The servers under test, by the names that tests use.")
+    imports: Many[Text] = Field(
+        default=(),
+        description="Other suite files whose servers, variables and tests come first.",
+        examples=[["./common.yaml"]],
+    )
+    variables: dict[str, Variable] = Field(
+        default={}, description="Values for `${name}`; `{ from_env: NAME, default: … }` reads the environment."
+    )
+    env: dict[str, Scalar] = Field(default={}, description="Environment variables for every server of the suite.")
+    tools: Many[ToolTest] = Field(default=(), description="Tests that call tools.")
+    resources: Many[ResourceTest] = Field(default=(), description="Tests that read resources.")
+    prompts: Many[PromptTest] = Field(default=(), description="Tests that get prompts.")
+    run_options: RunOptions | None = Field(default=None, description="How the suite is run.")
+    performance: Performance | None = Field(default=None, description="Figures to compare with; they never fail a run.")

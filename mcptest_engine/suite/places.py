@@ -1,0 +1,102 @@
+"""Problems told at the place where their text was written.
+
+The surprising thing: a place is looked up in the file as it was read, while what is judged has its templates replaced and
+may have another shape; where the two differ the nearest place that was written is given, and no column inside a value.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import Problem, Severity
+from mcptest_engine.suite.yaml import pointer_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcptest_engine.suite.sources import Source
+    from mcptest_engine.suite.yaml import Pointer
+
+
+class Places:
+    """Makes problems for the files of one load and keeps them in `problems`."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+        self.problems: list[Problem] = []
+
+    def tell(
+        self,
+        file: int,
+        path: Pointer,
+        message: str,
+        hint: str | None = None,
+        *,
+        severity: Severity = Severity.ERROR,
+        key: bool = False,
+        inside: tuple[str, int] | None = None,
+    ) -> None:
+        """Note a problem at `path` of the file with that number.
+
+        `key` places it at the key instead of the value; `inside` is the text judged and the index in it of the fault, which
+        moves the place there when the text stands in the file exactly as judged, plain or in quotes.
+        """
+        source = self._sources[file]
+        tree, span = source.tree, None
+        if tree is not None:
+            index = tree.index(path, key=key, nearest=True) or 0
+            span = tree.span_of(index if inside is None else _moved(tree.text, index, *inside))
+        pointer = pointer_text(path)
+        message, hint = _on_one_line(message), hint and _on_one_line(hint)
+        self.problems.append(
+            Problem(message=message, pointer=pointer, file=source.file, span=span, hint=hint, severity=severity)
+        )
+
+    def warn(self, file: int, path: Pointer, message: str, hint: str | None = None, *, key: bool = False) -> None:
+        """Note a warning."""
+        self.tell(file, path, message, hint, severity=Severity.WARNING, key=key)
+
+    def line(self, file: int, path: Pointer) -> int:
+        """The line of the value at `path`, from 1."""
+        tree = self._sources[file].tree
+        span = None if tree is None else tree.span(path, nearest=True)
+        return 1 if span is None else span.line
+
+    def file_name(self, file: int) -> str:
+        """What messages call that file."""
+        return self._sources[file].file
+
+    def raw(self, file: int, path: Pointer) -> Any:
+        """The value at `path` as written, templates and all; None where nothing is."""
+        tree = self._sources[file].tree
+        value = None if tree is None else tree.value
+        for part in path:
+            try:
+                value = value[part]  # type: ignore[index]
+            except (LookupError, TypeError):
+                return None
+        return value
+
+
+def quoted(text: str) -> str:
+    """A user's word in a message: in double quotes, on one line, clipped."""
+    from mcptest_engine.core.sanitise import one_line
+
+    return f'"{one_line(text, 80)}"'
+
+
+def _on_one_line(text: str) -> str:
+    if text.isprintable():
+        return text
+    from mcptest_engine.core.sanitise import one_line
+
+    return one_line(text)
+
+
+def _moved(text: str, index: int, value: str, offset: int) -> int:
+    """The index in the file of a character of a value, where the value stands in the file letter for letter."""
+    if text.startswith(value, index):
+        return index + offset
+    if text[index : index + 1] in {"'", '"'} and text.startswith(value, index + 1):
+        return index + 1 + offset
+    return index

@@ -1,0 +1,286 @@
+"""The words of a structural problem: what was expected, what was found, and what to write instead.
+
+Everything here is a function of a value and a piece of schema, and returns one line or None.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shlex
+from typing import Any
+
+from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.suite.known_words import VALUE_ALIASES
+
+_SHOWN = 40
+
+
+def kind_of(value: Any) -> str:
+    """The JSON Schema type of a plain value; `integer` only for an int."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+def found(value: Any) -> str:
+    """The value in the author's words, such as `the text "5s"`."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return f"the number {_number(value)}"
+        case str():
+            return f'the text "{one_line(value, _SHOWN)}"' if value else "an empty text"
+        case list():
+            return "a list" if value else "an empty list"
+        case _:
+            return "a mapping" if value else "an empty mapping"
+
+
+def _number(value: float) -> str:
+    if isinstance(value, int):
+        return str(value) if value.bit_length() < 128 else "of very many digits"
+    if not math.isfinite(value):
+        return ".nan" if math.isnan(value) else (".inf" if value > 0 else "-.inf")
+    return repr(value)
+
+
+_ITEMS = {
+    "tools": "tests",
+    "resources": "tests",
+    "prompts": "tests",
+    "expect": "assertions",
+    "assertions": "assertions",
+    "all-of": "matchers",
+    "any-of": "matchers",
+}
+_MAPPINGS = {
+    "ToolTest": "a test, which is a mapping",
+    "ResourceTest": "a test, which is a mapping",
+    "PromptTest": "a test, which is a mapping",
+    "Assertion": "an assertion, which is a mapping with `target` and `matcher`",
+    "Matcher": "a mapping with one matcher",
+    "Server": "a server, which is a mapping with `command` or `url`",
+    "Expect": "a mapping with `assertions`",
+    "Approx": "a mapping with `value` and `tolerance`",
+    "Transform": "a mapping with `jq`",
+    "HeaderFromEnv": "a mapping with `env`",
+    "Auth": "a mapping with `bearer_token_env`",
+    "TokenBudget": "a mapping with `budget`",
+}
+
+
+def expected(schema: dict[str, Any], key: str, definition: str | None) -> str:
+    """What a piece of schema asks for, in the author's words; `key` is the key that it stands under."""
+    if "const" in schema:
+        return _shown(schema["const"])
+    if "enum" in schema:
+        return "one of " + ", ".join(f"`{word}`" for word in schema["enum"])
+    match schema.get("type"):
+        case "integer":
+            return "a whole number" + (" of milliseconds" if key.endswith("_ms") else "")
+        case "number":
+            return "a number"
+        case "boolean":
+            return "true or false"
+        case "string":
+            return "text"
+        case "array":
+            items = "numbers" if schema.get("items", {}).get("type") == "number" else _ITEMS.get(key)
+            return f"a list of {items}" if items else "a list"
+        case _:
+            return _MAPPINGS.get(definition or "", "a mapping")
+
+
+def either(phrases: list[str]) -> str:
+    """`a`, `a or b`, `a, b or c`, without repetition."""
+    unique = list(dict.fromkeys(phrases))
+    return unique[0] if len(unique) == 1 else f"{', '.join(unique[:-1])} or {unique[-1]}"
+
+
+def type_hint(schema: dict[str, Any], value: Any, key: str, definition: str | None, spelling: str) -> str | None:
+    """How to mend a value of the wrong type; `spelling` is the value as the file has it."""
+    match schema.get("type"):
+        case "integer" | "number":
+            return _number_hint(value, key, whole=schema["type"] == "integer")
+        case "boolean":
+            return boolean_hint(value)
+        case "string":
+            return _text_hint(value, spelling)
+        case "array":
+            return _list_hint(value, key)
+        case _:
+            return _mapping_hint(value, key, definition)
+
+
+_DURATION = re.compile(
+    r"([0-9]+(?:\.[0-9]+)?)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)", re.IGNORECASE
+)
+_FACTORS = {"m": 60_000, "h": 3_600_000, "s": 1000}
+_NUMERIC = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?")
+
+
+def _number_hint(value: Any, key: str, *, whole: bool) -> str | None:
+    if isinstance(value, float) and math.isfinite(value):
+        return f"write `{int(value)}`" if value.is_integer() else f"write `{round(value)}`, or another whole number"
+    if not isinstance(value, str):
+        return None
+    text = value.strip()
+    if _NUMERIC.fullmatch(text) and len(text) < _SHOWN and not (whole and "." in text):
+        return f"write `{text}` without quotes"
+    duration = _DURATION.fullmatch(text) if key.endswith("_ms") and len(text) < _SHOWN else None
+    if duration is None:
+        return None
+    unit = duration[2].lower()
+    factor = 1 if unit.startswith(("ms", "milli")) else _FACTORS[unit[0]]
+    return f"write `{round(float(duration[1]) * factor)}`"
+
+
+_TRUE = frozenset({"yes", "on", "y", "true", "1"})
+_FALSE = frozenset({"no", "off", "n", "false", "0"})
+
+
+def boolean_hint(value: Any) -> str | None:
+    """`true` or `false` for a word or number that means it elsewhere."""
+    word = str(value).strip().lower() if isinstance(value, (str, int)) else ""
+    if word in _TRUE:
+        return "write `true`"
+    return "write `false`" if word in _FALSE else None
+
+
+def _text_hint(value: Any, spelling: str) -> str | None:
+    if isinstance(value, (bool, int, float)):
+        return f'quote it: "{spelling}"'
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        return f"write `{_flow_item(value[0])}`, without a list"
+    if isinstance(value, dict) and len(value) == 1:
+        inner = next(iter(value))
+        if isinstance(inner, str) and ("{" in spelling[:2] or value[inner] is None):
+            return "quote text that begins with `{`"
+    return None
+
+
+def _list_hint(value: Any, key: str) -> str | None:
+    if isinstance(value, dict):
+        return "put `- ` before each entry" if value else "write `[]`"
+    if not isinstance(value, str) or not value.strip():
+        return None
+    if key == "command":
+        return f"write `[{', '.join(_flow_item(part) for part in _argv(value))}]`"
+    parts = [part.strip() for part in value.split(",")] if key in ("tags", "inherit_env") else [value]
+    return one_line(f"write `[{', '.join(_flow_item(part) for part in parts if part)}]`", 120)
+
+
+def _argv(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
+
+
+def _flow_item(text: str) -> str:
+    """A text as an item of a YAML flow list: plain where that is safe."""
+    if re.fullmatch(r"(?:--?)?[A-Za-z./_][\w./@=+-]*", text) and text.lower() not in ("true", "false", "null"):
+        return text
+    return json.dumps(one_line(text), ensure_ascii=False)
+
+
+_PAIR = re.compile(r"([A-Za-z_][\w-]*):(\S.*)")
+
+
+def _mapping_hint(value: Any, key: str, definition: str | None) -> str | None:
+    if isinstance(value, str):
+        pair = _PAIR.fullmatch(value.strip())
+        if pair and not value.startswith(("http:", "https:")):
+            return f"a space is missing after the colon: write `{pair[1]}: {one_line(pair[2], _SHOWN)}`"
+        return _text_for_mapping(value, definition)
+    if isinstance(value, list):
+        if definition == "Matcher":
+            return "write `all-of:` before a list of matchers"
+        if key in ("env", "headers", "args", "variables"):
+            return "write each entry as `name: value`, without `- `"
+        return "write each server as `name:` with its keys below" if key == "servers" else "remove the `- `"
+    if definition == "Matcher":
+        return f"write `{{ exact: {_shown(value)} }}`"
+    if definition == "Approx" and isinstance(value, (int, float)):
+        return f"write `{{ value: {_shown(value)}, tolerance: 0.01 }}`"
+    return "remove the key, or write `{}`" if value is None and key == "args" else None
+
+
+def _text_for_mapping(value: str, definition: str | None) -> str | None:
+    text = _flow_item(value)
+    if definition == "Matcher":
+        return one_line(f"write `{{ contains: {text} }}`", 120)
+    if definition == "Server":
+        if value.startswith(("http://", "https://")):
+            return one_line(f"write `url: {value}` below it", 120)
+        return one_line(f"write `command: [{', '.join(_flow_item(part) for part in _argv(value))}]` below it", 120)
+    if definition == "Transform":
+        return one_line(f"write `{{ jq: {text} }}`", 120)
+    if definition == "Auth":
+        return "write `{ bearer_token_env: NAME }`, with the name of an environment variable"
+    if definition == "Snapshot":
+        return one_line(f"write `true`, or `{{ name: {text} }}`", 120)
+    if definition in ("ToolTest", "ResourceTest", "PromptTest"):
+        return one_line(f"write `name: {text}`, and what is asked of the server below it", 120)
+    return None
+
+
+def enum_hint(value: Any, words: list[Any]) -> str | None:
+    """The word of an enumeration that was meant."""
+    if value is None and "null" in words:
+        return 'quote it: "null"'
+    if not isinstance(value, str):
+        return None
+    alias = VALUE_ALIASES.get(value.strip().lower())
+    if alias in words:
+        return f"did you mean `{alias}`?"
+    return did_you_mean(value, [str(word) for word in words])
+
+
+def null_hint(schema: dict[str, Any], key: str) -> str:
+    """What to do about a key without a value."""
+    if key == "args":
+        return "remove the key, or write `{}`"
+    if schema.get("type") in ("integer", "boolean", "string", "number"):
+        return "write a value after the colon, or remove the key"
+    return "indent what belongs to it below it, or remove the key"
+
+
+def bound_message(schema: dict[str, Any], value: Any) -> str | None:
+    """Why a number, text or list of the right type is still refused; None when it is not."""
+    if isinstance(value, (int, float)):
+        if "minimum" in schema and value < schema["minimum"]:
+            return f"must be at least {schema['minimum']}, found {_number(value)}"
+        if "maximum" in schema and value > schema["maximum"]:
+            return f"must be at most {schema['maximum']}, found {_number(value)}"
+    if isinstance(value, str) and len(value) < schema.get("minLength", 0):
+        return "must not be empty"
+    if isinstance(value, list):
+        least, most = schema.get("minItems", 0), schema.get("maxItems")
+        if most is not None and least == most and len(value) != least:
+            return f"expected a list of {least} numbers, found {len(value)}"
+        if len(value) < least:
+            return "the list must not be empty"
+    return None
+
+
+def _shown(value: Any) -> str:
+    return one_line(json.dumps(value, ensure_ascii=False), _SHOWN)

@@ -1,0 +1,421 @@
+"""What is wrong with the shape of a suite: every unknown key, wrong type and missing part, exactly placed.
+
+A suite that is right is settled by the compiled schema alone, in microseconds a test. Only one that is not is walked here,
+over the same schema, because validators name the whole test where one key is wrong. Neither way imports pydantic. A test
+holds both, and the models, to the same opinion.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from mcptest_engine.core.errors import Problem, Span, did_you_mean
+from mcptest_engine.suite.schema import strict_schema
+from mcptest_engine.suite.yaml import pointer_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from mcptest_engine.suite.yaml import Pointer, Tree
+
+
+def structural_problems(tree: Tree) -> list[Problem]:
+    """Every problem with the shape of a suite whose templates are replaced, in file order; [] for a good one.
+
+    What `tree.problems` tells already is not told again.
+    """
+    odd = tree.has_non_finite or tree.has_whole_floats  # the compiled schema lets some of these pass
+    if not odd and _is_valid(tree.value):
+        return []
+    problems = _Walk(tree).problems()
+    if not problems and not odd and not tree.problems:
+        # The walk and the schema disagree, which is our mistake; the suite is refused all the same.
+        problems.append(Problem(message="the suite does not match the schema", file=tree.file, span=tree.span(())))
+    return problems
+
+
+def _is_valid(value: Any) -> bool:
+    try:
+        return bool(_validator().is_valid(value))
+    except (ValueError, OverflowError, TypeError):
+        return False  # a value that the validator cannot take: the walk finds out
+
+
+@cache
+def _validator() -> Any:
+    import jsonschema_rs
+
+    return jsonschema_rs.Draft202012Validator(strict_schema(), retriever=_deny)
+
+
+def _deny(uri: str) -> NoReturn:
+    """A schema must never be the reason for a request or for reading a file."""
+    raise ValueError(f"`{uri}` is not fetched")
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where the walk is: the path, the key it stands under, and the definitions gone through from the root."""
+
+    path: Pointer
+    key: str = ""
+    within: tuple[str, ...] = ()
+
+    def at(self, part: str | int, key: str) -> _Place:
+        return _Place((*self.path, part), key, self.within)
+
+
+@dataclass(slots=True)
+class _Walk:
+    """One walk over one tree. Same value, same place: an aliased mistake is told once."""
+
+    tree: Tree
+    _schema: dict[str, Any] = field(default_factory=strict_schema)
+    _found: dict[tuple[Span | None, str], Problem] = field(default_factory=dict)
+    _near: dict[tuple[str, str], str | None] = field(default_factory=dict)
+
+    def problems(self) -> list[Problem]:
+        self._check(self._schema, self.tree.value, _Place((), within=("Suite",)), "Suite")
+        if self.tree.has_non_finite:
+            self._non_finite(self.tree.value, (), {span for span, _ in self._found})
+        told = {problem.span for problem in self.tree.problems}
+        new = [problem for problem in self._found.values() if problem.span is None or problem.span not in told]
+        return sorted(new, key=lambda problem: problem.span or Span(0, 0))
+
+    def _check(self, schema: Any, value: Any, place: _Place, definition: str | None = None) -> None:
+        """Check one value against one piece of schema; `definition` is the piece's name where it has one."""
+        if "$ref" in schema:
+            name = schema["$ref"].rpartition("/")[2]
+            within = (*place.within, name)
+            self._check(self._schema["$defs"][name], value, _Place(place.path, place.key, within), name)
+        elif "anyOf" in schema:
+            self._check_one_of(schema["anyOf"], value, place)
+        elif "if" in schema:
+            if isinstance(value, dict) and all(key in value for key in schema["if"]["required"]):
+                within = (*place.within, "FromEnv")
+                self._check(schema["then"], value, _Place(place.path, place.key, within), "FromEnv")
+        elif not _fits(schema, value):
+            self._wrong_type([(schema, definition)], value, place)
+        elif isinstance(value, dict):
+            self._check_mapping(schema, value, place, definition)
+        elif isinstance(value, list):
+            self._check_list(schema, value, place)
+        else:
+            self._check_scalar(schema, value, place)
+
+    def _check_one_of(self, branches: list[Any], value: Any, place: _Place) -> None:
+        """Hold the value to the branch that its own kind points at: that is the one the author meant."""
+        meant = []
+        for branch in branches:
+            schema, name = self._resolved(branch)
+            if schema is False:
+                continue  # a template, of which none is left
+            if _fits(schema, value):
+                self._check(branch, value, place)
+                return
+            meant.append((schema, name))
+        self._wrong_type(meant, value, place)
+
+    def _resolved(self, schema: Any) -> tuple[Any, str | None]:
+        if "$ref" not in schema:
+            return schema, None
+        name = schema["$ref"].rpartition("/")[2]
+        return self._schema["$defs"][name], name
+
+    def _check_mapping(self, schema: Any, value: dict[str, Any], place: _Place, definition: str | None) -> None:
+        properties, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+        meant: set[str] = set()
+        for key, member in value.items():
+            below = place.at(key, key if key in properties else "")
+            if key in properties:
+                self._check_member(properties[key], member, below)
+            elif others is False:
+                meant.add(self._unknown_key(key, member, properties, place, definition))
+                meant |= _STANDS_FOR.get(key, frozenset())
+            elif others is not True:
+                self._check_member(others, member, below)
+        for key in schema.get("required", ()):
+            if key not in value and key not in meant:
+                self._report(place, f"`{key}` is missing", _MISSING_HINTS.get((definition or "", key)))
+        if definition == "Matcher":
+            self._one_matcher(value, place)
+        elif "oneOf" in schema:
+            self._one_way([branch["required"][0] for branch in schema["oneOf"]], value, meant, place)
+
+    def _check_member(self, schema: Any, value: Any, place: _Place) -> None:
+        if value is not None or self._allows_null(schema):
+            self._check(schema, value, place)
+            return
+        from mcptest_engine.suite import problem_words as words
+
+        target, _ = self._resolved(schema)
+        if "anyOf" in target:
+            target, _ = self._resolved(target["anyOf"][0])
+        hint = words.enum_hint(None, target["enum"]) if "enum" in target else None
+        self._report(place, f"`{place.path[-1]}` has no value", hint or words.null_hint(target, place.key))
+
+    def _allows_null(self, schema: Any) -> bool:
+        return not any(word in schema for word in ("$ref", "anyOf", "type", "enum", "const"))
+
+    def _check_list(self, schema: Any, value: list[Any], place: _Place) -> None:
+        self._check_bounds(schema, value, place)
+        items = schema.get("items", {})
+        if items:
+            for number, item in enumerate(value):
+                self._check(items, item, place.at(number, place.key))
+
+    def _check_scalar(self, schema: Any, value: Any, place: _Place) -> None:
+        from mcptest_engine.suite import problem_words as words
+
+        if "enum" in schema and value not in schema["enum"]:
+            message = f"expected {words.expected(schema, place.key, None)}, found {words.found(value)}"
+            self._report(place, message, words.enum_hint(value, schema["enum"]))
+        elif "const" in schema and value is not schema["const"]:
+            message = f"expected {words.expected(schema, place.key, None)}, found {words.found(value)}"
+            self._report(place, message, "remove it, or write `true`")
+        elif "not" in schema and value in schema["not"]["enum"]:
+            message = f"expected true or false, or a reason, found {words.found(value)}"
+            self._report(place, message, words.boolean_hint(value))
+        elif "pattern" in schema and not re.search(schema["pattern"], value):
+            message = f"a url starts with `http://` or `https://`, found {words.found(value)}"
+            self._report(place, message, _url_hint(value))
+        else:
+            self._check_bounds(schema, value, place)
+
+    def _check_bounds(self, schema: Any, value: Any, place: _Place) -> None:
+        from mcptest_engine.suite import problem_words as words
+
+        message = words.bound_message(schema, value)
+        if message is not None:
+            self._report(place, f"`{place.key}`: {message}" if place.key else message)
+
+    def _wrong_type(self, meant: list[tuple[Any, str | None]], value: Any, place: _Place) -> None:
+        from mcptest_engine.suite import problem_words as words
+
+        spelling = self._spelling(place)
+        phrases = [words.expected(schema, place.key, name) for schema, name in meant]
+        hints = (words.type_hint(schema, value, place.key, name, spelling) for schema, name in meant)
+        message = f"expected {words.either(phrases)}, found {words.found(value)}"
+        hint = next((hint for hint in hints if hint is not None), None)
+        if not place.path:
+            hint = "a suite starts with keys such as `servers:` and `tools:`"
+        elif place.key == "expect" and isinstance(value, str):
+            hint = "write a list of assertions, each with `target` and `matcher`"
+        self._report(place, message, hint)
+
+    def _spelling(self, place: _Place) -> str:
+        """The scalar as the file has it, since `1.10` and `1.1` are one number but not one text."""
+        index = self.tree.index(place.path)
+        found = None if index is None else _TOKEN.match(self.tree.text, index)
+        return found.group() if found else ""
+
+    def _unknown_key(self, key: str, value: Any, properties: Any, place: _Place, definition: str | None) -> str:
+        """Report a key that does not belong; returns the key of this place that it stands for, or ""."""
+        from mcptest_engine.suite.known_words import LATER
+
+        name = definition or ""
+        matcher = name == "Matcher"
+        if key in LATER.get(name, frozenset()):
+            noun = "matcher" if matcher else "key"
+            message, hint, meant = f"the {noun} `{key}` is not supported by this version of mcptest yet", None, ""
+        else:
+            hint, meant = self._key_hint(key, value, properties, place, name)
+            message = f"Additional properties are not allowed ('{_plain(key)}' was unexpected)"
+            if matcher:
+                message = f'unknown matcher "{_plain(key)}"'
+        span = self.tree.span((*place.path, key), key=True, nearest=True)
+        self._add(Problem(message=message, pointer=pointer_text(place.path), file=self.tree.file, span=span, hint=hint))
+        return meant
+
+    def _key_hint(
+        self, key: str, value: Any, properties: Mapping[str, Any], place: _Place, name: str
+    ) -> tuple[str | None, str]:
+        """The hint for an unknown key, and the key of this place that it stands for."""
+        from mcptest_engine.suite.known_words import ALIASES
+
+        head, colon, tail = key.partition(":")
+        if colon and tail and head in properties:
+            return f"a space is missing after the colon: write `{head}: {_plain(tail)}`", head
+        alias = ALIASES.get(name, {}).get(key)
+        if alias is not None and alias in properties:
+            return _alias_hint(key, alias, name), alias
+        word = self._nearest(key, properties, name)
+        near = ALIASES.get(name, {}).get(word, word) if word is not None else None
+        if word is not None and near is not None and _closeness(key, word) >= 0.8:
+            return f"did you mean `{near}`?", near
+        if name == "Assertion" and "matcher" in properties:
+            inner = self._matcher_meant(key)
+            if inner is not None:
+                shown = _one_scalar(value)
+                return f"a matcher stands under `matcher`: write `matcher: {{ {inner}: {shown} }}`", "matcher"
+        if name == "Expect" and key in ("target", "matcher"):
+            return "an assertion is an item of a list: put `- ` before `target`", ""
+        if name == "Server" and key in ("type", "transport"):
+            return "remove it: `command` or `url` says how the server is reached", ""
+        elsewhere = self._elsewhere(key, place, name)
+        if elsewhere is not None:
+            return f"`{key}` {elsewhere}", ""
+        return (f"did you mean `{near}`?", near) if near is not None else (None, "")
+
+    def _nearest(self, key: str, properties: Mapping[str, Any], name: str) -> str | None:
+        """The word most like the key, among the keys of this place and other tools' words for them."""
+        from mcptest_engine.suite.known_words import ALIASES
+
+        if (key, name) not in self._near:
+            foreign = [word for word, meant in ALIASES.get(name, {}).items() if meant in properties]
+            hint = did_you_mean(key, [*foreign, *properties]) if len(key) <= 100 else None
+            self._near[key, name] = hint.split("`")[1] if hint else None
+        return self._near[key, name]
+
+    def _matcher_meant(self, key: str) -> str | None:
+        from mcptest_engine.suite.known_words import ALIASES
+
+        matchers = self._schema["$defs"]["Matcher"]["properties"]
+        return key if key in matchers else ALIASES["Matcher"].get(key)
+
+    def _elsewhere(self, key: str, place: _Place, name: str) -> str | None:
+        """Where in the suite this key does stand: below this place, then above it, then anywhere."""
+        from mcptest_engine.suite.known_words import COMMON_KEYS, PLACES, TESTS
+
+        if key in COMMON_KEYS:
+            return None
+        definitions = {"Suite": self._schema, **self._schema["$defs"]}
+        below = _mentioned(definitions[name]) if name in definitions else []
+        asserting = name in TESTS or name in ("Assertion", "Expect")
+        other = [
+            home for home in definitions if not (name in TESTS and home in TESTS) and (home != "Matcher" or asserting)
+        ]
+        for home in (*below, *reversed(place.within), *other):
+            if home != name and home in PLACES and key in definitions[home].get("properties", {}):
+                return PLACES[home]
+        return None
+
+    def _one_matcher(self, value: dict[str, Any], place: _Place) -> None:
+        keys = list(value)
+        if not keys:
+            self._report(place, "the matcher is empty", 'write exactly one, such as `contains: "text"`')
+        elif len(keys) > 1:
+            shown = " and ".join(f"`{_plain(key)}`" for key in keys)
+            inner = ", ".join(f"{{ {_plain(key)}: … }}" for key in keys)
+            message, hint = f"a matcher has exactly one key, found {shown}", f"write `all-of: [{inner}]`"
+            self._report(_Place((*place.path, keys[1])), message, hint, key=True)
+
+    def _one_way(self, ways: list[str], value: dict[str, Any], meant: set[str], place: _Place) -> None:
+        present = [key for key in value if key in ways]
+        shown = " or ".join(f"`{way}`" for way in ways)
+        if len(present) > 1:
+            both = " and ".join(f"`{way}`" for way in present)
+            at = _Place((*place.path, present[1]))
+            self._report(at, f"a server has either {shown}, found both {both}", "remove one of the two", key=True)
+        elif not present and not meant & set(ways):
+            hint = "write `command: [program, argument]` or `url: http://…`"
+            self._report(place, f"a server needs {shown}", hint)
+
+    def _non_finite(self, value: Any, path: Pointer, told: set[Span | None]) -> None:
+        members: Iterable[tuple[str | int, Any]] = ()
+        if isinstance(value, dict):
+            members = value.items()
+        elif isinstance(value, list):
+            members = enumerate(value)
+        elif isinstance(value, float) and not math.isfinite(value):
+            from mcptest_engine.suite.problem_words import found
+
+            if self.tree.span(path, nearest=True) not in told:
+                message = f"JSON has no such number: found {found(value)}"
+                self._report(_Place(path), message, "quote it to make it text")
+        for key, member in members:
+            if isinstance(member, (dict, list, float)):
+                self._non_finite(member, (*path, key), told)
+
+    def _report(self, place: _Place, message: str, hint: str | None = None, *, key: bool = False) -> None:
+        span = self.tree.span(place.path, key=key, nearest=True)
+        pointer = pointer_text(place.path)
+        self._add(Problem(message=message, pointer=pointer, file=self.tree.file, span=span, hint=hint))
+
+    def _add(self, problem: Problem) -> None:
+        self._found.setdefault((problem.span, problem.message), problem)
+
+
+_MISSING_HINTS = {
+    ("ToolTest", "name"): "a name says what holds when the test passes",
+    ("ResourceTest", "name"): "a name says what holds when the test passes",
+    ("PromptTest", "name"): "a name says what holds when the test passes",
+    ("ToolTest", "tool"): "say which tool is called",
+    ("ResourceTest", "uri"): "say which resource is read",
+    ("PromptTest", "prompt"): "say which prompt is got",
+    ("Assertion", "target"): 'say where to look, such as `target: "result.content[0].text"`',
+    ("Assertion", "matcher"): "say what must hold, such as `matcher: { exists: true }`",
+}
+# A later version's key that stands in place of others, which are then not missed.
+_STANDS_FOR = {"assert-set": frozenset({"target", "matcher"})}
+_TOKEN = re.compile(r"[^\s,\[\]{}#]+|[\[{].?")
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+}
+
+
+def _fits(schema: Any, value: Any) -> bool:
+    """Whether the value is of the JSON type that the schema names; `true` is no number, `5.0` no integer."""
+    kind = schema.get("type")
+    if kind is None:
+        return True
+    if isinstance(value, bool):
+        return bool(kind == "boolean")
+    return isinstance(value, _KINDS[kind])
+
+
+def _mentioned(schema: Any) -> list[str]:
+    """The definitions that a piece of schema leads to, without going into them."""
+    if isinstance(schema, dict):
+        ref = schema.get("$ref")
+        inner = [name for key, part in schema.items() if key != "$defs" for name in _mentioned(part)]
+        return [*([ref.rpartition("/")[2]] if isinstance(ref, str) else []), *inner]
+    if isinstance(schema, list):
+        return [name for part in schema for name in _mentioned(part)]
+    return []
+
+
+def _alias_hint(key: str, alias: str, name: str) -> str:
+    if name == "Matcher" and alias == "not" and key != "not":
+        inner = "contains" if "contains" in key else "exact"
+        return f"did you mean `not: {{ {inner}: … }}`?"
+    if name == "Server" and key in ("args", "arguments"):
+        return "arguments stand in the list of `command`, after the program"
+    if name == "Server" and alias == "auth":
+        return "did you mean `auth: { bearer_token_env: NAME }`?"
+    return f"did you mean `{alias}`?"
+
+
+def _closeness(left: str, right: str) -> float:
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, left.casefold(), right.casefold()).ratio()
+
+
+def _plain(key: str) -> str:
+    from mcptest_engine.core.sanitise import one_line
+
+    return one_line(key, 60)
+
+
+def _one_scalar(value: Any) -> str:
+    import json
+
+    from mcptest_engine.core.sanitise import one_line
+
+    return "…" if isinstance(value, (dict, list)) else one_line(json.dumps(value, ensure_ascii=False), 40)
+
+
+def _url_hint(value: str) -> str | None:
+    if re.fullmatch(r"[A-Za-z0-9.-]+(:[0-9]+)?(/\S*)?", value) and ("." in value or ":" in value):
+        return f"write `http://{_plain(value)}`"
+    return None

@@ -1,0 +1,88 @@
+"""The published JSON Schema of the suite language: shipped as a file, generated from the models.
+
+Reading it needs no pydantic. `python -m mcptest_engine.suite.schema` writes the file anew, and a test holds the two equal.
+What stands for a number, a boolean or a list may in a file also be one whole template such as `"${var.limit}"`: editors
+must accept that, while a suite whose templates have been replaced must not hold one any more (`strict_schema`).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+SCHEMA_ID = "https://mcptest.sh/schema/v1.json"
+SCHEMA_PATH = Path(__file__).with_name("suite.schema.json")
+
+_TEMPLATE = {
+    "description": "A template that stands alone, such as `${var.limit}`: it takes the value with its type.",
+    "type": "string",
+    "pattern": r"^\$\{[^{}]+\}$",
+}
+# Blocks that are the suite's own shape: no template can stand for them.
+_SHAPE = frozenset({"servers", "imports", "tools", "resources", "prompts", "expect", "assertions", "matcher"})
+
+
+def schema_text() -> str:
+    """The JSON Schema as editors and `mcptest schema` have it."""
+    return SCHEMA_PATH.read_text(encoding="utf-8")
+
+
+def strict_schema() -> dict[str, Any]:
+    """The JSON Schema of a suite whose templates have been replaced by their values."""
+    schema: dict[str, Any] = json.loads(schema_text())
+    schema["$defs"]["Template"] = False
+    return schema
+
+
+def generate() -> dict[str, Any]:
+    """The JSON Schema, made from the models."""
+    from mcptest_engine.suite.model import Suite
+
+    raw = Suite.model_json_schema(by_alias=True)
+    definitions = {name: _clean(part) for name, part in raw.pop("$defs").items()}
+    definitions["Template"] = _TEMPLATE
+    root = _clean(raw)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_ID,
+        "title": "mcptest suite",
+        **root,
+        "$defs": definitions,
+    }
+
+
+def write() -> None:
+    """Write the shipped file anew."""
+    SCHEMA_PATH.write_text(generated_text(), encoding="utf-8")
+
+
+def generated_text() -> str:
+    """The generated schema, as the shipped file spells it."""
+    return json.dumps(generate(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _clean(part: dict[str, Any]) -> dict[str, Any]:
+    """An object's schema without the generator's noise, its keys in reading order."""
+    cleaned: dict[str, Any] = {key: part[key] for key in ("description", "type") if key in part}
+    cleaned["properties"] = {name: _property(name, schema) for name, schema in part["properties"].items()}
+    rest = {key: value for key, value in part.items() if key not in (*cleaned, "title")}
+    return {**cleaned, **rest}
+
+
+def _property(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    told = {key: schema[key] for key in ("description", "default", "examples") if schema.get(key) not in (None, [], {})}
+    bare = {key: value for key, value in schema.items() if key not in ("title", "description", "default", "examples")}
+    branches = [branch for branch in bare.pop("anyOf", [bare]) if branch != {"type": "null"}]
+    if name == "args" or (name not in _SHAPE and _takes_template(branches)):
+        branches.append({"$ref": "#/$defs/Template"})
+    return {**told, **(branches[0] if len(branches) == 1 else {"anyOf": branches})}
+
+
+def _takes_template(branches: list[dict[str, Any]]) -> bool:
+    kinds = {branch.get("type") for branch in branches}
+    return "string" not in kinds and bool(kinds & {"integer", "number", "boolean", "array"})
+
+
+if __name__ == "__main__":
+    write()

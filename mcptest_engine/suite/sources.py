@@ -1,0 +1,162 @@
+"""The files of a suite: the one asked for, and what it imports, read once each.
+
+The surprising thing: an import that cannot be read is a problem at the `imports` entry that names it, but what is wrong
+inside an imported file is told in that file.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import Problem, SuiteError
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.suite.yaml import file_bytes, pointer_text, read_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcptest_engine.suite.templates import Fault
+    from mcptest_engine.suite.yaml import Pointer, Tree
+
+MAX_IMPORT_DEPTH = 32
+MAX_FILES = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One file that was read. `file` is what messages call it, `path` absolute; `tree` is None when it has no data."""
+
+    file: str
+    path: Path
+    config_dir: str
+    data: bytes = b""
+    tree: Tree | None = None
+
+
+class Reader:
+    """Reads a suite and its imports.
+
+    `expand(text, config_dir, path)` replaces what templates an import's path holds. `root` is the directory that imports
+    must not leave, or None when they may. After `read`, `sources` holds every file, the one asked for first, and `order`
+    their numbers with imported ones before the file that imports them; `complete` says that none is missing or unreadable.
+    """
+
+    def __init__(self, *, expand: Callable[[str, str, Pointer], tuple[str, Fault | None]], root: Path | None) -> None:
+        self.expand, self.root = expand, root
+        self.sources: list[Source] = []
+        self.order: list[int] = []
+        self.problems: list[Problem] = []
+        self.complete = True
+        self._seen: set[str] = set()
+        self._chain: list[tuple[str, str]] = []
+
+    def read(self, path: Path, *, file: str) -> None:
+        """Read the suite at `path` and all that it imports."""
+        self._read(Path(os.path.abspath(path)), file)  # noqa: PTH100  (resolve() would follow links)
+
+    def read_text(self, data: bytes, *, file: str, path: Path) -> None:
+        """The same for a suite that is no file; its imports are relative to the directory of `path`."""
+        self._take(path, file, data)
+
+    def _read(self, path: Path, file: str) -> None:
+        try:
+            data = file_bytes(path, file=file)
+        except SuiteError as unreadable:
+            self.problems += unreadable.problems
+            self.complete = False
+            self._add(Source(file=file, path=path, config_dir=str(path.parent)))
+            self.order.append(len(self.sources) - 1)
+            return
+        self._take(path, file, data)
+
+    def _take(self, path: Path, file: str, data: bytes) -> None:
+        source = Source(file=file, path=path, config_dir=str(path.parent), data=data)
+        number = self._add(source)
+        try:
+            tree = read_bytes(data, file=file, keep_going=True)
+        except SuiteError as broken:
+            self.problems += broken.problems
+            self.complete = False
+            self.order.append(number)
+            return
+        self.problems += tree.problems
+        self.sources[number] = source = replace(source, tree=tree)
+        identity = _identity(path)
+        self._seen.add(identity)
+        self._chain.append((identity, file))
+        for at, name in _imports(tree.value):
+            self._import(source, tree, ("imports", at), name)
+        self._chain.pop()
+        self.order.append(number)
+
+    def _add(self, source: Source) -> int:
+        self.sources.append(source)
+        return len(self.sources) - 1
+
+    def _import(self, source: Source, tree: Tree, place: Pointer, name: str) -> None:
+        def refuse(message: str, hint: str | None = None, *, incomplete: bool = True) -> None:
+            self.complete = self.complete and not incomplete
+            span = tree.span(place, nearest=True)
+            pointer = pointer_text(place)
+            self.problems.append(Problem(message=message, pointer=pointer, file=source.file, span=span, hint=hint))
+
+        expanded, fault = self.expand(name, source.config_dir, place)
+        if fault is not None:
+            refuse(fault.message or "the import's path cannot be expanded", _early(fault))
+            return
+        if "\0" in expanded:
+            refuse("a path cannot hold a NUL character")
+            return
+        path = Path(os.path.normpath(os.path.join(source.config_dir, expanded)))  # noqa: PTH118  (as the author reads it)
+        identity, shown = _identity(path), one_line(expanded, 200)
+        opened = [known for known, _ in self._chain]
+        if identity in opened:
+            circle = [file for _, file in self._chain[opened.index(identity) :]]
+            chain = " → ".join([*circle, circle[0]])
+            refuse(f"circular import: {chain}", "move what both need into a third file", incomplete=False)
+        elif self.root is not None and not _inside(identity, self.root):
+            hint = "move it into the workspace, or give the suite by its absolute path to allow this"
+            refuse(f'the import "{shown}" leads out of the workspace', hint)
+        elif not os.path.lexists(path):
+            refuse(f'the imported file "{shown}" does not exist', "an import is relative to the file that names it")
+        elif path.is_dir():
+            refuse(f'the import "{shown}" is a directory', "name the file inside it")
+        elif len(self._chain) >= MAX_IMPORT_DEPTH:
+            refuse(f"imports lead through more than {MAX_IMPORT_DEPTH} files here")
+        elif identity not in self._seen and len(self.sources) >= MAX_FILES:
+            refuse(f"a suite may consist of at most {MAX_FILES:,} files")
+        elif identity not in self._seen:
+            self._seen.add(identity)
+            self._read(path, _shown_beside(source.file, expanded))
+
+
+def _imports(document: Any) -> list[tuple[int, str]]:
+    """The entries of `imports` that are paths; others are for the structural check."""
+    entries = document.get("imports") if isinstance(document, dict) else None
+    if not isinstance(entries, list):
+        return []
+    return [(index, entry) for index, entry in enumerate(entries) if isinstance(entry, str) and entry]
+
+
+def _early(fault: Fault) -> str | None:
+    if fault.message and fault.message.startswith("unknown variable"):
+        return "imports are read before variables are known: only `${env.X}` and `${CONFIG_DIR}` can stand here"
+    return fault.hint
+
+
+def _identity(path: Path) -> str:
+    """What makes two paths one file: links followed, as far as they lead."""
+    return os.path.realpath(path)
+
+
+def _inside(identity: str, root: Path) -> bool:
+    base = os.path.realpath(root)
+    return identity == base or identity.startswith(base.rstrip(os.sep) + os.sep)
+
+
+def _shown_beside(importer: str, name: str) -> str:
+    """How messages call an imported file: relative to where the importing one is, as that one was given."""
+    return os.path.normpath(os.path.join(os.path.dirname(importer), name))  # noqa: PTH118, PTH120

@@ -1,0 +1,254 @@
+"""What a YAML syntax error means to the person who wrote the file: the place of the mistake, and the remedy.
+
+The parser says where it gave up, which is often a line after the mistake; these are the mistakes that people really
+make. Imported only when a file does not parse.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """`index` is that of a character of the text."""
+
+    index: int
+    message: str
+    hint: str | None = None
+
+
+def explain(error: Exception, text: str) -> Fault:
+    """The fault behind an exception that the YAML parser raised while it read `text`."""
+    unreadable = _unreadable(text)
+    if unreadable is not None and getattr(error, "problem_mark", None) is None:
+        return unreadable
+    stuck = _Stuck(error, text)
+    for diagnose in _DIAGNOSES:
+        fault = diagnose(stuck)
+        if fault is not None:
+            return fault
+    return Fault(stuck.index, f"the YAML cannot be read: {stuck.says}", None)
+
+
+_UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _unreadable(text: str) -> Fault | None:
+    found = _UNREADABLE.search(text)
+    if found is None:
+        return None
+    code = ord(found.group())
+    if code == 0:
+        return Fault(found.start(), "a NUL byte stands here; the file is not text", "save it as UTF-8 text")
+    hint = f'in double quotes it can be written "\\x{code:02x}"' if code < 0x100 else None
+    return Fault(found.start(), f"the character U+{code:04X} must not stand in a YAML file", hint)
+
+
+class _Stuck:
+    """Where the parser gave up, and what it said."""
+
+    def __init__(self, error: Exception, text: str) -> None:
+        mark, context_mark = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
+        self.text = text
+        self.index = min(_index(mark, context_mark), len(text))
+        self.context_index = min(_index(context_mark, mark), len(text))
+        self.context = str(getattr(error, "context", None) or "")
+        self.says = str(getattr(error, "problem", None) or error).partition("\n")[0]
+        self.char = text[self.index : self.index + 1]
+
+    def line_at(self, index: int) -> tuple[int, str]:
+        """The start of the line around `index`, and the line without its end."""
+        start = max(self.text.rfind("\n", 0, index), self.text.rfind("\r", 0, index)) + 1
+        return start, re.split(r"[\r\n]", self.text[start:], maxsplit=1)[0]
+
+    def before(self, index: int) -> tuple[int, str]:
+        """The nearest line above the one around `index` that is neither blank nor a comment; (0, "") without one."""
+        start, _ = self.line_at(index)
+        while start > 0:
+            start, line = self.line_at(start - 1)
+            if line.strip() and not line.lstrip().startswith("#"):
+                return start, line
+        return 0, ""
+
+
+def _index(*marks: Any) -> int:
+    return next((mark.index for mark in marks if mark is not None), 0)
+
+
+def _tab(stuck: _Stuck) -> Fault | None:
+    start, line = stuck.line_at(stuck.index)
+    indent = line[: len(line) - len(line.lstrip())]
+    if "\t" in indent and stuck.index <= start + len(indent):
+        return Fault(start + indent.index("\t"), "a tab cannot indent in YAML", "indent with spaces")
+    if stuck.char == "\t":
+        return Fault(stuck.index, "a tab cannot stand here in YAML", "use spaces")
+    return None
+
+
+# The key may follow dashes. `https://…` and a Windows path are values, not keys.
+_NO_SPACE = re.compile(r"\s*(?:- +)*([A-Za-z_][\w-]*):(?!//)(?=[^\s\\/])(.*)")
+
+
+def _missing_space(stuck: _Stuck) -> Fault | None:
+    """`tool:echo` is text to YAML; the parser notices at that line or at the next."""
+    candidates = [stuck.line_at(stuck.index)]
+    if "mapping values" in stuck.says or "expected ':'" in stuck.says:
+        candidates = [stuck.line_at(stuck.context_index), stuck.before(stuck.index), *candidates]
+    elif "expected key" not in stuck.says and "block" not in stuck.context:
+        return None
+    for start, line in candidates:
+        found = _NO_SPACE.fullmatch(line)
+        if found and " #" not in found[2][:1]:
+            colon = start + found.end(1)
+            value = found[2].strip()
+            shown = value if len(value) <= 40 else value[:39] + "…"
+            hint = f"write `{found[1]}: {shown}`"
+            return Fault(colon, f"a space is missing after the colon in `{found[1]}:{shown}`", hint)
+    return None
+
+
+def _flow(stuck: _Stuck) -> Fault | None:
+    """`{target: result.content[0].text}` and `{x: ${var.y}}`: brackets end a plain text inside braces or brackets."""
+    if "flow" not in stuck.context and "did not find expected ',' or" not in stuck.says:
+        return None
+    inside = "braces" if "mapping" in stuck.context else "brackets"
+    start, line = stuck.line_at(stuck.index)
+    before = line[: stuck.index - start]
+    if stuck.char == "{" and before.endswith("$"):
+        end = line.find("}", stuck.index - start)
+        template = line[stuck.index - 1 - start : end + 1] if end >= 0 else "${…}"
+        hint = f'quote it: "{template}"'
+        return Fault(stuck.index - 1, f"a template must be quoted inside {inside}", hint)
+    if stuck.char == "[":
+        word = re.search(r"[^\s,{}\[\]:]*$", before)
+        begin = word.start() if word else stuck.index - start
+        rest = re.match(r"[^,{}\s]*", line[begin:])
+        target = rest.group() if rest else ""
+        return Fault(
+            stuck.index,
+            f"`[` inside {inside} starts a list: text that holds one must be quoted",
+            f'quote it: "{target}"',
+        )
+    opened = stuck.text[stuck.context_index : stuck.context_index + 1]
+    if opened in ("{", "["):
+        closing = "}" if opened == "{" else "]"
+        if not stuck.char or "\n" in stuck.text[stuck.context_index : stuck.index]:
+            return Fault(stuck.context_index, f"the `{opened}` opened here is not closed", f"close it with `{closing}`")
+        return Fault(
+            stuck.index, f"a comma or `{closing}` is missing here", "quote text that holds `{`, `}`, `[`, `]` or `,`"
+        )
+    return None
+
+
+def _start_character(stuck: _Stuck) -> Fault | None:
+    if "cannot start any token" not in stuck.says or not stuck.char:
+        return None
+    _, line = stuck.line_at(stuck.index)
+    hint = "quote it" if not line else "put the text in quotes"
+    return Fault(
+        stuck.index,
+        f"text cannot start with `{stuck.char}`" if stuck.char != "`" else "text cannot start with a backtick",
+        hint,
+    )
+
+
+def _alias_character(stuck: _Stuck) -> Fault | None:
+    for word, char in (("alias", "*"), ("anchor", "&"), ("tag", "!")):
+        if (
+            f"scanning an {word}" in stuck.context
+            or f"scanning a {word}" in stuck.context
+            or f"parsing a {word}" in stuck.context
+        ):
+            return Fault(
+                stuck.context_index,
+                f"`{char}` at the start of a text means something else in YAML",
+                "put the text in quotes",
+            )
+    if "tag" in stuck.says:
+        return Fault(
+            stuck.context_index, "`!` at the start of a text means something else in YAML", "put the text in quotes"
+        )
+    return None
+
+
+def _quoted(stuck: _Stuck) -> Fault | None:
+    if "quoted scalar" not in stuck.context:
+        return None
+    if "escape" in stuck.says or "expected hex" in stuck.says or "Unicode character" in stuck.says:
+        start = stuck.text.rfind("\\", 0, stuck.index + 1)
+        found = stuck.text[start : start + 2]
+        hint = "use single quotes, in which a backslash is a backslash"
+        return Fault(max(start, 0), f"`{found}` is no escape that double quotes know", hint)
+    if "end of stream" in stuck.says or "document indicator" in stuck.says:
+        return Fault(
+            stuck.context_index, "the quote opened here is never closed", "close it, or double a quote inside: `''`"
+        )
+    return None
+
+
+def _after_quote(stuck: _Stuck) -> Fault | None:
+    start, line = stuck.line_at(stuck.index)
+    before = line[: stuck.index - start].rstrip()
+    if "expected key" in stuck.says and before.endswith(("'", '"')):
+        return Fault(stuck.index, "text goes on after the closing quote", "quote the whole value")
+    return None
+
+
+def _colon_in_text(stuck: _Stuck) -> Fault | None:
+    if "mapping values are not allowed" not in stuck.says:
+        return None
+    start, line = stuck.line_at(stuck.index)
+    before = line[: stuck.index - start]
+    if ": " in before or re.search(r":\s", before):
+        return Fault(
+            stuck.index, "a second `: ` in one line: text that holds one must be quoted", "put the value in quotes"
+        )
+    return Fault(
+        stuck.index, "a key stands here where a value goes on", "check the indentation of this line and the one before"
+    )
+
+
+def _dash(stuck: _Stuck) -> Fault | None:
+    if "block sequence entries are not allowed" in stuck.says:
+        return Fault(
+            stuck.index, "a list cannot start on the line of its key", "put the `-` on the next line, indented"
+        )
+    return None
+
+
+def _missing_colon(stuck: _Stuck) -> Fault | None:
+    if "could not find expected ':'" not in stuck.says:
+        return None
+    _, line = stuck.line_at(stuck.context_index)
+    word = line.strip().removeprefix("- ")
+    shown = word if len(word) <= 40 else word[:39] + "…"
+    return Fault(stuck.context_index, f"a key without a colon: `{shown}`", "write `key: value`")
+
+
+def _indentation(stuck: _Stuck) -> Fault | None:
+    if "block collection" in stuck.context or "block mapping" in stuck.context or "document start" in stuck.says:
+        return Fault(
+            stuck.index, "this line's indentation fits none of the lines above", "align it with its neighbours"
+        )
+    return None
+
+
+_DIAGNOSES: tuple[Callable[[_Stuck], Fault | None], ...] = (
+    _tab,
+    _missing_space,
+    _flow,
+    _quoted,
+    _start_character,
+    _alias_character,
+    _after_quote,
+    _colon_in_text,
+    _dash,
+    _missing_colon,
+    _indentation,
+)

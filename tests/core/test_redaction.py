@@ -1,0 +1,268 @@
+import json
+import random
+import string
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mcptest_engine.core.redaction import MASK, Redactor, looks_secret_name
+
+TOKENS = [
+    "sk-proj-a1B2c3D4e5F6",
+    "pk-abcdefghij",
+    "sk_live_4eC39HqLyjWDarjtT1",
+    "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+    "gho_16C7e42F292c6912",
+    "ghs_16C7e42F292c6912",
+    "github_pat_11ABCDEFG0abcdefghijkl_x",
+    "xoxb-123456789012-abcdef",
+    "xoxp-123456789012-abcdef",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmNHl0w5N",
+    "AKIAIOSFODNN7EXAMPLE",
+    "0123456789abcdef0123456789abcdef",
+    "deadbeef" * 5,
+    "Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MEFCQ0RFRg==",
+    "wJalrXUtnFEMI/K7MDENG2/bPxRfiCYEXAMPLEKEY",
+]
+HARMLESS = [
+    "a plain sentence, risk-based and task-oriented, with 12 words: none secret",
+    "f47ac10b-58cc-4372-a567-0e02b2c3d479",
+    "01KAM6R5N3Z8W4V7X2Y9T1Q0PB",
+    "2026-11-21T22:26:00.123456+00:00",
+    "/home/User/projects/MyApp/src2/components/v1/Button",
+    "https://example.com/docs/Getting-Started/Chapter10/Part2-Overview",
+    "token: expired",
+    "max_tokens=4096&page_token=abc",
+    '{"next_page_token": "abc", "max_tokens": 5}',
+    "if token == other: pass",
+    "the authorization: a server may ask for it",
+    "Bearer authentication is needed",
+    "a" * 64,
+    "sk-SK",
+    "Authorization: required",
+    "name: value, key: value, monkey: banana",
+    "https://user@example.com/path:80@x",
+]
+
+
+def _words(text):
+    return text.split()
+
+
+SECRET_NAMES = _words(
+    "password passwd PASSWORD DB_PASSWORD dbPassword user_password_value token TOKEN github_token githubToken "
+    "X-Auth-Token secret clientSecret client_secret api_key apiKey APIKEY apikey X-Api-Key x-api-key OPENAI_API_KEY "
+    "access_token refreshToken id_token authtoken Authorization Proxy-Authorization Cookie Set-Cookie private_key "
+    "signing-key AWS_SECRET_ACCESS_KEY SECRET_KEY_BASE passphrase credentials api_keys access_tokens password2 "
+    "X-Auth-User X-Amz-Security-Token session_secret BASIC_AUTH jwt password_hash encryptionKey"
+)
+PLAIN_NAMES = _words(
+    "tokens max_tokens maxTokens input_tokens token_count token_type token_endpoint key keys primary_key foreignKey "
+    "partition_key next_page_token nextPageToken pageToken nextCursor progressToken continuationToken password_hint "
+    "passwordPolicy secret_name bearer_token_env author X-Author monkey keyboard secretary-desk cookie_consent name "
+    "text type content url id auth authors issueKey cache_key public_key sort_key idempotency_key tokenizer 1 _"
+)
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text()
+    | st.sampled_from(TOKENS + HARMLESS),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(max_size=12) | st.sampled_from(TOKENS + SECRET_NAMES), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+SECRETS = st.lists(st.text(min_size=1, max_size=20), max_size=3)
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_a_well_known_token_is_redacted_wherever_it_stands(token):
+    """upstream-facts.md 12: token prefixes, long hex, long base64-like runs."""
+    redactor = Redactor()
+    assert redactor.redact_text(token) == MASK
+    assert redactor.redact_text(f"before {token} after") == f"before {MASK} after"
+    assert redactor.redact_text(f"é“{token}”, {token}\n") == f"é“{MASK}”, {MASK}\n"
+    assert redactor.redact({"content": [{"type": "text", "text": token}]}) == {
+        "content": [{"type": "text", "text": MASK}]
+    }
+    assert list(redactor.redact({token: 1})) == [MASK]
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_only_resembles_a_secret_is_kept(text):
+    assert Redactor().redact_text(text) is text
+
+
+def test_nearly_every_random_credential_is_recognised():
+    """A path is told from a random text by how often neighbours differ in kind; that must not let credentials through."""
+    source = random.Random(7)
+    alphabet = string.ascii_letters + string.digits + "+/"
+    texts = ["".join(source.choices(alphabet, k=40)) for _ in range(2000)]
+    missed = [text for text in texts if Redactor().redact_text(text) is text]
+    assert all(sum(map(str.isdigit, text)) < 2 for text in missed)
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES)
+def test_a_name_that_promises_a_secret_is_recognised(name):
+    """upstream-facts.md 12: secret-named JSON keys and header patterns."""
+    assert looks_secret_name(name)
+    assert Redactor().redact({name: "x"}) == {name: MASK}
+
+
+@pytest.mark.parametrize("name", PLAIN_NAMES)
+def test_a_name_that_only_contains_such_a_word_is_not(name):
+    assert not looks_secret_name(name)
+    value = {name: "x"}
+    assert Redactor().redact(value) is value
+
+
+def test_a_number_under_a_secret_name_goes_but_flags_null_and_objects_stay():
+    """A JSON Schema says `password: {type: string}`; an object is judged by its own names."""
+    schema = {
+        "properties": {"password": {"type": "string", "description": "the user's password"}},
+        "required": ["password"],
+    }
+    redactor = Redactor()
+    assert redactor.redact(schema) is schema
+    assert redactor.redact({"password": 12345, "secret": True, "token": None, "api_key": ""}) == {
+        "password": MASK,
+        "secret": True,
+        "token": None,
+        "api_key": "",
+    }
+    assert redactor.redact({"credentials": {"user": "a", "password": "b"}}) == {
+        "credentials": {"user": "a", "password": MASK}
+    }
+
+
+def test_secrets_in_a_list_under_a_secret_name_are_redacted():
+    assert Redactor().redact({"passwords": ["a", ["b"], {"c": "d"}, 5]}) == {
+        "passwords": [MASK, [MASK], {"c": "d"}, MASK]
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"password": "hunter2", "user": "ada"}', '{"password": "[REDACTED]", "user": "ada"}'),
+        ('{"password":"a\\"b","x":1}', '{"password":"[REDACTED]","x":1}'),
+        ('{\\"api_key\\":\\"hunter2\\",\\"x\\":1}', '{\\"api_key\\":\\"[REDACTED]\\",\\"x\\":1}'),
+        ("{'token': 'abc', 'x': 1}", "{'token': '[REDACTED]', 'x': 1}"),
+        ("DB_PASSWORD=hunter2\nHOME=/root", "DB_PASSWORD=[REDACTED]\nHOME=/root"),
+        ('api_key = "abc"', 'api_key = "[REDACTED]"'),
+        ("GET /v1?api_key=abc&page=2", "GET /v1?api_key=[REDACTED]&page=2"),
+        ("password: hunter2\nname: x", "password: [REDACTED]\nname: x"),
+        ("Authorization: Bearer abc\nHost: x", "Authorization: [REDACTED]\nHost: x"),
+        ("curl -H 'Authorization: Basic YTpi' x", "curl -H 'Authorization: [REDACTED]' x"),
+        ("Cookie: a=b; c=d\nHost: x", "Cookie: [REDACTED]\nHost: x"),
+        ("X-Auth-Token: abc123def", "X-Auth-Token: [REDACTED]"),
+        ("sent Bearer abc123def456 to it", "sent Bearer [REDACTED] to it"),
+        ("postgres://ada:s3cret@db:5432/x", "postgres://ada:[REDACTED]@db:5432/x"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nx", "[REDACTED]\nx"),
+        ("-----BEGIN PRIVATE KEY-----\nMIIE and cut off", "[REDACTED]"),
+    ],
+)
+def test_a_named_secret_inside_a_text_is_redacted(text, expected):
+    assert Redactor().redact_text(text) == expected
+
+
+def test_a_registered_value_is_redacted_also_as_a_part_of_a_text_and_as_a_key():
+    """decisions.md 8: registered values."""
+    redactor = Redactor(["correct horse"])
+    assert redactor.redact_text("it is correct horse!") == f"it is {MASK}!"
+    assert redactor.redact({"correct horse": ["correct horse"]}) == {MASK: [MASK]}
+
+
+def test_a_short_registered_value_is_redacted_only_as_a_whole_string():
+    """decisions.md 14: under 8 characters it is masked only as a whole string."""
+    redactor = Redactor(["blue"])
+    value = ["a blue sky", {"blue": 1}]
+    assert redactor.redact(value) is value
+    assert redactor.redact({"text": "blue"}) == {"text": MASK}
+
+
+def test_a_registered_value_is_found_in_json_text_and_in_urls():
+    redactor = Redactor(['quo"te\\and é'])
+    assert redactor.redact_text('quo"te\\and é') == MASK
+    assert redactor.redact_text(json.dumps({"x": 'quo"te\\and é'})) == f'{{"x": "{MASK}"}}'
+    assert redactor.redact_text(json.dumps({"x": 'quo"te\\and é'}, ensure_ascii=False)) == f'{{"x": "{MASK}"}}'
+    assert redactor.redact_text("https://x/?q=quo%22te%5Cand%20%C3%A9") == f"https://x/?q={MASK}"
+
+
+def test_a_value_registered_later_counts_from_then_on():
+    redactor = Redactor()
+    assert redactor.redact({"long-name": "some value"}) == {"long-name": "some value"}
+    redactor.register("some value")
+    redactor.register("long-name")
+    assert redactor.redact({"long-name": "some value"}) == {MASK: MASK}
+
+
+def test_overlapping_secrets_leave_nothing_of_either():
+    redactor = Redactor(["abcdefghij", "ghijklmnop"])
+    assert redactor.redact_text("<abcdefghijklmnop>") == f"<{MASK}>"
+
+
+def test_the_data_of_an_image_is_kept_and_a_credential_beside_it_is_not():
+    """Else two different pictures would be equal in a snapshot."""
+    data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    image = {"content": [{"type": "image", "data": data, "mimeType": "image/png"}]}
+    redactor = Redactor()
+    assert redactor.redact(image) is image
+    assert redactor.redact({"data": data}) == {"data": MASK}
+    redactor.register(data[8:24])
+    assert redactor.redact(image) == {
+        "content": [{"type": "image", "data": data[:8] + MASK + data[24:], "mimeType": "image/png"}]
+    }
+
+
+def test_two_secret_keys_do_not_lose_a_member():
+    assert Redactor().redact({TOKENS[0]: 1, TOKENS[1]: 2}) == {MASK: 1, f"{MASK}#2": 2}
+
+
+def test_any_depth_of_nesting_is_safe():
+    deep: object = TOKENS[0]
+    for _ in range(100_000):
+        deep = [deep]
+    redacted = Redactor().redact({"passwords": deep})["passwords"]
+    while isinstance(redacted, list):
+        (redacted,) = redacted
+    assert redacted == MASK
+
+
+def test_a_long_run_is_data_and_no_credential():
+    text = "Ab1" * 20_000
+    assert Redactor().redact_text(text) is text
+
+
+@given(JSON, SECRETS)
+@example({"password": f"{MASK}1"}, [])
+@example(f"token={MASK}abc", [])
+@example("sk-abcdefgh sk-abcdefgh", ["h sk-abc"])
+@example({MASK: 1, TOKENS[0]: 2}, [])
+@example("x", [MASK, "REDACTED"])
+def test_redacting_twice_changes_nothing_more_and_shape_stays(value, secrets):
+    redactor = Redactor(secrets)
+    once = redactor.redact(value)
+    assert redactor.redact(once) is once
+    assert _shape(once) == _shape(value)
+    if once == value:
+        assert once is value
+
+
+@given(st.text(max_size=30), st.text(min_size=8, max_size=20), st.text(max_size=30))
+def test_a_registered_value_never_comes_through(before, secret, after):
+    redacted = Redactor([secret]).redact_text(before + secret + after)
+    assert secret not in redacted.replace(MASK, "\0") or secret in MASK
+
+
+def _shape(value):
+    if isinstance(value, dict):
+        return [_shape(item) for item in value.values()]
+    if isinstance(value, list):
+        return [_shape(item) for item in value]
+    return None
