@@ -1,0 +1,133 @@
+"""`agent`: a run for a coding agent, which pays for every token: the verdict, then failures, within a budget.
+
+The lines are a contract: `VERDICT`, `FAIL`, `assert:`, `actual:`, `repro:`, `OMITTED`, and `REASON` where a run
+failed and no test did. Every text on them is escaped to one line, so no server can forge another. The budget counts
+the whole result, a token for every four characters; the verdict and the first failure are given whatever it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.results import FailureKind, Verdict
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.reporting import facts
+from mcptest_engine.reporting.registry import RenderOptions
+from mcptest_engine.reporting.repro import repro_line
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.results import RunRecord, TestResult
+
+ASSERT_LIMIT = 600
+ACTUAL_LIMIT = 300
+CHARACTERS_A_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFailure:
+    """One failed test for an agent: one line each, `actual` None where nothing came that could be shown.
+
+    `clipped` is true when `actual` is only a part of the value.
+    """
+
+    test: str
+    assert_: str
+    actual: str | None
+    clipped: bool
+    repro: str
+
+
+def render(record: RunRecord, options: RenderOptions) -> str:
+    """The verdict line, the reason where no test gives it, and as many failures as the budget holds."""
+    head = _verdict(record) + _reason(record)
+    failures = facts.tests_with(record, Verdict.FAIL)
+    blocks: list[str] = []
+    size = len(head)
+    for test in failures:
+        block = _block(agent_failure(record, test, options))
+        size += len(block)
+        if blocks and _tokens(size) > options.agent_budget:
+            break
+        blocks.append(block)
+    if len(blocks) == len(failures):
+        return head + "".join(blocks)
+    return _shortened(head, blocks, len(failures), options.agent_budget)
+
+
+def agent_failures(record: RunRecord, options: RenderOptions | None = None) -> list[AgentFailure]:
+    """Every failed test in declared order, whatever the budget."""
+    options = options or RenderOptions()
+    return [agent_failure(record, test, options) for test in facts.tests_with(record, Verdict.FAIL)]
+
+
+def agent_failure(record: RunRecord, test: TestResult, options: RenderOptions) -> AgentFailure:
+    """What an agent needs of one failed test: the first reason, what came instead, and how to run it again."""
+    actual, clipped = _actual(test)
+    return AgentFailure(
+        test=one_line(test.name),
+        assert_=_assert(test),
+        actual=actual,
+        clipped=clipped,
+        repro=repro_line(record, test, options),
+    )
+
+
+def _shortened(head: str, blocks: list[str], failures: int, budget: int) -> str:
+    """The text with as many blocks as leave room for saying how many are missing, and at least one."""
+    while True:
+        text = head + "".join(blocks) + _omitted(failures - len(blocks))
+        if len(blocks) == 1 or _tokens(len(text)) <= budget:
+            return text
+        blocks.pop()
+
+
+def _tokens(characters: int) -> int:
+    return -(-characters // CHARACTERS_A_TOKEN)
+
+
+def _verdict(record: RunRecord) -> str:
+    totals = record.totals
+    rest = f"{totals.failed} failed, {totals.inconclusive} inconclusive, {totals.cached} cached"
+    passed = f"{totals.passed}/{totals.total} passed"
+    return f"VERDICT {record.verdict.value} {passed} ({rest}, {record.duration_ms:.0f}ms)\n"
+
+
+def _reason(record: RunRecord) -> str:
+    reason = facts.run_reason(record)
+    if reason is None:
+        return ""
+    return f"REASON {one_line('; '.join([reason, *record.warnings]), ASSERT_LIMIT)}\n"
+
+
+def _block(failure: AgentFailure) -> str:
+    actual = f"actual: {failure.actual}\n" if failure.actual is not None else ""
+    return f"FAIL {failure.test}\nassert: {failure.assert_}\n{actual}repro: {failure.repro}\n"
+
+
+def _omitted(count: int) -> str:
+    return f"OMITTED {count} more failures (raise the agent reporter token budget to see them)\n"
+
+
+def _assert(test: TestResult) -> str:
+    """The first reason, the number of further ones, and the hint."""
+    first, *further = facts.reasons(test)
+    also = f" (and {facts.plural(len(further), 'more failed assertion')})" if further else ""
+    hint = test.failure.hint if test.failure is not None else None
+    return one_line(first, ASSERT_LIMIT) + also + (f" (hint: {one_line(hint, ACTUAL_LIMIT)})" if hint else "")
+
+
+def _actual(test: TestResult) -> tuple[str | None, bool]:
+    """What came: the value that the first failed assertion saw, or the end of the stderr of a server that failed."""
+    failed = facts.failed_assertions(test)
+    if failed:
+        if failed[0].absent:
+            return None, False
+        text = facts.value_text(failed[0].actual)
+        return one_line(text, ACTUAL_LIMIT), len(text) > ACTUAL_LIMIT
+    tail = "\n".join(facts.stderr_lines(test))
+    if not tail or (test.failure is not None and test.failure.kind is FailureKind.ASSERTION):
+        return None, False
+    text = one_line(tail)
+    # The end of a traceback says what went wrong, its beginning does not.
+    return "stderr: " + (text if len(text) <= ACTUAL_LIMIT else "…" + text[-ACTUAL_LIMIT:]), len(text) > ACTUAL_LIMIT

@@ -1,0 +1,54 @@
+"""`github`: GitHub Actions annotations. A failure is an `::error` at the test's line, what is doubtful a `::warning`.
+
+The escapes are the runner's: `%`, carriage return and newline in a message, and `:` and `,` besides in a property.
+Paths are relative to the workspace, which GitHub takes for the repository's root. Source: actions/toolkit,
+`command.ts`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.reporting import facts
+from mcptest_engine.reporting.repro import repro_line
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.reporting.registry import RenderOptions
+
+_DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+
+
+def render(record: RunRecord, options: RenderOptions) -> str:
+    """The annotations in declared order, those of the run, and a line of sums."""
+    lines = [line for test in record.tests if (line := _of_test(record, test, options))]
+    reason = facts.run_reason(record)
+    if reason is not None:
+        lines.append(_annotation("error", reason, title="mcptest"))
+    lines += (_annotation("warning", warning, title="mcptest") for warning in facts.warning_texts(record))
+    sums = f"{facts.counts_text(record)} in {facts.duration_text(record.duration_ms)}"
+    lines.append(f"mcptest: {sums}{', interrupted' if record.interrupted else ''}")
+    return "\n".join(lines) + "\n"
+
+
+def _of_test(record: RunRecord, test: TestResult, options: RenderOptions) -> str | None:
+    if test.verdict is Verdict.FAIL:
+        return _at(test, "error", facts.detail_text(test, [f"repro: {repro_line(record, test, options)}"]))
+    if test.verdict is Verdict.INCONCLUSIVE:
+        return _at(test, "warning", f"inconclusive: {facts.inconclusive_text(test)}")
+    if test.flaky:
+        return _at(test, "warning", facts.flaky_text(test))
+    return None
+
+
+def _at(test: TestResult, level: str, message: str) -> str:
+    return _annotation(level, message, file=one_line(test.file), line=test.line, title=one_line(test.name))
+
+
+def _annotation(level: str, message: str, *, title: str, file: str = "", line: int = 0) -> str:
+    place = {"file": file, "line": str(line) if file and line > 0 else "", "title": title}
+    properties = ",".join(f"{key}={value.translate(_PROPERTY)}" for key, value in place.items() if value)
+    return f"::{level} {properties}::{message.translate(_DATA)}"

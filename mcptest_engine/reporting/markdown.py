@@ -1,0 +1,160 @@
+"""`md`: a run as Markdown for a pull request's comment or a job's summary. Sums, failures folded away, then all tests.
+
+A comment holds 65,536 characters, so failures and rows stop short of that, and what is left out is counted. Names and
+messages are escaped for where they stand: GitHub reads no Markdown inside `<summary>`, and HTML everywhere.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.reporting import facts
+from mcptest_engine.reporting.repro import repro_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.reporting.registry import RenderOptions
+
+FAILURES_ROOM = 40_000
+ROWS_ROOM = 18_000
+
+_MARKS = {Verdict.PASS: "✅", Verdict.FAIL: "❌", Verdict.INCONCLUSIVE: "❔", Verdict.SKIP: "⏭️"}
+_MARKDOWN = re.compile(r"([\\`*_\[\]#|~]|^[-+=])")
+_FENCES = re.compile("`{3,}")
+
+
+def render(record: RunRecord, options: RenderOptions) -> str:
+    """Heading, sums, reasons and warnings, a fold a failure, the doubtful tests, and a fold with every test."""
+    sections = [
+        _heading(record),
+        *_sums(record),
+        *_remarks(record),
+        *_failures(record, options),
+        *_doubtful(record),
+        *_all_tests(record),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def _heading(record: RunRecord) -> str:
+    mark = _MARKS[Verdict.PASS] if record.verdict is Verdict.PASS else _MARKS[Verdict.FAIL]
+    return f"## {mark} {_inline(record.suite.name)}: {facts.counts_text(record)}"
+
+
+def _sums(record: RunRecord) -> Iterator[str]:
+    totals = record.totals
+    cells = {
+        "Passed": totals.passed,
+        "Failed": totals.failed,
+        "Inconclusive": totals.inconclusive,
+        "Skipped": totals.skipped,
+        "Flaky": len(facts.flaky_tests(record)),
+        "Total": totals.total,
+    }
+    yield "\n".join(
+        [
+            f"| {' | '.join(cells)} | Time |",
+            f"| {' | '.join('---:' for _ in cells)} | ---: |",
+            f"| {' | '.join(map(str, cells.values()))} | {_html(facts.duration_text(record.duration_ms))} |",
+        ]
+    )
+
+
+def _remarks(record: RunRecord) -> Iterator[str]:
+    reason = facts.run_reason(record)
+    if reason is not None:
+        yield f"**Failed:** {_inline(reason)}"
+    warnings = [f"- {_inline(warning)}" for warning in facts.warning_texts(record)]
+    if warnings:
+        yield "### Warnings\n\n" + "\n".join(warnings)
+
+
+def _failures(record: RunRecord, options: RenderOptions) -> Iterator[str]:
+    failed = facts.tests_with(record, Verdict.FAIL)
+    if not failed:
+        return
+    yield "### Failures"
+    used = shown = 0
+    for test in failed:
+        fold = _fold(record, test, options)
+        used += len(fold)
+        if shown and used > FAILURES_ROOM:
+            break
+        shown += 1
+        yield fold
+    if shown < len(failed):
+        yield f"{facts.plural(len(failed) - shown, 'more failure')} left out; the run record has them all."
+
+
+def _fold(record: RunRecord, test: TestResult, options: RenderOptions) -> str:
+    title = f"<code>{_html(one_line(test.name))}</code>"
+    place = f" <sub>{_html(facts.place(test))}</sub>" if facts.place(test) else ""
+    body = _fenced(facts.detail_text(test))
+    repro = _fenced(repro_line(record, test, options), "sh")
+    return f"<details><summary>{_MARKS[Verdict.FAIL]} {title}{place}</summary>\n\n{body}\n\n{repro}\n\n</details>"
+
+
+def _doubtful(record: RunRecord) -> Iterator[str]:
+    """Inconclusive tests with their reasons, and flaky ones."""
+    inconclusive = facts.tests_with(record, Verdict.INCONCLUSIVE)
+    if inconclusive:
+        yield "### Inconclusive\n\n" + _bounded(
+            [f"- {_code(test)}: {_inline(facts.inconclusive_text(test))}" for test in inconclusive]
+        )
+    flaky = facts.flaky_tests(record)
+    if flaky:
+        yield "### Flaky\n\n" + _bounded([f"- {_code(test)}: {facts.flaky_text(test)}" for test in flaky])
+
+
+def _all_tests(record: RunRecord) -> Iterator[str]:
+    if not record.tests:
+        return
+    rows = [
+        f"| {_MARKS[test.verdict]} {test.verdict.value} | {_code(test)} | {_inline(test.server)} "
+        f"| {_html(facts.duration_text(test.duration_ms))} |"
+        for test in record.tests
+    ]
+    table = "| Verdict | Test | Server | Time |\n| --- | --- | --- | ---: |\n" + _bounded(rows)
+    count = facts.plural(len(record.tests), "test")
+    yield f"<details><summary>All tests ({count})</summary>\n\n{table}\n\n</details>"
+
+
+def _bounded(lines: Sequence[str]) -> str:
+    """As many lines as there is room for, and how many are missing."""
+    used = 0
+    for shown, line in enumerate(lines):
+        used += len(line) + 1
+        if shown and used > ROWS_ROOM:
+            return "\n".join(lines[:shown]) + f"\n\n{len(lines) - shown} more left out; the run record has them all."
+    return "\n".join(lines)
+
+
+def _code(test: TestResult) -> str:
+    """A test's name in a table or a list. `<code>`, because GitHub links no `@name` inside it."""
+    return f"<code>{_escaped(test.name)}</code>"
+
+
+def _inline(text: str) -> str:
+    """`_escaped`, and an empty comment after each `@`, so that no server's words call a person."""
+    return _escaped(text).replace("@", "@<!-- -->")
+
+
+def _escaped(text: str) -> str:
+    """One line in which nothing is Markdown or HTML, and a `|` ends no cell."""
+    return _MARKDOWN.sub(r"\\\1", _html(one_line(text)).replace("&#x27;", "'").replace("&quot;", '"'))
+
+
+def _html(text: str) -> str:
+    return html.escape(text)
+
+
+def _fenced(text: str, language: str = "text") -> str:
+    """A code block whose fence is longer than any in the text."""
+    fence = "`" * max(3, 1 + max((len(found) for found in _FENCES.findall(text)), default=0))
+    return f"{fence}{language}\n{text}\n{fence}"

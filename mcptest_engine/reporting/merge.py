@@ -1,0 +1,143 @@
+"""The records of a suite's shards as the record of one run, for `mcptest report --merge`.
+
+Which test comes first is known inside each shard only. The shards are therefore woven together by file and line, and no
+shard's own order is ever changed.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.errors import ExitCode, RecordError
+from mcptest_engine.core.results import RunRecord, ServerRecord, TestResult, Verdict
+from mcptest_engine.core.sanitise import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_WORST_FIRST = (
+    ExitCode.INTERRUPTED,
+    ExitCode.INVALID,
+    ExitCode.NOT_READY,
+    ExitCode.POLICY,
+    ExitCode.FAILED,
+    ExitCode.GATE,
+)
+
+
+def merge_records(records: Sequence[RunRecord]) -> RunRecord:
+    """One record out of those of disjoint shards of one suite.
+
+    Identity and start are those of the earliest shard, the duration that of the longest; servers are joined by name,
+    their restarts added up; totals, verdict and exit code are made anew.
+    Raises RecordError for no record, for records of different suites, and for a test that two records hold.
+    """
+    if not records:
+        raise RecordError("there is no run record to merge")
+    if len(records) == 1:
+        return records[0]
+    _check_one_suite(records)
+    _check_disjoint(records)
+    first = min(records, key=lambda record: (record.started_at, record.run_id))
+    merged = first.with_tests(_woven(records))
+    code = _exit_code(records, merged)
+    return replace(
+        merged,
+        duration_ms=max(record.duration_ms for record in records),
+        interrupted=any(record.interrupted for record in records),
+        exit_code=int(code),
+        verdict=Verdict.PASS if code is ExitCode.PASSED else Verdict.FAIL,
+        mode=first.mode if len({record.mode for record in records}) == 1 else "live",
+        profile=first.profile if len({record.profile for record in records}) == 1 else None,
+        servers=_servers(records),
+        warnings=_warnings(records, merged),
+    )
+
+
+def _check_one_suite(records: Sequence[RunRecord]) -> None:
+    first = records[0]
+    for other in records[1:]:
+        if other.suite == first.suite:
+            continue
+        changed = (other.suite.name, other.suite.path) == (first.suite.name, first.suite.path)
+        names = [f'"{one_line(record.suite.name)}" ({one_line(record.suite.path)})' for record in (first, other)]
+        raise RecordError(
+            f"the runs {first.run_id} and {other.run_id} are of different "
+            + (f"texts of the suite {names[0]}" if changed else f"suites: {names[0]} and {names[1]}"),
+            hint="merge the records of one suite's shards, all made from the same text",
+        )
+
+
+def _check_disjoint(records: Sequence[RunRecord]) -> None:
+    owners: dict[str, int] = {}
+    for number, record in enumerate(records):
+        for test in record.tests:
+            if owners.setdefault(test.id, number) != number:
+                other = records[owners[test.id]]
+                raise RecordError(
+                    f'the test "{one_line(test.name)}" stands in both runs {other.run_id} and {record.run_id}',
+                    hint="shards of one run share no test: give each record once, and use `--shard i/n` with one n",
+                )
+
+
+def _woven(records: Sequence[RunRecord]) -> tuple[TestResult, ...]:
+    """The tests of all shards, each shard's in its own order, the smallest (file, line) among the next ones first."""
+    rank = _file_ranks(records)
+    return tuple(heapq.merge(*(record.tests for record in records), key=lambda test: (rank[test.file], test.line)))
+
+
+def _file_ranks(records: Sequence[RunRecord]) -> dict[str, int]:
+    """Each file's place: imports stand before the file that imports them, in every shard that ran tests of both."""
+    after: dict[str, set[str]] = {}
+    for record in records:
+        files = list(dict.fromkeys(test.file for test in record.tests))
+        for place, file in enumerate(files):
+            after.setdefault(file, set()).update(files[:place])
+    ranks: dict[str, int] = {}
+    while len(ranks) < len(after):
+        left = [file for file in after if file not in ranks]
+        ready = [file for file in left if after[file] <= ranks.keys()]
+        # Shards that contradict each other leave no file ready; then the order in which files were met decides.
+        ranks[(ready or left)[0]] = len(ranks)
+    return ranks
+
+
+def _exit_code(records: Sequence[RunRecord], merged: RunRecord) -> ExitCode:
+    """The most telling of the shards' codes; a shard that had no test says nothing as long as another had one."""
+    codes = {record.exit_code for record in records}
+    if merged.totals.failed:
+        codes.add(ExitCode.FAILED)
+    worst = next((code for code in _WORST_FIRST if code in codes), None)
+    if worst is not None:
+        return worst
+    if not merged.tests and ExitCode.NO_TESTS in codes:
+        return ExitCode.NO_TESTS
+    return ExitCode.PASSED if codes <= {0, int(ExitCode.NO_TESTS)} else ExitCode.FAILED
+
+
+def _servers(records: Sequence[RunRecord]) -> tuple[ServerRecord, ...]:
+    joined: dict[str, ServerRecord] = {}
+    for record in records:
+        for server in record.servers:
+            known = joined.get(server.name)
+            joined[server.name] = server if known is None else _joined(known, server)
+    return tuple(joined.values())
+
+
+def _joined(one: ServerRecord, other: ServerRecord) -> ServerRecord:
+    tails = dict.fromkeys(tail for tail in (one.stderr_tail, other.stderr_tail) if tail)
+    return replace(
+        one,
+        server_info=one.server_info if one.server_info is not None else other.server_info,
+        protocol_version=one.protocol_version or other.protocol_version,
+        restarts=one.restarts + other.restarts,
+        stderr_tail="\n".join(tails),
+    )
+
+
+def _warnings(records: Sequence[RunRecord], merged: RunRecord) -> tuple[str, ...]:
+    """Each shard's warnings once; that a shard matched no test is left out where another did."""
+    told = [record for record in records if record.tests or not merged.tests]
+    return tuple(dict.fromkeys(warning for record in told for warning in record.warnings))

@@ -1,0 +1,148 @@
+"""`pretty`: a run for a person at a terminal, or reading a log. One line a test, what failed in detail, one line of sums.
+
+The list is what takes the time with thousands of passing tests, so a plain name goes through no more than a check and a
+concatenation. The words carry the meaning; colours only repeat it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.reporting import facts
+from mcptest_engine.reporting.layout import Ink, columns, fold, pad
+from mcptest_engine.reporting.pretty_failures import failure_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.reporting.registry import RenderOptions
+
+INDENT = "  "
+WORDS = {Verdict.PASS: "PASS", Verdict.FAIL: "FAIL", Verdict.SKIP: "SKIP", Verdict.INCONCLUSIVE: "INCONC"}
+
+NAME_COLUMNS = 56  # longer names push their own line's time to the right and nobody else's
+MIN_NAME_COLUMNS = 16
+TIME_COLUMNS = 16  # what is kept free behind a name on a terminal
+SLOWEST_SHOWN = 3
+SLOWEST_FROM_TESTS = 5
+SLOW_MS = 100.0
+
+
+def render(record: RunRecord, options: RenderOptions) -> str:
+    """The list of tests, the failures in detail, the slowest tests, the warnings and the sums; blank lines between."""
+    ink = Ink(on=options.color)
+    sections = (
+        _list(record.tests, options, ink),
+        failure_blocks(record, options, ink),
+        _slowest(record.tests, ink),
+        _warnings(record, options, ink),
+        [_trailer(record, ink)],
+    )
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def word_of(verdict: Verdict, ink: Ink, width: int = 0) -> str:
+    """The verdict's word in its colour, padded to `width`."""
+    word = pad(WORDS[verdict], width)
+    if verdict is Verdict.PASS:
+        return ink.green(word)
+    return ink.strong_red(word) if verdict is Verdict.FAIL else ink.yellow(word)
+
+
+def _list(tests: Sequence[TestResult], options: RenderOptions, ink: Ink) -> list[str]:
+    """One line a test in declared order; under a heading a server where there are several."""
+    names = [one_line(test.name) for test in tests]
+    word_width = max((len(WORDS[verdict]) for verdict in {test.verdict for test in tests}), default=0)
+    words = {verdict: f"{INDENT}{word_of(verdict, ink, word_width)}{INDENT}" for verdict in WORDS}
+    margin = len(INDENT) * 2 + word_width
+    room = max(options.width - margin - TIME_COLUMNS, MIN_NAME_COLUMNS) if options.width else NAME_COLUMNS
+    width = max((min(columns(name), NAME_COLUMNS, room) for name in names), default=0)
+    by_server: dict[str, list[str]] = {}
+    for test, name in zip(tests, names, strict=True):
+        rows = by_server.setdefault(test.server, [])
+        if (
+            test.verdict is Verdict.PASS
+            and not test.flaky
+            and not test.cached
+            and name.isascii()
+            and len(name) <= width
+        ):
+            time = ink.dim(f"({facts.duration_text(test.duration_ms)})")
+            rows.append(f"{words[Verdict.PASS]}{name.ljust(width)}  {time}")
+        else:
+            rows += _rows(words[test.verdict], test, name, (margin, width, options.width), ink)
+    blocks = [
+        [INDENT + ink.bold(one_line(server) or "(no server)"), *rows] if len(by_server) > 1 else rows
+        for server, rows in by_server.items()
+    ]
+    return [line for number, block in enumerate(blocks) for line in (["", *block] if number else block)]
+
+
+def _rows(word: str, test: TestResult, name: str, sizes: tuple[int, int, int], ink: Ink) -> Iterator[str]:
+    """A test's line, and below it what a terminal has no room for beside it.
+
+    `sizes` are the columns before the name, those of the name, and those of the terminal (0: as many as it takes).
+    """
+    margin, width, limit = sizes
+    *folded, last = fold(name, limit - margin) if limit else [name]
+    skipped = test.verdict is Verdict.SKIP
+    cached = ", cached" if test.cached else ""
+    time = "" if skipped else f"  ({facts.duration_text(test.duration_ms)}{cached})"
+    remark = _remark(test)
+    beside = not limit or margin + width + len(time) + len(INDENT) + columns(remark) <= limit
+    row = pad(last, width) + ink.dim(time) + (INDENT + ink.yellow(remark) if remark and beside else "")
+    if folded:
+        yield word + folded[0]
+        yield from (" " * margin + line for line in folded[1:])
+    yield ((" " * margin if folded else word) + row).rstrip()
+    if remark and not beside:
+        yield from (" " * margin + ink.yellow(line) for line in fold(remark, max(limit - margin, MIN_NAME_COLUMNS)))
+
+
+def _remark(test: TestResult) -> str:
+    """What is to be said beside a test that neither simply passed nor failed."""
+    if test.verdict in {Verdict.SKIP, Verdict.INCONCLUSIVE}:
+        return facts.remark(test)
+    return facts.flaky_text(test) if test.flaky else ""
+
+
+def _slowest(tests: Sequence[TestResult], ink: Ink) -> list[str]:
+    """The slowest tests, where there are enough to compare and some stand out from the middle one."""
+    if len(tests) < SLOWEST_FROM_TESTS:
+        return []
+    times = sorted(test.duration_ms for test in tests)
+    least = max(SLOW_MS, 2 * times[len(times) // 2])
+    slow = sorted((test for test in tests if test.duration_ms > least), key=lambda test: -test.duration_ms)
+    if not slow:
+        return []
+    shown = [(facts.duration_text(test.duration_ms), one_line(test.name)) for test in slow[:SLOWEST_SHOWN]]
+    width = max(len(time) for time, _ in shown)
+    return [f"{INDENT}slowest", *(f"{INDENT * 2}{ink.dim(time.rjust(width))}  {name}" for time, name in shown)]
+
+
+def _warnings(record: RunRecord, options: RenderOptions, ink: Ink) -> list[str]:
+    return [line for warning in facts.warning_texts(record) for line in _labelled("warning", warning, options, ink)]
+
+
+def _labelled(label: str, text: str, options: RenderOptions, ink: Ink) -> Iterator[str]:
+    """`  label: text`, its further lines under the text's beginning."""
+    room = max(options.width - len(INDENT) - len(label) - 2, 20) if options.width else 0
+    first, *rest = fold(text, room)
+    yield f"{INDENT}{ink.yellow(label + ':')} {first}"
+    for line in rest:
+        yield f"{INDENT}{' ' * (len(label) + 2)}{line}"
+
+
+def _trailer(record: RunRecord, ink: Ink) -> str:
+    """`2 passed, 0 failed in 99ms`, with the reason in front where the run failed and no test says why."""
+    sums = f"{facts.counts_text(record)} in {facts.duration_text(record.duration_ms)}"
+    reason = facts.run_reason(record)
+    if reason is not None:
+        sums = f"{'interrupted' if record.interrupted else reason}: {sums}"
+    if record.verdict is Verdict.FAIL:
+        return ink.strong_red(sums)
+    nothing_passed = record.totals.passed == 0
+    return ink.strong_yellow(sums) if nothing_passed or record.totals.inconclusive else ink.strong_green(sums)

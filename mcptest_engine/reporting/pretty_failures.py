@@ -1,0 +1,110 @@
+"""The failures of `pretty`, one block each: what, where, why, what differs, what the server said, how to run it again.
+
+Several lines from a server stand behind a bar, so that none of them can pass for a line of the report, or, in a CI
+log, for a command to the runner. A server's last words are printed once, however many tests they ended.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.results import FailureKind, Verdict
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.reporting import facts
+from mcptest_engine.reporting.layout import fold
+from mcptest_engine.reporting.repro import repro_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcptest_engine.core.results import AssertionResult, RunRecord, TestResult
+    from mcptest_engine.reporting.layout import Ink
+    from mcptest_engine.reporting.registry import RenderOptions
+
+BAR = "│ "
+_MARGIN = 5  # the columns in front of a block's body
+
+
+def failure_blocks(record: RunRecord, options: RenderOptions, ink: Ink) -> list[str]:
+    """The lines of every failed test's block, a blank one between two blocks; [] when nothing failed."""
+    failed = facts.tests_with(record, Verdict.FAIL)
+    several_servers = len({test.server for test in record.tests}) > 1
+    told: dict[tuple[str, str], int] = {}
+    lines: list[str] = []
+    for number, test in enumerate(failed, start=1):
+        body = [
+            *_heading(test, several_servers, ink),
+            *_why(test, options, ink),
+            *_stderr(test, number, told, ink),
+            *_remedies(record, test, options, ink),
+        ]
+        label = f"{number})".rjust(_MARGIN - 1)
+        title = f"{label} {ink.strong_red(one_line(test.name))}"
+        lines += ([""] if lines else []) + [title, *(f"{' ' * _MARGIN}{line}" for line in body)]
+    return lines
+
+
+def _heading(test: TestResult, several_servers: bool, ink: Ink) -> Iterator[str]:
+    """Where the test stands, its server where that is not plain, and the kind of a failure that is no assertion's."""
+    failure = test.failure
+    parts = [
+        facts.place(test),
+        f"server {one_line(test.server)}" if several_servers else "",
+        failure.kind.value if failure is not None and failure.kind is not FailureKind.ASSERTION else "",
+    ]
+    if any(parts):
+        yield ink.dim("  ".join(part for part in parts if part))
+
+
+def _why(test: TestResult, options: RenderOptions, ink: Ink) -> Iterator[str]:
+    """Each reason, and under that of an assertion the first place that differs and the diff."""
+    failed = facts.failed_assertions(test)
+    for number, reason in enumerate(facts.reasons(test)):
+        yield from fold(reason, _room(options))
+        if number < len(failed):
+            yield from _difference(failed[number], ink)
+
+
+def _difference(assertion: AssertionResult, ink: Ink) -> Iterator[str]:
+    if assertion.pointer:
+        yield f"  first difference at {ink.cyan(one_line(assertion.pointer))}"
+    for line in facts.diff_lines(assertion):
+        paint = ink.red if line.startswith("-") else ink.green if line.startswith("+") else ink.dim
+        yield f"  {ink.dim(BAR)}{paint(line)}".rstrip()
+
+
+def _stderr(test: TestResult, number: int, told: dict[tuple[str, str], int], ink: Ink) -> Iterator[str]:
+    tail = facts.stderr_lines(test)
+    if not tail:
+        return
+    first = told.setdefault((test.server, "\n".join(tail)), number)
+    if first != number:
+        yield f"stderr of {one_line(test.server)}: as under {first})"
+        return
+    yield f"stderr of {one_line(test.server)}:"
+    for line in tail:
+        yield f"  {ink.dim(BAR)}{line}".rstrip()
+
+
+def _remedies(record: RunRecord, test: TestResult, options: RenderOptions, ink: Ink) -> Iterator[str]:
+    if test.failure is not None and test.failure.hint:
+        first, *rest = fold(f"hint: {one_line(test.failure.hint, facts.MESSAGE_LIMIT)}", _room(options))
+        yield ink.yellow(first)
+        yield from (ink.yellow(f"      {line}") for line in rest)
+    if len(test.attempts) > 1:
+        yield f"attempts: {', '.join(_attempts(test))}"
+    # Never folded: it is there to be copied.
+    yield f"{ink.dim('repro:')} {repro_line(record, test, options)}"
+
+
+def _attempts(test: TestResult) -> Iterator[str]:
+    """Each attempt's verdict and time, and its reason where that is another one than the test's."""
+    final = facts.reasons(test)[0]
+    for attempt in test.attempts:
+        message = one_line(attempt.message or "", 120)
+        other = f", {message}" if message and message != one_line(final, 120) else ""
+        yield f"{attempt.verdict.value} ({facts.duration_text(attempt.duration_ms)}{other})"
+
+
+def _room(options: RenderOptions) -> int:
+    return max(options.width - _MARGIN, 30) if options.width else 0

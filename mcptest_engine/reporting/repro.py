@@ -1,0 +1,43 @@
+"""The command that runs one test again, as every report quotes it.
+
+A name is quoted so that a POSIX shell hands it over unchanged: in double quotes where nothing in it means anything to
+the shell, else in single ones.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.sanitise import one_line
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.reporting.registry import RenderOptions
+
+DEFAULT_SUITES = ("mcptest.yaml", "mcptest.yml")
+
+_HARMLESS_NAME = re.compile(r"[\w \-.,:;#()\[\]/]+")
+_HARMLESS_WORD = re.compile(r"[\w\-./,:@%+=]+")
+
+
+def repro_line(record: RunRecord, test: TestResult, options: RenderOptions) -> str:
+    """`mcptest run --filter "name"`, with `--config PATH` where the default would not find the suite. One line."""
+    path = options.config if options.config is not None else record.suite.path
+    found_anyway = path in DEFAULT_SUITES if options.default_config is None else options.default_config
+    config = "" if found_anyway else f" --config {_quoted_word(one_line(path))}"
+    return f"mcptest run --filter {quoted_name(one_line(test.name))}{config}"
+
+
+def quoted_name(name: str) -> str:
+    """A test's name as one word of a POSIX shell."""
+    return f'"{name}"' if _HARMLESS_NAME.fullmatch(name) else _single_quoted(name)
+
+
+def _quoted_word(word: str) -> str:
+    return word if _HARMLESS_WORD.fullmatch(word) else _single_quoted(word)
+
+
+def _single_quoted(text: str) -> str:
+    # A quote inside single quotes: end them, a quoted quote, begin again.
+    return "'" + text.replace("'", "'\"'\"'") + "'"

@@ -1,0 +1,99 @@
+"""Merging the records of shards."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mcptest_engine.core.errors import RecordError
+from mcptest_engine.core.results import ServerRecord, SuiteInfo, Verdict
+from mcptest_engine.reporting.merge import merge_records
+
+FIRST, SECOND = "01JCQQYV4S3H6KX7M8RN2T5XZC", "01JCQQYV4S3H6KX7M8RN2T5XZD"
+
+
+@given(shard_of=st.lists(st.integers(0, 2), max_size=20))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_shards_of_a_run_merge_into_the_run(shard_of, build):
+    """Whoever ran a test, it stands where it was declared."""
+    tests = [build.test(f"t{line}", line=line, file="a.yml") for line in range(len(shard_of))]
+    shards = [
+        build.record(
+            *[test for test, owner in zip(tests, shard_of, strict=True) if owner == shard],
+            run_id=FIRST[:-1] + str(shard),
+        )
+        for shard in range(3)
+    ]
+    assert merge_records(shards).tests == tuple(tests)
+
+
+def test_imports_stand_before_the_file_that_imports_them(build):
+    """The order of files is what the shards agree on."""
+    rows = {name: build.test(name, file=name[0], line=int(name[1])) for name in ("b1", "b2", "a1", "a2")}
+    shards = [build.record(rows["b1"], rows["a1"]), build.record(rows["b2"], rows["a2"], run_id=SECOND)]
+    assert [test.name for test in merge_records(shards).tests] == ["b1", "b2", "a1", "a2"]
+
+
+def test_a_shards_own_order_is_never_changed(build):
+    """Lines are a guess, the record is not."""
+    odd = build.record(build.test("late", line=50), build.test("early", line=10))
+    merged = merge_records([odd, build.record(build.test("middle", line=30), run_id=SECOND)])
+    assert [test.name for test in merged.tests] == ["middle", "late", "early"]
+
+
+def test_sums_times_and_verdict_are_those_of_the_whole(build):
+    """Totals counted anew, the longest duration, the earliest start, servers joined."""
+    one = build.record(build.test("a"), duration_ms=5.0, warnings=("slow",), started_at="2026-01-02T03:04:06Z")
+    two = build.record(
+        build.test("b", "fail", line=11),
+        run_id=SECOND,
+        duration_ms=9.0,
+        warnings=("slow", "noise"),
+        started_at="2026-01-02T03:04:05Z",
+        servers=(ServerRecord(name="demo", transport="stdio", restarts=1, stderr_tail="x"),),
+    )
+    merged = merge_records([one, two])
+    assert (merged.totals.total, merged.totals.passed, merged.totals.failed) == (2, 1, 1)
+    assert (merged.run_id, merged.started_at, merged.duration_ms) == (SECOND, "2026-01-02T03:04:05Z", 9.0)
+    assert (merged.verdict, merged.exit_code, merged.warnings) == (Verdict.FAIL, 1, ("slow", "noise"))
+    (server,) = merged.servers
+    assert (server.restarts, server.stderr_tail, server.protocol_version) == (1, "x", "2025-11-25")
+
+
+@pytest.mark.parametrize(
+    ("codes", "code"), [((0, 0), 0), ((0, 1), 1), ((1, 130), 130), ((5, 6), 5), ((1, 6), 1), ((0, 6), 6), ((2, 5), 2)]
+)
+def test_the_exit_code_is_the_first_that_applies(codes, code, build):
+    """decisions 4: 130, 2, 3, 5, 1, 6."""
+    shards = [
+        build.record(build.test(f"t{n}"), run_id=FIRST[:-1] + str(n), exit_code=each, interrupted=each == 130)
+        for n, each in enumerate(codes)
+    ]
+    merged = merge_records(shards)
+    assert (merged.exit_code, merged.verdict) == (code, Verdict.FAIL if code else Verdict.PASS)
+    assert merged.interrupted == (code == 130)
+
+
+def test_an_empty_shard_says_nothing_as_long_as_another_ran_tests(build):
+    """decisions 4: 7 is for a selection that matched nothing at all."""
+    empty = build.record(exit_code=7, warnings=("matched none",), run_id=SECOND)
+    merged = merge_records([build.record(build.test("a")), empty])
+    assert (merged.exit_code, merged.warnings) == (0, ())
+    assert merge_records([build.record(exit_code=7), empty]).exit_code == 7
+
+
+@pytest.mark.parametrize("change", [{"name": "other"}, {"path": "other.yml"}, {"sha256": "b" * 64}])
+def test_records_of_different_suites_are_refused(change, build):
+    """No report of two suites as if they were one."""
+    suite = SuiteInfo(**{"name": "demo", "path": "mcptest.yml", "sha256": "a" * 64, **change})
+    with pytest.raises(RecordError, match="are of different"):
+        merge_records([build.record(build.test("a")), build.record(build.test("b"), suite=suite, run_id=SECOND)])
+
+
+def test_a_test_in_two_records_is_refused(build):
+    """The same record given twice would count everything twice."""
+    with pytest.raises(RecordError, match=f'the test "a" stands in both runs {FIRST} and {SECOND}'):
+        merge_records([build.record(build.test("a")), build.record(build.test("a"), run_id=SECOND)])
+    with pytest.raises(RecordError, match="no run record"):
+        merge_records([])
