@@ -1,0 +1,1 @@
+"""`.mcptest/` in the workspace: runs, snapshots, side files; every write atomic."""

@@ -1,0 +1,63 @@
+"""Files that are there whole or not at all: written beside their place, flushed to the disk, renamed into it.
+
+The surprising thing is the second flush, of the directory: without it a power cut can undo the rename.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+TEMPORARY_SUFFIX = ".tmp"
+
+
+def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Replace the file at `path` by `data`; `mode` is narrowed by the umask. The directory must exist.
+
+    Raises: OSError; then nothing is left behind and what stood at `path` still does.
+    """
+    write_atomic_pieces(path, (data,), mode=mode)
+
+
+def write_atomic_pieces(path: Path, pieces: Iterable[bytes], *, mode: int = 0o644) -> int:
+    """The same for data made bit by bit, so that it is never in memory as a whole. Returns how many bytes were written.
+
+    Raises: OSError, and whatever `pieces` raises.
+    """
+    directory, name = os.path.split(path)
+    # A long name must not become too long by what is added here.
+    temporary = os.path.join(directory, f".{name[:40]}.{os.getpid()}.{os.urandom(6).hex()}{TEMPORARY_SUFFIX}")  # noqa: PTH118
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with open(descriptor, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor, not a path
+            size = sum(_write_all(file.fileno(), piece) for piece in pieces)
+            os.fsync(descriptor)
+        os.replace(temporary, path)  # noqa: PTH105
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)  # noqa: PTH108
+        raise
+    _flush_directory(directory)
+    return size
+
+
+def _write_all(descriptor: int, data: bytes) -> int:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+    return len(data)
+
+
+def _flush_directory(directory: str) -> None:
+    """Best effort: some file systems refuse to flush a directory, and the file itself is already safe."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(directory or os.curdir, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,103 @@
+"""JSON as the workspace writes it: compact UTF-8, floats shortest, in the order of the keys.
+
+What JSON or UTF-8 cannot hold never stops a run from being saved: lone surrogates are written as escapes, and NaN and the
+infinities, which some servers send, as texts.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from json.encoder import encode_basestring, encode_basestring_ascii
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PIECE = 1 << 20
+_SEPARATORS = (",", ":")
+
+
+def to_json_bytes(value: Any) -> bytes:
+    """`value` as one JSON text. Raises: RecursionError when it is nested deeper than the interpreter can follow."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=_SEPARATORS, check_circular=False)
+    except ValueError:
+        return to_json_bytes(_finite(value))
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=_SEPARATORS).encode()
+
+
+def json_pieces(value: Any) -> Iterator[bytes]:
+    """The bytes of `to_json_bytes` in pieces, for values too large to copy; long texts are cut, all else goes member-wise.
+
+    A text with a lone surrogate may have some other characters escaped as well; it reads back the same.
+    """
+    if isinstance(value, str) and len(value) > _PIECE:
+        yield b'"'
+        for start in range(0, len(value), _PIECE):
+            yield _inside_of_string(value[start : start + _PIECE])
+        yield b'"'
+    elif isinstance(value, dict) and value:
+        for number, (key, item) in enumerate(value.items()):
+            yield (b"," if number else b"{") + to_json_bytes(key) + b":"
+            yield from _member_pieces(item)
+        yield b"}"
+    elif isinstance(value, list) and value:
+        for number, item in enumerate(value):
+            yield b"," if number else b"["
+            yield from _member_pieces(item)
+        yield b"]"
+    else:
+        yield to_json_bytes(value)
+
+
+def is_small(value: Any, limit: int) -> bool:
+    """Whether the JSON of `value` surely has at most `limit` bytes; cheap, and sometimes False for what just fits."""
+    left = limit
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            left -= 6 * len(item) + 3  # `\\u0000` is the longest way to write one character
+        elif isinstance(item, dict):
+            left -= 2
+            for key, member in item.items():
+                left -= 6 * len(key) + 4
+                stack.append(member)
+        elif isinstance(item, list):
+            left -= len(item) + 2
+            stack += item
+        elif isinstance(item, int):
+            left -= item.bit_length() // 3 + 7
+        else:
+            left -= 26
+        if left < 0:
+            return False
+    return True
+
+
+def _member_pieces(value: Any) -> Iterator[bytes]:
+    if isinstance(value, (dict, list, str)) and not is_small(value, _PIECE):
+        yield from json_pieces(value)
+    else:
+        yield to_json_bytes(value)
+
+
+def _inside_of_string(text: str) -> bytes:
+    try:
+        return encode_basestring(text)[1:-1].encode()
+    except UnicodeEncodeError:
+        return encode_basestring_ascii(text)[1:-1].encode()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return value

@@ -1,0 +1,39 @@
+"""A test's slug: its name in small letters, runs of anything but letters and digits as `-`; a repeated one gets `-2`, `-3`.
+
+Letters and digits of every script count, so that a name in Greek is not an empty slug. It is part of file names and URIs,
+and therefore never over 100 characters, and never empty.
+"""
+
+from __future__ import annotations
+
+import re
+
+_OTHER = re.compile(r"[\W_]+")
+_LONGEST = 100
+_NAMELESS = "test"
+
+
+def slug(name: str) -> str:
+    """The slug of one name, such as `adds-two-numbers-case-1` for "Adds two numbers [case 1]"; `test` when nothing is left."""
+    short = _OTHER.sub("-", name.lower()).strip("-")
+    while len(short.encode()) > _LONGEST:  # file systems count bytes
+        short = short[: _LONGEST if len(short) > _LONGEST else -1]
+    return short.rstrip("-") or _NAMELESS
+
+
+class Slugs:
+    """Gives each test of a run its own slug, in the order asked."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._next: dict[str, int] = {}
+
+    def take(self, name: str) -> str:
+        """The slug of `name`, with the first free number when it was taken before."""
+        short = slug(name)
+        free = short
+        while free in self._taken:
+            number = self._next[short] = self._next.get(short, 1) + 1
+            free = f"{short}-{number}"
+        self._taken.add(free)
+        return free

@@ -1,0 +1,97 @@
+"""Snapshot files: `.mcptest/snapshots/<suite>.yml`, a plain mapping of names to accepted values, sorted, made to be diffed.
+
+A change that nobody has accepted yet stands in a file of the same shape beside it, `<suite>.pending.yml`; that one is for
+the person at this machine and not for the repository.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import yaml
+
+_HEADER = "# Accepted by people, compared by the snapshot matcher. Commit this file.\n"
+_PENDING_HEADER = "# Changes seen that nobody has accepted yet. Do not commit this file.\n"
+
+
+def pending_path(path: Path) -> Path:
+    """Where changes to the snapshots in `path` wait to be accepted."""
+    return path.with_name(f"{path.stem}.pending.yml")
+
+
+def read_snapshots(path: Path) -> dict[str, Any]:
+    """Names and values; empty when there is no such file. Raises: UsageError for one that cannot be read."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as wrong:
+        raise UsageError(f"cannot read the snapshots in {path}: {wrong}") from wrong
+    import yaml
+
+    try:
+        # The pure loader where the fast one cannot: lone surrogates are written as escapes that libyaml refuses.
+        found = _load(text)
+    except (yaml.YAMLError, RecursionError) as wrong:
+        hint = "repair it, or delete it and run again"
+        raise UsageError(f"cannot read the snapshots in {path}: {wrong}", hint=hint) from wrong
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise UsageError(f"cannot read the snapshots in {path}: it is not a mapping of names to values")
+    return {str(name): value for name, value in found.items()}
+
+
+def write_snapshots(path: Path, values: Mapping[str, Any]) -> None:
+    """Replace the file at once; without values it is removed. Raises: OSError, RecursionError for too deep a value."""
+    if not values:
+        path.unlink(missing_ok=True)
+        return
+    from mcptest_engine.workspace.atomic import write_atomic  # every run reads, few write
+
+    header = _PENDING_HEADER if path.name.endswith(".pending.yml") else _HEADER
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, (header + dump_values(values)).encode())
+
+
+def dump_values(values: Mapping[str, Any]) -> str:
+    """The YAML text: keys sorted, texts of several lines as blocks, no aliases, `load_values` of it gives `values` back."""
+    import yaml
+
+    try:
+        return _dump(values, getattr(yaml, "CSafeDumper", yaml.SafeDumper))
+    except UnicodeEncodeError:
+        return _dump(values, yaml.SafeDumper)
+
+
+def load_values(text: str) -> Any:
+    """The value that a text of `dump_values` stands for."""
+    return _load(text)
+
+
+def _dump(values: Mapping[str, Any], base: type) -> str:
+    import yaml
+
+    dumper = type("SnapshotDumper", (base,), {"ignore_aliases": lambda *_: True})
+    dumper.add_representer(str, _represent_text)  # type: ignore[attr-defined]
+    return str(yaml.dump(dict(values), Dumper=dumper, sort_keys=True, allow_unicode=True, width=10_000))
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+def _load(text: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # both are safe
+    except yaml.YAMLError:
+        return yaml.safe_load(text)

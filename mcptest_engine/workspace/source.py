@@ -1,0 +1,82 @@
+"""Which version of which source a run tested: repository, branch, commit, and whether files were changed since.
+
+`git status` is started when the run starts and read when it ends, so that nobody waits for it; what cannot be learnt in
+time is null.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PATIENCE_SECONDS = 0.5
+UNKNOWN = {"repo": None, "branch": None, "commit": None, "dirty": None}
+
+
+class Source:
+    """The state of the checkout that holds `root`, asked for at once and read later."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._process: subprocess.Popen[str] | None = None
+        if not (root / ".git").exists():
+            return
+        argv = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=no"]
+        try:
+            self._process = subprocess.Popen(
+                argv,
+                cwd=root,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                encoding="utf-8",
+                errors="replace",
+            )
+        except OSError:
+            self._process = None
+
+    def read(self) -> dict[str, Any]:
+        """{repo, branch, commit, dirty}; each null where unknown. `repo` is origin's URL without credentials."""
+        if self._process is None:
+            return dict(UNKNOWN)
+        try:
+            text, _ = self._process.communicate(timeout=PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+            return dict(UNKNOWN)
+        if self._process.returncode != 0:
+            return dict(UNKNOWN)
+        return {"repo": _origin(self._root / ".git" / "config"), **_parsed(text)}
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    branch: str | None = None
+    commit: str | None = None
+    dirty = False
+    for line in text.splitlines():
+        if line.startswith("# branch.oid "):
+            commit = line.removeprefix("# branch.oid ")
+        elif line.startswith("# branch.head "):
+            branch = line.removeprefix("# branch.head ")
+        elif line and not line.startswith("#"):
+            dirty = True
+    return {
+        "branch": None if branch == "(detached)" else branch,
+        "commit": None if commit == "(initial)" else commit,
+        "dirty": dirty,
+    }
+
+
+def _origin(config: Path) -> str | None:
+    try:
+        text = config.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    section = re.search(r'^\[remote "origin"\]\n((?:[ \t]+.*\n?)*)', text, re.MULTILINE)
+    url = re.search(r"^\s*url\s*=\s*(\S+)", section.group(1), re.MULTILINE) if section else None
+    return re.sub(r"^(\w+://)[^/@]*@", r"\1", url.group(1)) if url else None

@@ -1,0 +1,204 @@
+"""The workspace: the directory that holds `.mcptest/`, and the runs kept there.
+
+    .mcptest/
+    ├── .gitignore              written once; keeps all but snapshots and cassettes out of the repository
+    ├── runs/<run_id>.json      one record a run, the newest 1,000
+    ├── runs/<run_id>/          its outputs of over 1 MiB
+    ├── snapshots/<suite>.yml
+    └── cassettes/<name>.json
+
+Any number of processes may work here at once without a lock: each writes files of its own, whole or not at all, and deletes
+only what is beyond the newest 1,000.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from mcptest_engine.core.errors import McptestError, RecordError
+from mcptest_engine.workspace.atomic import TEMPORARY_SUFFIX, write_atomic
+from mcptest_engine.workspace.json_text import to_json_bytes
+from mcptest_engine.workspace.ulid import is_ulid
+
+DATA_DIR = ".mcptest"
+SUITE_FILES = ("mcptest.yaml", "mcptest.yml")
+KEEP_RUNS = 1_000
+
+_GITIGNORE = b"""\
+# Written once by mcptest; change it as you like.
+# Runs stay on this machine. Accepted snapshots and cassettes belong in the repository.
+/*
+!/.gitignore
+!/snapshots/
+!/cassettes/
+/snapshots/*.pending.yml
+"""
+_ABANDONED_SECONDS = 24 * 3600
+_HEAD_BYTES = 64 * 1024
+_DISK_HINTS = {
+    errno.ENOSPC: "free some space on the disk",
+    errno.EDQUOT: "free some of your quota",
+    errno.EROFS: "the file system is read-only; start mcptest in a directory that can be written",
+    errno.EACCES: "start mcptest in a directory that can be written",
+    errno.EPERM: "start mcptest in a directory that can be written",
+}
+
+
+def find_workspace(start: Path) -> Workspace:
+    """The nearest directory at or above `start` that holds `.mcptest`, `mcptest.yaml`, `mcptest.yml` or `.git`.
+
+    Else `start` itself. `~/.mcptest`, the token cache, marks nothing. Source: decisions.md 8.
+    """
+    start = start.absolute()
+    for directory in (start, *start.parents):
+        marks = (mark for mark in (*SUITE_FILES, ".git", DATA_DIR) if os.path.exists(f"{directory}/{mark}"))  # noqa: PTH110
+        if any(mark != DATA_DIR or not _is_home(directory) for mark in marks):
+            return Workspace(directory)
+    return Workspace(start)
+
+
+class Workspace:
+    """The files under `root`/.mcptest. Nothing is made before something is saved."""
+
+    def __init__(self, root: Path, *, keep_runs: int = KEEP_RUNS) -> None:
+        self.root = root
+        self.keep_runs = keep_runs
+        self.data_dir = root / DATA_DIR
+        self.runs_dir = self.data_dir / "runs"
+        self.snapshots_dir = self.data_dir / "snapshots"
+
+    def relative(self, path: Path) -> str:
+        """`path` as seen from the root, with `/`; one outside of it begins with `../`."""
+        seen = os.path.relpath(path, self.root)
+        if seen.startswith(".."):
+            resolved = os.path.relpath(os.path.realpath(path), os.path.realpath(self.root))
+            seen = seen if resolved.startswith("..") else resolved
+        return seen.replace(os.sep, "/")
+
+    def save_run(self, record_json: dict[str, Any]) -> Path:
+        """Write `runs/<run_id>.json`, delete what is beyond the newest `keep_runs`, and return the path.
+
+        Raises: McptestError when the disk refuses it or the record cannot be written as JSON.
+        """
+        path = self.runs_dir / f"{record_json['run_id']}.json"
+        try:
+            data = to_json_bytes(record_json)
+        except RecursionError as wrong:
+            raise McptestError(f"cannot save the run as {path}: a result is nested too deeply") from wrong
+        try:
+            self.make_runs_dir()
+            write_atomic(path, data)
+        except OSError as wrong:
+            reason = wrong.strerror or str(wrong)
+            raise McptestError(
+                f"cannot save the run as {path}: {reason}", hint=_DISK_HINTS.get(wrong.errno or 0)
+            ) from wrong
+        self._prune()
+        return path
+
+    def make_runs_dir(self) -> None:
+        """Make `.mcptest/runs`, with the `.gitignore` that goes with it the first time. Raises: OSError."""
+        if self.runs_dir.is_dir():
+            return
+        self.runs_dir.mkdir(parents=True, exist_ok=True)
+        ignore = self.data_dir / ".gitignore"
+        if not ignore.exists():
+            write_atomic(ignore, _GITIGNORE)
+
+    def runs(self) -> list[Path]:
+        """The records kept here, newest first."""
+        return [self.runs_dir / name for name in self._record_names()]
+
+    def load_run(self, id_or_path: str | Path) -> dict[str, Any]:
+        """A record as JSON values, by the run's id (in any case) or by the path of its file.
+
+        Raises: RecordError when it is missing, cannot be read, or is not a JSON object.
+        """
+        text = str(id_or_path)
+        path = self.runs_dir / f"{text.upper()}.json" if is_ulid(text.upper()) else Path(text)
+        try:
+            record = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            hint = "run ids are the file names in .mcptest/runs, without `.json`"
+            raise RecordError(f'there is no run "{text}" here', hint=hint) from None
+        except OSError as wrong:
+            raise RecordError(f"cannot read {path}: {wrong.strerror or wrong}") from wrong
+        except (ValueError, RecursionError) as wrong:
+            raise RecordError(f"{path} is not a run record: {wrong}") from wrong
+        if not isinstance(record, dict):
+            raise RecordError(f"{path} is not a run record: it holds no JSON object")
+        return record
+
+    def last_run(self, suite_path: str) -> dict[str, Any] | None:
+        """The newest record of the suite with this path (as `relative` gives it), or None. Damaged records are passed by."""
+        spellings = [
+            json.dumps(suite_path, ensure_ascii=ascii_only).encode("utf-8", "replace") for ascii_only in (True, False)
+        ]
+        for path in self.runs():
+            with contextlib.suppress(RecordError, OSError):
+                # The suite stands near the beginning of a record, so that few are read as a whole.
+                if not any(spelling in _head(path) for spelling in spellings):
+                    continue
+                record = self.load_run(path)
+                suite = record.get("suite")
+                if isinstance(suite, dict) and suite.get("path") == suite_path:
+                    return record
+        return None
+
+    def _record_names(self) -> list[str]:
+        return sorted((name for name in self._names() if name.endswith(".json") and is_ulid(name[:-5])), reverse=True)
+
+    def _names(self) -> list[str]:
+        try:
+            return os.listdir(self.runs_dir)  # noqa: PTH208 - names are all that is needed, 1,000 of them in 0.3 ms
+        except OSError:
+            return []
+
+    def _prune(self) -> None:
+        """Delete the oldest runs, and what killed processes left: temporary files, outputs without a record.
+
+        Nothing is deleted twice in haste: another process may be at it too, or may not have written its record yet.
+        """
+        names = self._names()
+        records = sorted((name[:-5] for name in names if name.endswith(".json") and is_ulid(name[:-5])), reverse=True)
+        for run_id in records[max(self.keep_runs, 1) :]:
+            with contextlib.suppress(OSError):
+                (self.runs_dir / f"{run_id}.json").unlink(missing_ok=True)
+            _delete_directory(self.runs_dir / run_id)
+        known = set(records)
+        for name in names:
+            if name.endswith(TEMPORARY_SUFFIX) or (is_ulid(name) and name not in known):
+                self._delete_abandoned(self.runs_dir / name)
+
+    def _delete_abandoned(self, path: Path) -> None:
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime < _ABANDONED_SECONDS:
+                return
+            if path.is_dir():
+                _delete_directory(path)
+            else:
+                path.unlink()
+
+
+def _is_home(directory: Path) -> bool:
+    home = os.path.expanduser("~")  # noqa: PTH111 - does not raise where there is none
+    return os.path.realpath(home) == os.path.realpath(directory)
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEAD_BYTES)
+
+
+def _delete_directory(path: Path) -> None:
+    """A directory of side files; it holds no directories."""
+    with contextlib.suppress(OSError):
+        for file in os.scandir(path):
+            os.unlink(file.path)  # noqa: PTH108
+        path.rmdir()

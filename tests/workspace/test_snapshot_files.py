@@ -1,0 +1,46 @@
+"""Snapshot files keep every JSON value, and read well."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcptest_engine.judging.differences import equal
+from mcptest_engine.workspace.snapshots import dump_values, load_values, read_snapshots, write_snapshots
+
+TEXT = st.one_of(
+    st.text(max_size=12),
+    st.text("\n :#-'\"yn01.e+_\t=<|>", max_size=8),
+    st.sampled_from(["yes", "1e3", "0o7", "=", "~"]),
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(TEXT, JSON, max_size=3))
+def test_reading_what_was_written_gives_the_values_back(values):
+    """Law."""
+    assert equal(load_values(dump_values(values)), values)
+
+
+def test_half_a_character_survives():
+    values = {"a": "\ud800 x"}
+    assert load_values(dump_values(values)) == values
+
+
+def test_equal_parts_are_written_out_and_not_referred_to():
+    part = {"a": 1}
+    assert "&" not in dump_values({"x": [part, part]})
+
+
+def test_a_file_without_values_is_no_file(tmp_path):
+    path = tmp_path / "deeper" / "suite.yml"
+    write_snapshots(path, {"b": 1, "a": "ä"})
+    assert path.read_text(encoding="utf-8").splitlines()[1:] == ["a: ä", "b: 1"]
+    assert read_snapshots(path) == {"a": "ä", "b": 1}
+    write_snapshots(path, {})
+    assert not path.exists()
+    assert read_snapshots(path) == {}

@@ -1,0 +1,241 @@
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcptest_engine.core.errors import McptestError, RecordError
+from mcptest_engine.workspace.json_text import is_small, json_pieces, to_json_bytes
+from mcptest_engine.workspace.ulid import is_ulid, new_ulid
+from mcptest_engine.workspace.workspace import Workspace, find_workspace
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=())),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=20,
+)
+SAVE_MANY = """
+import sys
+from pathlib import Path
+from mcptest_engine.workspace.ulid import new_ulid
+from mcptest_engine.workspace.workspace import Workspace
+for _ in range(25):
+    print(Workspace(Path(sys.argv[1]), keep_runs=1000).save_run({"run_id": new_ulid()}).name)
+"""
+
+FILL = """
+import resource, signal, sys
+from pathlib import Path
+from mcptest_engine.core.errors import McptestError
+from mcptest_engine.workspace.workspace import Workspace
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+try:
+    Workspace(Path(sys.argv[1])).save_run({"run_id": "01KAM6R5N3Z8W4V7X2Y9T1Q0PB", "text": "x" * 100_000})
+except McptestError as wrong:
+    print(wrong)
+"""
+
+
+def record(suite="s.yml", **members):
+    return {"schema_version": "mcptest.run/v1", "run_id": new_ulid(), "suite": {"name": "s", "path": suite}, **members}
+
+
+@pytest.mark.parametrize("mark", [".mcptest", "mcptest.yaml", "mcptest.yml", ".git"])
+def test_the_workspace_is_the_nearest_marked_directory_upwards(tmp_path, mark):
+    """decisions.md 8."""
+    inner = tmp_path / "a" / "b" / "c"
+    inner.mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "a" / mark).mkdir()
+    assert find_workspace(inner).root == tmp_path / "a"
+
+
+def test_without_a_mark_the_workspace_is_where_mcptest_was_started(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if not any(
+        (parent / mark).exists() for parent in tmp_path.parents for mark in (".git", ".mcptest", "mcptest.yaml")
+    ):
+        assert find_workspace(tmp_path).root == tmp_path
+
+
+def test_the_token_cache_in_the_home_directory_marks_no_workspace(tmp_path, monkeypatch):
+    """decisions.md 14: `~/.mcptest` never marks a workspace; other marks there do."""
+    home, work = tmp_path / "home", tmp_path / "home" / "work"
+    work.mkdir(parents=True)
+    (home / ".mcptest").mkdir()
+    (tmp_path / ".git").mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    assert find_workspace(work).root == tmp_path
+    (home / "mcptest.yml").touch()
+    assert find_workspace(work).root == home
+
+
+def test_a_path_is_shown_relative_to_the_workspace(tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    (tmp_path / "link").symlink_to(root)
+    assert Workspace(root).relative(root / "a" / "b.yml") == "a/b.yml"
+    assert Workspace(root).relative(tmp_path / "other.yml") == "../other.yml"
+    assert Workspace(root).relative(tmp_path / "link" / "b.yml") == "b.yml"
+
+
+def test_a_saved_run_comes_back_by_id_and_by_path(tmp_path):
+    workspace = Workspace(tmp_path)
+    saved = record(text="é\n\ud800", number=0.1, nothing=None)
+    path = workspace.save_run(saved)
+    assert path == tmp_path / ".mcptest" / "runs" / f"{saved['run_id']}.json"
+    assert workspace.load_run(saved["run_id"]) == workspace.load_run(saved["run_id"].lower()) == saved
+    assert workspace.load_run(path) == saved
+    assert [name.name for name in path.parent.iterdir()] == [path.name]
+
+
+def test_numbers_that_json_does_not_have_are_saved_as_text(tmp_path):
+    workspace = Workspace(tmp_path)
+    path = workspace.save_run(record(values=[float("nan"), float("-inf"), 1.5]))
+    assert json.loads(path.read_text(), parse_constant=pytest.fail)["values"] == ["nan", "-inf", 1.5]
+
+
+@pytest.mark.parametrize("content", [b"", b'{"run_id": ', b"[1]", b"\xff\xfe", b"[" * 100_000])
+def test_a_torn_record_is_one_clear_error(tmp_path, content):
+    path = tmp_path / "run.json"
+    path.write_bytes(content)
+    with pytest.raises(RecordError, match="is not a run record"):
+        Workspace(tmp_path).load_run(path)
+
+
+@pytest.mark.parametrize("name", ["01KAM6R5N3Z8W4V7X2Y9T1Q0PB", "nowhere/run.json"])
+def test_a_run_that_is_not_there_is_named(tmp_path, name):
+    with pytest.raises(RecordError, match=f'there is no run "{name}" here'):
+        Workspace(tmp_path).load_run(name)
+
+
+def test_runs_are_listed_newest_first_and_strangers_are_left_alone(tmp_path):
+    workspace = Workspace(tmp_path)
+    assert workspace.runs() == []
+    paths = [workspace.save_run(record()) for _ in range(5)]
+    (workspace.runs_dir / "notes.json").write_text("{}")
+    assert workspace.runs() == paths[::-1]
+
+
+def test_the_newest_runs_are_kept_and_older_ones_go_with_their_side_files(tmp_path):
+    """decisions.md 8: `runs/` keeps the newest `keep_runs`."""
+    workspace = Workspace(tmp_path, keep_runs=3)
+    first = workspace.save_run(record())
+    aside = first.with_suffix("")
+    aside.mkdir()
+    (aside / "x.json").write_text("1")
+    later = [workspace.save_run(record()) for _ in range(3)]
+    assert workspace.runs() == later[::-1]
+    assert not aside.exists()
+
+
+def test_what_a_killed_run_left_is_cleared_away_after_a_day(tmp_path):
+    workspace = Workspace(tmp_path)
+    kept = workspace.save_run(record())
+    old, young = kept.parent / new_ulid(), kept.parent / new_ulid()
+    for directory in (old, young):
+        directory.mkdir()
+        (directory / "x.json").write_text("1")
+    stray = kept.parent / ".x.json.1.abc.tmp"
+    stray.write_text("torn")
+    for path in (old, stray):
+        os.utime(path, (1, 1))
+    workspace.save_run(record())
+    assert not old.exists()
+    assert not stray.exists()
+    assert young.exists()
+
+
+def test_several_processes_saving_at_once_lose_nothing(tmp_path):
+    processes = [
+        subprocess.Popen([sys.executable, "-c", SAVE_MANY, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    names = [name for process in processes for name in process.communicate(timeout=60)[0].split()]
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert sorted(path.name for path in Workspace(tmp_path).runs()) == sorted(names)
+    assert len(names) == 75
+
+
+def test_the_last_run_of_a_suite_is_found_among_others(tmp_path):
+    workspace = Workspace(tmp_path)
+    assert workspace.last_run("s.yml") is None
+    workspace.save_run(record("ü/s.yml"))
+    wanted = record("ü/s.yml")
+    workspace.save_run(wanted)
+    workspace.save_run(record("other.yml", text='"ü/s.yml"'))
+    (workspace.runs_dir / f"{new_ulid()}.json").write_text('{"suite": {"path": "ü/s.yml"}, "torn')
+    assert workspace.last_run("ü/s.yml") == wanted
+
+
+def test_git_keeps_snapshots_and_cassettes_but_no_runs(tmp_path):
+    """decisions.md 8; what is accepted by people belongs in the repository."""
+    subprocess.run(["git", "init", "-q", tmp_path], check=True, env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull})
+    workspace = Workspace(tmp_path)
+    workspace.save_run(record())
+    for name in ("snapshots/s.yml", "snapshots/s.pending.yml", "cassettes/c.json", "cache/x", "inline/y.yml"):
+        path = workspace.data_dir / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    seen = subprocess.run(
+        ["git", "ls-files", "--others", "--exclude-standard"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert seen.stdout.split() == [".mcptest/.gitignore", ".mcptest/cassettes/c.json", ".mcptest/snapshots/s.yml"]
+    (workspace.data_dir / ".gitignore").write_text("mine")
+    workspace.save_run(record())
+    assert (workspace.data_dir / ".gitignore").read_text() == "mine"
+
+
+def test_a_place_that_cannot_be_written_is_one_clear_error(tmp_path):
+    (tmp_path / ".mcptest").write_text("a file where the directory should be")
+    with pytest.raises(McptestError, match=r"cannot save the run as .*: (File exists|Not a directory)"):
+        Workspace(tmp_path).save_run(record())
+
+
+def test_a_disk_that_takes_no_more_is_one_clear_error_and_leaves_nothing_torn(tmp_path):
+    """The limit on file sizes fails a write half way, as a full disk does."""
+    done = subprocess.run(
+        [sys.executable, "-c", FILL, tmp_path], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert done.stdout.startswith("cannot save the run as ")
+    assert list((tmp_path / ".mcptest" / "runs").iterdir()) == []
+
+
+def test_a_result_nested_too_deeply_is_one_clear_error(tmp_path):
+    deep = []
+    for _ in range(50_000):
+        deep = [deep]
+    with pytest.raises(McptestError, match="nested too deeply"):
+        Workspace(tmp_path).save_run(record(deep=deep))
+    assert not (tmp_path / ".mcptest").exists()
+
+
+def test_run_ids_sort_in_the_order_they_were_made():
+    ids = [new_ulid() for _ in range(5000)]
+    assert ids == sorted(set(ids))
+    assert all(is_ulid(run_id) for run_id in ids)
+
+
+def test_run_ids_still_grow_when_the_clock_is_set_back(monkeypatch):
+    before = new_ulid()
+    monkeypatch.setattr("time.time_ns", lambda: 0)
+    assert new_ulid() > before
+
+
+@given(JSON)
+def test_json_in_pieces_reads_back_as_what_was_written(value):
+    assert json.loads(b"".join(json_pieces(value))) == json.loads(to_json_bytes(value)) == json.loads(json.dumps(value))
+
+
+@given(JSON, st.integers(1, 400))
+def test_a_small_value_is_never_larger_than_its_limit(value, limit):
+    if is_small(value, limit):
+        assert len(to_json_bytes(value)) <= limit
