@@ -1,0 +1,94 @@
+"""The calls of a session that wait for their answers, and the one timer that ends them.
+
+A timer for each call would cost more than the call's own bookkeeping. One timer stands at the earliest deadline instead; when
+it fires, the few waiting calls are looked through. Answered calls never touch it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class Call:
+    """A request on its way. `sent_at` and `done_at` are monotonic seconds; `http` is what came with the answer."""
+
+    __slots__ = ("deadline", "done_at", "future", "http", "id", "method", "sent_at", "timeout_seconds")
+
+    def __init__(
+        self, call_id: int, method: str, timeout_seconds: float, future: asyncio.Future[dict[str, Any]]
+    ) -> None:
+        self.id = call_id
+        self.method = method
+        self.timeout_seconds = timeout_seconds
+        self.future = future
+        self.sent_at = self.done_at = monotonic()
+        self.deadline = self.sent_at + timeout_seconds
+        self.http: dict[str, Any] | None = None
+
+
+class Calls:
+    """Waiting calls by id. Ids count up from 1 and are never used twice in a session."""
+
+    def __init__(self, on_timeout: Callable[[Call], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._waiting: dict[int, Call] = {}
+        self._next_id = 1
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
+        self._on_timeout = on_timeout
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __iter__(self) -> Iterator[Call]:
+        return iter(tuple(self._waiting.values()))
+
+    def start(self, method: str, timeout_seconds: float) -> Call:
+        """A new call, waiting from now on."""
+        call = Call(self._next_id, method, timeout_seconds, self._loop.create_future())
+        self._next_id += 1
+        self._waiting[call.id] = call
+        if self._timer is None or call.deadline < self._timer_at:
+            self._set_timer(call.deadline)
+        return call
+
+    def get(self, call_id: object) -> Call | None:
+        """The waiting call of this id; `true` is not 1, though `1.0` is, as in JSON."""
+        if type(call_id) is int or type(call_id) is float:
+            return self._waiting.get(cast("int", call_id))
+        return None
+
+    def was_issued(self, call_id: object) -> bool:
+        """Whether a call of this id was ever made; when it no longer waits, an answer to it comes late."""
+        return type(call_id) is int and 0 < call_id < self._next_id
+
+    def drop(self, call: Call) -> None:
+        """The call waits no longer."""
+        self._waiting.pop(call.id, None)
+
+    def stop(self) -> None:
+        """No more timeouts."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _set_timer(self, deadline: float) -> None:
+        self.stop()
+        self._timer_at = deadline
+        # `loop.time` is the monotonic clock of this module in every loop that can run here; the difference keeps it so.
+        self._timer = self._loop.call_later(max(0.0, deadline - monotonic()), self._expire)
+
+    def _expire(self) -> None:
+        self._timer = None
+        now = monotonic()
+        for call in self:
+            if call.deadline <= now:
+                self.drop(call)
+                self._on_timeout(call)
+        if self._waiting:
+            self._set_timer(min(call.deadline for call in self._waiting.values()))

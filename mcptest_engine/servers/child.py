@@ -1,0 +1,159 @@
+"""One child process from start to reaping: its pipes, its exit, its process group.
+
+The process leads a session of its own, so that its group can be signalled as a whole and the terminal's Ctrl-C does not
+reach it. `subprocess` is used directly rather than through the loop, which buys two things: the group is known to the
+guardian before the loop gets a turn, and the caller may write to the child at once. The surprising thing: the group is
+killed while its dead leader is still unreaped, for only then is its number certain to be nobody else's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from typing import TYPE_CHECKING
+
+from mcptest_engine.servers import guardian
+from mcptest_engine.servers.failures import Ending, could_not_spawn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcptest_engine.servers.spec import ServerSpec
+
+_LAST_WAIT_SECONDS = 2.0
+
+
+class Child:
+    """A running program. `stdin`, `stdout`, `stderr` are our ends, not blocking; who uses them closes them.
+
+    `exited` is done once the process is reaped and nothing of its group is left.
+    Raises: ServerDidNotStart when the program cannot be run.
+    """
+
+    def __init__(self, spec: ServerSpec, on_exit: Callable[[], None]) -> None:
+        assert spec.command is not None
+        try:
+            self._process = subprocess.Popen(
+                spec.command,
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=spec.cwd,
+                env=dict(spec.env),
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as wrong:
+            raise could_not_spawn(spec, wrong) from None
+        self.pid = self._process.pid
+        guardian.watch(self.pid)
+        self._on_exit = on_exit
+        self.stdin, self.stdout, self.stderr = _take_pipes(self._process)
+        self._loop = asyncio.get_running_loop()
+        self.exited: asyncio.Future[None] = self._loop.create_future()
+        self._pidfd = -1
+        self._watch_exit()
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code; None while it runs and when a signal ended it."""
+        code = self._process.returncode
+        return code if code is not None and code >= 0 else None
+
+    @property
+    def signal(self) -> str | None:
+        """The name of the signal that ended it."""
+        code = self._process.returncode
+        return _signal_name(-code) if code is not None and code < 0 else None
+
+    async def stop(self, grace_seconds: float) -> str:
+        """Wait for the exit, then ask, then force, each with its grace; how far it had to go: "eof", "SIGTERM", "SIGKILL".
+
+        The caller has closed `stdin`, which is how MCP tells a server to go (2025-11-25, lifecycle#shutdown). A caller that
+        is cancelled meanwhile leaves no process behind either: it is killed and reaped on the spot.
+        """
+        try:
+            if await self._wait(grace_seconds):
+                return "eof"
+            for signum in (signal.SIGTERM, signal.SIGKILL):
+                guardian.kill_group(self.pid, signum)
+                if await self._wait(grace_seconds if signum is signal.SIGTERM else _LAST_WAIT_SECONDS):
+                    break
+            return signum.name
+        finally:
+            if not self.exited.done():
+                self._kill_now()
+
+    def _kill_now(self) -> None:
+        """Kill and reap without the loop, which may be about to close; a killed process is gone in a millisecond."""
+        guardian.kill_group(self.pid)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_LAST_WAIT_SECONDS)
+            self._reap()
+
+    def ending(self, how_far: str = "") -> Ending | None:
+        """How it ended, None while it runs."""
+        if self._process.returncode is None:
+            return None
+        code, name = self.exit_code, self.signal
+        clause = f"exited with code {code}" if name is None else f"was ended by {name}"
+        return Ending(clause=clause, exit_code=code, signal=name, how_far=how_far)
+
+    async def _wait(self, seconds: float) -> bool:
+        await asyncio.wait((self.exited,), timeout=seconds)
+        return self.exited.done()
+
+    def _watch_exit(self) -> None:
+        try:
+            self._pidfd = os.pidfd_open(self.pid)
+        except (AttributeError, OSError):  # not Linux, or a sandbox that forbids it
+            threading.Thread(target=self._wait_in_thread, name=f"mcptest-wait-{self.pid}", daemon=True).start()
+            return
+        self._loop.add_reader(self._pidfd, self._reap)
+
+    def _wait_in_thread(self) -> None:
+        if hasattr(os, "waitid"):
+            with contextlib.suppress(ChildProcessError):
+                os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        else:
+            self._process.wait()
+        with contextlib.suppress(RuntimeError):  # the loop is closed: `atexit` sees to the group
+            self._loop.call_soon_threadsafe(self._reap)
+
+    def _reap(self) -> None:
+        if self._pidfd >= 0:
+            self._loop.remove_reader(self._pidfd)
+            os.close(self._pidfd)
+            self._pidfd = -1
+        if self.exited.done():
+            return
+        if self._process.returncode is None:
+            guardian.kill_group(self.pid)
+        self._process.wait()
+        guardian.forget(self.pid)
+        self.exited.set_result(None)
+        self._on_exit()
+
+
+def _take_pipes(process: subprocess.Popen[bytes]) -> tuple[int, int, int]:
+    """Our ends as bare descriptors: file objects would close them a second time, when they may be somebody else's."""
+    taken = []
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        assert pipe is not None
+        descriptor = os.dup(pipe.fileno())
+        pipe.close()
+        os.set_blocking(descriptor, False)
+        taken.append(descriptor)
+    stdin, stdout, stderr = taken
+    return stdin, stdout, stderr
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

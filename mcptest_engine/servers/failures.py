@@ -1,0 +1,163 @@
+"""How a server's failure is told: one place for the words, so that stdio and HTTP say the same thing the same way.
+
+Inside `servers/` a failure is a `CallFailed`: a clause without its subject ("exited with code 3 …"). It becomes a sentence
+when it is known who asked: `server "x" exited …` for a call, `server "x" did not start: it exited …` for the handshake.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from mcptest_engine.core.errors import (
+    CallTimeout,
+    ProtocolBroken,
+    ServerDidNotStart,
+    ServerDied,
+    ServerError,
+    did_you_mean,
+)
+from mcptest_engine.servers.wire import clip
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcptest_engine.servers.spec import ServerSpec
+
+_E = TypeVar("_E", bound=ServerError)
+_ENOEXEC = errno.ENOEXEC
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,}")
+_ABOUT_VARIABLES = re.compile(r"(?i)environ|env var|variable|not set|unset|missing|required|undefined|KeyError")
+_NEVER_HINTED = frozenset({"PWD", "OLDPWD", "SHLVL", "HOSTNAME"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a connection ended.
+
+    `clause` is a predicate such as "exited with code 3". `exit_code` and `signal` ("SIGSEGV") are None where they do not
+    apply; `how_far` is what closing took: "", "eof", "SIGTERM" or "SIGKILL".
+    """
+
+    clause: str
+    exit_code: int | None = None
+    signal: str | None = None
+    how_far: str = ""
+
+
+class CallFailed(Exception):
+    """A call that came to nothing. `error` is the public class; `clause` lacks its subject and the method's name."""
+
+    def __init__(
+        self, error: type[ServerError], clause: str, *, hint: str | None = None, ending: Ending | None = None
+    ) -> None:
+        super().__init__(clause)
+        self.error = error
+        self.clause = clause
+        self.hint = hint
+        self.ending = ending
+
+    def during(self, method: str, *, server: str, stderr_tail: str, last: bytes | None = None) -> ServerError:
+        """The public error for a call of `method`; `last` is the last message of a server that died."""
+        clause = self.clause
+        if self.error is ServerDied:
+            clause += f' while "{method}" waited for its answer'
+            clause += f"; its last message: {clip(last, 160)}" if last else ""
+        return self._public(self.error, f'server "{server}" {clause}', server, stderr_tail)
+
+    def at_start(self, method: str, *, server: str, stderr_tail: str, hint: str | None = None) -> ServerDidNotStart:
+        """The public error for a handshake that failed in `method`."""
+        clause = self.clause + (f' before it answered "{method}"' if self.ending is not None else "")
+        message = f'server "{server}" did not start: it {clause}'
+        return self._public(ServerDidNotStart, message, server, stderr_tail, hint)
+
+    def plain(self, *, server: str, stderr_tail: str) -> ServerError:
+        """The public error where no call was made."""
+        return self._public(self.error, f'server "{server}" {self.clause}', server, stderr_tail)
+
+    def _public(self, error: type[_E], message: str, server: str, stderr_tail: str, hint: str | None = None) -> _E:
+        ending = self.ending
+        return error(
+            message,
+            server=server,
+            hint=self.hint or hint,
+            stderr_tail=stderr_tail,
+            exit_code=None if ending is None else ending.exit_code,
+            signal=None if ending is None else ending.signal,
+        )
+
+
+def timed_out(method: str, seconds: float, noise: str | None) -> CallFailed:
+    """No answer in time; `noise` is what came instead, when something did."""
+    hint = None if noise is None else f"what came instead of an answer: {noise}"
+    return CallFailed(CallTimeout, f'did not answer "{method}" within {duration(seconds)}', hint=hint)
+
+
+def broken_answer(method: str, fault: str, line: bytes) -> CallFailed:
+    """An answer to a known call that is not the protocol's; quotes its start."""
+    return CallFailed(ProtocolBroken, f'broke the protocol in its answer to "{method}": {fault}: {clip(line)}')
+
+
+def could_not_spawn(spec: ServerSpec, wrong: OSError | ValueError) -> ServerDidNotStart:
+    """The program is not there, is not a program, or may not be run."""
+    assert spec.command is not None
+    program = spec.command[0]
+    reason, hint = _spawn_reason(spec, program, wrong)
+    return ServerDidNotStart(f'server "{spec.name}" did not start: {reason}', server=spec.name, hint=hint)
+
+
+def withheld_variable_hint(stderr_tail: str, withheld: Iterable[str]) -> str | None:
+    """The hint for a server that asks on stderr for a variable that is set here but was not passed on.
+
+    A name without an underscore counts only on a line that speaks of variables, since `DEBUG` and `ERROR` are words of
+    any log.
+    """
+    hidden = frozenset(withheld) - _NEVER_HINTED
+    for line in reversed(stderr_tail.splitlines()):
+        for name in _VARIABLE.findall(line):
+            if name in hidden and ("_" in name or _ABOUT_VARIABLES.search(line)):
+                return f"`{name}` is set here but is not passed to the server: add it under `env:`"
+    return None
+
+
+def duration(seconds: float) -> str:
+    """A time in the words of a message: "250 ms", "15 s"."""
+    return f"{seconds * 1000:g} ms" if seconds < 1 else f"{seconds:g} s"
+
+
+def _spawn_reason(spec: ServerSpec, program: str, wrong: OSError | ValueError) -> tuple[str, str | None]:
+    # `subprocess` names the directory in `filename` when it is `cwd` that failed, and the program otherwise.
+    if isinstance(wrong, ValueError):
+        return f"its command cannot be run: {wrong}", None
+    if spec.cwd is not None and wrong.filename == spec.cwd:
+        return f'its cwd "{spec.cwd}" is not a directory that can be entered', None
+    if isinstance(wrong, FileNotFoundError):
+        return _not_found(spec, program)
+    if isinstance(wrong, PermissionError):
+        return (
+            f'"{program}" is not executable',
+            f"make it so with `chmod +x`, or name its interpreter: [python3, {program}]",
+        )
+    if wrong.errno == _ENOEXEC:
+        return f'"{program}" is no program: it has no `#!` line', f"name its interpreter: [python3, {program}]"
+    return f'"{program}" cannot be run: {wrong.strerror or wrong}', None
+
+
+def _not_found(spec: ServerSpec, program: str) -> tuple[str, str | None]:
+    if "/" not in program:
+        known = ("python3", "python", "node", "npx", "uv", "uvx", "deno", "bun", "docker", "mcptest")
+        hint = did_you_mean(program, known) if program not in known else None
+        if " " in program:
+            hint = "write the command as a list, one word each: " + json.dumps(program.split())
+        return f'the program "{program}" was not found on PATH', hint
+    if Path(program).exists():
+        return f'"{program}" names an interpreter in its `#!` line that was not found', None
+    hint = None
+    if spec.config_dir is not None and not Path(program).is_absolute() and Path(spec.config_dir, program).exists():
+        plain = program.removeprefix("./")
+        hint = f"paths are relative to where mcptest was started; beside the suite it is `${{CONFIG_DIR}}/{plain}`"
+    return f'the program "{program}" was not found', hint

@@ -1,0 +1,181 @@
+"""What it takes to reach one server: the argv or URL, the complete child environment, headers, times.
+
+`ServerSpec` is complete: nothing below it reads the environment or the suite. The surprising thing: a command whose first
+word is `mcptest` means the mcptest that is running, not whichever one stands on PATH, so that the mock server of a suite is
+always the one that came with its runner.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import Problem, SuiteError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ALWAYS_PASSED = frozenset({"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"})
+"""The variables that reach every server, beside LC_*; everything else is named by the suite."""
+
+DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024
+
+_BOOTSTRAP = "import sys; sys.path.insert(0, {root!r}); from mcptest_tui.__main__ import main; sys.exit(main())"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSpec:
+    """One server, ready to be connected to. Exactly one of `command` and `url` is set.
+
+    `env` is the whole environment of the child, `cwd` None is the directory mcptest was started in. `headers` holds what goes
+    with every HTTP request, the bearer token included; `secret_headers` names (lower case) those that go only to https or
+    loopback. `auth` is "none", "bearer" or "headers"; `bearer_token_env` is the variable the token was looked up in, also
+    when that was empty. `protocol` is the revision to offer, None for the newest handshake revision. `withheld` names the
+    variables that are set here and were not passed, for hints. `config_dir` is the suite's directory, for hints.
+    """
+
+    name: str
+    command: tuple[str, ...] | None = None
+    url: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cwd: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    protocol: str | None = None
+    timeout_seconds: float = 30.0
+    connect_timeout_seconds: float = 15.0
+    grace_seconds: float = 0.5
+    auth: str = "none"
+    bearer_token_env: str | None = None
+    secret_headers: frozenset[str] = frozenset()
+    withheld: frozenset[str] = field(default=frozenset(), repr=False)
+    config_dir: str | None = None
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+
+
+def spec_from_settings(
+    name: str,
+    settings: Mapping[str, Any],
+    *,
+    suite_env: Mapping[str, Any],
+    environ: Mapping[str, str],
+    lookups: Mapping[str, str] | None = None,
+    config_dir: Path | str | None = None,
+    default_timeout_seconds: float = 30.0,
+    default_connect_timeout_seconds: float = 15.0,
+) -> ServerSpec:
+    """The spec of the server that a suite declares as `settings` (validated, templates expanded).
+
+    `environ` is what the child may inherit from; `lookups` is where tokens and headers are looked up, `environ` when None
+    (a suite's `.env` feeds look-ups and never a server).
+
+    Raises: SuiteError when a header names a variable that is not set.
+    Source: decisions 4 and 14 (what reaches a server, what commands are relative to).
+    """
+    lookups = environ if lookups is None else lookups
+    headers, secret = _headers(name, settings, lookups)
+    token_env = (settings.get("auth") or {}).get("bearer_token_env")
+    if token_env and lookups.get(token_env):
+        headers = {key: value for key, value in headers.items() if key.lower() != "authorization"}
+        headers["Authorization"] = f"Bearer {lookups[token_env]}"
+        secret |= {"authorization"}
+    env = child_environment(settings, suite_env=suite_env, environ=environ)
+    command = settings.get("command")
+    return ServerSpec(
+        name=name,
+        command=own_command(tuple(str(word) for word in command)) if command else None,
+        url=settings.get("url"),
+        env=env,
+        cwd=settings.get("cwd"),
+        headers=headers,
+        protocol=settings.get("protocol"),
+        timeout_seconds=_seconds(settings, "timeout_ms", default_timeout_seconds),
+        connect_timeout_seconds=_seconds(settings, "connect_timeout_ms", default_connect_timeout_seconds),
+        grace_seconds=_seconds(settings, "shutdown_grace_ms", 0.5),
+        auth="bearer" if token_env else "headers" if headers else "none",
+        bearer_token_env=token_env,
+        secret_headers=secret,
+        withheld=frozenset(environ) - frozenset(env),
+        config_dir=None if config_dir is None else str(config_dir),
+    )
+
+
+def child_environment(
+    settings: Mapping[str, Any], *, suite_env: Mapping[str, Any], environ: Mapping[str, str]
+) -> dict[str, str]:
+    """The allowlist, then `inherit_env`, the suite's `env:` and the server's own; a later one wins."""
+    inherit = settings.get("inherit_env", False)
+    named = frozenset(inherit) if isinstance(inherit, list | tuple) else frozenset()
+    env = {
+        key: value
+        for key, value in environ.items()
+        if inherit is True or key in ALWAYS_PASSED or key in named or key.startswith("LC_")
+    }
+    for source in (suite_env, settings.get("env") or {}):
+        env.update((str(key), _env_text(value)) for key, value in source.items())
+    return env
+
+
+def own_command(command: tuple[str, ...]) -> tuple[str, ...]:
+    """`command`, with a leading `mcptest` replaced by the argv of this very mcptest.
+
+    `-P` keeps the working directory off the module path, where a stray `json.py` would be imported. Run from a checkout, the
+    package is found by its path; an installed one is left to the interpreter, so that nothing stands before its own library.
+    """
+    if not command or command[0] != "mcptest":
+        return command
+    root = Path(__file__).resolve().parents[2]
+    if str(root) in _site_directories():
+        return (sys.executable, "-P", "-m", "mcptest_tui", *command[1:])
+    return (sys.executable, "-P", "-c", _BOOTSTRAP.format(root=str(root)), *command[1:])
+
+
+def _site_directories() -> frozenset[str]:
+    import site
+
+    found = [*site.getsitepackages(), site.getusersitepackages()]
+    return frozenset(str(Path(folder).resolve()) for folder in found)
+
+
+def _headers(
+    name: str, settings: Mapping[str, Any], environ: Mapping[str, str]
+) -> tuple[dict[str, str], frozenset[str]]:
+    headers: dict[str, str] = {}
+    secret = {"authorization", "cookie", "proxy-authorization"}
+    problems = []
+    for header, value in (settings.get("headers") or {}).items():
+        if not isinstance(value, dict):
+            headers[header] = str(value)
+            continue
+        variable = value["env"]
+        if not environ.get(variable):
+            problems.append(_unset_header(name, header, variable))
+            continue
+        headers[header] = environ[variable]
+        secret.add(header.lower())
+    if problems:
+        raise SuiteError(problems)
+    return headers, frozenset(secret & {header.lower() for header in headers})
+
+
+def _unset_header(name: str, header: str, variable: str) -> Problem:
+    return Problem(
+        message=f"env var `{variable}`, which holds the header `{header}` of server `{name}`, is not set or is empty",
+        pointer=f"/servers/{_escape(name)}/headers/{_escape(header)}/env",
+        hint=f"export a value into `{variable}`",
+    )
+
+
+def _escape(token: str) -> str:
+    return token.replace("~", "~0").replace("/", "~1")
+
+
+def _env_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _seconds(settings: Mapping[str, Any], key: str, default: float) -> float:
+    value = settings.get(key)
+    return default if value is None else float(value) / 1000

@@ -1,0 +1,78 @@
+"""Server-sent events out of chunks of bytes, as they come.
+
+Only what Streamable HTTP uses: `data`, `event`, `id` and `retry`. An event is as large as the server makes it.
+Source: WHATWG HTML, 9.2.6, "Interpreting an event stream".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSentEvent:
+    """One event. `data` is its lines joined by newlines; `id` and `retry_ms` are None when the event carried none."""
+
+    data: bytes
+    event: str = "message"
+    id: str | None = None
+    retry_ms: int | None = None
+
+
+class EventSplitter:
+    """Feed it chunks, take the events that they complete."""
+
+    __slots__ = ("_after_cr", "_data", "_event", "_held", "_id", "_retry_ms")
+
+    def __init__(self) -> None:
+        self._held: list[bytes] = []
+        self._after_cr = False
+        self._data: list[bytes] = []
+        self._event = ""
+        self._id: str | None = None
+        self._retry_ms: int | None = None
+
+    def feed(self, chunk: bytes) -> list[ServerSentEvent]:
+        """The events that end within `chunk`; one without data is still told when it has an id or a retry time."""
+        if self._after_cr and chunk.startswith(b"\n"):
+            chunk = chunk[1:]
+        if chunk:
+            self._after_cr = chunk.endswith(b"\r")
+        if b"\r" in chunk:
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        first, *rest = chunk.split(b"\n")
+        self._held.append(first)
+        if not rest:
+            return []
+        lines = [b"".join(self._held), *rest[:-1]]
+        self._held = [rest[-1]]
+        return [event for line in lines if (event := self._line(line)) is not None]
+
+    def _line(self, line: bytes) -> ServerSentEvent | None:
+        if not line:
+            return self._dispatch()
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            self._data.append(value)
+        elif name == b"event":
+            self._event = value.decode("utf-8", "replace")
+        elif name == b"id" and b"\0" not in value:
+            self._id = value.decode("utf-8", "replace")
+        elif name == b"retry" and value.isdigit():
+            self._retry_ms = int(value)
+        return None
+
+    def _dispatch(self) -> ServerSentEvent | None:
+        event = None
+        if self._data or self._id is not None or self._retry_ms is not None:
+            data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
+            event = ServerSentEvent(data=data, event=self._event or "message", id=self._id, retry_ms=self._retry_ms)
+        self._reset()
+        return event
+
+    def _reset(self) -> None:
+        self._data = []
+        self._event = ""
+        self._id = None
+        self._retry_ms = None

@@ -1,0 +1,266 @@
+"""The stdio transport: lines to and from a child's pipes, its stderr kept.
+
+Pipes are read and written straight from the loop's readiness callbacks: no buffer is copied twice and a read costs no
+allocation larger than the pipe holds. Requests that are made in one turn of the loop leave in one write. The surprising
+thing: a child that stops reading can hold up only its own callers. What does not fit the pipe waits in a queue that holds
+at most one line for each waiting call, and a call that times out takes its line back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections import deque
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from mcptest_engine.servers.child import Child
+from mcptest_engine.servers.failures import Ending
+from mcptest_engine.servers.wire import LineSplitter
+
+if TYPE_CHECKING:
+    from mcptest_engine.servers.calls import Call
+    from mcptest_engine.servers.spec import ServerSpec
+    from mcptest_engine.servers.transport import Receiver
+
+STDERR_KEPT_BYTES = 64 * 1024
+
+_READ_BYTES = 64 * 1024
+_READS_A_TURN = 16
+_MAX_QUEUED_REPLIES = 256
+# An exit and the end of stdout come as two events in any order: the first one waits this long for the other, so that a
+# failure can name the exit code and quote all of stderr.
+_END_WAIT_SECONDS = 0.2
+
+
+class StdioTransport:
+    """A child process spoken to over its stdin and stdout."""
+
+    kind = "stdio"
+
+    def __init__(self, spec: ServerSpec) -> None:
+        self._spec = spec
+        self._lines = LineSplitter(spec.max_message_bytes)
+        self._stderr = _Tail(STDERR_KEPT_BYTES)
+        self._queue: deque[tuple[bytes, Call | None]] = deque()
+        self._unwritten = memoryview(b"")
+        self._flush_due = False
+        self._writing_over = False
+        self._end_clause = ""
+        self._end_timer: asyncio.TimerHandle | None = None
+        self._end_told = False
+        self._child: Child | None = None
+        self._stdin = self._stdout = self._stderr_fd = -1
+
+    def open(self, receiver: Receiver) -> None:
+        """Start the child; its pipes are read from the loop's next turn on. Raises: ServerDidNotStart."""
+        self._loop = asyncio.get_running_loop()
+        self._receiver = receiver
+        child = self._child = Child(self._spec, self._child_exited)
+        self._stdin, self._stdout, self._stderr_fd = child.stdin, child.stdout, child.stderr
+        self._loop.add_reader(self._stdout, self._read_stdout)
+        self._loop.add_reader(self._stderr_fd, self._read_stderr)
+
+    def send(self, line: bytes, call: Call | None, *, urgent: bool) -> None:
+        """Write now when `urgent` and the pipe takes it, else with whatever else this turn of the loop sends."""
+        if self._writing_over:
+            return
+        if urgent and not self._queue and not self._unwritten:
+            self._write(line)
+            return
+        if call is None and len(self._queue) >= _MAX_QUEUED_REPLIES:
+            return  # it asks without end and does not read: our answers must not fill the memory
+        self._queue.append((line, call))
+        if not self._flush_due and not self._unwritten:
+            self._flush_due = True
+            self._loop.call_soon(self._flush)
+
+    def withdraw(self, call: Call) -> bool:
+        """Take back a request that still waits in the queue."""
+        for entry in self._queue:
+            if entry[1] is call:
+                self._queue.remove(entry)
+                return True
+        return False
+
+    def handshake_done(self, protocol_version: str | None) -> None:
+        """Nothing changes on a pipe."""
+
+    async def settled(self) -> None:
+        """Pipes keep their order, so there is nothing to wait for."""
+
+    def stderr_since(self, at: float) -> str:
+        """The kept end of what was written on stderr after `at`."""
+        return self._stderr.text(since=at)
+
+    async def close(self) -> Ending:
+        """End of file, grace, SIGTERM to the group, grace, SIGKILL; then whatever is left of the group is killed."""
+        if self._child is None:
+            return Ending(clause="never started")
+        self._stop_writing()
+        try:
+            how_far = await self._child.stop(self._spec.grace_seconds)
+            self._drain()
+        finally:
+            self._release()
+        return self._child.ending(how_far) or Ending(clause="could not be killed", how_far=how_far)
+
+    def _write(self, data: bytes) -> None:
+        try:
+            written = os.write(self._stdin, data)
+        except BlockingIOError:
+            written = 0
+        except OSError:
+            self._stop_writing()
+            self._end_soon("closed its stdin")
+            return
+        if written < len(data):
+            self._unwritten = memoryview(data)[written:]
+            self._loop.add_writer(self._stdin, self._write_more)
+
+    def _write_more(self) -> None:
+        try:
+            written = os.write(self._stdin, self._unwritten[: 1024 * 1024])
+        except BlockingIOError:
+            return
+        except OSError:
+            self._stop_writing()
+            self._end_soon("closed its stdin")
+            return
+        self._unwritten = self._unwritten[written:]
+        if not self._unwritten:
+            self._loop.remove_writer(self._stdin)
+            self._unwritten = memoryview(b"")
+            self._flush()
+
+    def _flush(self) -> None:
+        self._flush_due = False
+        if self._unwritten or self._writing_over or not self._queue:
+            return
+        data = b"".join([line for line, _call in self._queue]) if len(self._queue) > 1 else self._queue[0][0]
+        self._queue.clear()
+        self._write(data)
+
+    def _stop_writing(self) -> None:
+        if self._writing_over:
+            return
+        self._writing_over = True
+        self._queue.clear()
+        self._unwritten = memoryview(b"")
+        self._loop.remove_writer(self._stdin)
+        _close(self._stdin)
+
+    def _read_stdout(self) -> None:
+        for _ in range(_READS_A_TURN):
+            data = _read(self._stdout)
+            if data is None:
+                return
+            if not data:
+                self._stdout_ended()
+                return
+            at = monotonic()
+            overflows = self._lines.overflowed
+            for line in self._lines.feed(data):
+                self._receiver.received(line, at)
+            if self._lines.overflowed > overflows:
+                self._receiver.overflowed(self._spec.max_message_bytes)
+            if len(data) < _READ_BYTES or self._stdout < 0:
+                return
+
+    def _read_stderr(self) -> None:
+        for _ in range(_READS_A_TURN):
+            data = _read(self._stderr_fd)
+            if data is None:
+                return
+            if not data:
+                self._stderr_fd = self._close_reader(self._stderr_fd)
+                self._end_soon("")
+                return
+            self._stderr.add(monotonic(), data)
+
+    def _stdout_ended(self) -> None:
+        self._stdout = self._close_reader(self._stdout)
+        rest = self._lines.rest()
+        if rest.strip():
+            self._receiver.received(rest, monotonic(), cut_off=True)
+        self._end_soon("closed its stdout")
+
+    def _child_exited(self) -> None:
+        self._end_soon("exited")
+
+    def _end_soon(self, clause: str) -> None:
+        """Tell of the end once all of it is known, or after a short wait for the rest; "" alone is no end."""
+        self._end_clause = self._end_clause or clause
+        if self._end_told or not self._end_clause:
+            return
+        if self._ending() is not None and self._stdout < 0 and self._stderr_fd < 0:
+            self._tell_end()
+        elif self._end_timer is None:
+            self._end_timer = self._loop.call_later(_END_WAIT_SECONDS, self._tell_end)
+
+    def _tell_end(self) -> None:
+        if self._end_timer is not None:
+            self._end_timer.cancel()
+        if not self._end_told:
+            self._end_told = True
+            self._receiver.lost(self._ending() or Ending(clause=self._end_clause))
+
+    def _ending(self) -> Ending | None:
+        return None if self._child is None else self._child.ending()
+
+    def _drain(self) -> None:
+        """Read what the dead child left in its pipes."""
+        if self._stdout >= 0:
+            self._read_stdout()
+        if self._stderr_fd >= 0:
+            self._read_stderr()
+
+    def _release(self) -> None:
+        self._end_told = True
+        if self._end_timer is not None:
+            self._end_timer.cancel()
+        self._stdout = self._close_reader(self._stdout)
+        self._stderr_fd = self._close_reader(self._stderr_fd)
+
+    def _close_reader(self, descriptor: int) -> int:
+        if descriptor >= 0:
+            self._loop.remove_reader(descriptor)
+            _close(descriptor)
+        return -1
+
+
+class _Tail:
+    """The last `limit` bytes written, in pieces with their times."""
+
+    __slots__ = ("_limit", "_pieces", "_size")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._pieces: deque[tuple[float, bytes]] = deque()
+        self._size = 0
+
+    def add(self, at: float, data: bytes) -> None:
+        self._pieces.append((at, data))
+        self._size += len(data)
+        while self._size - len(self._pieces[0][1]) >= self._limit:
+            self._size -= len(self._pieces.popleft()[1])
+
+    def text(self, *, since: float) -> str:
+        data = b"".join([piece for at, piece in self._pieces if at >= since])[-self._limit :]
+        return data.decode("utf-8", "replace")
+
+
+def _read(descriptor: int) -> bytes | None:
+    """What can be read now: b"" at the end, None when there is nothing yet."""
+    try:
+        return os.read(descriptor, _READ_BYTES)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""
+
+
+def _close(descriptor: int) -> None:
+    with contextlib.suppress(OSError):
+        os.close(descriptor)

@@ -1,0 +1,79 @@
+"""Every message both ways with its time, for screens and reports; the newest 64 MiB are kept.
+
+Keeping must cost next to nothing: an entry is a tuple around bytes that exist anyway. A large message is kept as its parsed
+value, which the caller holds as well, so that a 50 MB answer is not in memory twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+KEPT_BYTES = 64 * 1024 * 1024
+LARGE_BYTES = 64 * 1024
+
+_Row = tuple[float, bool, int, bytes, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrafficEntry:
+    """One message. `at` is monotonic seconds, `sent` ours to the server, `size` its bytes; `message` is None for noise."""
+
+    at: float
+    sent: bool
+    size: int
+    message: Any
+    text: str
+
+
+class Traffic:
+    """The log of one session. `dropped` counts what was let go to stay within `kept_bytes`."""
+
+    __slots__ = ("_kept_bytes", "_rows", "_size", "dropped")
+
+    def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
+        self._rows: deque[_Row] = deque()
+        self._size = 0
+        self._kept_bytes = kept_bytes
+        self.dropped = 0
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, at: float, sent: bool, line: bytes, message: Any = None) -> None:
+        """Keep one message; `message` is its parsed value, used in place of a large line."""
+        size = len(line)
+        if size > LARGE_BYTES:
+            line = b"" if message is not None else line[:LARGE_BYTES]
+        else:
+            message = None
+        self._rows.append((at, sent, size, line, message))
+        self._size += size
+        while self._size > self._kept_bytes and len(self._rows) > 1:
+            self._size -= self._rows.popleft()[2]
+            self.dropped += 1
+
+    def entries(self) -> tuple[TrafficEntry, ...]:
+        """What is kept, oldest first, parsed now rather than when it came."""
+        return tuple(_entry(row) for row in self._rows)
+
+    def last_received(self) -> bytes | None:
+        """The line that the server sent last, None when it sent nothing."""
+        for _at, sent, _size, line, message in reversed(self._rows):
+            if not sent:
+                return line or json.dumps(message).encode()
+        return None
+
+
+def _entry(row: _Row) -> TrafficEntry:
+    at, sent, size, line, message = row
+    if message is not None:
+        return TrafficEntry(at=at, sent=sent, size=size, message=message, text=json.dumps(message, ensure_ascii=False))
+    text = line.decode("utf-8", "replace").rstrip("\r\n")
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError):
+        message = None
+    return TrafficEntry(at=at, sent=sent, size=size, message=message, text=text)

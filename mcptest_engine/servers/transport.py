@@ -1,0 +1,63 @@
+"""What a way to reach a server looks like, and whom it tells what came.
+
+A transport carries lines of bytes and knows nothing of MCP but what its transport demands. It is given the `Call` with each
+request, since over HTTP an exchange belongs to one call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.errors import ServerError
+    from mcptest_engine.servers.calls import Call
+    from mcptest_engine.servers.failures import CallFailed, Ending
+
+
+class Receiver(Protocol):
+    """The session, as its transport sees it. All of these are plain calls that never raise."""
+
+    def received(self, line: bytes, at: float, *, cut_off: bool = False) -> None:
+        """One message, or noise; `at` is the monotonic time at which its last byte came.
+
+        `cut_off`: the connection ended before the line did, so that it may be part of a message.
+        """
+
+    def overflowed(self, limit_bytes: int) -> None:
+        """A message over the limit was dropped."""
+
+    def failed(self, call: Call, failure: CallFailed | ServerError) -> None:
+        """No answer will come for `call`."""
+
+    def remarked(self, clause: str) -> None:
+        """Something odd that fails nothing; a clause without its subject."""
+
+    def lost(self, ending: Ending) -> None:
+        """The connection is gone, and every call with it."""
+
+
+class Transport(Protocol):
+    """A way to reach a server. `kind` is "stdio" or "http"."""
+
+    kind: str
+
+    def open(self, receiver: Receiver) -> None:
+        """Start the process or the client; does not wait. Raises: ServerDidNotStart, AuthFailed."""
+
+    def send(self, line: bytes, call: Call | None, *, urgent: bool) -> None:
+        """Send one message; `call` is set for a request. `urgent`: nothing follows in this turn of the loop."""
+
+    def withdraw(self, call: Call) -> bool:
+        """The caller no longer waits. True when the request never left, so that nothing has to be cancelled."""
+
+    def handshake_done(self, protocol_version: str | None) -> None:
+        """From here on the revision is agreed on."""
+
+    async def settled(self) -> None:
+        """Wait until what has been sent without a call is delivered, where that can be known."""
+
+    async def close(self) -> Ending:
+        """Close the connection and leave nothing running."""
+
+    def stderr_since(self, at: float) -> str:
+        """The kept end of what was written on stderr after the monotonic time `at`; "" where there is none."""

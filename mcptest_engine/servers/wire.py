@@ -1,0 +1,270 @@
+"""JSON-RPC as bytes: encoding what we send, cutting lines out of chunks, telling apart what came.
+
+Nothing here knows of processes or sockets, and nothing is repaired: a message is handed on as it was sent, or refused with
+the reason. The surprising thing: an answer that cannot be read is still looked through for an id, because a call should
+fail at once with the line that broke it rather than wait for its timeout.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""The revisions of MCP that open with `initialize`, oldest first."""
+DEFAULT_REVISION = HANDSHAKE_REVISIONS[-1]
+BATCH_REVISION = "2025-03-26"
+"""The one revision in which a message may be an array of messages."""
+
+METHOD_NOT_FOUND = -32601
+
+_LARGE = 1024 * 1024
+_MISSING = object()
+_ID_IN_TEXT = re.compile(rb'"id"\s*:\s*(\d{1,15})\s*[,}]')
+
+
+class Kind(StrEnum):
+    """What a line is. An answer may still be malformed (`answer_fault`)."""
+
+    ANSWER = "answer"
+    REQUEST = "request"
+    NOTIFICATION = "notification"
+    BATCH = "batch"
+    NOISE = "noise"
+
+
+class Unreadable(ValueError):
+    """A line that is no JSON. `reason` is a phrase; `id` the integer id that it seems to carry, if it looks like an answer."""
+
+    def __init__(self, reason: str, call_id: int | None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.call_id = call_id
+
+
+def encode_request(call_id: int, method: str, params: Mapping[str, Any] | None) -> bytes:
+    """One line, newline included. `params` None leaves the member out.
+
+    Raises: UsageError when `params` hold something that JSON cannot say, such as NaN.
+    """
+    if params is None:
+        return f'{{"jsonrpc":"2.0","id":{call_id},"method":{_dump(method)}}}\n'.encode()
+    return _line(f'{{"jsonrpc":"2.0","id":{call_id},"method":{_dump(method)},"params":', params)
+
+
+def encode_notification(method: str, params: Mapping[str, Any] | None = None) -> bytes:
+    """One line, newline included."""
+    if params is None:
+        return f'{{"jsonrpc":"2.0","method":{_dump(method)}}}\n'.encode()
+    return _line(f'{{"jsonrpc":"2.0","method":{_dump(method)},"params":', params)
+
+
+def encode_reply(
+    request_id: object, *, result: Mapping[str, Any] | None = None, error: Mapping[str, Any] | None = None
+) -> bytes:
+    """Our answer to a request of the server: one line, newline included."""
+    member, value = ("result", result) if error is None else ("error", error)
+    return _line(f'{{"jsonrpc":"2.0","id":{_dump(request_id)},"{member}":', value)
+
+
+def parse(line: bytes) -> Any:
+    """The JSON value of `line`.
+
+    Integers of any size are kept exactly; NaN and Infinity are refused, as they are not JSON. Raises: Unreadable.
+    """
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        raise Unreadable("it is not UTF-8", _id_within(line)) from None
+    size = len(line)
+    try:
+        return _decode(text) if size < _LARGE else _decode_large(text)
+    except RecursionError:
+        raise Unreadable("it is nested too deeply to be read", _id_within(line)) from None
+    except ValueError as wrong:
+        raise Unreadable(f"it is not JSON: {_first_line(wrong)}", _id_within(line)) from None
+
+
+def kind_of(message: object) -> Kind:
+    """What a parsed line is.
+
+    An object without `jsonrpc`, `result` and `error` is noise: servers log JSON on stdout, and `{"id": 3, "level": …}` is no
+    answer to call 3.
+    """
+    if isinstance(message, list):
+        return Kind.BATCH
+    if not isinstance(message, dict):
+        return Kind.NOISE
+    if "method" in message:
+        if message.get("jsonrpc") != "2.0" or not isinstance(message["method"], str):
+            return Kind.NOISE
+        return Kind.REQUEST if "id" in message else Kind.NOTIFICATION
+    return Kind.ANSWER if "jsonrpc" in message or "result" in message or "error" in message else Kind.NOISE
+
+
+def answer_fault(message: Mapping[str, Any]) -> str | None:
+    """Why `message` is no JSON-RPC answer, or None when it is one. Source: JSON-RPC 2.0, 5; MCP 2025-11-25, basic.
+
+    A result must be an object and an error must carry an integer code and a text; what they hold beyond that is the tests'
+    to judge.
+    """
+    if message.get("jsonrpc") != "2.0":
+        return _version_fault(message)
+    result = message.get("result", _MISSING)
+    error = message.get("error", _MISSING)
+    if error is _MISSING:
+        if type(result) is dict:
+            return None
+        if result is _MISSING:
+            return "it holds neither `result` nor `error`"
+        return f"its `result` is {json_type(result)}, not an object"
+    if result is not _MISSING:
+        return "it holds both `result` and `error`"
+    return _error_fault(error)
+
+
+def json_type(value: object) -> str:
+    """The JSON type of `value` with its article, such as "an array"."""
+    names = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def clip(line: bytes, limit: int = 300) -> str:
+    """The start of a raw line as text, for a message; bytes that are not UTF-8 show as U+FFFD."""
+    text = line[: limit * 4].decode("utf-8", "replace").strip()
+    return text if len(text) <= limit and len(line) <= limit * 4 else text[:limit] + "…"
+
+
+class LineSplitter:
+    """Cuts `\\n`-ended lines out of chunks as they come; a long line costs time in proportion to its length.
+
+    A line over `max_bytes` is given up: its bytes are dropped up to the next newline, and `overflowed` counts it.
+    """
+
+    __slots__ = ("_held", "_max_bytes", "_skipping", "overflowed")
+
+    def __init__(self, max_bytes: int) -> None:
+        # One buffer and not a list of chunks: hundreds of freed chunks leave the heap full of holes, and the process large.
+        self._held = bytearray()
+        self._max_bytes = max_bytes
+        self._skipping = False
+        self.overflowed = 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The lines that `data` completes, without their newline; blank ones are left out."""
+        first, *rest = data.split(b"\n")
+        if not rest:
+            self._hold(first)
+            return []
+        last = rest.pop()
+        lines = [line for line in (self._finish(first), *rest) if line and not line.isspace()]
+        if last:
+            self._hold(last)
+        return lines
+
+    def rest(self) -> bytes:
+        """What came after the last newline, given up by this call: a server may die in the middle of a line."""
+        held, self._held = self._held, bytearray()
+        return bytes(held)
+
+    def _hold(self, piece: bytes) -> None:
+        if self._skipping:
+            return
+        self._held += piece
+        if len(self._held) > self._max_bytes:
+            self._held = bytearray()
+            self._skipping = True
+            self.overflowed += 1
+
+    def _finish(self, end: bytes) -> bytes:
+        if self._skipping:
+            self._skipping = False
+            return b""
+        if not self._held:
+            return end
+        self._held += end
+        line = self.rest()
+        if len(line) > self._max_bytes:
+            self.overflowed += 1
+            return b""
+        return line
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON value")
+
+
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+def _decode_large(text: str) -> Any:
+    # The cycle collector would walk the growing value again and again; nothing in it can be a cycle.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return _decode(text)
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _dump(value: object) -> str:
+    return _encode(value)
+
+
+def _line(head: str, value: object) -> bytes:
+    try:
+        text = _encode(value)
+    except ValueError as wrong:
+        raise UsageError(f"this cannot be sent as JSON: {wrong}") from None
+    try:
+        return f"{head}{text}}}\n".encode()
+    except UnicodeEncodeError:  # a lone surrogate: JSON can say it, as an escape
+        return f"{head}{json.dumps(value, allow_nan=False, separators=(',', ':'))}}}\n".encode()
+
+
+def _id_within(line: bytes) -> int | None:
+    """The id of a broken line that looks like an answer: at its start or end, where writers put it."""
+    if not line.lstrip().startswith(b"{") or b'"jsonrpc"' not in line or b'"method"' in line[:200]:
+        return None
+    found = _ID_IN_TEXT.search(line[:200]) or _ID_IN_TEXT.search(line[-200:])
+    return int(found.group(1)) if found else None
+
+
+def _first_line(wrong: ValueError) -> str:
+    return str(wrong).split("\n", 1)[0]
+
+
+def _version_fault(message: Mapping[str, Any]) -> str:
+    if "jsonrpc" not in message:
+        return "it has no `jsonrpc` member"
+    return f'its `jsonrpc` is {_encode_clipped(message["jsonrpc"])}, not "2.0"'
+
+
+def _error_fault(error: object) -> str | None:
+    if not isinstance(error, dict):
+        return f"its `error` is {json_type(error)}, not an object"
+    code = error.get("code", _MISSING)
+    if type(code) is not int:
+        return "its `error.code` is missing" if code is _MISSING else f"its `error.code` is {_code_type(code)}"
+    if not isinstance(error.get("message"), str):
+        return "its `error.message` is missing" if "message" not in error else "its `error.message` is not a string"
+    return None
+
+
+def _code_type(code: object) -> str:
+    return f"{_encode_clipped(code)}, {json_type(code)} and not an integer"
+
+
+def _encode_clipped(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:60] + "…"

@@ -1,0 +1,254 @@
+"""Nothing is left running: after a close, a death, a cancelled start, a crash of ours, a kill -9 of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcptest_engine.core.errors import ServerDied
+from mcptest_engine.servers import guardian
+from mcptest_engine.servers.session import connect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcptest_engine.servers.session import Session
+
+LIMIT_SECONDS = 30
+
+# A run of ours in a process of its own: connects, then does what the test is about.
+CLIENT = """
+import asyncio, os, sys
+from mcptest_engine.servers.session import connect
+from mcptest_engine.servers.spec import ServerSpec
+
+async def main():
+    how, *command = sys.argv[1:]
+    session = await connect(ServerSpec(name="s", command=tuple(command), env=dict(os.environ)))
+    print("connected", flush=True)
+    if how == "crash":
+        raise RuntimeError("a bug of ours")
+    if how == "exit":
+        sys.exit(0)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def pids(tmp_path: Path) -> Iterator[Path]:
+    """The file that `stubborn.py` writes its pids to; whatever a failed test leaves running is killed."""
+    file = tmp_path / "pids"
+    yield file
+    for pid in read_pids(file):
+        if is_running(pid):
+            os.kill(pid, signal.SIGKILL)
+
+
+def read_pids(file: Path) -> list[int]:
+    return [int(word) for word in file.read_text().split()] if file.exists() else []
+
+
+def is_running(pid: int) -> bool:
+    """Whether the process runs; a zombie that waits for its parent does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    if sys.platform == "linux":
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return True
+
+
+def wait_until_gone(pid: int) -> None:
+    """Wait for the end of a process that is not our child."""
+    if not is_running(pid):
+        return
+    if not hasattr(os, "pidfd_open"):
+        while is_running(pid):
+            time.sleep(0.01)
+        return
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        assert select.select([descriptor], [], [], LIMIT_SECONDS)[0], f"{pid} still runs"
+    finally:
+        os.close(descriptor)
+
+
+@pytest.mark.parametrize(("mode", "how_far"), [("polite", "eof"), ("eof", "SIGTERM"), ("term", "SIGKILL")])
+def test_closing_goes_as_far_as_it_must_and_says_so(
+    mode: str, how_far: str, script: Callable, run: Callable, pids: Path
+) -> None:
+    """Libraries 11.1; MCP 2025-11-25, lifecycle#shutdown: end of stdin, then SIGTERM, then SIGKILL."""
+
+    async def work() -> Session:
+        session: Session = await connect(script("stubborn", mode, pids, grace_seconds=10 if mode == "polite" else 0.2))
+        await session.close()
+        return session
+
+    session = run(work())
+    assert session.ending is not None
+    assert session.ending.how_far == how_far
+    assert session.ending.signal == (None if how_far == "eof" else how_far)
+    assert session.stderr_tail == ("goodbye\n" if mode == "polite" else "")
+    assert not any(map(is_running, read_pids(pids)))
+
+
+def test_a_grandchild_is_killed_after_a_clean_exit(script: Callable, run: Callable, pids: Path) -> None:
+    """Libraries 11.1: always what is left of the group, also when the server itself went when asked."""
+
+    async def work() -> Session:
+        session: Session = await connect(script("stubborn", "grandchild", pids, grace_seconds=10))
+        await session.close()
+        return session
+
+    session = run(work())
+    assert session.ending is not None
+    assert (session.ending.how_far, session.ending.exit_code) == ("eof", 0)
+    server, grandchild = read_pids(pids)
+    assert not is_running(server)
+    wait_until_gone(grandchild)
+
+
+def test_a_grandchild_does_not_hide_that_the_server_died(script: Callable, run: Callable, pids: Path) -> None:
+    """It holds the pipes open, so that no end of file comes: the exit alone must end the call, and the group."""
+
+    async def work() -> ServerDied:
+        session = await connect(script("stubborn", "crash", pids))
+        with pytest.raises(ServerDied) as died:
+            await session.request("tools/call", None, timeout_seconds=LIMIT_SECONDS)
+        wait_until_gone(read_pids(pids)[1])
+        await session.close()
+        return died.value
+
+    assert run(work()).exit_code == 9
+
+
+def test_a_start_that_is_cancelled_leaves_nothing(script: Callable, run: Callable, until: Callable, pids: Path) -> None:
+    """Ctrl-C while a server starts."""
+
+    async def work() -> None:
+        # It serves, but its answer is never waited for: the start is cancelled as soon as the process is there.
+        task = asyncio.create_task(connect(script("stubborn", "term", pids, grace_seconds=0.1)))
+        await until(lambda: pids.exists() or task.done())
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await (await task).close()
+
+    run(work())
+    assert not any(map(is_running, read_pids(pids)))
+
+
+def test_a_close_that_is_cancelled_leaves_nothing(script: Callable, pids: Path) -> None:
+    """Ctrl-C twice: the loop ends while a stubborn server is being waited for."""
+
+    async def work() -> None:
+        session = await connect(script("stubborn", "term", pids, grace_seconds=LIMIT_SECONDS))
+        task = asyncio.create_task(session.close())
+        await asyncio.sleep(0)
+        task.cancel()  # and the loop's end cancels the closing itself
+
+    asyncio.run(work())
+    for pid in read_pids(pids):
+        wait_until_gone(pid)
+
+
+@pytest.mark.parametrize("mode", ["term", "grandchild"])
+@pytest.mark.parametrize("how", ["crash", "exit", "SIGKILL", "SIGTERM"])
+def test_whatever_ends_mcptest_its_servers_end_too(how: str, mode: str, script: Callable, pids: Path) -> None:
+    """Decisions 14: kill -9 of mcptest leaves nothing of its servers' process groups; nor do a crash or an exit."""
+    command = script("stubborn", mode, pids).command
+    root = str(Path(__file__).resolve().parents[2])
+    client = subprocess.Popen(
+        [sys.executable, "-c", CLIENT, how, *command],
+        env=os.environ | {"PYTHONPATH": root},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with client:
+        assert client.stdout is not None
+        assert client.stdout.readline() == b"connected\n"
+        if how.startswith("SIG"):
+            client.send_signal(signal.Signals[how])
+        client.wait(LIMIT_SECONDS)
+    for pid in read_pids(pids):
+        wait_until_gone(pid)
+
+
+def test_killing_all_ends_every_server_at_once(script: Callable, run: Callable, tmp_path: Path) -> None:
+    """A second Ctrl-C: no grace for anybody, and the sessions see their servers die."""
+
+    async def work() -> list[str | None]:
+        specs = [script("stubborn", "term", tmp_path / name, grace_seconds=LIMIT_SECONDS) for name in "ab"]
+        sessions = await asyncio.gather(*map(connect, specs))
+        guardian.kill_all()
+        await asyncio.gather(*(session.close() for session in sessions))
+        return [session.ending.signal for session in sessions if session.ending is not None]
+
+    assert run(work()) == ["SIGKILL", "SIGKILL"]
+
+
+def test_no_descriptor_is_left_open(script: Callable, run: Callable) -> None:
+    """A run of many servers must not run out of them."""
+
+    async def cycle(count: int) -> None:
+        for _ in range(count):
+            await (await connect(script("echo"))).close()
+
+    run(cycle(1))  # the guardian starts with the first
+    before = len([*Path("/dev/fd").iterdir()])
+    run(cycle(5))
+    assert len([*Path("/dev/fd").iterdir()]) == before
+
+
+def test_the_guardian_comes_back_when_somebody_kills_it(script: Callable, run: Callable, pids: Path) -> None:
+    """Its list is ours, so another can be started with it."""
+
+    async def work() -> tuple[Any, Any]:
+        first = await connect(script("echo"))
+        before = guardian._guardian._process
+        assert before is not None
+        before.kill()
+        before.wait()
+        second = await connect(script("echo"))
+        after = guardian._guardian._process
+        await asyncio.gather(first.close(), second.close())
+        return before.pid, after
+
+    killed, after = run(work())
+    assert after is not None
+    assert after.pid != killed
+    assert after.poll() is None
+
+
+def test_servers_do_not_hold_our_end_of_the_guardians_pipe(script: Callable, run: Callable) -> None:
+    """Else the pipe would not end with us."""
+
+    async def work() -> list[str]:
+        session = await connect(script("echo"))
+        process = guardian._guardian._process
+        assert process is not None
+        assert process.stdin is not None
+        ours = Path(f"/proc/self/fd/{process.stdin.fileno()}").readlink()  # noqa: ASYNC240
+        pid = session._transport._child.pid  # type: ignore[attr-defined]
+        theirs = [link.readlink() for link in Path(f"/proc/{pid}/fd").iterdir()]  # noqa: ASYNC240
+        await session.close()
+        assert str(ours).startswith("pipe:")
+        return [str(link) for link in theirs if link == ours]
+
+    if sys.platform == "linux":
+        assert run(work()) == []

@@ -1,0 +1,56 @@
+"""The log of messages, and server-sent events out of chunks."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcptest_engine.servers.sse import EventSplitter
+from mcptest_engine.servers.traffic import Traffic
+
+STREAM = (
+    b': c\r\n\r\nevent: e\r\nid: 1\r\ndata: a\r\ndata:  b\r\n\r\nretry: 50\n\ndata\n\ndata: {"x":1}\r\revent: none\n\n'
+)
+
+
+@given(st.lists(st.integers(0, len(STREAM))))
+def test_events_are_the_same_however_the_bytes_arrive(cuts: list[int]) -> None:
+    """WHATWG HTML, 9.2.6: CR, LF and CRLF end a line, `data` lines are joined, comments are skipped."""
+    places = [0, *sorted(cuts), len(STREAM)]
+    splitter, events = EventSplitter(), []
+    for start, end in pairwise(places):
+        events += splitter.feed(STREAM[start:end])
+    assert [(event.data, event.event, event.id, event.retry_ms) for event in events] == [
+        (b"a\n b", "e", "1", None),
+        (b"", "message", None, 50),
+        (b"", "message", None, None),
+        (b'{"x":1}', "message", None, None),
+    ]
+
+
+def test_the_log_lets_the_oldest_go_to_stay_within_its_size() -> None:
+    """Every message is kept, but memory is bounded."""
+    traffic = Traffic(kept_bytes=100)
+    for number in range(10):
+        traffic.add(float(number), False, b'{"n":%d}' % number + b" " * 13)
+    assert [entry.message["n"] for entry in traffic.entries()] == [5, 6, 7, 8, 9]
+    assert traffic.dropped == 5
+
+
+def test_a_large_message_is_kept_by_its_value_alone() -> None:
+    """A 50 MB answer must not be in memory twice."""
+    traffic, message = Traffic(), {"text": "x" * 100_000}
+    traffic.add(0.0, False, b"x" * 100_011, message)
+    (entry,) = traffic.entries()
+    assert entry.message is message
+    assert entry.size == 100_011
+
+
+def test_noise_is_kept_as_text() -> None:
+    """Text and invalid UTF-8 on stdout are recorded."""
+    traffic = Traffic()
+    traffic.add(0.0, False, b"caf\xff\n")
+    (entry,) = traffic.entries()
+    assert (entry.text, entry.message) == ("caf\ufffd", None)
