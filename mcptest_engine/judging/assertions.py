@@ -1,0 +1,146 @@
+"""Judging the assertions of one test against the answer's envelope."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.results import AssertionResult, Mismatch
+from mcptest_engine.core.targets import Absent, Spread, parse_target, resolve
+from mcptest_engine.judging.matchers import Context, compile_judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from mcptest_engine.judging.matchers import Snapshots
+
+    Redact = Callable[[Any], Any]
+
+_NO_CONTEXT = Context()
+
+
+def judge_assertions(
+    assertions: Sequence[Mapping[str, Any]],
+    envelope: Mapping[str, Any],
+    *,
+    snapshots: Snapshots | None = None,
+    test_name: str = "",
+    redact: Redact | None = None,
+) -> tuple[AssertionResult, ...]:
+    """Judge every assertion, in order; each is a mapping of the suite: target, matcher, and perhaps name, message, transform.
+
+    `test_name` is what a snapshot without a name of its own goes by, with the target. With `redact`, messages are worded
+    over redacted values, so that clipping cannot leave half a secret; `actual` is the value itself, neither redacted nor
+    clipped. Never raises for what a server sent.
+    """
+    rows: list[AssertionResult] = []
+    for assertion in assertions:
+        context = _NO_CONTEXT if snapshots is None else Context(snapshots, test_name, assertion["target"])
+        rows.append(_judge_one(len(rows), assertion, envelope, context, redact))
+    return tuple(rows)
+
+
+def _judge_one(
+    index: int, assertion: Mapping[str, Any], envelope: Mapping[str, Any], context: Context, redact: Redact | None
+) -> AssertionResult:
+    target, matcher = assertion["target"], assertion["matcher"]
+    actual: object = None
+    try:
+        actual = resolve(parse_target(target), envelope)
+        if "transform" in assertion:
+            actual, mismatch = _transformed(assertion["transform"]["jq"], actual)
+        else:
+            mismatch = None
+        if mismatch is None:
+            reason = compile_judge(matcher, context)(actual)
+            if reason is not None:
+                mismatch = _worded(matcher, actual, reason(), context, redact) if redact else reason()
+    except RecursionError:
+        mismatch = Mismatch(message="the value is nested too deeply to be judged")
+    if mismatch is None:
+        return AssertionResult(
+            index=index,
+            target=target,
+            matcher=matcher,
+            passed=True,
+            name=assertion.get("name"),
+            weight=assertion.get("weight", 1.0),
+            absent=isinstance(actual, Absent),
+            actual=_plain(actual),
+        )
+    return _failed(index, assertion, envelope, actual, mismatch, redact)
+
+
+def _failed(
+    index: int,
+    assertion: Mapping[str, Any],
+    envelope: Mapping[str, Any],
+    actual: object,
+    mismatch: Mismatch,
+    redact: Redact | None,
+) -> AssertionResult:
+    from mcptest_engine.core.sanitise import one_line
+    from mcptest_engine.judging.circumstances import circumstances
+
+    target = assertion["target"]
+    words = mismatch.message
+    told = circumstances(parse_target(target), envelope, redact)
+    if told and isinstance(actual, Absent) and "result" not in envelope:
+        words = f"is absent: {told}"
+    elif told:
+        words = f"{words}; {told}"
+    message = f"assertion #{index} (`{one_line(target)}`) failed: {words}"
+    own = assertion.get("message")
+    return AssertionResult(
+        index=index,
+        target=target,
+        matcher=assertion["matcher"],
+        passed=False,
+        name=assertion.get("name"),
+        weight=assertion.get("weight", 1.0),
+        message=f"{one_line(own)}: {message}" if own else message,
+        pointer=mismatch.pointer or None,
+        diff=mismatch.diff,
+        absent=isinstance(actual, Absent),
+        actual=_plain(actual),
+    )
+
+
+def _transformed(program: str, actual: object) -> tuple[object, Mismatch | None]:
+    """The one output of a jq program for the value; an absent value stays absent."""
+    from mcptest_engine.core.jq import JqProgramError, JqRunError, run_program
+    from mcptest_engine.judging.clipping import show_text
+    from mcptest_engine.judging.matchers.jq_program import failure_words
+    from mcptest_engine.judging.matchers.reasons import absent_entry
+
+    if isinstance(actual, Absent):
+        return actual, None
+    lacking = absent_entry(actual)
+    if lacking is not None:
+        return actual, lacking()
+    name = f"transform `{show_text(program, 120)}`"
+    try:
+        outputs = run_program(program, actual)
+    except (JqProgramError, JqRunError) as wrong:
+        return actual, Mismatch(message=f"{name} {failure_words(wrong)}")
+    if len(outputs) == 1:
+        return outputs[0], None
+    count = f"{len(outputs)} outputs" if outputs else "no output"
+    return actual, Mismatch(message=f"{name} gave {count}; exactly one is needed")
+
+
+def _worded(
+    matcher: Mapping[str, Any], actual: object, mismatch: Mismatch, context: Context, redact: Redact
+) -> Mismatch:
+    """The mismatch told over redacted values; told as it is when nothing in them is secret."""
+    shown_matcher, shown_actual = redact(matcher), actual if isinstance(actual, Absent) else redact(actual)
+    if (shown_matcher is matcher and shown_actual is actual) or "snapshot" in matcher:
+        return mismatch  # snapshots are compared redacted anyway
+    reason = compile_judge(shown_matcher, context)(shown_actual)
+    return Mismatch(message="does not hold; what differs is secret") if reason is None else reason()
+
+
+def _plain(actual: object) -> object:
+    """A value for the record: absent entries of a list are null there, and so is what is absent altogether."""
+    if isinstance(actual, Spread):
+        return [None if isinstance(entry, Absent) else entry for entry in actual]
+    return None if isinstance(actual, Absent) else actual

@@ -1,0 +1,120 @@
+"""The matchers: each decides one assertion. A registry names their modules, which are imported when first used.
+
+A module of a matcher offers a maker: it takes the matcher's argument and a `Context` and gives a `Judge`, a function of the
+value that answers None when the matcher holds and else a thunk for the `Mismatch`. The thunk is the surprising thing: within
+`not`, `any-of` and `some` most mismatches are never told, and words and diffs cost far more than the judgement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mcptest_engine.core.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcptest_engine.core.results import Mismatch
+
+    Reason = Callable[[], Mismatch]
+    Judge = Callable[[object], Reason | None]
+    Check = Callable[[object], Mismatch | None]
+    Maker = Callable[[Any, "Context"], Judge]
+
+_REGISTRY: dict[str, tuple[str, str]] = {
+    "exact": ("equality", "exact"),
+    "one-of": ("equality", "one_of"),
+    "subset": ("equality", "subset"),
+    "not": ("logic", "negated"),
+    "all-of": ("logic", "all_of"),
+    "any-of": ("logic", "any_of"),
+    "contains": ("containment", "contains"),
+    "icontains": ("containment", "icontains"),
+    "contains-all": ("containment", "contains_all"),
+    "contains-any": ("containment", "contains_any"),
+    "starts-with": ("text", "starts_with"),
+    "ends-with": ("text", "ends_with"),
+    "regex": ("text", "matches_regex"),
+    "schema": ("json_schema", "matches_schema"),
+    "lt": ("numbers", "lt"),
+    "lte": ("numbers", "lte"),
+    "gt": ("numbers", "gt"),
+    "gte": ("numbers", "gte"),
+    "between": ("numbers", "between"),
+    "approx": ("numbers", "approx"),
+    "length": ("shape", "length"),
+    "type": ("shape", "has_type"),
+    "exists": ("shape", "exists"),
+    "each": ("elements", "each"),
+    "some": ("elements", "some"),
+    "jq": ("jq_program", "truthy"),
+    "snapshot": ("snapshot", "equals_snapshot"),
+}
+MATCHERS = tuple(_REGISTRY)
+_MAKERS: dict[str, Maker] = {}
+
+
+class Snapshots(Protocol):
+    """What the `snapshot` matcher needs of the world; `judging/snapshots.py` has the real one."""
+
+    def lookup(self, name: str) -> object:
+        """The accepted value, or `differences.NOTHING`."""
+
+    def propose(self, name: str, value: object) -> bool:
+        """Offer the value seen for a name that has another one or none; true when it is accepted at once."""
+
+    def redact(self, value: Any) -> Any:
+        """`value` without its secrets, as what is stored has none either."""
+
+    def confirm(self, name: str) -> None:
+        """The value seen equals the accepted one; a change proposed earlier is out of date."""
+
+
+@dataclass(slots=True)  # not frozen: one is made for each assertion, and that would double its price
+class Context:
+    """What a matcher may need beside its argument: the snapshots, and what one without a name of its own goes by."""
+
+    snapshots: Snapshots | None = None
+    test_name: str = ""
+    target: str = ""
+
+    @property
+    def snapshot_name(self) -> str:
+        """The name of a snapshot that has none: the test's and the target."""
+        return f"{self.test_name} / {self.target}" if self.test_name else self.target
+
+
+def compile_judge(matcher: Mapping[str, Any], context: Context) -> Judge:
+    """The judge for a `matcher:` mapping of exactly one key.
+
+    Raises: ValueError for a mapping that is none; the loader has ruled that out.
+    """
+    if len(matcher) != 1:
+        raise ValueError(f"a matcher is one key, such as `exact`; this one has {len(matcher)}")
+    ((name, argument),) = matcher.items()
+    maker = _MAKERS.get(name)
+    if maker is None:
+        maker = _MAKERS[name] = _load(name)
+    return maker(argument, context)
+
+
+def compile_matcher(matcher: Mapping[str, Any], context: Context | None = None) -> Check:
+    """A function that judges a value (or an `Absent`): None when the matcher holds, else why not."""
+    judge = compile_judge(matcher, context or Context())
+
+    def check(value: object) -> Mismatch | None:
+        reason = judge(value)
+        return None if reason is None else reason()
+
+    return check
+
+
+def _load(name: str) -> Maker:
+    place = _REGISTRY.get(name)
+    if place is None:
+        hint = did_you_mean(name, MATCHERS)
+        raise ValueError(f"unknown matcher `{name}`" + (f"; {hint}" if hint else ""))
+    maker: Maker = getattr(import_module(f"{__name__}.{place[0]}"), place[1])
+    return maker

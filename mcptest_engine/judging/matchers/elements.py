@@ -1,0 +1,64 @@
+"""`each` and `some`: a matcher for every element of an array, or for at least one."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.results import Mismatch
+from mcptest_engine.core.targets import Absent
+from mcptest_engine.judging.matchers import compile_judge
+from mcptest_engine.judging.matchers.reasons import absent, because, wrong_kind
+
+if TYPE_CHECKING:
+    from mcptest_engine.judging.matchers import Context, Judge, Reason
+
+
+def each(matcher: dict[str, Any], context: Context) -> Judge:
+    """Every element holds, an empty array too. An absent entry never does, whatever the matcher says of it."""
+    inner = compile_judge(matcher, context)
+
+    def judge(actual: object) -> Reason | None:
+        if not isinstance(actual, list):
+            return wrong_kind("an array", actual)
+        for index, element in enumerate(actual):
+            if isinstance(element, Absent):
+                return partial(_absent_at, index, element)
+            reason = inner(element)
+            if reason is not None:
+                return partial(_at, index, reason)
+        return None
+
+    return judge
+
+
+def some(matcher: dict[str, Any], context: Context) -> Judge:
+    """At least one element holds; of an empty array none does."""
+    inner = compile_judge(matcher, context)
+
+    def judge(actual: object) -> Reason | None:
+        if not isinstance(actual, list):
+            return wrong_kind("an array", actual)
+        if not actual:
+            return because("no element holds: the array is empty")
+        first: Reason | None = None
+        for element in actual:
+            reason = inner(element)
+            if reason is None:
+                return None
+            first = first or reason
+        assert first is not None
+        return lambda: Mismatch(message=f"none of {len(actual)} elements holds; element 0: {first().message}")
+
+    return judge
+
+
+def _absent_at(index: int, entry: Absent) -> Mismatch:
+    return Mismatch(message=f"element {index} {absent(entry).message}", pointer=f"/{index}")
+
+
+def _at(index: int, reason: Reason) -> Mismatch:
+    mismatch = reason()
+    return Mismatch(
+        message=f"element {index}: {mismatch.message}", pointer=f"/{index}{mismatch.pointer}", diff=mismatch.diff
+    )

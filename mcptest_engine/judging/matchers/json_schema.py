@@ -1,0 +1,105 @@
+"""`schema`: the value is valid under a JSON Schema. References lead nowhere but into the schema itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.results import Mismatch
+from mcptest_engine.core.schemas import DEEPEST, SchemaError, compile_schema, nested_deeper_than
+from mcptest_engine.core.targets import pointer
+from mcptest_engine.judging.clipping import show
+from mcptest_engine.judging.matchers.equality import show_pointer
+from mcptest_engine.judging.matchers.reasons import absent_entry, because
+
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError, Validator
+
+    from mcptest_engine.judging.matchers import Context, Judge, Reason
+
+
+def matches_schema(schema: Any, _: Context) -> Judge:
+    """Valid under the schema, formats included."""
+    try:
+        validator = compile_schema(schema)
+    except SchemaError as wrong:
+        message = f"the schema cannot be used: {wrong}"
+        return lambda _: because(message)
+
+    def judge(actual: object) -> Reason | None:
+        lacking = absent_entry(actual)
+        if lacking is not None:
+            return lacking
+        if nested_deeper_than(actual, DEEPEST):
+            return because(f"the value is nested more than {DEEPEST} levels deep, too deep to be judged by a schema")
+        return _judged(validator, actual)
+
+    return judge
+
+
+def _judged(validator: Validator, actual: object) -> Reason | None:
+    try:
+        if validator.is_valid(actual):
+            return None
+    except UnicodeEncodeError:
+        return because("the value holds half a character (a lone surrogate), which no schema can judge")
+    except (ValueError, OverflowError) as wrong:
+        words = f"the value cannot be judged by a schema: {wrong}"
+        return because(words)
+    return lambda: _explained(validator, actual)
+
+
+def _explained(validator: Validator, actual: object) -> Mismatch:
+    import jsonschema_rs
+
+    try:
+        validator.validate(actual)  # stops at the first; `iter_errors` makes all of them before it gives one
+    except jsonschema_rs.ValidationError as error:
+        first = error
+    else:
+        return Mismatch(message=f"`{show(actual)}` is not valid under the schema")
+    place = pointer(first.instance_path)
+    where = f"at `{show_pointer(place)}`: " if place else ""
+    rule = f" (`{show_pointer(pointer(first.schema_path))}` in the schema)"
+    return Mismatch(message=f"{where}{_words(first)}{rule}", pointer=place)
+
+
+def _words(error: ValidationError) -> str:
+    """The validator's words, the value in them shown as we show values: it writes out whole megabytes."""
+    instance = error.instance
+    kind = error.kind.name if hasattr(error.kind, "name") else ""
+    said = str(error.message)
+    if kind == "pattern" or said.count("\n"):
+        said = said.partition("\n")[0]
+    if isinstance(instance, (dict, list, str)) and len(said) > 120:
+        for phrase in _PHRASES:
+            at = said.rfind(phrase)
+            if at > 0:
+                return f"`{show(instance)}`{show_tail(said[at:])}"
+    return show_tail(said)
+
+
+def show_tail(text: str) -> str:
+    """Words of the validator, safe and short."""
+    from mcptest_engine.core.sanitise import one_line
+
+    return one_line(text, 300)
+
+
+_PHRASES = (
+    " is not of type",
+    " is not one of",
+    " is not valid under",
+    " is valid under",
+    " has less than",
+    " has more than",
+    " has too",
+    " has non-unique",
+    " is longer than",
+    " is shorter than",
+    " does not match",
+    " does not have",
+    " does not contain",
+    " is not a ",
+    " is not allowed",
+    " was expected",
+)

@@ -1,0 +1,383 @@
+"""The table of all matchers, from which `docs/matchers.md` is made: `python -m mcptest_engine.judging.matchers.reference`.
+
+Every row carries an example, a value it holds for, one it does not, and the words it then says; a test runs them all.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One matcher: `example` is YAML for `matcher:`, `holds` and `fails` are values, `message` what it says of `fails`."""
+
+    name: str
+    shape: str
+    meaning: str
+    example: str
+    holds: Any
+    fails: Any
+    message: str
+
+
+TEXT_AND_VALUES = (
+    Entry(
+        name="exact",
+        shape="any value",
+        meaning="The value is equal, at any depth. `1` equals `1.0`; `true` does not equal `1`; null is not absent.",
+        example="exact: {city: Oslo, degrees: [4, 7]}",
+        holds={"degrees": [4.0, 7], "city": "Oslo"},
+        fails={"degrees": [4, 9], "city": "Oslo"},
+        message="differs at `/degrees/1`: expected `7`, got `9`",
+    ),
+    Entry(
+        name="one-of",
+        shape="list of values",
+        meaning="The value equals one of those given.",
+        example="one-of: [queued, running, done]",
+        holds="done",
+        fails="lost",
+        message='`"lost"` is none of `"queued"`, `"running"`, `"done"`',
+    ),
+    Entry(
+        name="subset",
+        shape="any value",
+        meaning=(
+            "Every key and value given is there, at any depth; the value may hold more. Arrays are compared element by"
+            " element, and further elements may follow."
+        ),
+        example="subset: {user: {name: Ada}, tags: [new]}",
+        holds={"id": 7, "user": {"name": "Ada", "age": 36}, "tags": ["new", "vip"]},
+        fails={"id": 7, "user": {"name": "Bob"}, "tags": ["new"]},
+        message='differs at `/user/name`: expected `"Ada"`, got `"Bob"`',
+    ),
+    Entry(
+        name="contains",
+        shape="any value",
+        meaning="A text has this substring; an array has an equal element; an object has every pair given.",
+        example="contains: operational",
+        holds="status: operational",
+        fails="status: degraded",
+        message="substring `operational` not found in `status: degraded`",
+    ),
+    Entry(
+        name="icontains",
+        shape="string",
+        meaning="As `contains`, whatever the case: for texts, and for arrays of texts.",
+        example="icontains: operational",
+        holds="Status: OPERATIONAL",
+        fails="Status: degraded",
+        message="substring `operational`, in any case, not found in `Status: degraded`",
+    ),
+    Entry(
+        name="contains-all",
+        shape="list of values",
+        meaning="Every one of them is contained, each as `contains` has it.",
+        example="contains-all: [read, write]",
+        holds=["write", "read", "admin"],
+        fails=["admin"],
+        message='elements `"read"`, `"write"` not found in `["admin"]`',
+    ),
+    Entry(
+        name="contains-any",
+        shape="list of values",
+        meaning="At least one of them is contained.",
+        example="contains-any: [ok, done]",
+        holds="all done",
+        fails="failed",
+        message='none of the substrings `"ok"`, `"done"` found in `failed`',
+    ),
+    Entry(
+        name="starts-with",
+        shape="string",
+        meaning="The text begins with it.",
+        example='starts-with: "status: "',
+        holds="status: degraded",
+        fails="Status: degraded",
+        message="`Status: degraded` does not start with `status: `",
+    ),
+    Entry(
+        name="ends-with",
+        shape="string",
+        meaning="The text ends with it.",
+        example="ends-with: .json",
+        holds="report.json",
+        fails="report.yaml",
+        message="`report.yaml` does not end with `.json`",
+    ),
+    Entry(
+        name="regex",
+        shape="string",
+        meaning=(
+            "The regular expression, in Python's dialect, is found anywhere in the text. Flags stand in the pattern:"
+            " `(?i)`. A search that takes longer than a second fails and says so. Templates are not expanded in it."
+        ),
+        example="regex: '^v\\d+\\.\\d+$'",
+        holds="v1.12",
+        fails="1.12",
+        message="pattern `^v\\d+\\.\\d+$` not found in `1.12`",
+    ),
+)
+
+NUMBERS_AND_SHAPE = (
+    Entry(
+        name="lt",
+        shape="number",
+        meaning='The value is a number less than it. A text such as `"5"` is no number, here and below.',
+        example="lt: 100",
+        holds=99.5,
+        fails=100,
+        message="`100` is not less than `100`",
+    ),
+    Entry(
+        name="lte",
+        shape="number",
+        meaning="The value is a number, and at most this.",
+        example="lte: 100",
+        holds=100,
+        fails="99",
+        message='expected a number, got a string, `"99"`',
+    ),
+    Entry(
+        name="gt",
+        shape="number",
+        meaning="The value is a number greater than it.",
+        example="gt: 0",
+        holds=0.1,
+        fails=0,
+        message="`0` is not greater than `0`",
+    ),
+    Entry(
+        name="gte",
+        shape="number",
+        meaning="The value is a number, and at least this.",
+        example="gte: 0",
+        holds=0,
+        fails=-1,
+        message="`-1` is not at least `0`",
+    ),
+    Entry(
+        name="between",
+        shape="[low, high]",
+        meaning="The value is a number from low to high, both included.",
+        example="between: [1, 5]",
+        holds=5,
+        fails=7,
+        message="`7` is not between `1` and `5`",
+    ),
+    Entry(
+        name="approx",
+        shape="{value, tolerance}",
+        meaning="The value is a number no further from `value` than `tolerance`; the rounding of floats is forgiven.",
+        example="approx: {value: 3, tolerance: 0.1}",
+        holds=3.1,
+        fails=3.2,
+        message="`3.2` is not within `0.1` of `3`",
+    ),
+    Entry(
+        name="length",
+        shape="number or matcher",
+        meaning="A text has so many characters, an array so many elements, an object so many members.",
+        example="length: {gte: 2}",
+        holds=["a", "b"],
+        fails=["a"],
+        message='length `1` is not at least `2`: `["a"]`',
+    ),
+    Entry(
+        name="type",
+        shape="null, boolean, integer, number, string, array or object",
+        meaning="The value is of this JSON type. `integer` is any number without a fraction, `2.0` too.",
+        example="type: integer",
+        holds=2.0,
+        fails="2",
+        message='expected an integer, got a string, `"2"`',
+    ),
+    Entry(
+        name="exists",
+        shape="boolean",
+        meaning="The target leads somewhere (`true`; null is something), or nowhere (`false`).",
+        example="exists: false",
+        holds=...,
+        fails=None,
+        message="is present: `null`",
+    ),
+    Entry(
+        name="schema",
+        shape="JSON Schema",
+        meaning=(
+            "The value is valid under the schema: draft 2020-12 unless `$schema` says otherwise, formats checked. Nothing"
+            " outside the schema is ever fetched. Templates are not expanded in it."
+        ),
+        example="schema: {type: object, required: [id], properties: {id: {type: integer}}}",
+        holds={"id": 7},
+        fails={"id": "7"},
+        message='at `/id`: "7" is not of type "integer" (`/properties/id/type` in the schema)',
+    ),
+)
+
+COMPOSED = (
+    Entry(
+        name="not",
+        shape="matcher",
+        meaning=(
+            "The matcher does not hold. On a target that leads nowhere it holds only if all but the last segment lead"
+            " somewhere: an absent `isError` is fine, a misspelt `result.contnet[0].text` is not."
+        ),
+        example="not: {contains: error}",
+        holds="all good",
+        fails="an error occurred",
+        message='`contains: "error"` holds and must not: it is `"an error occurred"`',
+    ),
+    Entry(
+        name="all-of",
+        shape="list of matchers",
+        meaning="Every one of the matchers holds; the first that does not is told.",
+        example="all-of: [{type: string}, {length: {lte: 5}}]",
+        holds="short",
+        fails="too long",
+        message='length `8` is not at most `5`: `"too long"`',
+    ),
+    Entry(
+        name="any-of",
+        shape="list of matchers",
+        meaning="At least one of the matchers holds.",
+        example="any-of: [{exact: null}, {gt: 10}]",
+        holds=None,
+        fails=3,
+        message="none of 2 holds: expected `null`, got `3`; or `3` is not greater than `10`",
+    ),
+    Entry(
+        name="each",
+        shape="matcher",
+        meaning=(
+            "It holds for every element of an array; for an empty array too. An element that lacks what the target names"
+            " behind `[*]` fails."
+        ),
+        example="each: {type: string}",
+        holds=["a", "b"],
+        fails=["a", 2],
+        message="element 1: expected a string, got a number, `2`",
+    ),
+    Entry(
+        name="some",
+        shape="matcher",
+        meaning="It holds for at least one element of an array; for an empty array it does not.",
+        example="some: {subset: {name: echo}}",
+        holds=[{"name": "add"}, {"name": "echo"}],
+        fails=[{"name": "add"}],
+        message='none of 1 elements holds; element 0: differs at `/name`: expected `"echo"`, got `"add"`',
+    ),
+    Entry(
+        name="jq",
+        shape="jq program",
+        meaning=(
+            "The program's last output is neither false nor null. It has one second, sees neither environment nor files,"
+            " and templates are not expanded in it."
+        ),
+        example="jq: '.items | length > 1'",
+        holds={"items": [1, 2]},
+        fails={"items": [1]},
+        message='jq `.items | length > 1` gave `false` for `{"items":[1]}`',
+    ),
+    Entry(
+        name="snapshot",
+        shape="true, or {name, ignore: [targets]}",
+        meaning=(
+            "The value equals the one stored in `.mcptest/snapshots/`. A missing one is written on the first run at a"
+            " terminal and is a failure under CI; `run --update-snapshots` takes what is seen. `ignore` names, inside the"
+            " value, what may change. Without a `name` it goes by the test's name and the target."
+        ),
+        example="snapshot: {name: a report, ignore: [serial]}",
+        holds={"serial": 17, "state": "done"},
+        fails={"serial": 18, "state": "lost"},
+        message='differs at `/state`: expected `"done"`, got `"lost"`',
+    ),
+)
+
+SECTIONS = (
+    ("Equal, contained, alike", TEXT_AND_VALUES),
+    ("Numbers and shape", NUMBERS_AND_SHAPE),
+    ("Matchers of matchers, and programs", COMPOSED),
+)
+ENTRIES = (*TEXT_AND_VALUES, *NUMBERS_AND_SHAPE, *COMPOSED)
+
+_INTRODUCTION = """\
+# Matchers
+
+<!-- Made by `python -m mcptest_engine.judging.matchers.reference`; a test holds it up to date and runs every example. -->
+
+A matcher decides one assertion. It is one key under `matcher:`, and its target says what it is about:
+
+```yaml
+expect:
+  - target: "result.content[0].text"
+    matcher:
+      contains: operational
+```
+
+When it does not hold, the message names the assertion, the target, and why:
+
+```text
+assertion #0 (`result.content[0].text`) failed: substring `operational` not found in `status: degraded`
+```
+
+An assertion may carry a `message:` of its own, which is put in front, and `transform: {jq: PROGRAM}`, which rewrites the
+value before the matcher sees it: `fromjson | .items[0].name` reads JSON inside a text. A transform gives exactly one output;
+none or several is a failure.
+
+## Targets
+
+A target is a path into the answer: `result` and `error` as the server sent them, `duration_ms`, `attempt`, `request`,
+`notifications`, `http`.
+
+| write | for |
+|---|---|
+| `result.isError` | a member by its name |
+| `result.content[0]`, `result.content[-1]` | an element, counted from the start or from the end |
+| `result["any key"]` | a member whose name has dots, spaces or brackets |
+| `result.content[*].text` | of every element; gives a list |
+
+A path that leads nowhere is *absent*, which is not null: `exact: null` fails on it, `exists: false` holds. What every other
+matcher says of it names what is there instead: ``is absent: `result` has `content`, `isError`; did you mean `content`?``
+"""
+
+
+def page() -> str:
+    """The text of `docs/matchers.md`."""
+    out = [_INTRODUCTION]
+    for title, entries in SECTIONS:
+        out += [f"## {title}\n", "| matcher | takes |", "|---|---|"]
+        out += [f"| [`{entry.name}`](#{entry.name}) | {entry.shape} |" for entry in entries]
+        out.append("")
+        out += [_section(entry) for entry in entries]
+    return "\n".join(out)
+
+
+def _section(entry: Entry) -> str:
+    return f"""\
+### {entry.name}
+
+{entry.meaning}
+
+```yaml
+matcher:
+  {entry.example}
+```
+
+Holds for {_value(entry.holds)}, not for {_value(entry.fails)}:
+
+```text
+{entry.message}
+```
+"""
+
+
+def _value(value: Any) -> str:
+    return "a target that leads nowhere" if value is ... else f"`{json.dumps(value, ensure_ascii=False)}`"
+
+
+if __name__ == "__main__":
+    print(page(), end="")  # noqa: T201

@@ -1,0 +1,78 @@
+"""`snapshot`: the value equals the one that was accepted before. Both are compared without their secrets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.schemas import nested_deeper_than
+from mcptest_engine.core.targets import EVERY, parse_target
+from mcptest_engine.judging.clipping import show_text
+from mcptest_engine.judging.differences import NOTHING, first_difference
+from mcptest_engine.judging.matchers.equality import unequal
+from mcptest_engine.judging.matchers.reasons import absent_entry, because
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.targets import Segment, Target
+    from mcptest_engine.judging.matchers import Context, Judge, Reason
+
+DEEPEST = 100  # levels; the YAML writer recurses, several calls a level
+IGNORED = "(ignored)"
+
+
+def equals_snapshot(argument: Any, context: Context) -> Judge:
+    """Equals the stored value, apart from what `ignore` names (targets inside the value)."""
+    options = argument if isinstance(argument, dict) else {}
+    name = options.get("name") or context.snapshot_name
+    ignored = [parse_target(target) for target in options.get("ignore", ())]
+    store = context.snapshots
+
+    def judge(actual: object) -> Reason | None:
+        lacking = absent_entry(actual)
+        if lacking is not None:
+            return lacking
+        if store is None:
+            return because("snapshots are not kept here")
+        if nested_deeper_than(actual, DEEPEST):
+            return because("the value is nested too deeply to be kept as a snapshot")
+        value = without(store.redact(actual), ignored)
+        stored = store.lookup(name)
+        if stored is NOTHING:
+            if store.propose(name, value):
+                return None
+            return because(
+                f"no snapshot `{show_text(name)}` is stored, and this run may not write one; run it where it may"
+            )
+        stored = without(stored, ignored)
+        difference = first_difference(stored, value)
+        if difference is None:
+            store.confirm(name)
+            return None
+        if store.propose(name, value):
+            return None
+        return lambda: unequal(stored, value, difference)
+
+    return judge
+
+
+def without(value: Any, ignored: list[Target]) -> Any:
+    """A copy of `value` in which what the targets name is left out (a member) or replaced by a mark (an element)."""
+    for target in ignored:
+        value = _removed(value, target.segments)
+    return value
+
+
+def _removed(value: Any, segments: tuple[Segment, ...]) -> Any:
+    if not segments:
+        return IGNORED
+    first, rest = segments[0], segments[1:]
+    if isinstance(value, dict) and isinstance(first, str) and first in value:
+        if not rest:
+            return {key: member for key, member in value.items() if key != first}
+        return {key: _removed(member, rest) if key == first else member for key, member in value.items()}
+    if isinstance(value, list):
+        if first is EVERY:
+            return [_removed(element, rest) for element in value]
+        if isinstance(first, int) and -len(value) <= first < len(value):
+            place = first % len(value)
+            return [_removed(element, rest) if index == place else element for index, element in enumerate(value)]
+    return value

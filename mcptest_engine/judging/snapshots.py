@@ -1,0 +1,85 @@
+"""The snapshots of one suite during one run: read on first use, written once at the end.
+
+What a run may do decides: `update` takes every value seen, `create` takes those that have no snapshot yet, and a run that
+may do neither (under CI) writes nothing at all. A change that is not taken is kept beside the accepted value until a
+person accepts, rejects or skips it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.judging.differences import NOTHING, equal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+class SnapshotStore:
+    """Looks up, takes and keeps values by name. `redact` takes secrets out of what is compared and stored."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        redact: Callable[[Any], Any] = lambda value: value,
+        update: bool = False,
+        create: bool = False,
+        keep_pending: bool = False,
+    ) -> None:
+        self.redact = redact
+        self._path = path
+        self._update = update
+        self._create = create or update
+        self._keep_pending = keep_pending or self._create
+        self._accepted: dict[str, Any] | None = None
+        self._pending: dict[str, Any] = {}
+        self._changed = self._pending_changed = False
+
+    def lookup(self, name: str) -> object:
+        """The accepted value, or `NOTHING`. Raises: UsageError when the file cannot be read."""
+        return self._values().get(name, NOTHING)
+
+    def propose(self, name: str, value: object) -> bool:
+        """Take `value` for `name` if this run may, else keep it as pending; true when it was taken."""
+        accepted = self._values()
+        if self._update or (self._create and name not in accepted):
+            accepted[name] = value
+            self._changed = True
+            self._forget_pending(name)
+            return True
+        if self._keep_pending and not equal(self._pending.get(name, NOTHING), value):
+            self._pending[name] = value
+            self._pending_changed = True
+        return False
+
+    def confirm(self, name: str) -> None:
+        """The accepted value was seen again: a change proposed earlier is out of date."""
+        if self._keep_pending:
+            self._forget_pending(name)
+
+    def save(self) -> None:
+        """Write what has changed, each file at once. Raises: OSError."""
+        from mcptest_engine.workspace.snapshots import pending_path, write_snapshots
+
+        if self._changed and self._accepted is not None:
+            write_snapshots(self._path, self._accepted)
+            self._changed = False
+        if self._pending_changed:
+            write_snapshots(pending_path(self._path), self._pending)
+            self._pending_changed = False
+
+    def _values(self) -> dict[str, Any]:
+        if self._accepted is None:
+            from mcptest_engine.workspace.snapshots import pending_path, read_snapshots
+
+            self._accepted = read_snapshots(self._path)
+            if self._keep_pending:
+                self._pending = read_snapshots(pending_path(self._path))
+        return self._accepted
+
+    def _forget_pending(self, name: str) -> None:
+        if name in self._pending:
+            del self._pending[name]
+            self._pending_changed = True

@@ -1,0 +1,195 @@
+"""Assertions judged against an answer: the whole line that a person reads."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from mcptest_engine.core.redaction import Redactor
+from mcptest_engine.judging.assertions import judge_assertions
+from mcptest_engine.judging.snapshots import SnapshotStore
+
+ANSWER = {
+    "result": {
+        "content": [{"type": "text", "text": "status: degraded"}, {"type": "text", "text": '{"id": 9007199254740993}'}]
+    },
+    "error": None,
+    "duration_ms": 3.5,
+    "attempt": 1,
+    "request": {"method": "tools/call", "params": {"name": "status"}},
+    "notifications": [],
+    "http": None,
+}
+REFUSED = {
+    **{key: value for key, value in ANSWER.items() if key != "result"},
+    "error": {"code": -32602, "message": "Unknown tool: x"},
+}
+REPORTED = {**ANSWER, "result": {"content": [{"type": "text", "text": "no such city"}], "isError": True}}
+
+
+def row(target, matcher, envelope=ANSWER, **more):
+    return judge_assertions([{"target": target, "matcher": matcher, **more}], envelope)[0]
+
+
+def test_the_message_names_the_assertion_the_target_and_why():
+    """Decisions 3, word for word."""
+    rows = judge_assertions(
+        [
+            {"target": "result.content[0].text", "matcher": {"contains": "degraded"}},
+            {"target": "result.content[0].text", "matcher": {"contains": "operational"}},
+        ],
+        ANSWER,
+    )
+    assert [one.passed for one in rows] == [True, False]
+    assert rows[0].message is None
+    assert rows[1].message == (
+        "assertion #1 (`result.content[0].text`) failed: substring `operational` not found in `status: degraded`"
+    )
+    assert rows[1].actual == "status: degraded"
+
+
+def test_an_assertions_own_message_stands_in_front():
+    """Decisions 3."""
+    told = row("attempt", {"gt": 1}, message="must be\na retry", name="again", weight=2.0)
+    assert told.message == "must be\\na retry: assertion #0 (`attempt`) failed: `1` is not greater than `1`"
+    assert (told.name, told.weight) == ("again", 2.0)
+
+
+def test_an_absent_value_says_what_is_there():
+    told = row("result.contnet[0].text", {"contains": "x"})
+    assert told.message == (
+        "assertion #0 (`result.contnet[0].text`) failed: is absent: `result` has `content`; did you mean `content`?"
+    )
+    assert told.absent
+    assert "actual" not in told.to_json()
+
+
+def test_a_protocol_error_is_told_where_a_result_was_asked_for():
+    """The brief of this part: an error answer explains every absent result."""
+    told = row("result.content[0].text", {"contains": "x"}, REFUSED)
+    assert told.message == (
+        'assertion #0 (`result.content[0].text`) failed: is absent: the server answered error -32602 "Unknown tool: x"'
+    )
+    assert row("error.code", {"exact": -32602}, REFUSED).passed
+    assert row("error.code", {"exact": 1}, REFUSED).message.endswith("failed: expected `1`, got `-32602`")
+
+
+def test_an_error_that_is_no_object_is_told_too():
+    told = row("result", {"exists": True}, {**REFUSED, "error": "\x1bno"})
+    assert told.message.endswith('is absent: the server answered error "\\u001bno"')
+
+
+def test_a_tool_error_is_mentioned_where_a_result_was_judged():
+    told = row("result.content[0].text", {"contains": "sunny"}, REPORTED)
+    assert told.message == (
+        "assertion #0 (`result.content[0].text`) failed: substring `sunny` not found in `no such city`;"
+        " the tool reported an error (`isError` is true)"
+    )
+    told = row("result.structuredContent.degrees", {"gt": 0}, REPORTED)
+    assert told.message.endswith(
+        "is absent: `result` has `content`, `isError`; the tool reported an error (`isError` is true): `no such city`"
+    )
+    assert row("result.isError", {"exact": False}, REPORTED).message.endswith("failed: expected `false`, got `true`")
+
+
+def test_objects_carry_a_diff_and_the_place():
+    told = row("result.content[0]", {"exact": {"type": "text", "text": "status: ok"}})
+    assert told.pointer == "/text"
+    assert '-  "text": "status: ok"' in told.diff
+
+
+def test_a_transform_rewrites_the_value_before_the_matcher():
+    """Decisions 2: reads JSON inside a text; integers stay exact."""
+    told = row("result.content[1].text", {"exact": 9007199254740993}, transform={"jq": "fromjson | .id"})
+    assert told.passed
+    assert told.actual == 9007199254740993
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("empty", "transform `empty` gave no output; exactly one is needed"),
+        ("1, 2", "transform `1, 2` gave 2 outputs; exactly one is needed"),
+        (".a", 'transform `.a` failed: Cannot index string with string ("a")'),
+    ],
+)
+def test_a_transform_gives_exactly_one_output(program, words):
+    """Zero or many is a failed assertion that says so."""
+    told = row("result.content[0].text", {"exists": True}, transform={"jq": program})
+    assert told.passed is False
+    assert told.message.endswith(f"failed: {words}")
+
+
+def test_a_transform_leaves_what_is_absent_absent():
+    assert row("result.isError", {"exists": False}, transform={"jq": "1"}).passed
+    assert row("result.isError", {"exact": 1}, transform={"jq": "1"}).passed is False
+
+
+def test_absent_entries_are_null_in_the_record():
+    answer = {**ANSWER, "result": {"content": [{"text": "a"}, {}]}}
+    told = row("result.content[*].text", {"each": {"type": "string"}}, answer)
+    assert told.actual == ["a", None]
+    assert told.message.endswith("element 1 is absent: `result.content[1]` is an empty object")
+
+
+def test_judging_changes_neither_answer_nor_assertions():
+    assertions = [
+        {"target": "result", "matcher": {"subset": {"content": []}}},
+        {"target": "error", "matcher": {"exact": None}},
+    ]
+    before = copy.deepcopy((assertions, ANSWER))
+    judge_assertions(assertions, ANSWER)
+    assert (assertions, ANSWER) == before
+
+
+def test_clipping_leaves_no_half_of_a_secret():
+    """Decisions 8: secrets are redacted before anything is kept. Redacting a clipped message would miss a secret cut in two."""
+    secret = "correct-horse-battery-staple"
+    answer = {**ANSWER, "result": {"text": "x" * 190 + secret, "same": secret}}
+    redact = Redactor([secret]).redact
+    assertions = [
+        {"target": "result.text", "matcher": {"contains": "operational"}},
+        {"target": "result.same", "matcher": {"exact": secret + "!"}},
+    ]
+    rows = judge_assertions(assertions, answer, redact=redact)
+    assert all(one.passed is False for one in rows)
+    assert "correct" not in rows[0].message
+    assert secret not in rows[1].message
+    reported = {**REPORTED, "result": {"isError": True, "content": [{"text": "y" * 100 + secret}]}}
+    told = judge_assertions([{"target": "result.x", "matcher": {"exact": 1}}], reported, redact=redact)[0]
+    assert "correct" not in told.message
+
+
+@pytest.mark.parametrize(
+    "result", [None, [], 5, "text", True, {"content": None}, {"content": [None, 5]}, {"isError": True}]
+)
+def test_any_result_is_judged(result):
+    """What a server sends never makes us raise."""
+    targets = [
+        "result",
+        "result.content",
+        "result.content[0].text",
+        "result.content[*].text",
+        "result[*]",
+        "result.isError",
+    ]
+    rows = judge_assertions(
+        [{"target": target, "matcher": {"contains": "zzz"}} for target in targets], {**ANSWER, "result": result}
+    )
+    assert all(
+        one.message.startswith(f"assertion #{index} (`{one.target}`) failed: ") for index, one in enumerate(rows)
+    )
+
+
+def test_a_deep_answer_is_judged(deep):
+    told = row("result", {"exact": 1}, {**ANSWER, "result": deep})
+    assert told.message.startswith("assertion #0 (`result`) failed: expected `1`, got `[[[")
+
+
+def test_a_snapshot_without_a_name_goes_by_the_test_and_the_target(tmp_path):
+    store = SnapshotStore(tmp_path / "s.yml", create=True)
+    judge_assertions(
+        [{"target": "attempt", "matcher": {"snapshot": True}}], ANSWER, snapshots=store, test_name="status"
+    )
+    assert store.lookup("status / attempt") == 1
