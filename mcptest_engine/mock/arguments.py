@@ -1,0 +1,56 @@
+"""Are the arguments of a call what the tool's input schema asks for?
+
+`jsonschema_rs` is imported at the first call of a tool whose schema asks for anything, because most mocks of a suite
+are called with schemas that do not; each schema is compiled once. A `$ref` to anything outside the schema is refused:
+a mock fetches nothing, neither from the network nor from disk.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+MAX_FAULTS = 5
+
+
+class BrokenSchema(ValueError):
+    """The manifest's input schema is no JSON Schema, or refers to something outside itself."""
+
+
+def compile_check(schema: Any) -> Callable[[Mapping[str, Any]], str | None]:
+    """A function that says in one line what is wrong with the arguments, or None. Raises: BrokenSchema."""
+    if _asks_for_nothing(schema):
+        return lambda _arguments: None
+    import jsonschema_rs
+
+    try:
+        validator = jsonschema_rs.validator_for(schema, retriever=_refuse)
+    except (ValueError, jsonschema_rs.ReferencingError) as wrong:
+        raise BrokenSchema(str(wrong).partition("\n")[0]) from wrong
+
+    def check(arguments: Mapping[str, Any]) -> str | None:
+        if validator.is_valid(arguments):
+            return None
+        faults = [_spell(fault) for fault in validator.iter_errors(arguments)]
+        more = f"; and {len(faults) - MAX_FAULTS} more" if len(faults) > MAX_FAULTS else ""
+        return "; ".join(faults[:MAX_FAULTS]) + more
+
+    return check
+
+
+def _asks_for_nothing(schema: Any) -> bool:
+    """Whether all arguments meet the schema; that they are an object has been seen already."""
+    if not isinstance(schema, dict):
+        return schema is True
+    return schema.get("type", "object") == "object" and schema.keys() <= {"type", "title", "description"}
+
+
+def _spell(fault: Any) -> str:
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault.instance_path).lstrip(".")
+    return f"`{place}`: {fault.message}" if place else str(fault.message)
+
+
+def _refuse(uri: str) -> NoReturn:
+    raise ValueError(f"refused to fetch {uri}")

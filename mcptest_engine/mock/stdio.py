@@ -1,0 +1,158 @@
+"""The mock over stdin and stdout: one message a line, answers in the order in which they fall due.
+
+One thread and one `select` loop carry out the effects of the session; there is no event loop to import. Answers are
+written in pieces that fit a pipe, and only when it has room, so a client that writes a great deal before it reads
+blocks nobody.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import select
+import signal
+import time
+from typing import TYPE_CHECKING, NoReturn
+
+from mcptest_engine.mock.faults import CRASH_EXIT_CODE
+from mcptest_engine.mock.server import Answer, BadMessage, Cancel, Crash, Hang, Session, Silence, Wedge, read_message
+
+if TYPE_CHECKING:
+    from mcptest_engine.mock.faults import FaultCounter
+    from mcptest_engine.mock.log import Log
+    from mcptest_engine.mock.manifest import Manifest
+    from mcptest_engine.mock.server import Effect, RequestKey
+
+_CHUNK = 65536
+_FITS_A_PIPE = 4096  # POSIX: a pipe that select calls writable takes PIPE_BUF bytes without blocking
+_LAST_WORDS_SECONDS = 1.0
+
+
+def serve_stdio(manifest: Manifest, faults: FaultCounter, log: Log, *, stdin: int = 0, stdout: int = 1) -> int:
+    """Serve one client until `stdin` closes or SIGINT or SIGTERM comes; returns the exit code."""
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, _stop)
+    loop = _Loop(Session(manifest, faults), log, stdin, stdout)
+    try:
+        loop.run()
+    except _Stopped:
+        log.info("stopped by a signal")
+    except BrokenPipeError:
+        log.info("nobody reads stdout any more")
+    return 0
+
+
+class _Stopped(BaseException):
+    """A signal asked for the end; not an Exception, so that nothing on the way keeps it."""
+
+
+def _stop(_number: int, _frame: object) -> NoReturn:
+    raise _Stopped
+
+
+class _Loop:
+    """What has come in and is no whole line yet, what waits for its time, and what waits for room on stdout."""
+
+    def __init__(self, session: Session, log: Log, stdin: int, stdout: int) -> None:
+        self._session = session
+        self._log = log
+        self._stdin = stdin
+        self._stdout = stdout
+        self._incoming: list[bytes] = []
+        self._outgoing = bytearray()
+        self._waiting: list[tuple[float, int, Answer]] = []
+        self._numbers: dict[RequestKey, int] = {}
+        self._cancelled: set[int] = set()
+        self._count = 0
+        self._wedged = False
+
+    def run(self) -> None:
+        reading = True
+        while reading:
+            wait = self._waiting[0][0] - time.monotonic() if self._waiting else None
+            wants_room = [self._stdout] if self._outgoing else []
+            timeout = None if wait is None else max(0.0, wait)
+            readable, writable, _ = select.select([self._stdin], wants_room, [], timeout)
+            if readable:
+                reading = self._read()
+            if not self._wedged:
+                self._send_what_is_due()
+            if writable:
+                self._write()
+        self._flush()
+
+    def _read(self) -> bool:
+        """Take what has come. A wedged server takes it unread: only so does it see that stdin was closed."""
+        chunk = os.read(self._stdin, _CHUNK)
+        if self._wedged:
+            return bool(chunk)
+        *lines, rest = chunk.split(b"\n") if chunk else (b"", b"")
+        for line in lines:
+            whole = b"".join((*self._incoming, line))
+            self._incoming.clear()
+            self._take(whole)
+            if self._is_wedged():
+                return True
+        if rest:
+            self._incoming.append(rest)
+        return bool(chunk)
+
+    def _is_wedged(self) -> bool:
+        return self._wedged
+
+    def _take(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        self._log.debug_bytes("<-", line)
+        try:
+            effect: Effect = self._session.receive(read_message(line))
+        except BadMessage as bad:
+            self._log.warning(str(bad))
+            effect = bad.answer
+        match effect:
+            case Answer(delay_ms=delay_ms):
+                self._put_off(effect, delay_ms)
+            case Cancel(key):
+                self._log.info(f"request {key[1]} was cancelled")
+                self._cancelled.add(self._numbers.pop(key, 0))
+            case Wedge():
+                self._log.info("wedged on purpose")
+                self._wedged = True
+            case Crash():
+                self._flush()
+                self._log.info("crashed on purpose")
+                os._exit(CRASH_EXIT_CODE)
+            case Hang() | Silence():
+                pass
+
+    def _put_off(self, answer: Answer, delay_ms: float) -> None:
+        if delay_ms <= 0:
+            self._send(answer)
+            return
+        self._count += 1
+        if answer.key is not None:
+            self._numbers[answer.key] = self._count
+        heapq.heappush(self._waiting, (time.monotonic() + delay_ms / 1000, self._count, answer))
+
+    def _send_what_is_due(self) -> None:
+        while self._waiting and self._waiting[0][0] <= time.monotonic():
+            _, number, answer = heapq.heappop(self._waiting)
+            if answer.key is not None and self._numbers.get(answer.key) == number:
+                del self._numbers[answer.key]
+            if number not in self._cancelled:
+                self._send(answer)
+            self._cancelled.discard(number)
+
+    def _send(self, answer: Answer) -> None:
+        self._log.debug_bytes("->", answer.body)
+        self._outgoing += answer.body
+        self._outgoing += b"\n"
+
+    def _write(self) -> None:
+        sent = os.write(self._stdout, memoryview(self._outgoing)[:_FITS_A_PIPE])
+        del self._outgoing[:sent]
+
+    def _flush(self) -> None:
+        """Write what is left, as long as somebody takes it."""
+        while self._outgoing and select.select([], [self._stdout], [], _LAST_WORDS_SECONDS)[1]:
+            self._write()
