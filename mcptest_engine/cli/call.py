@@ -1,0 +1,84 @@
+"""`mcptest call`: one tool call that a person asked for by name, its result printed as the server sent it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcptest_engine.cli.target import target_options, target_spec, with_session
+from mcptest_engine.core.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcptest_engine.servers.session import Session
+
+
+@click.command()
+@click.argument("tool")
+@click.option("--args", "arguments", default="{}", metavar="JSON", help="The arguments, a JSON object. [default: {}]")
+@target_options
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.pass_context
+def command(ctx: click.Context, /, tool: str, arguments: str, form: str, **flags: Any) -> None:
+    """Call one tool and print its result; the exit code is 1 when the tool or the server reports an error.
+
+    \b
+    Example:
+      mcptest call get_status --args '{"service": "api"}' --command "mcptest mock --preset demo"
+    """
+    given = _arguments(arguments)
+    spec = target_spec(flags)
+
+    async def ask(session: Session) -> Mapping[str, Any]:
+        params = {"name": tool, "arguments": given}
+        exchange = await session.request("tools/call", params, timeout_seconds=flags["timeout_seconds"])
+        return exchange.answer
+
+    answer = with_session(spec, ask)
+    result, error = answer.get("result"), answer.get("error")
+    if form == "json":
+        sys.stdout.write(json.dumps(result if error is None else {"error": error}, ensure_ascii=False, indent=2) + "\n")
+    elif error is None:
+        sys.stdout.write(_text(result))
+    if error is not None and form != "json":
+        _say_error(error)
+    ctx.exit(ExitCode.FAILED if error is not None or _is_error(result) else ExitCode.PASSED)
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        given = json.loads(text)
+    except ValueError as wrong:
+        raise UsageError(f"--args is not JSON: {wrong}", hint="""for example: --args '{"path": "/tmp"}'""") from None
+    if not isinstance(given, dict):
+        raise UsageError("--args is not a JSON object", hint="""for example: --args '{"path": "/tmp"}'""")
+    return given
+
+
+def _is_error(result: object) -> bool:
+    return isinstance(result, dict) and result.get("isError") is True
+
+
+def _text(result: object) -> str:
+    """Text content as text; everything else as JSON."""
+    from mcptest_engine.core.sanitise import sanitise
+
+    content = result.get("content") if isinstance(result, dict) else None
+    if not isinstance(content, list):
+        return json.dumps(result, ensure_ascii=False, indent=2) + "\n"
+    parts = []
+    for item in content:
+        text = item.get("text") if isinstance(item, dict) and item.get("type") == "text" else None
+        parts.append(sanitise(text) if isinstance(text, str) else json.dumps(item, ensure_ascii=False))
+    return "\n".join(parts) + "\n"
+
+
+def _say_error(error: object) -> None:
+    from mcptest_engine.core.sanitise import one_line
+
+    told = f"{error.get('code')} {error.get('message')}" if isinstance(error, dict) else str(error)
+    sys.stderr.write(f"error: the server answered error {one_line(told)}\n")

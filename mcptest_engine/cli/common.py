@@ -1,0 +1,125 @@
+"""What several commands share: finding and loading the suite, `--var`, colour, and telling problems."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcptest_engine.core.errors import Problem, Severity, SuiteError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from mcptest_engine.suite.load import CheckedSuite, LoadedSuite, LoadOptions
+    from mcptest_engine.workspace.workspace import Workspace
+
+DEFAULT_SUITES = ("mcptest.yaml", "mcptest.yml")
+
+
+def suite_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """FILE, `--config FILE` and `--var K=V`, for every command that reads a suite."""
+    function = click.option("--var", "variables", multiple=True, metavar="K=V", help="Set a suite variable.")(function)
+    function = click.option("--config", type=click.Path(), metavar="FILE", help="The suite; the same as FILE.")(
+        function
+    )
+    return click.argument("file", required=False, type=click.Path())(function)
+
+
+def suite_path(file: str | None, config: str | None) -> Path:
+    """The suite that is meant: the one named, else `mcptest.yaml` or `mcptest.yml` here. Raises UsageError."""
+    if file is not None and config is not None and file != config:
+        raise UsageError(
+            f"two suites are named: `{file}` and `{config}`", hint="name one; `mcptest run` takes one suite"
+        )
+    named = file or config
+    if named is not None:
+        return Path(named)
+    for name in DEFAULT_SUITES:
+        if Path(name).is_file():
+            return Path(name)
+    raise UsageError(
+        f"no suite named, and neither {' nor '.join(f'`{name}`' for name in DEFAULT_SUITES)} is here",
+        hint="name one: mcptest run FILE; or look at one at work: mcptest demo",
+    )
+
+
+def parse_variables(pairs: Iterable[str]) -> dict[str, str]:
+    """`K=V` pairs as a mapping. Raises UsageError for one without "="."""
+    variables = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise UsageError(f"`--var {pair}` is not of the form K=V", hint="for example: --var region=eu-west")
+        variables[name] = value
+    return variables
+
+
+def load_options(path: Path, workspace: Workspace, variables: Mapping[str, str]) -> LoadOptions:
+    """How suites are read for this command line: this process's environment, imports held inside the workspace."""
+    from mcptest_engine.suite.load import LoadOptions
+
+    return LoadOptions(
+        variables=variables,
+        environ=dict(os.environ),
+        workspace_root=workspace.root,
+        allow_outside=path.is_absolute(),
+    )
+
+
+def check(path: Path, workspace: Workspace, variables: Mapping[str, str]) -> CheckedSuite:
+    """The suite and every problem in it."""
+    from mcptest_engine.suite.load import check_suite
+
+    return check_suite(path, load_options(path, workspace, variables))
+
+
+def load(path: Path, workspace: Workspace, variables: Mapping[str, str], *, strict: bool = False) -> LoadedSuite:
+    """The suite, its warnings told on stderr. Raises SuiteError; under `strict` for warnings as well."""
+    checked = check(path, workspace, variables)
+    gc.freeze()  # the tree lives as long as the process: nothing in it is worth walking again
+    errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
+    if checked.suite is None or errors or (strict and checked.problems):
+        raise SuiteError(checked.problems)
+    if checked.problems:
+        show_problems(checked.problems)
+    return checked.suite
+
+
+def show_problems(problems: Sequence[Problem]) -> None:
+    """Print problems on stderr as a person reads them, in file order, with their count."""
+    from mcptest_engine.core.sanitise import sanitise
+
+    paint = colours(sys.stderr)
+    for problem in problems:
+        first, *rest = sanitise(str(problem)).split("\n")
+        code = "33" if problem.severity is Severity.WARNING else "31"
+        sys.stderr.write("\n".join([paint(code, first), *rest]) + "\n")
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    if errors:
+        sys.stderr.write(f"{errors} problem{'' if errors == 1 else 's'}; nothing was run\n")
+
+
+def wants_colour(stream: Any) -> bool:
+    """Colour on a terminal, unless `NO_COLOR` is set or the terminal is a dumb one."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or bool(stream.isatty())
+
+
+def colours(stream: Any) -> Callable[[str, str], str]:
+    """A function that paints text for `stream`: (SGR code, text) -> text."""
+    if not wants_colour(stream):
+        return lambda _code, text: text
+    return lambda code, text: f"\x1b[{code}m{text}\x1b[0m"
+
+
+def find_here() -> Workspace:
+    """The workspace of the directory in which mcptest was started."""
+    from mcptest_engine.workspace.workspace import find_workspace
+
+    return find_workspace(Path.cwd())

@@ -1,0 +1,38 @@
+"""`mcptest demo`: the example suite on the embedded mock server, from a checkout or from an installed wheel."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from mcptest_engine.cli.common import find_here, load
+from mcptest_engine.core.shipped import shipped
+
+
+@click.command()
+@click.option("--headless", is_flag=True, help="Run and print the report, also on a terminal.")
+@click.pass_context
+def command(ctx: click.Context, headless: bool) -> None:
+    """Run the demo suite: real calls to a real server process, in a second, with nothing to set up.
+
+    \b
+    Example:
+      mcptest demo
+    """
+    from mcptest_engine.cli.run import run_once
+    from mcptest_engine.cli.sinks import make_sinks
+    from mcptest_engine.running.settings import RunSettings
+
+    suite_file = shipped("examples") / "demo" / "mcptest.yml"
+    workspace = find_here()
+    suite = load(suite_file, workspace, {})
+    if not headless and sys.stdout.isatty():
+        sys.stderr.write("the workbench is not part of this version yet; running the demo suite headless\n")
+    code = run_once(suite, RunSettings(), workspace, make_sinks((), None))
+    shown = os.path.relpath(suite_file)
+    sys.stderr.write(
+        f"\nThat was {shown if not shown.startswith('..') else suite_file}; run it yourself: mcptest run FILE\n"
+    )
+    ctx.exit(code)

@@ -1,0 +1,164 @@
+"""The `mcptest` command: finds the subcommand, runs it, and turns what goes wrong into words and an exit code.
+
+Subcommands are imported when they are used, so that `mcptest validate` never pays for what `mcptest run` needs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from mcptest_engine import __version__
+from mcptest_engine.core.errors import ExitCode, McptestError, PolicyDenied, SuiteError, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# name -> (module, attribute, one line for the overview)
+COMMANDS = {
+    "run": ("mcptest_engine.cli.run", "command", "run a suite and report the verdicts"),
+    "validate": ("mcptest_engine.cli.validate", "command", "check suites without running them"),
+    "list": ("mcptest_engine.cli.list", "command", "show the tests that a run would take"),
+    "report": ("mcptest_engine.cli.report", "command", "print a saved run in another format, or merge shards"),
+    "schema": ("mcptest_engine.cli.schema", "command", "print the JSON Schema of suites, or of run records"),
+    "tools": ("mcptest_engine.cli.catalog", "tools", "list a server's tools"),
+    "resources": ("mcptest_engine.cli.catalog", "resources", "list a server's resources"),
+    "prompts": ("mcptest_engine.cli.catalog", "prompts", "list a server's prompts"),
+    "capabilities": ("mcptest_engine.cli.catalog", "capabilities", "show what a server says it can do"),
+    "call": ("mcptest_engine.cli.call", "command", "call one tool and print its result"),
+    "mock": ("mcptest_engine.cli.mock", "command", "serve a manifest of canned answers as an MCP server"),
+    "demo": ("mcptest_engine.cli.demo", "command", "run the demo suite on the embedded mock server"),
+}
+LATER = {
+    "tui": "the workbench",
+    "init": "`mcptest init`",
+    "login": "`mcptest login`",
+    "generate": "`mcptest generate`",
+    "propose": "`mcptest propose`",
+    "review": "`mcptest review`",
+    "security": "`mcptest security`",
+    "doctor": "`mcptest doctor`",
+    "coverage": "`mcptest coverage`",
+    "record": "`mcptest record`",
+    "serve": "`mcptest serve`",
+    "eval": "`mcptest eval`",
+    "mcp-server": "the MCP front door",
+    "skill": "`mcptest skill`",
+    "view": "the run viewer",
+    "diff": "`mcptest diff`",
+    "diff-runs": "`mcptest diff-runs`",
+    "evidence": "`mcptest evidence`",
+    "cache": "`mcptest cache`",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when asked for, and whose overview needs none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        place = COMMANDS.get(cmd_name)
+        if place is None:
+            return None
+        found = getattr(import_module(place[0]), place[1])
+        assert isinstance(found, click.Command)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name in LATER:
+            raise UsageError(
+                f"{LATER[name]} is not part of mcptest {__version__} yet", hint="see `mcptest --help` for what is"
+            )
+        if name not in COMMANDS and not name.startswith("-"):
+            if name.endswith((".yml", ".yaml")):
+                raise UsageError(f"no such command `{name}`", hint=f"to run that suite: mcptest run {name}")
+            raise UsageError(f"no such command `{name}`", hint=did_you_mean(name, COMMANDS) or "see `mcptest --help`")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, what) for name, (_, _, what) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    epilog="A suite is code: it starts the programs that it names. Run only suites that you trust.",
+)
+@click.version_option(__version__, "-V", "--version", message="mcptest %(version)s")
+@click.pass_context
+def group(ctx: click.Context) -> None:
+    """Test MCP servers with suites in YAML: the same verdicts for people, CI and coding agents.
+
+    \b
+    Example:
+      mcptest run mcptest.yaml --reporter pretty --reporter junit=out.xml
+    """
+    if ctx.invoked_subcommand is None:
+        raise UsageError(
+            f"the workbench is not part of mcptest {__version__} yet",
+            hint="run a suite with `mcptest run`, try `mcptest demo`, or see `mcptest --help`",
+        )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command line; the exit code is the process's."""
+    try:
+        code = group.main(args=list(arguments), prog_name="mcptest", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Abort:
+        return ExitCode.INTERRUPTED
+    except click.ClickException as wrong:
+        wrong.show()
+        return ExitCode.INVALID
+    except BrokenPipeError:
+        # whoever read our output has gone; keep the interpreter from complaining about it at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.FAILED
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except McptestError as error:
+        return _told(error)
+    except Exception:  # noqa: BLE001 - the last line of defence: whatever is ours to blame is said to be ours
+        import traceback
+
+        traceback.print_exc()
+        _say(
+            f"this is a bug in mcptest {__version__}, not in your suite or server; please report it with the lines above"
+        )
+        return ExitCode.FAILED
+    return code if isinstance(code, int) else ExitCode.PASSED
+
+
+def _told(error: McptestError) -> int:
+    from mcptest_engine.core.sanitise import sanitise
+
+    if isinstance(error, SuiteError):
+        from mcptest_engine.cli.common import show_problems
+
+        show_problems(error.problems)
+        return ExitCode.INVALID
+    _say(f"error: {sanitise(error.message)}")
+    if error.hint:
+        _say(f"  {sanitise(error.hint)}")
+    if isinstance(error, PolicyDenied):
+        return ExitCode.POLICY
+    tail = getattr(error, "stderr_tail", "")
+    if tail:
+        _say("the server wrote on stderr:")
+        _say("".join(f"  {line}\n" for line in sanitise(tail).splitlines()[-20:]).rstrip("\n"))
+    return ExitCode.FAILED if hasattr(error, "stderr_tail") else ExitCode.INVALID
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")

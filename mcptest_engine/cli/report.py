@@ -1,0 +1,65 @@
+"""`mcptest report`: a saved run in another format, byte for byte what the run itself would have printed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from mcptest_engine.cli.common import find_here
+from mcptest_engine.core.errors import RecordError, UsageError
+from mcptest_engine.core.results import RunRecord
+
+
+@click.command()
+@click.argument("records", nargs=-1, metavar="[RUN.json]…")
+@click.option("--format", "form", default="pretty", show_default=True, metavar="FMT", help="As `run --reporter`.")
+@click.option("--output", type=click.Path(), metavar="PATH", help="Where it goes instead of stdout.")
+@click.option("--merge", is_flag=True, help="Make one report of several shards of one suite.")
+@click.option("--agent-budget", type=click.IntRange(min=1), default=1024, metavar="TOKENS", show_default=True)
+@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
+def command(
+    records: tuple[str, ...], form: str, output: str | None, merge: bool, agent_budget: int, no_color: bool
+) -> None:
+    """Print a saved run (a file, a run id, or the newest one here) in any format.
+
+    \b
+    Example:
+      mcptest report --merge shard-1.json shard-2.json --format junit --output out.xml
+    """
+    from mcptest_engine.cli.sinks import make_sinks, write_reports
+
+    if no_color:
+        os.environ["NO_COLOR"] = "1"
+    sinks = make_sinks((form,), output)
+    read = [RunRecord.from_json(_data(name)) for name in records or (_newest(),)]
+    if len(read) > 1:
+        if not merge:
+            raise UsageError(f"{len(read)} runs are named", hint="name one, or make one of them with --merge")
+        from mcptest_engine.reporting.merge import merge_records
+
+        read = [merge_records(read)]
+    write_reports(read[0], sinks, workspace=find_here(), agent_budget=agent_budget)
+
+
+def _data(name: str) -> object:
+    """The JSON of a record: `-` is stdin, a path with that file, else a run id of the workspace."""
+    import json
+
+    if name != "-" and not Path(name).exists():
+        return find_here().load_run(name)
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+        return json.loads(text)
+    except (OSError, ValueError) as wrong:
+        raise RecordError(
+            f"`{name}` is not a run record: {wrong}", hint="it is what `--reporter json` writes"
+        ) from None
+
+
+def _newest() -> str:
+    for path in find_here().runs():
+        return str(path)
+    raise UsageError("no run is saved here yet", hint="name a record: mcptest report RUN.json")

@@ -1,0 +1,286 @@
+"""`mcptest run`: reads flags, loads, launches, reports, and exits with the record's code."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcptest_engine.cli.common import find_here, load, parse_variables, suite_options, suite_path
+from mcptest_engine.core.errors import ExitCode, PolicyDenied, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mcptest_engine.cli.sinks import Sink
+    from mcptest_engine.core.events import Emit
+    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.running.settings import RunSettings, Selection
+    from mcptest_engine.suite.load import LoadedSuite
+    from mcptest_engine.workspace.workspace import Workspace
+
+
+def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags that narrow a run, shared by `run` and `list`."""
+    options = (
+        click.option(
+            "--filter", "name_filter", metavar="TEXT|re:…", help="Tests by whole name, part of one, or regex."
+        ),
+        click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only tests with this tag (any of several)."),
+        click.option("--skip-tag", "skip_tags", multiple=True, metavar="TAG", help="No tests with this tag."),
+        click.option("--server", "servers", multiple=True, metavar="NAME", help="Only tests of this server."),
+        click.option("--shard", metavar="I/N", help="The I-th of N parts, by a stable hash of each test's id."),
+        click.option("--last-failed", is_flag=True, help="Only what failed in this suite's last run."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@click.command()
+@suite_options
+@selection_options
+@click.option(
+    "--reporter",
+    "reporters",
+    multiple=True,
+    metavar="FMT[=PATH]",
+    help="pretty, minimal, json, ndjson, junit, tap, md, github or agent; several go together. [default: pretty]",
+)
+@click.option("--output", type=click.Path(), metavar="PATH", help="Where the report goes instead of stdout.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), metavar="N", help="Tests at once; 1 keeps the declared order. [default: 8]"
+)
+@click.option("--retries", type=click.IntRange(min=0), metavar="N", help="Try a failing test N more times.")
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Run every test N times, to hunt for flaky ones.",
+)
+@click.option(
+    "--bail", is_flag=False, flag_value="1", metavar="[N]", help="Stop after N failures (1 without a number)."
+)
+@click.option("--server-command", metavar="ARGV", help="Start this command instead of every server of the suite.")
+@click.option("--protocol", metavar="REV", help="Offer this protocol revision to every server.")
+@click.option("--strict", is_flag=True, help="Warnings about the suite refuse the run.")
+@click.option("--dry-run", is_flag=True, help="Show what would run; start nothing.")
+@click.option("--watch", is_flag=True, help="Run again whenever the suite, its imports or a server's file is saved.")
+@click.option("--update-snapshots", is_flag=True, help="Accept what the servers answer now as the snapshots.")
+@click.option("--allow-update-in-ci", is_flag=True, help="Let --update-snapshots work under CI.")
+@click.option(
+    "--agent-budget",
+    type=click.IntRange(min=1),
+    default=1024,
+    metavar="TOKENS",
+    show_default=True,
+    help="Size of the agent report.",
+)
+@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
+@click.pass_context
+def command(ctx: click.Context, /, **flags: Any) -> None:
+    """Run a suite: start its servers, make its calls, judge the answers, report.
+
+    \b
+    Example:
+      mcptest run mcptest.yaml --filter "status reports operational" --reporter agent
+    """
+    if flags["no_color"]:
+        os.environ["NO_COLOR"] = "1"
+    bail = _bail(flags)
+    path = suite_path(flags["file"], flags["config"])
+    variables = parse_variables(flags["variables"])
+    settings = _settings(flags, bail)
+    from mcptest_engine.cli.sinks import make_sinks
+
+    sinks = make_sinks(flags["reporters"], flags["output"])
+    workspace = find_here()
+    if flags["watch"]:
+        from mcptest_engine.cli.watch import watch
+
+        _refuse_machine_reporters(sinks)
+        ctx.exit(watch(path, settings, workspace, variables, flags=flags))
+    suite = load(path, workspace, variables, strict=flags["strict"])
+    settings = with_last_failed(settings, suite, workspace, wanted=flags["last_failed"])
+    if flags["dry_run"]:
+        from mcptest_engine.cli.list import show
+
+        ctx.exit(show(suite, settings, workspace, form="table"))
+    ctx.exit(run_once(suite, settings, workspace, sinks, agent_budget=flags["agent_budget"]))
+
+
+def run_once(
+    suite: LoadedSuite,
+    settings: RunSettings,
+    workspace: Workspace,
+    sinks: Sequence[Sink],
+    *,
+    agent_budget: int = 1024,
+) -> int:
+    """One run from start to report. The record is saved and every report written also after Ctrl-C."""
+    from mcptest_engine.cli.sinks import live_progress, write_reports
+
+    progress = live_progress(sinks)
+    try:
+        record = _execute(suite, settings, workspace, [] if progress is None else [progress.on_event])
+    finally:
+        if progress is not None:
+            progress.close()
+    save(workspace, record)
+    write_reports(record, sinks, workspace=workspace, agent_budget=agent_budget)
+    return record.exit_code
+
+
+def save(workspace: Workspace, record: RunRecord) -> None:
+    """Keep the record in the workspace; a disk that refuses it costs a warning, never the verdict."""
+    from mcptest_engine.core.errors import McptestError
+
+    try:
+        workspace.save_run(record.to_json())
+    except (OSError, McptestError) as wrong:
+        hint = getattr(wrong, "hint", None)
+        sys.stderr.write(f"warning: {wrong}\n" + (f"  {hint}\n" if hint else ""))
+
+
+def _execute(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, listeners: Sequence[Emit]) -> RunRecord:
+    import asyncio
+
+    from mcptest_engine.running.launch import launch
+    from mcptest_engine.running.listening import Listeners
+
+    async def main() -> RunRecord:
+        task = asyncio.ensure_future(launch(suite, settings, workspace=workspace, emit=Listeners(listeners)))
+        with ending_on_signals(task):
+            return await task
+
+    return asyncio.run(main())
+
+
+class ending_on_signals:  # noqa: N801 - reads as what it does, in a `with` statement
+    """Ctrl-C (or SIGTERM) once ends the task with its report; twice kills every server and leaves at once."""
+
+    def __init__(self, task: Any) -> None:
+        self._task = task
+        self._told = False
+
+    def __enter__(self) -> None:
+        import asyncio
+        import signal
+
+        self._loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._loop.add_signal_handler(number, self._end)
+
+    def __exit__(self, *_: object) -> None:
+        import signal
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._loop.remove_signal_handler(number)
+
+    def _end(self) -> None:
+        if self._told:
+            from mcptest_engine.servers.guardian import kill_all
+
+            kill_all()
+            sys.stderr.write("killed\n")
+            sys.stderr.flush()
+            os._exit(ExitCode.INTERRUPTED)
+        self._told = True
+        sys.stderr.write("\ninterrupted: ending the run (once more to kill)\n")
+        self._task.cancel()
+
+
+def _bail(flags: dict[str, Any]) -> int | None:
+    """The number of failures to stop at. `--bail suite.yml` means the suite, as whoever types it would."""
+    value = flags["bail"]
+    if value is None:
+        return None
+    if value.isdigit() and int(value) > 0:
+        return int(value)
+    if flags["file"] is None and not value.lstrip("-").isdigit():
+        flags["file"] = value
+        return 1
+    raise UsageError(f"`--bail {value}` is not a number of failures", hint="for example: --bail 3")
+
+
+def _settings(flags: dict[str, Any], bail: int | None) -> RunSettings:
+    from mcptest_engine.running.settings import RunSettings
+
+    settings = RunSettings(
+        selection=selection_of(flags),
+        workers=flags["workers"],
+        retries=flags["retries"],
+        repeat=flags["repeat"],
+        bail=bail,
+        server_command=_argv(flags["server_command"]),
+        protocol=flags["protocol"],
+        update_snapshots=flags["update_snapshots"],
+        interactive=sys.stdin.isatty() and sys.stdout.isatty(),
+    )
+    if settings.update_snapshots and settings.ci and not flags["allow_update_in_ci"]:
+        raise PolicyDenied(
+            "--update-snapshots is refused under CI, where nobody looks at what is accepted",
+            hint="run it on your machine and commit the snapshots, or add --allow-update-in-ci",
+        )
+    return settings
+
+
+def selection_of(flags: dict[str, Any]) -> Selection:
+    """What the selection flags say. Raises UsageError for a shard that is not I/N."""
+    from mcptest_engine.running.settings import Selection
+
+    return Selection(
+        filter=flags["name_filter"],
+        tags=frozenset(flags["tags"]),
+        skip_tags=frozenset(flags["skip_tags"]),
+        servers=frozenset(flags["servers"]),
+        shard=_shard(flags["shard"]),
+    )
+
+
+def with_last_failed(settings: RunSettings, suite: LoadedSuite, workspace: Workspace, *, wanted: bool) -> RunSettings:
+    """The settings narrowed to what failed in the suite's last run; unchanged when not `wanted`."""
+    if not wanted:
+        return settings
+    from dataclasses import replace
+
+    last = workspace.last_run(workspace.relative(suite.path))
+    if last is None:
+        raise UsageError("no earlier run of this suite is saved here", hint="run it once without --last-failed")
+    ids = frozenset(test["id"] for test in last["tests"] if test["verdict"] == "fail")
+    return replace(settings, selection=replace(settings.selection, ids=ids))
+
+
+def _shard(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    index, slash, count = text.partition("/")
+    if slash and index.isdigit() and count.isdigit() and 1 <= int(index) <= int(count):
+        return int(index), int(count)
+    raise UsageError(f"`--shard {text}` is not of the form I/N with 1 ≤ I ≤ N", hint="for example: --shard 2/4")
+
+
+def _argv(text: str | None) -> tuple[str, ...] | None:
+    """Source: decisions 13, POSIX split."""
+    if text is None:
+        return None
+    try:
+        argv = tuple(shlex.split(text))
+    except ValueError as wrong:
+        raise UsageError(f"the command `{text}` cannot be split: {wrong}", hint="quote it as for a shell") from None
+    if not argv:
+        raise UsageError("an empty command", hint='for example: --server-command "python server.py"')
+    return argv
+
+
+def _refuse_machine_reporters(sinks: Sequence[Sink]) -> None:
+    for sink in sinks:
+        if sink.path is None and sink.format not in {"pretty", "minimal"}:
+            raise UsageError(
+                f"--watch is for people; `{sink.format}` on stdout would be many reports in one stream",
+                hint=f"give it a file, rewritten by each run: --reporter {sink.format}=PATH",
+            )

@@ -1,0 +1,23 @@
+"""`mcptest schema`: the published JSON Schemas, for editors and for those who read run records."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.command()
+@click.option("--record", is_flag=True, help="The schema of the run record instead.")
+def command(record: bool) -> None:
+    """Print the JSON Schema of suites (or of run records), for an editor to complete and explain by.
+
+    \b
+    Example:
+      mcptest schema > mcptest.schema.json
+    """
+    if record:
+        from mcptest_engine.reporting.record_schema import schema_text
+    else:
+        from mcptest_engine.suite.schema import schema_text
+    sys.stdout.write(schema_text().rstrip("\n") + "\n")

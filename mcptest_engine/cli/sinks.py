@@ -1,0 +1,123 @@
+"""Where reports go: which format to which file or stream, and what is shown while the run goes on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcptest_engine.cli.common import DEFAULT_SUITES, wants_colour
+from mcptest_engine.core.errors import McptestError, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.reporting.progress import Progress
+    from mcptest_engine.reporting.registry import RenderOptions
+    from mcptest_engine.workspace.workspace import Workspace
+
+DEFAULT_FORMAT = "pretty"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sink:
+    """One report: its format, and the file it goes to, or None for stdout."""
+
+    format: str
+    path: Path | None = None
+
+
+def make_sinks(reporters: Sequence[str], output: str | None) -> tuple[Sink, ...]:
+    """The reports asked for with `--reporter FMT[=PATH]` and `--output`.
+
+    Raises UsageError for an unknown format, two reports on stdout, or an `--output` that no report is left to go to.
+    """
+    sinks = [_sink(text) for text in reporters] or [Sink(format=DEFAULT_FORMAT)]
+    open_ended = [sink for sink in sinks if sink.path is None]
+    if output is not None:
+        if not open_ended:
+            raise UsageError("--output has no report left to write: each --reporter names its own file")
+        last = open_ended.pop()
+        sinks[sinks.index(last)] = Sink(format=last.format, path=Path(output))
+    if len(open_ended) > 1:
+        names = " and ".join(f"`{sink.format}`" for sink in open_ended)
+        raise UsageError(
+            f"the reports {names} would both go to stdout",
+            hint=f"give one a file: --reporter {open_ended[-1].format}=PATH",
+        )
+    paths = [sink.path.absolute() for sink in sinks if sink.path is not None]
+    if len(set(paths)) < len(paths):
+        raise UsageError("two reports go to the same file", hint="give each its own")
+    return tuple(sinks)
+
+
+def _sink(text: str) -> Sink:
+    from mcptest_engine.reporting.registry import FORMATS
+
+    name, equals, path = text.partition("=")
+    if name not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise UsageError(f"unknown reporter `{name}`", hint=did_you_mean(name, FORMATS) or f"there are {known}")
+    if equals and not path:
+        raise UsageError(f"`--reporter {text}` names no file", hint=f"for example: --reporter {name}=report.txt")
+    return Sink(format=name, path=Path(path) if path else None)
+
+
+def live_progress(sinks: Sequence[Sink]) -> Progress | None:
+    """Progress on stderr while a person waits at a terminal; nothing otherwise."""
+    person = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    if not person or not any(sink.path is None and sink.format == DEFAULT_FORMAT for sink in sinks):
+        return None
+    from mcptest_engine.reporting.progress import Progress
+
+    return Progress(sys.stderr, color=wants_colour(sys.stderr))
+
+
+def render_options(path: Path | None, *, config: str, default_config: bool, agent_budget: int) -> RenderOptions:
+    """How a report for `path` (None: stdout) is rendered; a file gets neither colour nor a terminal's width."""
+    from mcptest_engine.reporting.registry import RenderOptions
+
+    terminal = path is None and sys.stdout.isatty()
+    return RenderOptions(
+        color=path is None and wants_colour(sys.stdout),
+        width=shutil.get_terminal_size().columns if terminal else 0,
+        agent_budget=agent_budget,
+        config=config,
+        default_config=default_config,
+    )
+
+
+def config_of(record: RunRecord, workspace: Workspace) -> tuple[str, bool]:
+    """The record's suite as a `repro` line names it from here, and whether the default would find it."""
+    path = os.path.relpath(workspace.root / record.suite.path)
+    return path, path == next((name for name in DEFAULT_SUITES if Path(name).is_file()), None)
+
+
+def write_reports(record: RunRecord, sinks: Sequence[Sink], *, workspace: Workspace, agent_budget: int) -> None:
+    """Render and write every report. A file that cannot be written is told and does not keep back the others.
+
+    Raises McptestError, after all were tried, when one could not be written.
+    """
+    from mcptest_engine.reporting.registry import render
+
+    config, default_config = config_of(record, workspace)
+    lost = []
+    for sink in sinks:
+        options = render_options(sink.path, config=config, default_config=default_config, agent_budget=agent_budget)
+        rendered = render(sink.format, record, options)
+        if sink.path is None:
+            sys.stdout.write(rendered.stdout)
+            sys.stdout.flush()
+            sys.stderr.write(rendered.stderr)
+            continue
+        try:
+            sink.path.parent.mkdir(parents=True, exist_ok=True)
+            sink.path.write_text(rendered.text, encoding="utf-8")
+        except OSError as wrong:
+            lost.append(f"the {sink.format} report was not written to `{sink.path}`: {wrong.strerror or wrong}")
+    if lost:
+        raise McptestError("; ".join(lost))

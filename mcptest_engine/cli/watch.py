@@ -1,0 +1,165 @@
+"""`mcptest run --watch`: run, wait for a save, check, run again; says what changed since the run before.
+
+The servers of the next run are started as soon as a run has ended, so that each run has fresh ones and waits for none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.cli.common import check, colours, show_problems
+from mcptest_engine.cli.run import save, with_last_failed
+from mcptest_engine.cli.sinks import live_progress, make_sinks, write_reports
+from mcptest_engine.core.errors import ExitCode, McptestError
+from mcptest_engine.running.launch import launch, open_pool
+from mcptest_engine.running.listening import Listeners
+from mcptest_engine.running.watch import Watcher, watched_files, what_changed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.running.pool import Pool
+    from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.suite.load import LoadedSuite
+    from mcptest_engine.workspace.workspace import Workspace
+
+
+def watch(
+    path: Path, settings: RunSettings, workspace: Workspace, variables: Mapping[str, str], *, flags: Mapping[str, Any]
+) -> int:
+    """Watch until Ctrl-C. The exit code is 130 when a run was cut short, else that of the last run."""
+    loop = _Loop(path, settings, workspace, variables, flags)
+    return asyncio.run(loop.run())
+
+
+class _Loop:
+    """The state between two runs: the servers kept warm, the verdicts to compare with, and whether to stop."""
+
+    def __init__(
+        self,
+        path: Path,
+        settings: RunSettings,
+        workspace: Workspace,
+        variables: Mapping[str, str],
+        flags: Mapping[str, Any],
+    ) -> None:
+        self._path = path
+        self._settings = settings
+        self._workspace = workspace
+        self._variables = variables
+        self._flags = flags
+        self._sinks = make_sinks(flags["reporters"], flags["output"])
+        self._before: dict[str, str] = {}
+        self._warm: tuple[LoadedSuite, Pool] | None = None
+        self._code = int(ExitCode.PASSED)
+        self._task: asyncio.Task[RunRecord] | None = None
+        self._watcher = Watcher({path.absolute()})
+        self._stop = asyncio.Event()
+
+    async def run(self) -> int:
+        import signal
+
+        running = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            running.add_signal_handler(number, self._end)
+        try:
+            changed: frozenset[Path] = frozenset()
+            while not self._stop.is_set():
+                await self._once(changed)
+                if self._stop.is_set():
+                    break
+                sys.stderr.write("\nwatching; save to run again, Ctrl-C to stop\n")
+                sys.stderr.flush()
+                changed = await self._watcher.changed(self._stop)
+        finally:
+            await self._cool()
+        return self._code
+
+    def _end(self) -> None:
+        if self._stop.is_set():
+            from mcptest_engine.servers.guardian import kill_all
+
+            kill_all()
+            import os
+
+            os._exit(ExitCode.INTERRUPTED)
+        self._stop.set()
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _once(self, changed: frozenset[Path]) -> None:
+        """Check the suite as it is now, and run it if it is sound."""
+        checked = check(self._path, self._workspace, self._variables)
+        if checked.problems:
+            show_problems(checked.problems)
+        if checked.suite is None or (self._flags["strict"] and checked.problems):
+            self._code = ExitCode.INVALID
+            return
+        suite = checked.suite
+        self._watcher.watch(watched_files(suite))
+        try:
+            settings = with_last_failed(self._settings, suite, self._workspace, wanted=self._flags["last_failed"])
+            record = await self._launch(suite, settings, changed)
+        except McptestError as error:
+            sys.stderr.write(f"error: {error.message}\n" + (f"  {error.hint}\n" if error.hint else ""))
+            self._code = ExitCode.INVALID
+            return
+        save(self._workspace, record)
+        write_reports(record, self._sinks, workspace=self._workspace, agent_budget=self._flags["agent_budget"])
+        self._compare(record)
+        self._code = record.exit_code
+        if not self._stop.is_set() and settings.selection.takes_all:
+            self._warm = (suite, open_pool(suite, settings))
+            self._warm[1].warm(dict.fromkeys(entry.server for entry in suite.tests if not entry.data.get("skip")))
+
+    async def _launch(self, suite: LoadedSuite, settings: RunSettings, changed: frozenset[Path]) -> RunRecord:
+        pool = await self._pool_for(suite, changed)
+        progress = live_progress(self._sinks)
+        listeners = Listeners([] if progress is None else [progress.on_event])
+        run = launch(suite, settings, workspace=self._workspace, emit=listeners, pool=pool)
+        self._task = asyncio.ensure_future(run)
+        try:
+            return await self._task
+        finally:
+            self._task = None
+            if progress is not None:
+                progress.close()
+
+    async def _pool_for(self, suite: LoadedSuite, changed: frozenset[Path]) -> Pool | None:
+        """The servers started in advance, unless a save since then changed how they start or what they are."""
+        if self._warm is None:
+            return None
+        earlier, pool = self._warm
+        own = {path.absolute() for path in suite.files}
+        same = earlier.servers == suite.servers and earlier.env == suite.env and changed <= own
+        if not same:
+            await self._cool()
+            return None
+        self._warm = None
+        return pool
+
+    async def _cool(self) -> None:
+        if self._warm is not None:
+            await self._warm[1].close()
+            self._warm = None
+
+    def _compare(self, record: RunRecord) -> None:
+        from mcptest_engine.core.sanitise import one_line
+
+        paint = colours(sys.stderr)
+        if self._before:
+            newly, fixed = what_changed(self._before, record)
+            _tell(paint("31", "newly failing"), [one_line(name) for name in newly])
+            _tell(paint("32", "fixed"), [one_line(name) for name in fixed])
+            if not newly and not fixed:
+                sys.stderr.write("no verdict changed since the last run\n")
+        self._before.update({test.id: test.verdict.value for test in record.tests if test.verdict.value != "skip"})
+
+
+def _tell(what: str, names: Sequence[str]) -> None:
+    for name in names:
+        sys.stderr.write(f"{what}: {name}\n")

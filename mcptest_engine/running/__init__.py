@@ -1,0 +1,1 @@
+"""From a suite to a run record: the plan, the runner, watch."""

@@ -1,0 +1,55 @@
+"""A case: one test, ready to run, holding all it needs.
+
+Cases are plain data. Filters, shards, repeats and other executors only change the list of cases or who runs them; a server
+is named here and described elsewhere, so that a case can travel without secrets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcptest_engine.core.results import TestKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One test to run.
+
+    `id` is `suite-path::kind::full name`, with ` #2` for a repeat of the same; `method` and `params` are what goes on the
+    wire; `expect` is the mapping form of the suite's `expect`. `skip` is the reason for not running it, or None. A serial
+    case runs alone: earlier ones finish first, later ones follow.
+    """
+
+    id: str
+    name: str
+    kind: TestKind
+    server: str
+    method: str
+    params: Mapping[str, Any] | None
+    expect: Mapping[str, Any]
+    timeout_seconds: float
+    file: str
+    line: int
+    tool: str | None = None
+    retries: int = 0
+    serial: bool = False
+    only: bool = False
+    skip: str | None = None
+    tags: tuple[str, ...] = ()
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The cases of a run in declared order, and how many the suite holds in all."""
+
+    cases: tuple[Case, ...]
+    declared: int
+    workers: int
+    bail: int | None = None
+    restart: bool = True
+    warnings: tuple[str, ...] = field(default=())

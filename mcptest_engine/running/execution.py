@@ -1,0 +1,122 @@
+"""The run itself, once its servers are on their way: plan, runner, record, and everything that they need imported."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine import __version__
+from mcptest_engine.core.redaction import Redactor
+from mcptest_engine.core.results import RunRecord, SuiteInfo, Verdict
+from mcptest_engine.judging.snapshots import SnapshotStore
+from mcptest_engine.running.conclude import concluded
+from mcptest_engine.running.keeping import Keeper
+from mcptest_engine.running.plan import make_plan
+from mcptest_engine.running.runner import Run
+from mcptest_engine.workspace.side_files import SideFiles
+from mcptest_engine.workspace.slug import slug
+from mcptest_engine.workspace.source import Source
+from mcptest_engine.workspace.ulid import new_ulid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcptest_engine.core.events import Emit
+    from mcptest_engine.running.cases import Plan
+    from mcptest_engine.running.pool import Pool
+    from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.suite.load import LoadedSuite
+    from mcptest_engine.workspace.workspace import Workspace
+
+
+async def execute(
+    suite: LoadedSuite, settings: RunSettings, *, workspace: Workspace, emit: Emit, pool: Pool
+) -> RunRecord:
+    """Plan the run, make its cases, and give the record. Raises UsageError for a selection that makes no sense."""
+    started = datetime.now(UTC)
+    source = Source(workspace.root)
+    plan = _plan(suite, settings, workspace)
+    redactor = Redactor(suite.secrets)
+    pool.restart = plan.restart
+    blank = blank_record(suite, workspace, settings.environ, started=started, warnings=plan.warnings)
+    snapshots = SnapshotStore(
+        workspace.snapshots_dir / f"{slug(os.path.splitext(workspace.relative(suite.path))[0])}.yml",  # noqa: PTH122
+        redact=redactor.redact,
+        update=settings.update_snapshots,
+        create=settings.interactive and not settings.ci,
+        keep_pending=not settings.ci,
+    )
+    side_files = SideFiles(workspace, blank.run_id)
+    conclude = partial(
+        concluded,
+        performance=suite.performance,
+        empty_is_fine=settings.selection.shard is not None and plan.declared > 0,
+        declared=plan.declared,
+    )
+    run = Run(
+        plan=plan,
+        pool=pool,
+        emit=emit,
+        keeper=Keeper(redactor, side_files),
+        blank=blank,
+        snapshots=snapshots,
+        conclude=lambda record: conclude(_closed(record, source, side_files)),
+    )
+    record = await run.execute()
+    snapshots.save()
+    return record
+
+
+def _closed(record: RunRecord, source: Source, side_files: SideFiles) -> RunRecord:
+    lost = () if side_files.problem is None else (side_files.problem,)
+    return replace(record, source=source.read(), warnings=(*record.warnings, *lost))
+
+
+def _plan(suite: LoadedSuite, settings: RunSettings, workspace: Workspace) -> Plan:
+    return make_plan(
+        suite,
+        settings.selection,
+        relative=workspace.relative,
+        workers=settings.workers,
+        retries=settings.retries,
+        repeat=settings.repeat,
+        bail=settings.bail,
+    )
+
+
+def blank_record(
+    suite: LoadedSuite,
+    workspace: Workspace,
+    environ: Mapping[str, str],
+    *,
+    started: datetime,
+    warnings: tuple[str, ...] = (),
+) -> RunRecord:
+    """A record that says what ran, where and when, with no result yet."""
+    return RunRecord(
+        run_id=new_ulid(),
+        mcptest_version=__version__,
+        started_at=started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        duration_ms=0.0,
+        verdict=Verdict.FAIL,
+        suite=SuiteInfo(name=suite.name, path=workspace.relative(suite.path), sha256=suite.sha256),
+        source={"repo": None, "branch": None, "commit": None, "dirty": None},
+        environment=_environment(environ),
+        servers=(),
+        tests=(),
+        warnings=warnings,
+    )
+
+
+def _environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    system = os.uname()
+    return {
+        "os": system.sysname.lower(),
+        "arch": system.machine,
+        "python": sys.version.split()[0],
+        "ci": environ.get("CI", "").lower() not in {"", "0", "false"},
+    }

@@ -1,0 +1,115 @@
+"""What of a result is kept: secrets taken out, large values clipped or put beside the record.
+
+Everything that a listener, a report or the disk sees of a server has passed here. The way of an ordinary result is cheap:
+when nothing in the answer is secret, nothing is copied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.judging.clipping import compact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.core.results import AssertionResult, Attempt, Failure, TestResult
+
+    Externalise = Callable[[Any, str], Any]
+
+ACTUAL_LIMIT = 4_096
+MARGIN = 3 * ACTUAL_LIMIT
+
+
+class Keeper:
+    """Makes results fit to be kept. `externalise(output, name)` gives the output or a reference to its side file."""
+
+    def __init__(self, redactor: Redactor, externalise: Externalise) -> None:
+        self._redactor = redactor
+        self._externalise = externalise
+        self.redact = redactor.redact
+        self.redact_text = redactor.redact_text
+
+    def keep(self, result: TestResult) -> TestResult:
+        """The same result, fit for the record. Returns `result` itself when there was nothing to do."""
+        redact = self._redactor.redact
+        request, output = redact(result.request), redact(result.output)
+        changed = request is not result.request or output is not result.output
+        assertions = result.assertions
+        if assertions:
+            kept = tuple(self._keep_row(row) for row in assertions)
+            if any(new is not old for new, old in zip(kept, assertions, strict=True)):
+                assertions, changed = kept, True
+        if output is not None:
+            small = self._externalise(output, result.name)
+            changed, output = changed or small is not output, small
+        if result.failure is None and result.message is None and not result.attempts and not changed:
+            return result
+        return replace(
+            result,
+            request=request,
+            output=output,
+            assertions=assertions,
+            message=self._text(result.message),
+            failure=self._keep_failure(result.failure),
+            attempts=tuple(self._keep_attempt(attempt) for attempt in result.attempts),
+        )
+
+    def _keep_row(self, row: AssertionResult) -> AssertionResult:
+        actual = self._keep_actual(row.actual)
+        if actual is row.actual and row.message is None and row.diff is None:
+            return row
+        return replace(row, actual=actual, message=self._text(row.message), diff=self._text(row.diff))
+
+    def _keep_actual(self, value: Any) -> Any:
+        """Redacted, then clipped; of a long text only a margin past the clip is looked through."""
+        if isinstance(value, str) and len(value) > MARGIN:
+            beginning = self.redact_text(value[:MARGIN])
+            return f"{beginning[:ACTUAL_LIMIT]}… ({len(value)} characters)"
+        return clip(self._redactor.redact(value))
+
+    def _keep_failure(self, failure: Failure | None) -> Failure | None:
+        if failure is None:
+            return None
+        return replace(
+            failure,
+            message=self.redact_text(failure.message),
+            hint=self._text(failure.hint),
+            stderr_tail=self._text(failure.stderr_tail),
+        )
+
+    def _keep_attempt(self, attempt: Attempt) -> Attempt:
+        return attempt if attempt.message is None else replace(attempt, message=self.redact_text(attempt.message))
+
+    def _text(self, text: str | None) -> str | None:
+        return None if text is None else self.redact_text(text)
+
+
+def clip(value: Any) -> Any:
+    """`value`, or its beginning as text when it is larger than the record should hold twice."""
+    if isinstance(value, str):
+        return value if len(value) <= ACTUAL_LIMIT else f"{value[:ACTUAL_LIMIT]}… ({len(value)} characters)"
+    if isinstance(value, (dict, list)) and _weight(value, ACTUAL_LIMIT) > ACTUAL_LIMIT:
+        return f"{compact(value, ACTUAL_LIMIT)[:ACTUAL_LIMIT]}… (clipped)"
+    return value
+
+
+def _weight(value: Mapping[str, Any] | list[Any], limit: int) -> int:
+    """About how many characters `value` takes as JSON; counting stops past `limit`."""
+    total, waiting = 0, [value]
+    while waiting and total <= limit:
+        item: Any = waiting.pop()
+        if isinstance(item, str):
+            total += len(item) + 2
+        elif isinstance(item, dict):
+            for key, member in item.items():
+                total += len(key) + 4
+                waiting.append(member)
+        elif isinstance(item, list):
+            total += len(item) + 1
+            waiting.extend(item)
+        else:
+            total += 5
+    return total

@@ -1,0 +1,82 @@
+"""From a loaded suite to a record: the one way in for the command line, watch mode, the workbench and the front door.
+
+Servers are started first, and what the run itself needs is imported while they start: for an ordinary server that takes
+longer than all the importing, so that none of it is waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from mcptest_engine.running.pool import Pool
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.events import Emit
+    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.servers.spec import ServerSpec
+    from mcptest_engine.suite.load import LoadedSuite
+    from mcptest_engine.workspace.workspace import Workspace
+
+DEFAULT_CONNECT_TIMEOUT_MS = 15_000
+TURNS_TO_SPAWN = 3
+
+
+def server_specs(suite: LoadedSuite, settings: RunSettings) -> dict[str, ServerSpec]:
+    """How each of the suite's servers is started or reached."""
+    from mcptest_engine.servers.spec import spec_from_settings
+
+    connect_ms = suite.run_options.get("connect_timeout_ms", DEFAULT_CONNECT_TIMEOUT_MS)
+    specs = {}
+    for name, declared in suite.servers.items():
+        server = declared
+        if settings.server_command is not None:
+            kept = {key: value for key, value in declared.items() if key not in {"url", "headers", "auth"}}
+            server = {**kept, "command": list(settings.server_command)}
+        if settings.protocol is not None:
+            server = {**server, "protocol": settings.protocol}
+        specs[name] = spec_from_settings(
+            name,
+            server,
+            suite_env=suite.env,
+            environ=settings.environ,
+            lookups=suite.lookups,
+            config_dir=suite.path.parent,
+            default_connect_timeout_seconds=connect_ms / 1000,
+        )
+    return specs
+
+
+def open_pool(suite: LoadedSuite, settings: RunSettings) -> Pool:
+    """A pool over the suite's servers, none of them started yet."""
+    from mcptest_engine.servers.session import connect
+
+    return Pool(server_specs(suite, settings), connect)
+
+
+async def launch(
+    suite: LoadedSuite,
+    settings: RunSettings,
+    *,
+    workspace: Workspace,
+    emit: Emit,
+    pool: Pool | None = None,
+) -> RunRecord:
+    """Run a suite and return its record, which `emit` gets as well, in the closing `RunFinished`.
+
+    Cancelling the task ends the run early, with its record. Raises UsageError for a selection that makes no sense.
+    """
+    if pool is None:
+        pool = open_pool(suite, settings)
+    pool.emit = emit
+    try:
+        if settings.selection.takes_all:
+            pool.warm(dict.fromkeys(entry.server for entry in suite.tests if not entry.data.get("skip")))
+            for _ in range(TURNS_TO_SPAWN):
+                await asyncio.sleep(0)
+        from mcptest_engine.running.execution import execute
+
+        return await execute(suite, settings, workspace=workspace, emit=emit, pool=pool)
+    finally:
+        await pool.close()

@@ -1,0 +1,200 @@
+"""From a loaded suite to the cases of a run.
+
+Pure: what the command line, the environment and earlier runs say comes in as values. The suite's tree has been checked
+against the schema of the models, so it is read here as plain mappings; building the models first would cost every run 0.1 s.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from mcptest_engine.core.errors import UsageError, did_you_mean
+from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.running.cases import Case, Plan
+from mcptest_engine.safety.policy import ToolClass, classify_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from mcptest_engine.running.settings import Selection
+    from mcptest_engine.suite.load import LoadedSuite, TestEntry
+
+DEFAULT_WORKERS = 8
+DEFAULT_TIMEOUT_MS = 30_000
+CHANGES_STATE = frozenset({ToolClass.MUTATING, ToolClass.DESTRUCTIVE})
+LIST_METHODS = frozenset({"tools/list", "resources/list", "resources/templates/list", "prompts/list", "ping"})
+
+
+def make_plan(
+    suite: LoadedSuite,
+    selection: Selection,
+    *,
+    relative: Callable[[Path], str],
+    workers: int | None = None,
+    retries: int | None = None,
+    repeat: int = 1,
+    bail: int | None = None,
+) -> Plan:
+    """The plan of a run. `relative` gives a file's path as the record tells it.
+
+    Raises UsageError for a filter that is not a regular expression, or a server that the suite does not have.
+    """
+    options = suite.run_options
+    default_retries = retries if retries is not None else int(options.get("retries", 0))
+    declared = _declared_cases(suite, default_retries, relative)
+    focused = [case for case in declared if case.only]
+    cases = _select(focused or declared, selection, servers=suite.servers)
+    if repeat > 1:
+        cases = [_repeated(case, number) for number in range(1, repeat + 1) for case in cases]
+    return Plan(
+        cases=tuple(cases),
+        declared=len(declared),
+        workers=workers if workers is not None else int(options.get("concurrency", DEFAULT_WORKERS)),
+        bail=bail if bail is not None else _bail(options.get("bail")),
+        restart=bool(options.get("restart", True)),
+        warnings=(f"only the {len(focused)} focused of {len(declared)} tests run (`only: true`)",) if focused else (),
+    )
+
+
+def _bail(value: object) -> int | None:
+    if value is True:
+        return 1
+    return value if isinstance(value, int) and value is not False else None
+
+
+def _declared_cases(suite: LoadedSuite, retries: int, relative: Callable[[Path], str]) -> list[Case]:
+    path = relative(suite.path)
+    serial_servers = {name for name, settings in suite.servers.items() if settings.get("serial")}
+    default_ms = suite.performance.get("default_timeout_ms", suite.run_options.get("timeout_ms", DEFAULT_TIMEOUT_MS))
+    server_ms = {name: settings.get("timeout_ms", default_ms) for name, settings in suite.servers.items()}
+    seen: dict[str, int] = {}
+    files: dict[Path, str] = {}
+    mutating: dict[str, bool] = {}
+    cases = []
+    for entry in suite.tests:
+        data = entry.data
+        name = data["name"]
+        case_id = f"{path}::{entry.kind.value}::{name}"
+        count = seen[case_id] = seen.get(case_id, 0) + 1
+        file = files.get(entry.file)
+        if file is None:
+            file = files[entry.file] = relative(entry.file)
+        method, params = _request(entry)
+        tool = data.get("tool")
+        serial = data.get("serial")
+        if serial is None and tool is not None:
+            serial = mutating.get(tool)
+            if serial is None:
+                serial = mutating[tool] = classify_name(tool) in CHANGES_STATE
+        expect = data["expect"]
+        cases.append(
+            Case(
+                id=case_id if count == 1 else f"{case_id} #{count}",
+                name=name,
+                kind=entry.kind,
+                server=entry.server,
+                method=method,
+                params=params,
+                expect=expect,
+                timeout_seconds=data.get("timeout_ms", server_ms.get(entry.server, default_ms)) / 1000,
+                file=file,
+                line=entry.line,
+                tool=tool,
+                retries=data.get("retries", retries),
+                serial=bool(serial) or entry.server in serial_servers or _watches_notifications(expect),
+                only=data.get("only", False),
+                skip=_skip_reason(data.get("skip")),
+                tags=tuple(data.get("tags", ())),
+                description=data.get("description"),
+            )
+        )
+    return cases
+
+
+def _request(entry: TestEntry) -> tuple[str, Mapping[str, Any] | None]:
+    """What goes on the wire. Source: MCP 2025-11-25, server/tools, server/resources, server/prompts."""
+    data = entry.data
+    if entry.kind is TestKind.TOOL:
+        tool = data["tool"]
+        arguments = data.get("args")
+        if tool in LIST_METHODS:
+            return tool, arguments or None
+        return "tools/call", {"name": tool, "arguments": arguments if arguments is not None else {}}
+    if entry.kind is TestKind.RESOURCE:
+        return "resources/read", {"uri": data["uri"]}
+    params: dict[str, Any] = {"name": data["prompt"]}
+    if data.get("args"):
+        params["arguments"] = data["args"]
+    return "prompts/get", params
+
+
+def _skip_reason(skip: object) -> str | None:
+    if skip is True:
+        return "skipped by the suite"
+    return skip if isinstance(skip, str) else None
+
+
+def _watches_notifications(expect: Mapping[str, Any]) -> bool:
+    return any(
+        target[:13] == "notifications" for target in (item.get("target", "") for item in expect.get("assertions", ()))
+    )
+
+
+def _select(cases: Sequence[Case], selection: Selection, *, servers: Iterable[str]) -> list[Case]:
+    known = tuple(servers)
+    for server in sorted(selection.servers):
+        if server not in known:
+            raise UsageError(
+                f"the suite has no server `{server}`",
+                hint=did_you_mean(server, known) or f"it has {', '.join(f'`{name}`' for name in known) or 'none'}",
+            )
+    if selection.takes_all:
+        return list(cases)
+    wanted = _name_test(selection.filter, {case.name for case in cases})
+    return [
+        case
+        for case in cases
+        if wanted(case.name)
+        and (not selection.tags or not selection.tags.isdisjoint(case.tags))
+        and selection.skip_tags.isdisjoint(case.tags)
+        and (not selection.servers or case.server in selection.servers)
+        and (selection.ids is None or case.id in selection.ids)
+        and _in_shard(case.id, selection.shard)
+    ]
+
+
+def _name_test(text: str | None, names: set[str]) -> Callable[[str], bool]:
+    """A filter equal to a whole name takes just that test; else it is a part of the name, or `re:` and an expression."""
+    if text is None:
+        return lambda _: True
+    if text in names:
+        return lambda name: name == text
+    if text.startswith("re:"):
+        try:
+            pattern = re.compile(text[3:])
+        except re.error as wrong:
+            raise UsageError(
+                f"the filter `{text}` is not a regular expression: {wrong}",
+                hint="without `re:` a filter is plain text",
+            ) from None
+        return lambda name: pattern.search(name) is not None
+    base, hash_mark, number = text.rpartition(" #")
+    if hash_mark and number.isdigit() and base in names:
+        return lambda name: name == base
+    return lambda name: text in name
+
+
+def _in_shard(case_id: str, shard: tuple[int, int] | None) -> bool:
+    """By a stable hash of the id, so that adding a test moves no other one."""
+    if shard is None:
+        return True
+    index, count = shard
+    return crc32(case_id.encode()) % count == index - 1
+
+
+def _repeated(case: Case, number: int) -> Case:
+    return replace(case, id=f"{case.id} #run{number}", name=f"{case.name} #{number}")

@@ -1,0 +1,221 @@
+"""The one orchestrator: takes a plan and a pool of servers, tells what happens, and returns the run's record.
+
+It never prints, writes or waits for a listener. Workers take cases in declared order; a serial case is a barrier. Judging
+happens between two answers on the same loop: it is short, and what is not (jq, regular expressions) is bounded in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import ServerDied, ServerError
+from mcptest_engine.core.events import CaseFinished, CaseStarted, PlannedTest, RunFinished, RunStarted, Warned
+from mcptest_engine.core.results import Attempt, RunRecord, TestResult, Verdict
+from mcptest_engine.running.verdicts import Outcome, failed, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from mcptest_engine.core.events import Emit
+    from mcptest_engine.judging.snapshots import SnapshotStore
+    from mcptest_engine.running.cases import Case, Plan
+    from mcptest_engine.running.keeping import Keeper
+    from mcptest_engine.running.pool import Pool
+
+INTERRUPTED = "not run: interrupted"
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """One run of a plan. `blank` is the record with all but its outcome filled in.
+
+    `execute` may be ended early by cancelling its task: tests under way and not yet begun become skips, the servers are
+    closed, and the record and `RunFinished` still come.
+    """
+
+    plan: Plan
+    pool: Pool
+    emit: Emit
+    keeper: Keeper
+    blank: RunRecord
+    conclude: Callable[[RunRecord], RunRecord]
+    snapshots: SnapshotStore | None = None
+    clock: Callable[[], float] = time.monotonic
+
+    _results: list[TestResult | None] = field(default_factory=list)
+    _started: float = 0.0
+    _failures: int = 0
+    _stopped: str | None = None
+    _tools: dict[str, set[str]] = field(default_factory=dict)
+    _warnings: list[str] = field(default_factory=list)
+
+    async def execute(self) -> RunRecord:
+        """Run every case; the record holds one result for each, in declared order."""
+        cases = self.plan.cases
+        self._results = [None] * len(cases)
+        self._started = self.clock()
+        self.emit(
+            RunStarted(
+                run_id=self.blank.run_id,
+                suite=self.blank.suite,
+                tests=tuple(_planned(case) for case in cases),
+                workers=self.plan.workers,
+            )
+        )
+        interrupted = False
+        try:
+            await self._all(cases)
+        except asyncio.CancelledError:
+            interrupted = True
+        duration_ms = (self.clock() - self._started) * 1000
+        await self._close()
+        record = self._record(duration_ms, interrupted)
+        self.emit(RunFinished(record=record))
+        return record
+
+    async def _close(self) -> None:
+        """End the servers. Ctrl-C meanwhile changes nothing: every test is decided, and the report is still to come."""
+        closing = asyncio.ensure_future(self.pool.close())
+        try:
+            await asyncio.shield(closing)
+        except asyncio.CancelledError:
+            await closing
+
+    async def _all(self, cases: Sequence[Case]) -> None:
+        for batch in _batches(cases, self.plan.workers):
+            if len(batch) == 1:
+                await self._decide(*batch[0])
+                continue
+            queue = iter(batch)
+            async with asyncio.TaskGroup() as workers:
+                for _ in range(min(self.plan.workers, len(batch))):
+                    workers.create_task(self._work(queue))
+
+    async def _work(self, queue: Iterator[tuple[int, Case]]) -> None:
+        for index, case in queue:
+            await self._decide(index, case)
+
+    async def _decide(self, index: int, case: Case) -> None:
+        """Bring one case to its verdict, with as many attempts as it may have."""
+        if case.skip is not None or self._stopped is not None:
+            self._finish(index, case, _skipped(case.skip or self._stopped or ""), (), self.clock())
+            return
+        began = self.clock()
+        self.emit(CaseStarted(index=index, id=case.id))
+        attempts: list[Outcome] = []
+        while True:
+            outcome = await self._attempt(case, len(attempts) + 1)
+            attempts.append(outcome)
+            if outcome.verdict is not Verdict.FAIL or len(attempts) > case.retries or self._stopped is not None:
+                break
+        self._finish(index, case, outcome, tuple(attempts), began)
+
+    async def _attempt(self, case: Case, number: int) -> Outcome:
+        began = self.clock()
+        session = None
+        try:
+            session = self.pool.ready(case.server) or await self.pool.session(case.server)
+            seen = len(session.notifications)
+            exchange = await session.request(case.method, case.params, timeout_seconds=case.timeout_seconds)
+        except ServerError as error:
+            if session is not None and isinstance(error, ServerDied):
+                self.pool.lost(case.server, session, error)
+            return failed(error, duration_ms=(self.clock() - began) * 1000)
+        answer = exchange.answer
+        if case.tool is not None and "result" in answer:
+            self._tools.setdefault(case.server, set()).add(case.tool)
+        envelope: dict[str, Any] = {"result": answer["result"]} if "result" in answer else {}
+        envelope["error"] = answer.get("error")
+        envelope["duration_ms"] = exchange.duration_ms
+        envelope["attempt"] = number
+        envelope["request"] = {"method": case.method, "params": case.params}
+        envelope["notifications"] = session.notifications[seen:] if case.serial else []
+        envelope["http"] = exchange.http
+        return judge(
+            case,
+            envelope,
+            snapshots=self.snapshots,
+            redact=self.keeper.redact,
+            known_tools=self._tools.get(case.server, ()),
+        )
+
+    def _finish(self, index: int, case: Case, outcome: Outcome, attempts: tuple[Outcome, ...], began: float) -> None:
+        flaky = outcome.verdict is Verdict.PASS and len(attempts) > 1
+        result = TestResult(
+            id=case.id,
+            name=case.name,
+            kind=case.kind,
+            server=case.server,
+            tool=case.tool,
+            verdict=outcome.verdict,
+            duration_ms=round(outcome.duration_ms, 3),
+            started_offset_ms=round((began - self._started) * 1000, 3),
+            flaky=flaky,
+            attempts=tuple(_told(attempt) for attempt in attempts) if len(attempts) > 1 else (),
+            file=case.file,
+            line=case.line,
+            tags=case.tags,
+            message=outcome.message,
+            failure=outcome.failure,
+            assertions=outcome.assertions,
+            request={"method": case.method, "params": case.params} if attempts else None,
+            output=outcome.output,
+        )
+        result = self.keeper.keep(result)
+        self._results[index] = result
+        for warning in outcome.warnings:
+            self._warnings.append(f"{case.name}: {warning}")
+            self.emit(Warned(message=self._warnings[-1]))
+        if outcome.verdict is Verdict.FAIL:
+            self._failures += 1
+            if self.plan.bail is not None and self._failures >= self.plan.bail and self._stopped is None:
+                self._stopped = f"not run: stopped after {_counted(self._failures, 'failure')} (bail)"
+        self.emit(CaseFinished(index=index, result=result))
+
+    def _record(self, duration_ms: float, interrupted: bool) -> RunRecord:
+        for index, case in enumerate(self.plan.cases):
+            if self._results[index] is None:
+                self._finish(index, case, _skipped(INTERRUPTED), (), self.clock())
+        tests = tuple(result for result in self._results if result is not None)
+        record = replace(
+            self.blank.with_tests(tests),
+            duration_ms=round(duration_ms, 3),
+            interrupted=interrupted,
+            servers=self.pool.records(self.keeper.redact_text),
+            warnings=(*self.blank.warnings, *self.pool.remarks, *self._warnings),
+        )
+        return self.conclude(record)
+
+
+def _batches(cases: Sequence[Case], workers: int) -> Iterator[list[tuple[int, Case]]]:
+    """Runs of cases that may go at once; a serial case is a batch of its own. One worker takes all in declared order."""
+    batch: list[tuple[int, Case]] = []
+    for index, case in enumerate(cases):
+        if case.serial or workers == 1:
+            if batch:
+                yield batch
+            yield [(index, case)]
+            batch = []
+        else:
+            batch.append((index, case))
+    if batch:
+        yield batch
+
+
+def _planned(case: Case) -> PlannedTest:
+    return PlannedTest(id=case.id, name=case.name, kind=case.kind, server=case.server, file=case.file, line=case.line)
+
+
+def _skipped(reason: str) -> Outcome:
+    return Outcome(verdict=Verdict.SKIP, duration_ms=0.0, message=reason)
+
+
+def _told(outcome: Outcome) -> Attempt:
+    return Attempt(verdict=outcome.verdict, duration_ms=round(outcome.duration_ms, 3), message=outcome.message)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -1,0 +1,140 @@
+"""From an answer to an outcome: which verdict, whose failure, in which words. Pure, but for the snapshot store handed in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import AuthFailed, CallTimeout, did_you_mean
+from mcptest_engine.core.results import AssertionResult, Failure, FailureKind, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from mcptest_engine.core.errors import ServerError
+    from mcptest_engine.judging.snapshots import SnapshotStore
+    from mcptest_engine.running.cases import Case
+
+UNKNOWN_NAME_CODES = frozenset({-32601, -32602})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one attempt came to. `output` is what the record keeps of the answer; None when there was none."""
+
+    verdict: Verdict
+    duration_ms: float
+    message: str | None = None
+    failure: Failure | None = None
+    assertions: tuple[AssertionResult, ...] = ()
+    output: Mapping[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def failure_of(error: ServerError) -> Failure:
+    """The failure that an error of the server's side is told as."""
+    kind = FailureKind.SERVER
+    if isinstance(error, CallTimeout):
+        kind = FailureKind.TIMEOUT
+    elif isinstance(error, AuthFailed):
+        kind = FailureKind.AUTH
+    return Failure(kind=kind, message=error.message, hint=error.hint, stderr_tail=error.stderr_tail or None)
+
+
+def failed(error: ServerError, *, duration_ms: float) -> Outcome:
+    """The outcome of an attempt that got no answer to judge."""
+    failure = failure_of(error)
+    return Outcome(verdict=Verdict.FAIL, duration_ms=duration_ms, message=failure.message, failure=failure)
+
+
+def judge(
+    case: Case,
+    envelope: Mapping[str, Any],
+    *,
+    snapshots: SnapshotStore | None,
+    redact: Callable[[Any], Any],
+    known_tools: Collection[str] = (),
+) -> Outcome:
+    """Judge one answer. An assertion that fails comes before a budget that is exceeded; messages are worded over `redact`.
+
+    Without assertions a test passes only if the server answered without an error (`decisions` 4).
+    """
+    from mcptest_engine.judging.assertions import judge_assertions
+    from mcptest_engine.judging.budgets import judge_budgets
+
+    expect = case.expect
+    assertions = expect.get("assertions", ())
+    rows: tuple[AssertionResult, ...] = ()
+    if assertions:
+        rows = judge_assertions(assertions, envelope, snapshots=snapshots, test_name=case.name, redact=redact)
+    failure = next((_assertion_failure(row) for row in rows if row.passed is False), None)
+    if failure is None and not assertions:
+        failure = _unasserted_failure(envelope)
+    budgets = judge_budgets(expect, envelope) if len(expect) > ("assertions" in expect) else None
+    if failure is None and budgets is not None:
+        failure = budgets.failure
+    if failure is not None:
+        failure = _with_tool_hint(failure, case, envelope, known_tools)
+    deferred = failure is None and any(row.passed is None for row in rows)
+    verdict = Verdict.FAIL if failure is not None else Verdict.INCONCLUSIVE if deferred else Verdict.PASS
+    return Outcome(
+        verdict=verdict,
+        duration_ms=envelope["duration_ms"],
+        message=failure.message if failure is not None else None,
+        failure=failure,
+        assertions=rows,
+        output=_output(envelope),
+        warnings=() if budgets is None else budgets.warnings,
+    )
+
+
+def _assertion_failure(row: AssertionResult) -> Failure:
+    return Failure(kind=FailureKind.ASSERTION, message=row.message or f"assertion #{row.index} failed")
+
+
+def _unasserted_failure(envelope: Mapping[str, Any]) -> Failure | None:
+    error = envelope["error"]
+    if error is not None:
+        return Failure(kind=FailureKind.ASSERTION, message=f"the server answered {_told(error)}")
+    result = envelope.get("result")
+    if isinstance(result, dict) and result.get("isError") is True:
+        return Failure(kind=FailureKind.ASSERTION, message=f"the tool reported an error: {_text_of(result)}")
+    return None
+
+
+def _told(error: object) -> str:
+    from mcptest_engine.core.sanitise import one_line
+
+    if isinstance(error, dict):
+        return one_line(f"error {error.get('code')} {error.get('message')}", 300)
+    return one_line(f"error {error}", 300)
+
+
+def _text_of(result: Mapping[str, Any]) -> str:
+    from mcptest_engine.core.sanitise import one_line
+
+    content = result.get("content")
+    texts = [item.get("text") for item in content if isinstance(item, dict)] if isinstance(content, list) else []
+    return one_line(" ".join(text for text in texts if isinstance(text, str)) or "(no text)", 300)
+
+
+def _with_tool_hint(failure: Failure, case: Case, envelope: Mapping[str, Any], known_tools: Collection[str]) -> Failure:
+    """A tool that the server does not know, with the nearest name that another test of the suite uses."""
+    error = envelope["error"]
+    if case.tool is None or not isinstance(error, dict) or error.get("code") not in UNKNOWN_NAME_CODES:
+        return failure
+    hint = did_you_mean(case.tool, set(known_tools) - {case.tool})
+    if hint is None or failure.hint is not None:
+        return failure
+    return Failure(kind=failure.kind, message=failure.message, hint=hint)
+
+
+def _output(envelope: Mapping[str, Any]) -> dict[str, Any]:
+    output = {key: envelope[key] for key in ("result",) if key in envelope}
+    if envelope["error"] is not None:
+        output["error"] = envelope["error"]
+    if envelope["notifications"]:
+        output["notifications"] = envelope["notifications"]
+    if envelope["http"] is not None:
+        output["http"] = envelope["http"]
+    return output

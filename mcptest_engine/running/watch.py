@@ -1,0 +1,107 @@
+"""Which files a suite depends on, and waiting for one of them to change.
+
+Directories are watched, not files: a watched file is lost after the first save that replaces it. What counts is a change of
+content, so an editor's temporary files and a save that changes nothing wake nobody.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterable, Mapping
+
+    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.suite.load import LoadedSuite
+
+STEP_MS = 20
+DEBOUNCE_MS = 200
+POLL_SECONDS = 0.3
+
+
+def watched_files(suite: LoadedSuite) -> frozenset[Path]:
+    """The suite, what it imports, the `.env` beside it, and every local file that a server's command names."""
+    files = {path.absolute() for path in suite.files}
+    files.add(suite.path.absolute().parent / ".env")
+    for settings in suite.servers.values():
+        base = Path(settings.get("cwd") or Path.cwd())
+        for word in settings.get("command") or ():
+            path = base / word
+            if ("/" in word or "." in word) and path.is_file():
+                files.add(path.absolute())
+    return frozenset(files)
+
+
+class Watcher:
+    """Waits for a change of content in any of a set of files; the set may change between two waits.
+
+    With `WATCHFILES_FORCE_POLLING` set, or where the system tells of no changes, files are looked at every 0.3 s.
+    """
+
+    def __init__(self, files: Iterable[Path]) -> None:
+        self._seen: dict[Path, bytes | None] = {}
+        self.watch(files)
+
+    def watch(self, files: Iterable[Path]) -> None:
+        """Watch exactly these files from now on, as they are now where they are new."""
+        self._seen = {path: self._seen[path] if path in self._seen else _digest(path) for path in files}
+
+    async def changed(self, stop: asyncio.Event) -> frozenset[Path]:
+        """The files whose content changed since they were last looked at; empty when `stop` was set."""
+        found = self._look()
+        if found:
+            return found
+        if os.environ.get("WATCHFILES_FORCE_POLLING"):
+            return await self._poll(stop)
+        from watchfiles import awatch
+
+        folders = {path.parent for path in self._seen if path.parent.is_dir()}
+        changes = awatch(*folders, step=STEP_MS, debounce=DEBOUNCE_MS, recursive=False, stop_event=stop)
+        async for _ in changes:
+            found = self._look()
+            if found:
+                return found
+        return frozenset()
+
+    async def _poll(self, stop: asyncio.Event) -> frozenset[Path]:
+        import asyncio
+
+        while not stop.is_set():
+            found = self._look()
+            if found:
+                return found
+            try:
+                async with asyncio.timeout(POLL_SECONDS):
+                    await stop.wait()
+            except TimeoutError:
+                continue
+        return frozenset()
+
+    def _look(self) -> frozenset[Path]:
+        now = {path: _digest(path) for path in self._seen}
+        changed = frozenset(path for path, digest in now.items() if digest != self._seen[path])
+        self._seen = now
+        return changed
+
+
+def _digest(path: Path) -> bytes | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).digest()
+    except OSError:
+        return None
+
+
+def what_changed(before: Mapping[str, str], record: RunRecord) -> tuple[list[str], list[str]]:
+    """Names of the tests that newly fail, and of those that are fixed. `before` is verdict by test id."""
+    newly, fixed = [], []
+    for test in record.tests:
+        earlier = before.get(test.id)
+        if test.verdict == "fail" and earlier != "fail":
+            newly.append(test.name)
+        elif test.verdict == "pass" and earlier == "fail":
+            fixed.append(test.name)
+    return newly, fixed

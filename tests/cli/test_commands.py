@@ -1,0 +1,167 @@
+"""The other commands: validate, list, schema, the catalog, call, and the front page."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Command = Callable[..., subprocess.CompletedProcess[str]]
+    Write = Callable[..., Path]
+
+MOCK = ("--command", "mcptest mock --preset demo")
+
+
+def test_validate_prints_exactly_the_document(mcptest: Command, suite_with: Write) -> None:
+    """Agent interface, validate_suite: {valid, errors: [{path, message, hint}]}."""
+    suite_with("serverz: {}\ntools:\n  - { name: a, tool: get_status }\n")
+    done = mcptest("validate", "--format", "json")
+    assert done.returncode == 2
+    assert json.loads(done.stdout) == {
+        "valid": False,
+        "errors": [
+            {
+                "path": "",
+                "message": "Additional properties are not allowed ('serverz' was unexpected)",
+                "hint": "did you mean `servers`?",
+            }
+        ],
+    }
+
+
+def test_validate_of_a_sound_suite(mcptest: Command, write: Write) -> None:
+    """Issue 2: valid is exit 0, with an empty list."""
+    write()
+    done = mcptest("validate", "mcptest.yml", "--format", "json")
+    assert (done.returncode, json.loads(done.stdout)) == (0, {"valid": True, "errors": []})
+    assert mcptest("validate").stdout == "mcptest.yml: valid, 4 tests\n"
+
+
+def test_a_test_that_asserts_nothing_is_a_warning_and_strict_refuses_it(mcptest: Command, suite_with: Write) -> None:
+    """Decisions 4: `validate` warns; warnings never change an exit code unless `--strict`."""
+    suite_with("tools:\n  - { name: a, tool: get_status }\n")
+    done = mcptest("validate")
+    assert done.returncode == 0
+    assert "warning: " in done.stderr
+    assert mcptest("validate", "--strict").returncode == 2
+    assert mcptest("run", "--strict").returncode == 2
+
+
+def test_list_shows_what_a_run_would_take(mcptest: Command, write: Write) -> None:
+    """Issue 2: `mcptest list`, after filters."""
+    write()
+    listed = json.loads(mcptest("list", "--format", "json", "--filter", "memo").stdout)
+    assert listed["declared"] == 4
+    assert [(test["name"], test["method"]) for test in listed["tests"]] == [("memo reads", "resources/read")]
+    assert "prompts/get greet" in mcptest("list").stdout
+    assert mcptest("list", "--tag", "nope").returncode == 7
+
+
+@pytest.mark.parametrize("flags", [(), ("--record",)])
+def test_schema_prints_a_json_schema(mcptest: Command, flags: tuple[str, ...]) -> None:
+    """Issue 2: `mcptest schema`, and of the run record."""
+    import jsonschema
+
+    schema = json.loads(mcptest("schema", *flags).stdout)
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_the_record_of_a_run_satisfies_its_own_schema(mcptest: Command, write: Write) -> None:
+    """Issue 2: JSON against our own published schema of the run record."""
+    import jsonschema
+
+    write()
+    schema = json.loads(mcptest("schema", "--record").stdout)
+    ran = json.loads(mcptest("run", "--reporter", "json").stdout)
+    jsonschema.Draft202012Validator(schema).validate(ran)
+
+
+@pytest.mark.parametrize(
+    ("kind", "members"),
+    [("tools", ["tools"]), ("resources", ["resources", "resourceTemplates"]), ("prompts", ["prompts"])],
+)
+def test_a_servers_lists_come_as_the_server_sent_them(mcptest: Command, kind: str, members: list[str]) -> None:
+    """Issue 2: `mcptest tools|resources|prompts --format json|table`."""
+    done = mcptest(kind, *MOCK, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert list(found) == members
+    assert found[kind]
+    assert mcptest(kind, *MOCK).stdout.count("\n") >= len(found[kind])
+
+
+def test_capabilities_tell_what_the_handshake_told(mcptest: Command) -> None:
+    """Issue 2: `mcptest capabilities`."""
+    found = json.loads(mcptest("capabilities", *MOCK, "--format", "json").stdout)
+    assert found["protocolVersion"] == "2025-11-25"
+    assert "tools" in found["capabilities"]
+
+
+def test_call_prints_the_result(mcptest: Command, write: Write) -> None:
+    """Issue 2: `mcptest call TOOL --args`, on a server of the suite."""
+    write()
+    done = mcptest("call", "get_status", "--args", '{"service": "api"}', "--server", "mock")
+    assert (done.returncode, done.stdout) == (0, "status: api operational\n")
+    failed = mcptest("call", "get_flaky")
+    assert (failed.returncode, failed.stdout) == (1, "not yet\n")
+    assert mcptest("call", "get_status", "--args", "[1]").returncode == 2
+    unknown = mcptest("call", "nope")
+    assert unknown.returncode == 1
+    assert "-32602" in unknown.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ((), "workbench"),
+        (("doctor",), "`mcptest doctor` is not part of mcptest"),
+        (("vlidate",), "did you mean `validate`?"),
+        (("suite.yml",), "mcptest run suite.yml"),
+        (("tools", "--url", "http://127.0.0.1:1/mcp", "--command", "x"), "both"),
+    ],
+)
+def test_what_is_not_there_says_so(mcptest: Command, arguments: tuple[str, ...], word: str) -> None:
+    """What is not there yet says so in one clear error; it never pretends."""
+    done = mcptest(*arguments)
+    assert done.returncode == 2
+    assert word in done.stderr
+
+
+def test_every_command_shows_an_example_in_its_help(mcptest: Command) -> None:
+    """Decisions 13: `--help` on each shows one example."""
+    from mcptest_engine.cli.main import COMMANDS
+
+    for name in COMMANDS:
+        assert "Example" in mcptest(name, "--help").stdout, name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "heavy"),
+    [
+        (["--help"], "yaml asyncio jsonschema_rs"),
+        (["validate", "mcptest.yml"], "asyncio"),
+        (["run", "mcptest.yml"], "httpx2"),
+    ],
+)
+def test_heavy_imports_stay_out_of_commands_that_do_not_need_them(
+    write: Write, tmp_path: Path, arguments: list[str], heavy: str
+) -> None:
+    """Speed is a feature: what a command does not need, it does not import."""
+    write()
+    always = "textual mcp pydantic rich jsonschema jq watchfiles importlib.metadata regex"
+    script = (
+        "import sys\nfrom mcptest_engine.cli.main import main\n"
+        f"main({arguments!r})\n"
+        f"print(*(name for name in {(always + ' ' + heavy).split()!r} if name in sys.modules), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60, check=True
+    )
+    assert done.stderr.splitlines()[-1].strip() == ""

@@ -1,0 +1,143 @@
+"""However a run ends, its report is written where it can be, and no process of it is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Write = Callable[..., Path]
+
+SLOW = """\
+tools:
+  - { name: quick, tool: get_status, serial: true }
+  - { name: slow one, tool: get_slow }
+  - { name: slow two, tool: get_slow }
+"""
+
+
+@pytest.fixture
+def started(mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str]) -> Iterator[Callable[..., object]]:
+    """Start `mcptest run` and wait until its server has a call in hand; ended by force when the test is over."""
+    running: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [mcptest_command, "run", *arguments],
+            cwd=tmp_path,
+            env=clean_environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            start_new_session=True,
+        )
+        running.append(process)
+        until(lambda: len(of_this_test(tmp_path)) >= 2)
+        return process
+
+    yield start
+    for process in running:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def of_this_test(folder: Path) -> list[int]:
+    """The processes, other than this one, that work in `folder`."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if int(entry.name) != os.getpid() and (entry / "cwd").resolve() == folder.resolve():
+                found.append(int(entry.name))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def until(true: Callable[[], bool], *, seconds: float = 20) -> None:
+    """Look until something holds; fails loudly when it does not come to pass."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        os.sched_yield()
+
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see processes")
+
+
+def test_ctrl_c_once_ends_the_run_with_its_report(
+    started: Callable[..., object], suite_with: Write, tmp_path: Path
+) -> None:
+    """Issue 2: Ctrl-C once ends the run cleanly with its report; decisions 4: 130."""
+    suite_with(SLOW)
+    process = started("--reporter", "json")
+    assert isinstance(process, subprocess.Popen)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=20)
+    assert process.returncode == 130, stderr
+    record = json.loads(stdout)
+    assert record["interrupted"] is True
+    assert (record["verdict"], record["exit_code"]) == ("fail", 130)
+    assert {test["verdict"] for test in record["tests"][1:]} == {"skip"}
+    assert of_this_test(tmp_path) == []
+
+
+def test_ctrl_c_twice_leaves_at_once_and_leaves_nothing(
+    started: Callable[..., object], write: Write, tmp_path: Path
+) -> None:
+    """Issue 2: twice kills."""
+    stubborn = Path(__file__).parent.parent / "servers" / "stubborn.py"
+    command = json.dumps([sys.executable, str(stubborn), "term", str(tmp_path / "pids")])
+    write(
+        f"servers: {{ s: {{ command: {command}, shutdown_grace_ms: 30000 }} }}\ntools:\n  - {{ name: a, tool: look }}\n"
+    )
+    process = started()
+    assert isinstance(process, subprocess.Popen)
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    while "once more to kill" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=20)
+    assert (process.returncode, stderr) == (130, "killed\n")
+    until(lambda: of_this_test(tmp_path) == [])
+
+
+def test_a_kill_leaves_no_process_and_no_torn_record(
+    started: Callable[..., object], suite_with: Write, tmp_path: Path
+) -> None:
+    """Design 4: a run killed anywhere leaves no process, and its record complete or absent."""
+    suite_with(SLOW)
+    process = started("--reporter", "json=out.json")
+    assert isinstance(process, subprocess.Popen)
+    process.kill()
+    process.wait(timeout=20)
+    until(lambda: of_this_test(tmp_path) == [])
+    for path in (tmp_path / ".mcptest").rglob("*.json"):
+        json.loads(path.read_text(encoding="utf-8"))
+    process.communicate()
+
+
+def test_a_terminated_run_ends_as_an_interrupted_one(
+    started: Callable[..., object], suite_with: Write, tmp_path: Path
+) -> None:
+    """CI systems end jobs with SIGTERM."""
+    suite_with(SLOW)
+    process = started()
+    assert isinstance(process, subprocess.Popen)
+    process.terminate()
+    stdout, _ = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "interrupted" in stdout
+    assert of_this_test(tmp_path) == []

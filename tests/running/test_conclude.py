@@ -1,0 +1,78 @@
+"""What a run comes to as a whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcptest_engine.core.results import RunRecord, SuiteInfo, TestKind, TestResult, Verdict
+from mcptest_engine.running.conclude import concluded
+
+
+def result(verdict: Verdict, duration_ms: float = 1.0) -> TestResult:
+    return TestResult(
+        id="s::tool::t",
+        name="t",
+        kind=TestKind.TOOL,
+        server="s",
+        verdict=verdict,
+        duration_ms=duration_ms,
+        started_offset_ms=0.0,
+        file="s.yml",
+        line=1,
+    )
+
+
+def record(*tests: TestResult, interrupted: bool = False) -> RunRecord:
+    blank = RunRecord(
+        run_id="r",
+        mcptest_version="0",
+        started_at="2026-01-01T00:00:00.000Z",
+        duration_ms=1.0,
+        verdict=Verdict.FAIL,
+        suite=SuiteInfo(name="s", path="s.yml", sha256="0"),
+        source={},
+        environment={},
+        servers=(),
+        tests=(),
+        interrupted=interrupted,
+    )
+    return blank.with_tests(tests)
+
+
+def end(run: RunRecord, *, empty_is_fine: bool = False, **performance: float) -> RunRecord:
+    return concluded(run, performance=performance, empty_is_fine=empty_is_fine, declared=4)
+
+
+@pytest.mark.parametrize(
+    ("run", "code", "verdict"),
+    [
+        (record(result(Verdict.PASS), result(Verdict.SKIP)), 0, "pass"),
+        (record(result(Verdict.PASS), result(Verdict.INCONCLUSIVE)), 0, "pass"),
+        (record(result(Verdict.PASS), result(Verdict.FAIL)), 1, "fail"),
+        (record(result(Verdict.FAIL), interrupted=True), 130, "fail"),
+        (record(), 7, "fail"),
+    ],
+)
+def test_the_verdict_of_a_run_mirrors_its_exit_code(run: RunRecord, code: int, verdict: str) -> None:
+    """Decisions 4: exit codes, and "the run's `verdict` mirrors the exit code"."""
+    ended = end(run)
+    assert (ended.exit_code, ended.verdict) == (code, verdict)
+
+
+def test_an_empty_selection_says_so() -> None:
+    """Decisions 4: 7, the selection matched no test."""
+    assert end(record()).warnings == ("the selection matched none of 4 tests",)
+
+
+def test_an_empty_shard_is_fine() -> None:
+    """Decisions 4: an empty shard is 0."""
+    assert end(record(), empty_is_fine=True).exit_code == 0
+
+
+def test_slow_tests_are_advised_and_never_gate() -> None:
+    """Decisions 4: `performance:` is advisory."""
+    slow = record(*(result(Verdict.PASS, duration_ms) for duration_ms in (1.0, 2.0, 900.0)))
+    ended = end(slow, p95_latency_ms=100)
+    assert ended.exit_code == 0
+    assert ended.warnings == ("p95 latency 900ms is over the advised 100ms (performance.p95_latency_ms)",)
+    assert end(slow, p95_latency_ms=900).warnings == ()

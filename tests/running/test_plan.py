@@ -1,0 +1,169 @@
+"""Which cases a run takes, in which order, and what each of them is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcptest_engine.core.errors import UsageError
+from mcptest_engine.running.plan import make_plan
+from mcptest_engine.running.settings import Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcptest_engine.running.cases import Plan
+    from mcptest_engine.suite.load import LoadedSuite
+
+    Load = Callable[..., LoadedSuite]
+
+SUITE = """\
+servers:
+  one: { command: ["true"] }
+  two: { command: ["true"], serial: true, timeout_ms: 700 }
+tools:
+  - { name: alpha, server: one, tool: get_alpha, tags: [quick, read] }
+  - { name: alphabet, server: one, tool: get_alpha, tags: [slow], retries: 2 }
+  - { name: beta (new), server: one, tool: createRecord, timeout_ms: 5 }
+  - { name: gamma, server: one, tool: create_record, serial: false, skip: not ready }
+  - { name: delta, server: two, tool: get_delta }
+  - { name: alpha, server: one, tool: tools/list }
+resources:
+  - { name: reads a file, server: one, uri: "file:///a" }
+prompts:
+  - { name: greets, server: one, prompt: greet, args: { who: you } }
+"""
+
+
+def planned(suite: LoadedSuite, selection: Selection = Selection(), **options: object) -> Plan:  # noqa: B008
+    return make_plan(suite, selection, relative=lambda path: path.name, **options)  # type: ignore[arg-type]
+
+
+def names(plan: Plan) -> list[str]:
+    return [case.name for case in plan.cases]
+
+
+def test_cases_stand_in_declared_order_with_what_goes_on_the_wire(suite_of: Load) -> None:
+    """Decisions 4: reported in declared order; MCP 2025-11-25, server/tools, resources, prompts."""
+    cases = planned(suite_of(SUITE)).cases
+    assert [(case.method, case.params) for case in cases] == [
+        ("tools/call", {"name": "get_alpha", "arguments": {}}),
+        ("tools/call", {"name": "get_alpha", "arguments": {}}),
+        ("tools/call", {"name": "createRecord", "arguments": {}}),
+        ("tools/call", {"name": "create_record", "arguments": {}}),
+        ("tools/call", {"name": "get_delta", "arguments": {}}),
+        ("tools/list", None),
+        ("resources/read", {"uri": "file:///a"}),
+        ("prompts/get", {"name": "greet", "arguments": {"who": "you"}}),
+    ]
+
+
+def test_ids_are_path_kind_and_name_and_a_repeat_is_numbered(suite_of: Load) -> None:
+    """Decisions 14, Assertions: test ids."""
+    ids = [case.id for case in planned(suite_of(SUITE)).cases]
+    assert ids[0] == "mcptest.yml::tool::alpha"
+    assert ids[5] == "mcptest.yml::tool::alpha #2"
+    assert ids[6] == "mcptest.yml::resource::reads a file"
+
+
+def test_mutating_tools_and_serial_servers_run_alone_unless_told_otherwise(suite_of: Load) -> None:
+    """Decisions 4: serial are tests that say so, of a serial server, or of a tool whose name says that it changes things."""
+    serial = {case.name: case.serial for case in planned(suite_of(SUITE)).cases}
+    assert serial == {
+        "alpha": False,
+        "alphabet": False,
+        "beta (new)": True,
+        "gamma": False,
+        "delta": True,
+        "reads a file": False,
+        "greets": False,
+    }
+
+
+def test_a_test_that_looks_at_notifications_is_serial(suite_of: Load) -> None:
+    """Decisions 2: a test that targets `notifications` is serial."""
+    suite = suite_of(
+        'servers: { s: { command: ["true"] } }\ntools:\n  - name: a\n    tool: look\n'
+        "    expect:\n      - { target: notifications, matcher: { length: 0 } }\n"
+    )
+    assert planned(suite).cases[0].serial
+
+
+def test_the_nearest_timeout_wins_and_retries_have_a_default(suite_of: Load) -> None:
+    """Decisions 14: a test's `timeout_ms` overrides the server's."""
+    cases = {case.name: case for case in planned(suite_of(SUITE), retries=1).cases}
+    assert cases["reads a file"].timeout_seconds == 30
+    assert cases["delta"].timeout_seconds == 0.7
+    assert cases["beta (new)"].timeout_seconds == 0.005
+    assert (cases["alphabet"].retries, cases["greets"].retries) == (2, 1)
+
+
+def test_a_filter_equal_to_a_whole_name_takes_just_that_test(suite_of: Load) -> None:
+    """Decisions 4: so every `repro` line is exact."""
+    suite = suite_of(SUITE)
+    assert names(planned(suite, Selection(filter="alphabet"))) == ["alphabet"]
+    assert names(planned(suite, Selection(filter="alpha"))) == ["alpha", "alpha"]
+    assert names(planned(suite, Selection(filter="alp"))) == ["alpha", "alphabet", "alpha"]
+    assert names(planned(suite, Selection(filter="beta (new)"))) == ["beta (new)"]
+
+
+def test_a_filter_may_be_a_regular_expression(suite_of: Load) -> None:
+    """Decisions 4: `re:` a regex."""
+    assert names(planned(suite_of(SUITE), Selection(filter="re:^(delta|greets)$"))) == ["delta", "greets"]
+
+
+def test_a_bad_expression_in_a_filter_is_a_usage_error(suite_of: Load) -> None:
+    """Upstream facts 4.2: `re:(` is exit 2."""
+    with pytest.raises(UsageError, match="not a regular expression"):
+        planned(suite_of(SUITE), Selection(filter="re:("))
+
+
+def test_tags_and_servers_narrow_together(suite_of: Load) -> None:
+    """Issue: `--tag`, `--skip-tag`, `--server`."""
+    suite = suite_of(SUITE)
+    assert names(planned(suite, Selection(tags=frozenset({"quick", "slow"})))) == ["alpha", "alphabet"]
+    chosen = Selection(tags=frozenset({"quick", "slow"}), skip_tags=frozenset({"read"}))
+    assert names(planned(suite, chosen)) == ["alphabet"]
+    assert names(planned(suite, Selection(servers=frozenset({"two"})))) == ["delta"]
+
+
+def test_an_unknown_server_is_a_usage_error_with_the_nearest_name(suite_of: Load) -> None:
+    """A misspelt `--server` must not pass green by selecting nothing."""
+    with pytest.raises(UsageError) as refused:
+        planned(suite_of(SUITE), Selection(servers=frozenset({"tow"})))
+    assert refused.value.hint == "did you mean `two`?"
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_shards_hold_every_test_once(suite_of: Load, count: int) -> None:
+    """Issue: `--shard i/n`; a test belongs to one shard, by its id alone."""
+    suite = suite_of(SUITE)
+    shards = [planned(suite, Selection(shard=(index, count))) for index in range(1, count + 1)]
+    found = [case.id for shard in shards for case in shard.cases]
+    assert sorted(found) == sorted(case.id for case in planned(suite).cases)
+
+
+def test_focused_tests_run_alone_and_the_plan_says_so(suite_of: Load) -> None:
+    """A run of a part must not look like a run of the whole."""
+    suite = suite_of(SUITE.replace("tool: get_delta", "tool: get_delta, only: true"))
+    plan = planned(suite)
+    assert names(plan) == ["delta"]
+    assert plan.warnings == ("only the 1 focused of 8 tests run (`only: true`)",)
+
+
+def test_repeats_are_numbered_and_a_filter_finds_their_base(suite_of: Load) -> None:
+    """Decisions 14: full names carry ` #run`; each repro line works."""
+    suite = suite_of(SUITE)
+    plan = planned(suite, Selection(filter="greets"), repeat=3)
+    assert names(plan) == ["greets #1", "greets #2", "greets #3"]
+    assert len({case.id for case in plan.cases}) == 3
+    assert names(planned(suite, Selection(filter="greets #2"))) == ["greets"]
+
+
+def test_options_of_the_suite_are_defaults(suite_of: Load) -> None:
+    """Decisions 4: `run_options.concurrency`; the command line wins."""
+    suite = suite_of(SUITE + "run_options: { concurrency: 3, bail: 2, restart: false }\n")
+    plan = planned(suite)
+    assert (plan.workers, plan.bail, plan.restart) == (3, 2, False)
+    assert planned(suite, workers=5, bail=1).workers == 5
