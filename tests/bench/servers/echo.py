@@ -1,0 +1,25 @@
+"""A trivial MCP server on stdio: one blocking loop, the standard library, nothing between a request and its answer."""
+
+import json
+import sys
+
+RESULTS = {
+    "initialize": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": "echo", "version": "1"},
+    },
+    "ping": {},
+}
+
+for line in sys.stdin.buffer:
+    request = json.loads(line)
+    if "id" not in request:
+        continue
+    if request["method"] == "tools/call":
+        text = request["params"]["arguments"].get("text", "")
+        result = {"content": [{"type": "text", "text": text}], "isError": False}
+    else:
+        result = RESULTS.get(request["method"], {})
+    sys.stdout.buffer.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode() + b"\n")
+    sys.stdout.buffer.flush()
