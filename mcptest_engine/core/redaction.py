@@ -43,12 +43,14 @@ class Redactor:
         self._whole: set[str] = set()
         self._anywhere: tuple[str, ...] = ()
         self._plain_names: set[str] = set()
+        self._clean: set[str] = set()  # texts known to be clean: what a test sends often comes back, and is judged
         for secret in secrets:
             self.register(secret)
 
     def register(self, value: str) -> None:
         """Redact `value` from now on: anywhere in a text, or only as a whole string when it has under 8 characters."""
         self._plain_names.clear()
+        self._clean.clear()
         for form in (value, value.strip()):
             if not form or form in MASK:
                 continue
@@ -58,10 +60,18 @@ class Redactor:
 
     def redact_text(self, text: str) -> str:
         """`text` with `[REDACTED]` for each secret in it; `text` itself when there is none."""
+        if text in self._clean:
+            return text
         if text in self._whole:
             return MASK
         if len(text) < SHORTEST_PATTERN:
             return text
+        redacted = self._redacted(text)
+        if redacted is text and len(text) <= _LONGEST_REMEMBERED and len(self._clean) < _MOST_REMEMBERED:
+            self._clean.add(text)
+        return redacted
+
+    def _redacted(self, text: str) -> str:
         for _ in range(_MOST_PASSES):  # a mask may complete another match, such as the rest of an assigned value
             spans = self._spans(text)
             if not spans:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 ACTUAL_LIMIT = 4_096
 MARGIN = 3 * ACTUAL_LIMIT
+CERTAINLY_SMALL = 128 * 1024
+"""An answer of fewer bytes stays under the megabyte from which on outputs are put aside, however it is written out."""
 
 
 class Keeper:
@@ -32,8 +34,11 @@ class Keeper:
         self.redact = redactor.redact
         self.redact_text = redactor.redact_text
 
-    def keep(self, result: TestResult) -> TestResult:
-        """The same result, fit for the record. Returns `result` itself when there was nothing to do."""
+    def keep(self, result: TestResult, *, size: int) -> TestResult:
+        """The same result, fit for the record. Returns `result` itself when there was nothing to do.
+
+        `size` is how many bytes the answer came in; 0 when it was certainly small.
+        """
         redact = self._redactor.redact
         request, output = redact(result.request), redact(result.output)
         changed = request is not result.request or output is not result.output
@@ -42,7 +47,7 @@ class Keeper:
             kept = tuple(self._keep_row(row) for row in assertions)
             if any(new is not old for new, old in zip(kept, assertions, strict=True)):
                 assertions, changed = kept, True
-        if output is not None:
+        if output is not None and size:
             small = self._externalise(output, result.name)
             changed, output = changed or small is not output, small
         if result.failure is None and result.message is None and not result.attempts and not changed:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.events import Warned
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -23,6 +21,8 @@ class Listeners:
             try:
                 listener(event)
             except Exception as wrong:  # noqa: BLE001 - a broken listener must not end the run
+                from mcptest_engine.core.events import Warned
+
                 self._listeners.remove(listener)
                 name = getattr(listener, "__qualname__", type(listener).__name__)
                 self(Warned(message=f"a listener failed and was dropped ({name}): {type(wrong).__name__}: {wrong}"))

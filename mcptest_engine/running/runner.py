@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import ServerDied, ServerError
 from mcptest_engine.core.events import CaseFinished, CaseStarted, PlannedTest, RunFinished, RunStarted, Warned
 from mcptest_engine.core.results import Attempt, RunRecord, TestResult, Verdict
+from mcptest_engine.running.keeping import CERTAINLY_SMALL
 from mcptest_engine.running.verdicts import Outcome, failed, judge
 
 if TYPE_CHECKING:
@@ -134,13 +135,14 @@ class Run:
         envelope["request"] = {"method": case.method, "params": case.params}
         envelope["notifications"] = session.notifications[seen:] if case.serial else []
         envelope["http"] = exchange.http
-        return judge(
+        outcome = judge(
             case,
             envelope,
             snapshots=self.snapshots,
             redact=self.keeper.redact,
             known_tools=self._tools.get(case.server, ()),
         )
+        return outcome if exchange.size < CERTAINLY_SMALL else replace(outcome, size=exchange.size)
 
     def _finish(self, index: int, case: Case, outcome: Outcome, attempts: tuple[Outcome, ...], began: float) -> None:
         flaky = outcome.verdict is Verdict.PASS and len(attempts) > 1
@@ -164,7 +166,7 @@ class Run:
             request={"method": case.method, "params": case.params} if attempts else None,
             output=outcome.output,
         )
-        result = self.keeper.keep(result)
+        result = self.keeper.keep(result, size=outcome.size)
         self._results[index] = result
         for warning in outcome.warnings:
             self._warnings.append(f"{case.name}: {warning}")

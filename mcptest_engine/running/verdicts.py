@@ -20,7 +20,7 @@ UNKNOWN_NAME_CODES = frozenset({-32601, -32602})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What one attempt came to. `output` is what the record keeps of the answer; None when there was none."""
+    """What one attempt came to. `output` is what the record keeps of the answer, `size` the bytes that it came in."""
 
     verdict: Verdict
     duration_ms: float
@@ -29,6 +29,7 @@ class Outcome:
     assertions: tuple[AssertionResult, ...] = ()
     output: Mapping[str, Any] | None = None
     warnings: tuple[str, ...] = ()
+    size: int = 0
 
 
 def failure_of(error: ServerError) -> Failure:

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 
 
 class Call:
-    """A request on its way. `sent_at` and `done_at` are monotonic seconds; `http` is what came with the answer."""
+    """A request on its way.
 
-    __slots__ = ("deadline", "done_at", "future", "http", "id", "method", "sent_at", "timeout_seconds")
+    `sent_at` and `done_at` are monotonic seconds; `http` is what came with the answer, `size` how many bytes it had.
+    """
+
+    __slots__ = ("deadline", "done_at", "future", "http", "id", "method", "sent_at", "size", "timeout_seconds")
 
     def __init__(
         self, call_id: int, method: str, timeout_seconds: float, future: asyncio.Future[dict[str, Any]]
@@ -27,6 +30,7 @@ class Call:
         self.timeout_seconds = timeout_seconds
         self.future = future
         self.sent_at = self.done_at = monotonic()
+        self.size = 0
         self.deadline = self.sent_at + timeout_seconds
         self.http: dict[str, Any] | None = None
 

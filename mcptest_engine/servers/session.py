@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import mcptest_engine
 from mcptest_engine.core.errors import ProtocolBroken, ServerDidNotStart, ServerDied, ServerError
-from mcptest_engine.core.events import ServerReady, ServerStarting, Warned
 from mcptest_engine.servers import wire
 from mcptest_engine.servers.calls import Call, Calls
 from mcptest_engine.servers.failures import (
@@ -31,7 +30,6 @@ from mcptest_engine.servers.wire import Kind, clip
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcptest_engine.core.events import Emit
     from mcptest_engine.servers.spec import ServerSpec
     from mcptest_engine.servers.transport import Transport
 
@@ -47,7 +45,7 @@ class Exchange:
 
     `answer` is the JSON-RPC response object as the server sent it, `result` or `error` inside. `duration_ms` runs from
     handing the request over to the arrival of the answer's last byte; reading it is not counted. `http` is
-    {"status", "headers"} over HTTP, header names in lower case, else None.
+    {"status", "headers"} over HTTP, header names in lower case, else None. `size` is how many bytes the answer came in.
     """
 
     method: str
@@ -55,35 +53,22 @@ class Exchange:
     answer: dict[str, Any]
     duration_ms: float
     http: dict[str, Any] | None = None
+    size: int = 0
 
 
-async def connect(spec: ServerSpec, *, emit: Emit | None = None) -> Session:
+async def connect(spec: ServerSpec) -> Session:
     """Start or reach the server and shake hands.
 
     The process runs and `initialize` is written before the loop gets its first turn, so a caller that starts this as a task
-    may import what it needs meanwhile. `emit` is told `ServerStarting`, `ServerReady` and what is odd (`Warned`).
+    may import what it needs meanwhile. What was odd stands in `Session.remarks`.
     Raises: ServerDidNotStart, AuthFailed; nothing is left running then, nor when the caller is cancelled.
     """
-    if emit is not None:
-        emit(ServerStarting(server=spec.name))
-    started = monotonic()
     session = Session(spec, _transport(spec))
     try:
         await session._shake_hands()
     except BaseException:
         await session.close()
         raise
-    if emit is not None:
-        for remark in session.remarks:
-            emit(Warned(message=remark))
-        emit(
-            ServerReady(
-                server=spec.name,
-                server_info=session.server_info,
-                protocol_version=session.protocol_version,
-                duration_ms=(monotonic() - started) * 1000,
-            )
-        )
     return session
 
 
@@ -178,7 +163,9 @@ class Session:
         finally:
             calls.drop(call)
         duration_ms = (call.done_at - call.sent_at) * 1000
-        return Exchange(method=method, params=params, answer=answer, duration_ms=duration_ms, http=call.http)
+        return Exchange(
+            method=method, params=params, answer=answer, duration_ms=duration_ms, http=call.http, size=call.size
+        )
 
     # --- the handshake
 
@@ -279,6 +266,7 @@ class Session:
             self._unmatched(message, line, at)
             return
         call.done_at = at
+        call.size = len(line)
         fault = wire.answer_fault(message)
         if fault is not None:
             self.failed(call, broken_answer(call.method, fault, line))
