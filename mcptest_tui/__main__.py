@@ -1,4 +1,4 @@
-"""The console script: `--version` and `mock` answered before anything else is imported, then the engine's commands."""
+"""The console script: `--version` answered before anything else is imported, then the engine's commands."""
 
 from __future__ import annotations
 

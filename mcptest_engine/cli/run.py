@@ -157,7 +157,10 @@ def _execute(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, li
         with ending_on_signals(task):
             return await task
 
-    return asyncio.run(main())
+    try:
+        return asyncio.run(main())
+    except asyncio.CancelledError:  # before the run had begun
+        raise KeyboardInterrupt from None
 
 
 class ending_on_signals:  # noqa: N801 - reads as what it does, in a `with` statement
