@@ -92,7 +92,7 @@ def load(path: Path, workspace: Workspace, variables: Mapping[str, str], *, stri
     return checked.suite
 
 
-def show_problems(problems: Sequence[Problem]) -> None:
+def show_problems(problems: Sequence[Problem], *, running: bool = True) -> None:
     """Print problems on stderr as a person reads them, in file order, with their count."""
     from mcptest_engine.core.sanitise import sanitise
 
@@ -103,7 +103,8 @@ def show_problems(problems: Sequence[Problem]) -> None:
         sys.stderr.write("\n".join([paint(code, first), *rest]) + "\n")
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
     if errors:
-        sys.stderr.write(f"{errors} problem{'' if errors == 1 else 's'}; nothing was run\n")
+        told = "; nothing was run" if running else ""
+        sys.stderr.write(f"{errors} problem{'' if errors == 1 else 's'}{told}\n")
 
 
 def wants_colour(stream: Any) -> bool:

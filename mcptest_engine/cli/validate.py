@@ -39,7 +39,7 @@ def command(
     if form == "json":
         _print_document(bad)
     else:
-        show_problems(problems)
+        show_problems(problems, running=False)
         if not bad:
             sys.stdout.write("".join(f"{line}\n" for line in counts if line is not None))
     ctx.exit(ExitCode.INVALID if bad else ExitCode.PASSED)

@@ -21,15 +21,16 @@ def circumstances(
 ) -> str | None:
     """One clause for the end of the message, or None when there is nothing to add.
 
-    Only for targets in `result` that are not themselves about errors. `redact` takes secrets out before anything is clipped.
+    Only for targets in `result`; one that looks at `isError` itself needs no word about it. `redact` takes secrets out
+    before anything is clipped.
     """
-    if target.segments[:1] != ("result",) or target.segments[1:2] == ("isError",):
+    if target.segments[:1] != ("result",):
         return None
     error = envelope.get("error")
     if "result" not in envelope:
         return None if error is None else f"the server answered {told_error(redact(error) if redact else error)}"
     result = envelope["result"]
-    if not isinstance(result, dict) or result.get("isError") is not True:
+    if not isinstance(result, dict) or result.get("isError") is not True or target.segments[1:2] == ("isError",):
         return None
     if target.segments[1:2] == ("content",):
         return _REPORTED

@@ -6,13 +6,13 @@ content, so an editor's temporary files and a save that changes nothing wake nob
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Iterable, Mapping
 
     from mcptest_engine.core.results import RunRecord
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 STEP_MS = 20
 DEBOUNCE_MS = 200
+LOOK_MS = 300
 POLL_SECONDS = 0.3
+SETTLE_SECONDS = 0.05
+HALF_SAVED = frozenset({None, hashlib.sha256(b"").digest()})
 
 
 def watched_files(suite: LoadedSuite) -> frozenset[Path]:
@@ -39,11 +42,13 @@ def watched_files(suite: LoadedSuite) -> frozenset[Path]:
 class Watcher:
     """Waits for a change of content in any of a set of files; the set may change between two waits.
 
-    With `WATCHFILES_FORCE_POLLING` set, or where the system tells of no changes, files are looked at every 0.3 s.
+    The files are looked at every 0.3 s as well: a save may fall between two waits, and some file systems tell of none.
+    With `WATCHFILES_FORCE_POLLING` set nothing else is done.
     """
 
     def __init__(self, files: Iterable[Path]) -> None:
         self._seen: dict[Path, bytes | None] = {}
+        self._states: dict[Path, tuple[int, int, int] | None] = {}
         self.watch(files)
 
     def watch(self, files: Iterable[Path]) -> None:
@@ -52,6 +57,14 @@ class Watcher:
 
     async def changed(self, stop: asyncio.Event) -> frozenset[Path]:
         """The files whose content changed since they were last looked at; empty when `stop` was set."""
+        found = await self._changed(stop)
+        if any(self._seen[path] in HALF_SAVED for path in found):
+            # an editor empties or removes the file before it writes: what counts is what it comes to
+            await asyncio.sleep(SETTLE_SECONDS)
+            self._look(sure=True)
+        return found
+
+    async def _changed(self, stop: asyncio.Event) -> frozenset[Path]:
         found = self._look()
         if found:
             return found
@@ -60,16 +73,22 @@ class Watcher:
         from watchfiles import awatch
 
         folders = {path.parent for path in self._seen if path.parent.is_dir()}
-        changes = awatch(*folders, step=STEP_MS, debounce=DEBOUNCE_MS, recursive=False, stop_event=stop)
-        async for _ in changes:
-            found = self._look()
+        changes = awatch(
+            *folders,
+            step=STEP_MS,
+            debounce=DEBOUNCE_MS,
+            recursive=False,
+            stop_event=stop,
+            rust_timeout=LOOK_MS,
+            yield_on_timeout=True,
+        )
+        async for told in changes:
+            found = self._look(sure=bool(told))
             if found:
                 return found
         return frozenset()
 
     async def _poll(self, stop: asyncio.Event) -> frozenset[Path]:
-        import asyncio
-
         while not stop.is_set():
             found = self._look()
             if found:
@@ -81,11 +100,27 @@ class Watcher:
                 continue
         return frozenset()
 
-    def _look(self) -> frozenset[Path]:
-        now = {path: _digest(path) for path in self._seen}
-        changed = frozenset(path for path, digest in now.items() if digest != self._seen[path])
-        self._seen = now
-        return changed
+    def _look(self, *, sure: bool = False) -> frozenset[Path]:
+        """The files with another content than when last looked at; unless `sure`, only those with another state are read."""
+        changed = set()
+        for path, seen in self._seen.items():
+            state = _state(path)
+            if not sure and state == self._states.get(path, ()):
+                continue
+            self._states[path] = state
+            digest = _digest(path)
+            if digest != seen:
+                self._seen[path] = digest
+                changed.add(path)
+        return frozenset(changed)
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def _digest(path: Path) -> bytes | None:

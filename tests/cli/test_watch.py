@@ -1,0 +1,109 @@
+"""`mcptest run --watch`, headless: a save is enough."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    Write = Callable[..., Path]
+
+
+class Watching:
+    """A running `mcptest run --watch`. `said` reads its stderr up to a line with some words, bounded at 20 s."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+
+    def said(self, words: str) -> str:
+        assert self.process.stderr is not None
+        timer = threading.Timer(20, self.process.kill)
+        timer.start()
+        try:
+            heard = ""
+            while words not in heard:
+                line = self.process.stderr.readline()
+                assert line, f"it ended, having said: {heard}"
+                heard += line
+            return heard
+        finally:
+            timer.cancel()
+
+
+@pytest.fixture
+def watching(mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str]) -> Iterator[Callable[..., Watching]]:
+    """Start watching in `tmp_path`, and wait for the first run."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*flags: str, **environ: str) -> Watching:
+        process = subprocess.Popen(
+            [mcptest_command, "run", "--watch", *flags],
+            cwd=tmp_path,
+            env={**clean_environ, **environ},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        started.append(process)
+        loop = Watching(process)
+        loop.said("watching;")
+        return loop
+
+    yield start
+    for process in started:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+
+
+@pytest.mark.parametrize("polling", ["", "1"])
+def test_a_save_runs_again_and_says_what_changed(watching: Callable[..., Watching], write: Write, polling: str) -> None:
+    """Issue 2: reruns on save, shows what changed since the last run (newly failing, fixed)."""
+    suite = write()
+    loop = watching(**({"WATCHFILES_FORCE_POLLING": polling} if polling else {}))
+    suite.write_text(suite.read_text(encoding="utf-8").replace("contains: degraded", "contains: api"), encoding="utf-8")
+    assert "fixed: api is degraded" in loop.said("watching;")
+    suite.write_text(suite.read_text(encoding="utf-8").replace("exact: first", "exact: second"), encoding="utf-8")
+    assert "newly failing: memo reads" in loop.said("watching;")
+
+
+def test_an_atomic_save_is_seen_again_and_again(
+    watching: Callable[..., Watching], write: Write, tmp_path: Path
+) -> None:
+    """Editors replace the file; a watched file is lost after the first such save, a watched directory is not."""
+    suite = write()
+    loop = watching()
+    text = suite.read_text(encoding="utf-8")
+    for number in range(3):
+        new = tmp_path / "mcptest.yml.tmp"
+        new.write_text(f"{text}# {number}\n", encoding="utf-8")
+        os.replace(new, suite)  # noqa: PTH105 - what editors do
+        assert "no verdict changed since the last run" in loop.said("watching;")
+
+
+def test_a_broken_suite_is_told_and_a_mended_one_runs(watching: Callable[..., Watching], write: Write) -> None:
+    """Issue 2: revalidates first."""
+    suite = write()
+    loop = watching()
+    good = suite.read_text(encoding="utf-8")
+    suite.write_text(good.replace("tools:", "toolz:"), encoding="utf-8")
+    assert "did you mean `tools`?" in loop.said("watching;")
+    suite.write_text(good, encoding="utf-8")
+    assert "no verdict changed" in loop.said("watching;")
+
+
+def test_a_servers_own_file_is_watched(watching: Callable[..., Watching], write: Write, tmp_path: Path) -> None:
+    """Issue 2: local files named in a server's argv."""
+    write()
+    loop = watching()
+    manifest = tmp_path / "manifest.yml"
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace("text: first", "text: other"), encoding="utf-8")
+    assert "newly failing: memo reads" in loop.said("watching;")
