@@ -26,7 +26,6 @@ TIMEOUT_SECONDS = 100
 PAGES = (
     ROOT / "README.md",
     ROOT / "examples" / "README.md",
-    ROOT / "examples" / "agent-reporter" / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
 )
 
@@ -37,7 +36,7 @@ _FENCE = re.compile(
 _VARIES = (
     (re.compile(r"<1ms|\b\d+(?:\.\d+)?m?s\b"), "TIME"),
     (re.compile(r"\b01[0-9A-HJKMNP-TV-Z]{24}\b"), "RUN"),
-    (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)"), "DATE"),
+    (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)?"), "DATE"),
     (re.compile(r'(?<="day_of_week": ")\w+'), "DAY"),
     (re.compile(r'(?<=_ms": )[\d.]+|(?<=time=")[\d.]+'), "TIME"),
     (re.compile(r"\b(?:linux|darwin)\b|\bx86_64\b|\barm64\b|\b3\.1\d\.\d+\b"), "HERE"),
@@ -82,7 +81,7 @@ def fences(page: str) -> tuple[Fence, ...]:
 def steps(fence: Fence) -> tuple[Step, ...]:
     """The commands of a `console` fence, each with the lines below it."""
     found = list(re.finditer(r"^\$ (.+)\n", fence.body, re.MULTILINE))
-    ends = [*(later.start() for later in found[1:]), len(fence.body)]
+    ends = [*(later.start() for later in found[1:]), len(fence.body)][: len(found)]
     return tuple(
         Step(
             command=one[1],
