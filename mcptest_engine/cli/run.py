@@ -131,8 +131,8 @@ def run_once(
         if progress is not None:
             progress.close()
     save(workspace, record)
-    write_reports(record, sinks, workspace=workspace, agent_budget=agent_budget)
-    return record.exit_code
+    lost = write_reports(record, sinks, workspace=workspace, agent_budget=agent_budget)
+    return record.exit_code or (ExitCode.FAILED if lost else ExitCode.PASSED)
 
 
 def save(workspace: Workspace, record: RunRecord) -> None:
@@ -254,8 +254,16 @@ def with_last_failed(settings: RunSettings, suite: LoadedSuite, workspace: Works
     last = workspace.last_run(workspace.relative(suite.path))
     if last is None:
         raise UsageError("no earlier run of this suite is saved here", hint="run it once without --last-failed")
-    ids = frozenset(test["id"] for test in last["tests"] if test["verdict"] == "fail")
+    ids = frozenset(_base_id(test["id"]) for test in last["tests"] if test["verdict"] == "fail")
+    if not ids:
+        raise UsageError("nothing failed in the last run of this suite", hint="leave out --last-failed to run it all")
     return replace(settings, selection=replace(settings.selection, ids=ids))
+
+
+def _base_id(test_id: str) -> str:
+    """The id without the number that `--repeat` gave it."""
+    base, mark, number = test_id.rpartition(" #run")
+    return base if mark and number.isdigit() else test_id
 
 
 def _shard(text: str | None) -> tuple[int, int] | None:

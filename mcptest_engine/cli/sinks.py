@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcptest_engine.cli.common import DEFAULT_SUITES, wants_colour
-from mcptest_engine.core.errors import McptestError, UsageError, did_you_mean
+from mcptest_engine.core.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,11 +97,8 @@ def config_of(record: RunRecord, workspace: Workspace) -> tuple[str, bool]:
     return path, path == next((name for name in DEFAULT_SUITES if Path(name).is_file()), None)
 
 
-def write_reports(record: RunRecord, sinks: Sequence[Sink], *, workspace: Workspace, agent_budget: int) -> None:
-    """Render and write every report. A file that cannot be written is told and does not keep back the others.
-
-    Raises McptestError, after all were tried, when one could not be written.
-    """
+def write_reports(record: RunRecord, sinks: Sequence[Sink], *, workspace: Workspace, agent_budget: int) -> bool:
+    """Render and write every report; true when one was lost. A file that cannot be written does not keep back the others."""
     from mcptest_engine.reporting.registry import render
 
     config, default_config = config_of(record, workspace)
@@ -119,5 +116,6 @@ def write_reports(record: RunRecord, sinks: Sequence[Sink], *, workspace: Worksp
             sink.path.write_text(rendered.text, encoding="utf-8")
         except OSError as wrong:
             lost.append(f"the {sink.format} report was not written to `{sink.path}`: {wrong.strerror or wrong}")
-    if lost:
-        raise McptestError("; ".join(lost))
+    for line in lost:
+        sys.stderr.write(f"error: {line}\n")
+    return bool(lost)

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.cli.common import check, colours, show_problems
 from mcptest_engine.cli.run import save, with_last_failed
 from mcptest_engine.cli.sinks import live_progress, make_sinks, write_reports
 from mcptest_engine.core.errors import ExitCode, McptestError
-from mcptest_engine.running.launch import launch, open_pool
+from mcptest_engine.running.launch import launch, needed_servers, open_pool
 from mcptest_engine.running.listening import Listeners
-from mcptest_engine.running.watch import Watcher, watched_files, what_changed
+from mcptest_engine.running.watch import Watcher, server_files, state_around, watched_files, what_changed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,6 +36,14 @@ def watch(
     return asyncio.run(loop.run())
 
 
+class _Warm(NamedTuple):
+    """Servers started in advance: for which suite, and what lay around their files then."""
+
+    suite: LoadedSuite
+    pool: Pool
+    state: frozenset[tuple[str, int, int]] | None
+
+
 class _Loop:
     """The state between two runs: the servers kept warm, the verdicts to compare with, and whether to stop."""
 
@@ -54,7 +62,7 @@ class _Loop:
         self._flags = flags
         self._sinks = make_sinks(flags["reporters"], flags["output"])
         self._before: dict[str, str] = {}
-        self._warm: tuple[LoadedSuite, Pool] | None = None
+        self._warm: _Warm | None = None
         self._code = int(ExitCode.PASSED)
         self._task: asyncio.Task[RunRecord] | None = None
         self._watcher = Watcher({path.absolute()})
@@ -97,6 +105,7 @@ class _Loop:
         if checked.problems:
             show_problems(checked.problems)
         if checked.suite is None or (self._flags["strict"] and checked.problems):
+            self._watcher.watch({self._path.absolute(), *(path.absolute() for path in checked.files)})
             self._code = ExitCode.INVALID
             return
         suite = checked.suite
@@ -112,9 +121,10 @@ class _Loop:
         write_reports(record, self._sinks, workspace=self._workspace, agent_budget=self._flags["agent_budget"])
         self._compare(record)
         self._code = record.exit_code
-        if not self._stop.is_set() and settings.selection.takes_all:
-            self._warm = (suite, open_pool(suite, settings))
-            self._warm[1].warm(dict.fromkeys(entry.server for entry in suite.tests if not entry.data.get("skip")))
+        if not self._stop.is_set():
+            pool = open_pool(suite, settings)
+            pool.warm(needed_servers(suite, settings))
+            self._warm = _Warm(suite, pool, state_around(server_files(suite)))
 
     async def _launch(self, suite: LoadedSuite, settings: RunSettings, changed: frozenset[Path]) -> RunRecord:
         pool = await self._pool_for(suite, changed)
@@ -131,20 +141,20 @@ class _Loop:
 
     async def _pool_for(self, suite: LoadedSuite, changed: frozenset[Path]) -> Pool | None:
         """The servers started in advance, unless a save since then changed how they start or what they are."""
-        if self._warm is None:
+        warm = self._warm
+        if warm is None:
             return None
-        earlier, pool = self._warm
         own = {path.absolute() for path in suite.files}
-        same = earlier.servers == suite.servers and earlier.env == suite.env and changed <= own
-        if not same:
+        same = warm.suite.servers == suite.servers and warm.suite.env == suite.env and changed <= own
+        if not same or not warm.pool.well or warm.state is None or warm.state != state_around(server_files(suite)):
             await self._cool()
             return None
         self._warm = None
-        return pool
+        return warm.pool
 
     async def _cool(self) -> None:
         if self._warm is not None:
-            await self._warm[1].close()
+            await self._warm.pool.close()
             self._warm = None
 
     def _compare(self, record: RunRecord) -> None:

@@ -21,7 +21,8 @@ class Case:
 
     `id` is `suite-path::kind::full name`, with ` #2` for a repeat of the same; `method` and `params` are what goes on the
     wire; `expect` is the mapping form of the suite's `expect`. `skip` is the reason for not running it, or None. A serial
-    case runs alone: earlier ones finish first, later ones follow.
+    case runs alone: earlier ones finish first, later ones follow. One that is `slow_to_judge` runs jq programs.
+    `base_name` is the name without the number of a repeat.
     """
 
     id: str
@@ -37,18 +38,21 @@ class Case:
     tool: str | None = None
     retries: int = 0
     serial: bool = False
+    slow_to_judge: bool = False
     only: bool = False
     skip: str | None = None
     tags: tuple[str, ...] = ()
     description: str | None = None
+    base_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The cases of a run in declared order, and how many the suite holds in all."""
+    """The cases of a run in declared order; of `declared` ones, `selected` were chosen before sharding and repeating."""
 
     cases: tuple[Case, ...]
     declared: int
+    selected: int
     workers: int
     bail: int | None = None
     restart: bool = True

@@ -10,12 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
-from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.core.results import RunRecord, SuiteInfo, Verdict
 from mcptest_engine.judging.snapshots import SnapshotStore
 from mcptest_engine.running.conclude import concluded
 from mcptest_engine.running.keeping import Keeper
-from mcptest_engine.running.plan import make_plan
+from mcptest_engine.running.plan import make_plan, uses_matcher
 from mcptest_engine.running.runner import Run
 from mcptest_engine.workspace.side_files import SideFiles
 from mcptest_engine.workspace.slug import slug
@@ -34,13 +33,22 @@ if TYPE_CHECKING:
 
 
 async def execute(
-    suite: LoadedSuite, settings: RunSettings, *, workspace: Workspace, emit: Emit, pool: Pool
+    suite: LoadedSuite,
+    settings: RunSettings,
+    *,
+    workspace: Workspace,
+    emit: Emit,
+    pool: Pool,
+    interrupted: bool = False,
 ) -> RunRecord:
-    """Plan the run, make its cases, and give the record. Raises UsageError for a selection that makes no sense."""
+    """Plan the run, decide its cases, close the pool, and give the record.
+
+    Raises UsageError for a selection that makes no sense or snapshots that cannot be read; nothing was called then.
+    """
     started = datetime.now(UTC)
     source = Source(workspace.root)
     plan = _plan(suite, settings, workspace)
-    redactor = Redactor(suite.secrets)
+    redactor = pool.redactor
     pool.restart = plan.restart
     blank = blank_record(suite, workspace, settings.environ, started=started, warnings=plan.warnings)
     snapshots = SnapshotStore(
@@ -50,11 +58,13 @@ async def execute(
         create=settings.interactive and not settings.ci,
         keep_pending=not settings.ci,
     )
+    if any(uses_matcher(case.expect, "snapshot") for case in plan.cases):
+        snapshots.lookup("")  # a file that cannot be read is told before anything is called
     side_files = SideFiles(workspace, blank.run_id)
     conclude = partial(
         concluded,
         performance=suite.performance,
-        empty_is_fine=settings.selection.shard is not None and plan.declared > 0,
+        empty_is_fine=settings.selection.shard is not None and plan.selected > 0,
         declared=plan.declared,
     )
     run = Run(
@@ -64,15 +74,18 @@ async def execute(
         keeper=Keeper(redactor, side_files),
         blank=blank,
         snapshots=snapshots,
-        conclude=lambda record: conclude(_closed(record, source, side_files)),
+        conclude=lambda record: conclude(_completed(record, source, side_files, snapshots)),
     )
-    record = await run.execute()
-    snapshots.save()
-    return record
+    return await run.execute(interrupted=interrupted)
 
 
-def _closed(record: RunRecord, source: Source, side_files: SideFiles) -> RunRecord:
-    lost = () if side_files.problem is None else (side_files.problem,)
+def _completed(record: RunRecord, source: Source, side_files: SideFiles, snapshots: SnapshotStore) -> RunRecord:
+    """The record with what is known only at the end; a disk that refuses a file costs a warning, never the record."""
+    lost = [] if side_files.problem is None else [side_files.problem]
+    try:
+        snapshots.save()
+    except (OSError, RecursionError) as wrong:
+        lost.append(f"the snapshots were not saved: {wrong}")
     return replace(record, source=source.read(), warnings=(*record.warnings, *lost))
 
 

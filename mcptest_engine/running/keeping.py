@@ -48,7 +48,7 @@ class Keeper:
             if any(new is not old for new, old in zip(kept, assertions, strict=True)):
                 assertions, changed = kept, True
         if output is not None and size:
-            small = self._externalise(output, result.name)
+            small = self._externalise(output, result.id.rsplit("::", 1)[-1])
             changed, output = changed or small is not output, small
         if result.failure is None and result.message is None and not result.attempts and not changed:
             return result

@@ -52,7 +52,7 @@ def open_pool(suite: LoadedSuite, settings: RunSettings) -> Pool:
     """A pool over the suite's servers, none of them started yet."""
     from mcptest_engine.servers.session import connect
 
-    return Pool(server_specs(suite, settings), connect)
+    return Pool(server_specs(suite, settings), connect, secrets=suite.secrets)
 
 
 async def launch(
@@ -70,13 +70,24 @@ async def launch(
     if pool is None:
         pool = open_pool(suite, settings)
     pool.emit = emit
+    interrupted = False
     try:
-        if settings.selection.takes_all:
-            pool.warm(dict.fromkeys(entry.server for entry in suite.tests if not entry.data.get("skip")))
+        pool.warm(needed_servers(suite, settings))
+        try:
             for _ in range(TURNS_TO_SPAWN):
                 await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            interrupted = True  # the report of a run that was cut short here still comes
         from mcptest_engine.running.execution import execute
 
-        return await execute(suite, settings, workspace=workspace, emit=emit, pool=pool)
-    finally:
-        await pool.close()
+        return await execute(suite, settings, workspace=workspace, emit=emit, pool=pool, interrupted=interrupted)
+    except BaseException:
+        await pool.close()  # a run that came to its end has closed it
+        raise
+
+
+def needed_servers(suite: LoadedSuite, settings: RunSettings) -> tuple[str, ...]:
+    """The servers that this run is sure to use, before it is planned: all of its tests', unless something narrows it."""
+    if not settings.selection.takes_all or any(entry.data.get("only") for entry in suite.tests):
+        return ()
+    return tuple(dict.fromkeys(entry.server for entry in suite.tests if not entry.data.get("skip")))

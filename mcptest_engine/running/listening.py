@@ -18,6 +18,8 @@ class Listeners:
 
     def __call__(self, event: Event) -> None:
         for listener in tuple(self._listeners):
+            if listener not in self._listeners:  # dropped meanwhile
+                continue
             try:
                 listener(event)
             except Exception as wrong:  # noqa: BLE001 - a broken listener must not end the run

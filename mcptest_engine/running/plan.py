@@ -13,6 +13,7 @@ from zlib import crc32
 
 from mcptest_engine.core.errors import UsageError, did_you_mean
 from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.core.targets import parse_target
 from mcptest_engine.running.cases import Case, Plan
 from mcptest_engine.safety.policy import ToolClass, classify_name
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.load import LoadedSuite, TestEntry
 
 DEFAULT_WORKERS = 8
+RUN_MARK = " #run"
+NESTING = frozenset({"not", "all-of", "any-of", "each", "some", "length"})
 DEFAULT_TIMEOUT_MS = 30_000
 CHANGES_STATE = frozenset({ToolClass.MUTATING, ToolClass.DESTRUCTIVE})
 LIST_METHODS = frozenset({"tools/list", "resources/list", "resources/templates/list", "prompts/list", "ping"})
@@ -47,12 +50,14 @@ def make_plan(
     default_retries = retries if retries is not None else int(options.get("retries", 0))
     declared = _declared_cases(suite, default_retries, relative)
     focused = [case for case in declared if case.only]
-    cases = _select(focused or declared, selection, servers=suite.servers)
+    selected = _select(focused or declared, selection, servers=suite.servers)
+    cases = [case for case in selected if _in_shard(case.id, selection.shard)]
     if repeat > 1:
         cases = [_repeated(case, number) for number in range(1, repeat + 1) for case in cases]
     return Plan(
         cases=tuple(cases),
         declared=len(declared),
+        selected=len(selected),
         workers=workers if workers is not None else int(options.get("concurrency", DEFAULT_WORKERS)),
         bail=bail if bail is not None else _bail(options.get("bail")),
         restart=bool(options.get("restart", True)),
@@ -106,6 +111,7 @@ def _declared_cases(suite: LoadedSuite, retries: int, relative: Callable[[Path],
                 tool=tool,
                 retries=data.get("retries", retries),
                 serial=bool(serial) or entry.server in serial_servers or _watches_notifications(expect),
+                slow_to_judge=uses_matcher(expect, "jq") or any("transform" in row for row in expect["assertions"]),
                 only=data.get("only", False),
                 skip=_skip_reason(data.get("skip")),
                 tags=tuple(data.get("tags", ())),
@@ -139,9 +145,20 @@ def _skip_reason(skip: object) -> str | None:
 
 
 def _watches_notifications(expect: Mapping[str, Any]) -> bool:
-    return any(
-        target[:13] == "notifications" for target in (item.get("target", "") for item in expect.get("assertions", ()))
-    )
+    return any(parse_target(row["target"]).segments[0] == "notifications" for row in expect["assertions"])
+
+
+def uses_matcher(expect: Mapping[str, Any], name: str) -> bool:
+    """Whether an assertion uses the matcher `name`, at whatever depth of `not`, `all-of`, `each` and the like."""
+    return any(_uses(row["matcher"], name) for row in expect["assertions"])
+
+
+def _uses(matcher: object, name: str) -> bool:
+    if isinstance(matcher, list):
+        return any(_uses(inner, name) for inner in matcher)
+    if not isinstance(matcher, dict):
+        return False
+    return name in matcher or any(_uses(matcher[key], name) for key in NESTING & matcher.keys())
 
 
 def _select(cases: Sequence[Case], selection: Selection, *, servers: Iterable[str]) -> list[Case]:
@@ -163,7 +180,6 @@ def _select(cases: Sequence[Case], selection: Selection, *, servers: Iterable[st
         and selection.skip_tags.isdisjoint(case.tags)
         and (not selection.servers or case.server in selection.servers)
         and (selection.ids is None or case.id in selection.ids)
-        and _in_shard(case.id, selection.shard)
     ]
 
 
@@ -197,4 +213,4 @@ def _in_shard(case_id: str, shard: tuple[int, int] | None) -> bool:
 
 
 def _repeated(case: Case, number: int) -> Case:
-    return replace(case, id=f"{case.id} #run{number}", name=f"{case.name} #{number}")
+    return replace(case, id=f"{case.id}{RUN_MARK}{number}", name=f"{case.name} #{number}", base_name=case.name)

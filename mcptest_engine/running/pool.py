@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import ServerDied, ServerError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 
     from mcptest_engine.core.events import Emit
+    from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.results import ServerRecord
     from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
@@ -39,14 +41,42 @@ class _Entry:
 class Pool:
     """Opens, shares, restarts and closes sessions. `close` must be awaited, whatever happened."""
 
-    def __init__(self, specs: Mapping[str, ServerSpec], connect: Connect, *, restart: bool = True) -> None:
+    def __init__(
+        self,
+        specs: Mapping[str, ServerSpec],
+        connect: Connect,
+        *,
+        secrets: Collection[str] = (),
+        restart: bool = True,
+    ) -> None:
         self._specs = specs
+        self._secrets = secrets
         self._connect = connect
         self.restart = restart
         self.emit: Emit = lambda _event: None
-        self.remarks: list[str] = []
+        self.remarks: dict[str, list[str]] = {}
         self._entries: dict[str, _Entry] = {}
         self._closing: set[asyncio.Task[None]] = set()
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        """What takes the run's secrets out of everything that is told; made when the first server is under way."""
+        from mcptest_engine.core.redaction import Redactor
+
+        return Redactor(self._secrets)
+
+    def warnings(self) -> tuple[str, ...]:
+        """What was odd about the servers, in the order of the suite."""
+        return tuple(remark for name in self._specs for remark in self.remarks.get(name, ()))
+
+    @property
+    def well(self) -> bool:
+        """Whether every server that was opened, or is being opened, can still be used."""
+        return all(
+            entry.opening.exception() is None and entry.opening.result().alive
+            for entry in self._entries.values()
+            if entry.opening.done() and not entry.opening.cancelled()
+        )
 
     def warm(self, names: Iterable[str]) -> None:
         """Begin to open the sessions of these servers, without waiting for any."""
@@ -64,12 +94,16 @@ class Pool:
 
         Raises ServerError when the server did not start, or died and has had its second chance.
         """
-        self.warm((name,))
-        entry = self._entries[name]
-        if entry.session is not None and not entry.session.alive:
-            self._restart(name, entry)
-        entry.session = await asyncio.shield(entry.opening)
-        return entry.session
+        while True:
+            self.warm((name,))
+            entry = self._entries[name]
+            if entry.session is not None and not entry.session.alive:
+                self._restart(name, entry)
+            opening = entry.opening
+            session = await asyncio.shield(opening)
+            if opening is entry.opening:  # else it was found dead, and another is being opened in its place
+                entry.session = session
+                return session
 
     def lost(self, name: str, session: Session, error: ServerDied) -> None:
         """Take note that a call ended with the death of `session`; told once for each death."""
@@ -90,10 +124,12 @@ class Pool:
                 sessions.append(outcome)
         await asyncio.gather(*(session.close() for session in sessions), *self._closing, return_exceptions=True)
 
-    def records(self, redact: Callable[[str], str]) -> tuple[ServerRecord, ...]:
+    def records(self) -> tuple[ServerRecord, ...]:
         """What the record says of each server that the run reached for, in the order of the suite."""
         return tuple(
-            _record(self._specs[name], self._entries[name], redact) for name in self._specs if name in self._entries
+            _record(self._specs[name], self._entries[name], self.redactor)
+            for name in self._specs
+            if name in self._entries
         )
 
     def _opened(self, name: str, restarts: int = 0) -> _Entry:
@@ -104,23 +140,27 @@ class Pool:
     async def _open(self, name: str) -> Session:
         started = time.monotonic()
         connecting = asyncio.ensure_future(self._connect(self._specs[name]))
-        await asyncio.sleep(0)  # the server is spawned before anything is imported
-        from mcptest_engine.core.events import ServerReady, ServerStarting, Warned
-
-        self.emit(ServerStarting(server=name))
         try:
+            await asyncio.sleep(0)  # the server is spawned before anything is imported
+            from mcptest_engine.core.events import ServerReady, ServerStarting, Warned
+
+            self.emit(ServerStarting(server=name))
             session = await connecting
         except ServerError as error:
             self._failed(name, error, restarting=False)
             raise
+        except asyncio.CancelledError:
+            await _abandon(connecting)
+            raise
+        redact = self.redactor.redact_text
         for remark in session.remarks:
-            self.remarks.append(remark)
-            self.emit(Warned(message=remark))
+            self.remarks.setdefault(name, []).append(redact(remark))
+            self.emit(Warned(message=redact(remark)))
         self.emit(
             ServerReady(
                 server=name,
-                server_info=session.server_info,
-                protocol_version=session.protocol_version,
+                server_info=self.redactor.redact(session.server_info),
+                protocol_version=_redacted(session.protocol_version, redact),
                 duration_ms=(time.monotonic() - started) * 1000,
             )
         )
@@ -130,7 +170,14 @@ class Pool:
         from mcptest_engine.core.events import ServerFailed
         from mcptest_engine.running.verdicts import failure_of
 
-        self.emit(ServerFailed(server=name, failure=failure_of(error), restarting=restarting))
+        failure, redact = failure_of(error), self.redactor.redact_text
+        failure = replace(
+            failure,
+            message=redact(failure.message),
+            hint=_redacted(failure.hint, redact),
+            stderr_tail=_redacted(failure.stderr_tail, redact),
+        )
+        self.emit(ServerFailed(server=name, failure=failure, restarting=restarting))
 
     def _restart(self, name: str, entry: _Entry) -> None:
         dead = entry.session
@@ -153,7 +200,19 @@ def _retrieve(task: asyncio.Task[Session]) -> None:
         task.exception()
 
 
-def _record(spec: ServerSpec, entry: _Entry, redact: Callable[[str], str]) -> ServerRecord:
+async def _abandon(connecting: asyncio.Task[Session]) -> None:
+    """Nobody waits for the session any longer: end it, at whatever stage it is."""
+    connecting.cancel()
+    (outcome,) = await asyncio.gather(connecting, return_exceptions=True)
+    if not isinstance(outcome, BaseException):
+        await outcome.close()
+
+
+def _redacted(text: str | None, redact: Callable[[str], str]) -> str | None:
+    return None if text is None else redact(text)
+
+
+def _record(spec: ServerSpec, entry: _Entry, redactor: Redactor) -> ServerRecord:
     from mcptest_engine.core.results import ServerRecord
 
     failed = entry.opening.exception() if entry.opening.done() and not entry.opening.cancelled() else None
@@ -165,8 +224,8 @@ def _record(spec: ServerSpec, entry: _Entry, redact: Callable[[str], str]) -> Se
         name=spec.name,
         transport="stdio" if spec.command is not None else "http",
         auth=spec.auth,
-        server_info=session.server_info if session is not None else None,
-        protocol_version=session.protocol_version if session is not None else None,
+        server_info=redactor.redact(session.server_info) if session is not None else None,
+        protocol_version=_redacted(session.protocol_version, redactor.redact_text) if session is not None else None,
         restarts=entry.restarts,
-        stderr_tail=redact(stderr),
+        stderr_tail=redactor.redact_text(stderr),
     )

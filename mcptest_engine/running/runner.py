@@ -9,16 +9,18 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.errors import ServerDied, ServerError
+from mcptest_engine.core.errors import McptestError, ServerDied, ServerError
 from mcptest_engine.core.events import CaseFinished, CaseStarted, PlannedTest, RunFinished, RunStarted, Warned
-from mcptest_engine.core.results import Attempt, RunRecord, TestResult, Verdict
+from mcptest_engine.core.results import Attempt, Failure, FailureKind, RunRecord, TestResult, Verdict
 from mcptest_engine.running.keeping import CERTAINLY_SMALL
-from mcptest_engine.running.verdicts import Outcome, failed, judge
+from mcptest_engine.running.verdicts import Outcome, failed, judge, with_tool_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import ThreadPoolExecutor
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.judging.snapshots import SnapshotStore
@@ -51,10 +53,11 @@ class Run:
     _failures: int = 0
     _stopped: str | None = None
     _tools: dict[str, set[str]] = field(default_factory=dict)
-    _warnings: list[str] = field(default_factory=list)
+    _warnings: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _thread: ThreadPoolExecutor | None = None
 
-    async def execute(self) -> RunRecord:
-        """Run every case; the record holds one result for each, in declared order."""
+    async def execute(self, *, interrupted: bool = False) -> RunRecord:
+        """Run every case; the record holds one result for each, in declared order. `interrupted`: run none of them."""
         cases = self.plan.cases
         self._results = [None] * len(cases)
         self._started = self.clock()
@@ -66,9 +69,9 @@ class Run:
                 workers=self.plan.workers,
             )
         )
-        interrupted = False
         try:
-            await self._all(cases)
+            if not interrupted:
+                await self._all(cases)
         except asyncio.CancelledError:
             interrupted = True
         duration_ms = (self.clock() - self._started) * 1000
@@ -115,6 +118,17 @@ class Run:
         self._finish(index, case, outcome, tuple(attempts), began)
 
     async def _attempt(self, case: Case, number: int) -> Outcome:
+        """One try. Whatever goes wrong in it is this test's failure and nobody else's."""
+        try:
+            return await self._tried(case, number)
+        except McptestError as error:
+            failure = Failure(kind=FailureKind.SUITE, message=error.message, hint=error.hint)
+        except Exception as wrong:  # noqa: BLE001 - one answer that trips us must not cost the whole run
+            told = f"this is a bug in mcptest, not in your server: {type(wrong).__name__}: {wrong}"
+            failure = Failure(kind=FailureKind.SUITE, message=told)
+        return Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=failure.message, failure=failure)
+
+    async def _tried(self, case: Case, number: int) -> Outcome:
         began = self.clock()
         session = None
         try:
@@ -124,6 +138,7 @@ class Run:
         except ServerError as error:
             if session is not None and isinstance(error, ServerDied):
                 self.pool.lost(case.server, session, error)
+            await asyncio.sleep(0)  # a server that is gone fails every call at once, and others want their turn
             return failed(error, duration_ms=(self.clock() - began) * 1000)
         answer = exchange.answer
         if case.tool is not None and "result" in answer:
@@ -135,14 +150,20 @@ class Run:
         envelope["request"] = {"method": case.method, "params": case.params}
         envelope["notifications"] = session.notifications[seen:] if case.serial else []
         envelope["http"] = exchange.http
-        outcome = judge(
-            case,
-            envelope,
-            snapshots=self.snapshots,
-            redact=self.keeper.redact,
-            known_tools=self._tools.get(case.server, ()),
-        )
+        judging = partial(judge, case, envelope, snapshots=self.snapshots, redact=self.keeper.redact)
+        if case.slow_to_judge:  # a jq program may take its second while other answers are timed
+            outcome = await asyncio.get_running_loop().run_in_executor(self._judge(), judging)
+        else:
+            outcome = judging()
         return outcome if exchange.size < CERTAINLY_SMALL else replace(outcome, size=exchange.size)
+
+    def _judge(self) -> ThreadPoolExecutor:
+        """The one thread for slow judging, made when first needed."""
+        if self._thread is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="judge")
+        return self._thread
 
     def _finish(self, index: int, case: Case, outcome: Outcome, attempts: tuple[Outcome, ...], began: float) -> None:
         flaky = outcome.verdict is Verdict.PASS and len(attempts) > 1
@@ -168,9 +189,10 @@ class Run:
         )
         result = self.keeper.keep(result, size=outcome.size)
         self._results[index] = result
-        for warning in outcome.warnings:
-            self._warnings.append(f"{case.name}: {warning}")
-            self.emit(Warned(message=self._warnings[-1]))
+        if outcome.warnings:
+            self._warnings[index] = tuple(self.keeper.redact_text(f"{case.name}: {text}") for text in outcome.warnings)
+            for warning in self._warnings[index]:
+                self.emit(Warned(message=warning))
         if outcome.verdict is Verdict.FAIL:
             self._failures += 1
             if self.plan.bail is not None and self._failures >= self.plan.bail and self._stopped is None:
@@ -181,15 +203,25 @@ class Run:
         for index, case in enumerate(self.plan.cases):
             if self._results[index] is None:
                 self._finish(index, case, _skipped(INTERRUPTED), (), self.clock())
-        tests = tuple(result for result in self._results if result is not None)
+        tests = tuple(
+            with_tool_hint(result, self._tools.get(result.server, ())) for result in self._results if result is not None
+        )
+        judged = tuple(text for index in sorted(self._warnings) for text in self._warnings[index])
         record = replace(
             self.blank.with_tests(tests),
             duration_ms=round(duration_ms, 3),
             interrupted=interrupted,
-            servers=self.pool.records(self.keeper.redact_text),
-            warnings=(*self.blank.warnings, *self.pool.remarks, *self._warnings),
+            servers=self.pool.records(),
+            warnings=(*self.blank.warnings, *self.pool.warnings(), *judged, *self._concurrency_hint(tests)),
         )
         return self.conclude(record)
+
+    def _concurrency_hint(self, tests: Sequence[TestResult]) -> tuple[str, ...]:
+        """Source: decisions 4, a failure in a concurrent run hints at `--workers 1`."""
+        judged = any(test.failure is not None and test.failure.kind is FailureKind.ASSERTION for test in tests)
+        if not judged or all(len(batch) == 1 for batch in _batches(self.plan.cases, self.plan.workers)):
+            return ()
+        return ("tests ran concurrently; if one depends on another, run them in order with --workers 1",)
 
 
 def _batches(cases: Sequence[Case], workers: int) -> Iterator[list[tuple[int, Case]]]:

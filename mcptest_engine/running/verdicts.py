@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import AuthFailed, CallTimeout, did_you_mean
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from mcptest_engine.core.errors import ServerError
+    from mcptest_engine.core.results import TestResult
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.running.cases import Case
 
@@ -54,7 +55,6 @@ def judge(
     *,
     snapshots: SnapshotStore | None,
     redact: Callable[[Any], Any],
-    known_tools: Collection[str] = (),
 ) -> Outcome:
     """Judge one answer. An assertion that fails comes before a budget that is exceeded; messages are worded over `redact`.
 
@@ -67,15 +67,15 @@ def judge(
     assertions = expect.get("assertions", ())
     rows: tuple[AssertionResult, ...] = ()
     if assertions:
-        rows = judge_assertions(assertions, envelope, snapshots=snapshots, test_name=case.name, redact=redact)
+        rows = judge_assertions(
+            assertions, envelope, snapshots=snapshots, test_name=case.base_name or case.name, redact=redact
+        )
     failure = next((_assertion_failure(row) for row in rows if row.passed is False), None)
     if failure is None and not assertions:
         failure = _unasserted_failure(envelope)
     budgets = judge_budgets(expect, envelope) if len(expect) > ("assertions" in expect) else None
     if failure is None and budgets is not None:
         failure = budgets.failure
-    if failure is not None:
-        failure = _with_tool_hint(failure, case, envelope, known_tools)
     deferred = failure is None and any(row.passed is None for row in rows)
     verdict = Verdict.FAIL if failure is not None else Verdict.INCONCLUSIVE if deferred else Verdict.PASS
     return Outcome(
@@ -119,15 +119,15 @@ def _text_of(result: Mapping[str, Any]) -> str:
     return one_line(" ".join(text for text in texts if isinstance(text, str)) or "(no text)", 300)
 
 
-def _with_tool_hint(failure: Failure, case: Case, envelope: Mapping[str, Any], known_tools: Collection[str]) -> Failure:
-    """A tool that the server does not know, with the nearest name that another test of the suite uses."""
-    error = envelope["error"]
-    if case.tool is None or not isinstance(error, dict) or error.get("code") not in UNKNOWN_NAME_CODES:
-        return failure
-    hint = did_you_mean(case.tool, set(known_tools) - {case.tool})
-    if hint is None or failure.hint is not None:
-        return failure
-    return Failure(kind=failure.kind, message=failure.message, hint=hint)
+def with_tool_hint(result: TestResult, answered: Collection[str]) -> TestResult:
+    """A failed call of a tool that the server does not know, with the nearest name among those that `answered`."""
+    error = (result.output or {}).get("error")
+    if result.failure is None or result.failure.hint is not None or result.tool is None or not isinstance(error, dict):
+        return result
+    if error.get("code") not in UNKNOWN_NAME_CODES:
+        return result
+    hint = did_you_mean(result.tool, answered)
+    return result if hint is None else replace(result, failure=replace(result.failure, hint=hint))
 
 
 def _output(envelope: Mapping[str, Any]) -> dict[str, Any]:

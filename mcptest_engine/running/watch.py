@@ -7,6 +7,7 @@ content, so an editor's temporary files and a save that changes nothing wake nob
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import os
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 STEP_MS = 20
 DEBOUNCE_MS = 200
 LOOK_MS = 300
+MOST_FILES = 5_000
+NOT_SOURCES = frozenset({"node_modules", "__pycache__", "site-packages", "venv", "target", "dist", "build"})
 POLL_SECONDS = 0.3
 SETTLE_SECONDS = 0.05
 HALF_SAVED = frozenset({None, hashlib.sha256(b"").digest()})
@@ -30,6 +33,12 @@ def watched_files(suite: LoadedSuite) -> frozenset[Path]:
     """The suite, what it imports, the `.env` beside it, and every local file that a server's command names."""
     files = {path.absolute() for path in suite.files}
     files.add(suite.path.absolute().parent / ".env")
+    return frozenset(files | server_files(suite))
+
+
+def server_files(suite: LoadedSuite) -> frozenset[Path]:
+    """Every local file that a server's command names."""
+    files = set()
     for settings in suite.servers.values():
         base = Path(settings.get("cwd") or Path.cwd())
         for word in settings.get("command") or ():
@@ -37,6 +46,32 @@ def watched_files(suite: LoadedSuite) -> frozenset[Path]:
             if ("/" in word or "." in word) and path.is_file():
                 files.add(path.absolute())
     return frozenset(files)
+
+
+def state_around(files: Iterable[Path]) -> frozenset[tuple[str, int, int]] | None:
+    """What lies beside and below these files: (path, mtime in ns, size) of each, to see whether a server's modules changed.
+
+    None when that is too much to look through. Hidden folders and those of installed packages are left out.
+    """
+    found: set[tuple[str, int, int]] = set()
+    waiting = [str(folder) for folder in {path.parent for path in files}]
+    while waiting:
+        try:
+            entries = list(os.scandir(waiting.pop()))
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.name.startswith(".") or entry.name in NOT_SOURCES:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+            else:
+                with contextlib.suppress(OSError):
+                    state = entry.stat()
+                    found.add((entry.path, state.st_mtime_ns, state.st_size))
+        if len(found) + len(waiting) > MOST_FILES:
+            return None
+    return frozenset(found)
 
 
 class Watcher:
@@ -81,11 +116,15 @@ class Watcher:
             stop_event=stop,
             rust_timeout=LOOK_MS,
             yield_on_timeout=True,
+            watch_filter=None,
         )
-        async for told in changes:
-            found = self._look(sure=bool(told))
-            if found:
-                return found
+        try:
+            async for told in changes:
+                found = self._look(sure=bool(told))
+                if found:
+                    return found
+        except (OSError, RuntimeError):  # the system has no watches left, or the folder has none to give
+            return await self._poll(stop)
         return frozenset()
 
     async def _poll(self, stop: asyncio.Event) -> frozenset[Path]:

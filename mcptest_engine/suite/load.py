@@ -114,10 +114,14 @@ class LoadedSuite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedSuite:
-    """What came of a suite: `problems` holds errors and warnings in file order; `suite` is None when there is an error."""
+    """What came of a suite: `problems` holds errors and warnings in file order; `suite` is None when there is an error.
+
+    `files` are all that were read or could not be, so that whoever watches sees one of them mended.
+    """
 
     suite: LoadedSuite | None
     problems: tuple[Problem, ...]
+    files: tuple[Path, ...] = ()
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -190,9 +194,9 @@ class _Load:
         templates.secrets |= early.secrets
         problems = _without_secrets(self._in_order(sources), templates.secrets)
         if any(problem.severity is Severity.ERROR for problem in problems):
-            return CheckedSuite(suite=None, problems=problems)
+            return CheckedSuite(suite=None, problems=problems, files=tuple(dict.fromkeys(self._files)))
         suite = self._loaded(sources[0], documents[0], merged, places, templates, problems)
-        return CheckedSuite(suite=suite, problems=problems)
+        return CheckedSuite(suite=suite, problems=problems, files=suite.files)
 
     def _with_dotenv(self, directory: Path) -> dict[str, str]:
         """The environment with `.env` of the directory behind it."""

@@ -1,0 +1,153 @@
+"""What becomes of a run when its servers die, and what one test's judging costs the others."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+    Command = Callable[..., subprocess.CompletedProcess[str]]
+
+SERVERS = Path(__file__).parent.parent / "servers"
+SNAPSHOT = """\
+  - name: x
+    tool: echo
+    args: { text: hi }
+    expect: [{ target: result, matcher: { snapshot: true } }]
+"""
+QUICK = "{ target: duration_ms, matcher: { lt: 900 } }"
+
+
+def suite(folder: Path, script: str, *arguments: str, tests: str, top: str = "") -> None:
+    (folder / ".mcptest").mkdir(exist_ok=True)
+    command = json.dumps([sys.executable, "-S", str(SERVERS / f"{script}.py"), *arguments])
+    (folder / "mcptest.yml").write_text(f"{top}servers: {{ s: {{ command: {command} }} }}\ntools:\n{tests}")
+
+
+def rows_of(done: subprocess.CompletedProcess[str]) -> list[dict[str, object]]:
+    assert done.stdout, done.stderr
+    return list(json.loads(done.stdout)["tests"])
+
+
+@pytest.mark.parametrize("when", ["shake", "call"])
+def test_a_server_that_dies_is_started_once_more_for_the_rest(mcptest: Command, tmp_path: Path, when: str) -> None:
+    """Decisions 4: the tests in flight fail with its stderr, the rest run on the restarted server."""
+    rows = "".join(f"  - {{ name: t{number}, tool: look }}\n" for number in range(40))
+    suite(tmp_path, "dies_once", str(tmp_path / "flag"), when, tests=rows)
+    done = mcptest("run", "--reporter", "json")
+    failed = [test for test in rows_of(done) if test["verdict"] == "fail"]
+    assert 1 <= len(failed) <= 8, len(failed)
+    for test in failed:
+        assert test["failure"]["kind"] == "server"  # type: ignore[index]
+        assert "code 3" in test["failure"]["message"]  # type: ignore[index]
+        assert "giving up" in test["failure"]["stderr_tail"]  # type: ignore[index]
+    (server,) = json.loads(done.stdout)["servers"]
+    assert server["restarts"] == 1
+
+
+def test_a_dead_server_stays_dead_when_restarts_are_off(mcptest: Command, tmp_path: Path) -> None:
+    """Decisions 4: `run_options.restart: false`."""
+    rows = "".join(f"  - {{ name: t{number}, tool: look }}\n" for number in range(12))
+    top = "run_options: { restart: false }\n"
+    suite(tmp_path, "dies_once", str(tmp_path / "flag"), "call", tests=rows, top=top)
+    done = mcptest("run", "--reporter", "json")
+    assert {test["verdict"] for test in rows_of(done)} == {"fail"}
+    assert json.loads(done.stdout)["servers"][0]["restarts"] == 0
+
+
+def test_a_jq_program_that_takes_its_second_costs_the_others_nothing(mcptest: Command, tmp_path: Path) -> None:
+    """Durations are the server's, not ours: a slow judge must not look like a slow server."""
+    rows = (
+        "  - name: endless\n    tool: echo\n    args: { text: a }\n    expect:\n"
+        '      - { target: "result.content[0].text", matcher: { jq: "last(repeat(1))" } }\n'
+    )
+    rows += "".join(
+        f"  - {{ name: t{number}, tool: echo, args: {{ text: b }}, expect: [{QUICK}] }}\n" for number in range(30)
+    )
+    suite(tmp_path, "echo", tests=rows)
+    endless, *others = rows_of(mcptest("run", "--reporter", "json"))
+    assert endless["verdict"] == "fail"
+    assert {test["verdict"] for test in others} == {"pass"}
+
+
+def test_only_the_servers_of_focused_tests_are_started(mcptest: Command, tmp_path: Path) -> None:
+    """A server that no chosen test needs is not touched."""
+    (tmp_path / ".mcptest").mkdir()
+    echo = json.dumps([sys.executable, "-S", str(SERVERS / "echo.py")])
+    (tmp_path / "mcptest.yml").write_text(
+        f'servers: {{ a: {{ command: {echo} }}, b: {{ command: [touch, "{tmp_path}/started"] }} }}\n'
+        "tools:\n  - { name: x, server: a, tool: echo, args: { text: hi }, only: true }\n"
+        "  - { name: y, server: b, tool: echo }\n"
+    )
+    done = mcptest("run", "--reporter", "json")
+    assert [server["name"] for server in json.loads(done.stdout)["servers"]] == ["a"]
+    assert not (tmp_path / "started").exists()
+
+
+def test_a_typo_is_not_hidden_by_a_shard(mcptest: Command, tmp_path: Path) -> None:
+    """Decisions 4: an empty shard is 0, a selection that matches no test is 7."""
+    suite(tmp_path, "echo", tests="  - { name: x, tool: echo, args: { text: hi } }\n")
+    assert mcptest("run", "--shard", "1/2", "--filter", "nothing like it").returncode == 7
+    assert {mcptest("run", "--shard", f"{part}/2").returncode for part in (1, 2)} == {0}
+
+
+def test_last_failed_says_so_when_nothing_failed(mcptest: Command, tmp_path: Path) -> None:
+    """A person must not look for a filter that is not there."""
+    suite(tmp_path, "echo", tests="  - { name: x, tool: echo, args: { text: hi } }\n")
+    mcptest("run")
+    done = mcptest("run", "--last-failed")
+    assert done.returncode == 2
+    assert "nothing failed in the last run" in done.stderr
+
+
+def test_last_failed_knows_repeated_tests(mcptest: Command, tmp_path: Path) -> None:
+    """`--repeat` numbers the names; the test is the same."""
+    suite(
+        tmp_path,
+        "echo",
+        tests="  - { name: x, tool: echo, args: { text: hi }, timeout_ms: 5000, expect: [{ target: "
+        "result.isError, matcher: { exact: true } }] }\n",
+    )
+    mcptest("run", "--repeat", "2")
+    done = mcptest("run", "--last-failed", "--reporter", "json")
+    assert [test["name"] for test in rows_of(done)] == ["x"]
+
+
+def test_repeats_share_their_snapshot(mcptest: Command, tmp_path: Path) -> None:
+    """A snapshot without a name goes by its test, not by the number of a repeat."""
+    rows = "  - name: x\n    tool: echo\n    args: { text: hi }\n    expect: [{ target: result, matcher: { snapshot: true } }]\n"
+    suite(tmp_path, "echo", tests=rows)
+    assert mcptest("run", "--update-snapshots").returncode == 0
+    assert mcptest("run", "--repeat", "3").returncode == 0
+
+
+def test_snapshots_that_cannot_be_read_run_nothing(mcptest: Command, tmp_path: Path) -> None:
+    """Decisions 4: exit 2, nothing executed."""
+    rows = "  - name: x\n    tool: echo\n    args: { text: hi }\n    expect: [{ target: result, matcher: { snapshot: true } }]\n"
+    suite(tmp_path, "echo", tests=rows)
+    mcptest("run", "--update-snapshots")
+    (kept,) = (tmp_path / ".mcptest" / "snapshots").glob("*.yml")
+    kept.write_text("a: [unclosed")
+    done = mcptest("run")
+    assert done.returncode == 2
+    assert "cannot read the snapshots" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_every_spelling_of_a_notifications_target_makes_a_test_serial(mcptest: Command, tmp_path: Path) -> None:
+    """Decisions 2: a test that targets `notifications` is serial."""
+    rows = "".join(
+        f"  - name: n{number}\n    tool: echo\n    args: {{ text: a }}\n"
+        f"    expect: [{{ target: '{target}', matcher: {{ length: 0 }} }}]\n"
+        for number, target in enumerate(['["notifications"]', ".notifications", "notifications"])
+    )
+    suite(tmp_path, "echo", tests=rows)
+    listed = json.loads(mcptest("list", "--format", "json").stdout)
+    assert [test["serial"] for test in listed["tests"]] == [True, True, True]
