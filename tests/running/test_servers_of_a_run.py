@@ -122,16 +122,14 @@ def test_last_failed_knows_repeated_tests(mcptest: Command, tmp_path: Path) -> N
 
 def test_repeats_share_their_snapshot(mcptest: Command, tmp_path: Path) -> None:
     """A snapshot without a name goes by its test, not by the number of a repeat."""
-    rows = "  - name: x\n    tool: echo\n    args: { text: hi }\n    expect: [{ target: result, matcher: { snapshot: true } }]\n"
-    suite(tmp_path, "echo", tests=rows)
+    suite(tmp_path, "echo", tests=SNAPSHOT)
     assert mcptest("run", "--update-snapshots").returncode == 0
     assert mcptest("run", "--repeat", "3").returncode == 0
 
 
 def test_snapshots_that_cannot_be_read_run_nothing(mcptest: Command, tmp_path: Path) -> None:
     """Decisions 4: exit 2, nothing executed."""
-    rows = "  - name: x\n    tool: echo\n    args: { text: hi }\n    expect: [{ target: result, matcher: { snapshot: true } }]\n"
-    suite(tmp_path, "echo", tests=rows)
+    suite(tmp_path, "echo", tests=SNAPSHOT)
     mcptest("run", "--update-snapshots")
     (kept,) = (tmp_path / ".mcptest" / "snapshots").glob("*.yml")
     kept.write_text("a: [unclosed")
