@@ -9,11 +9,17 @@ import sys
 def main() -> None:
     """Run the command line of this process and exit with its code."""
     arguments = sys.argv[1:]
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us: what we say is lost, what we do is not
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
     if arguments in (["--version"], ["-V"]):
         from mcptest_engine import __version__
 
-        sys.stdout.write(f"mcptest {__version__}\n")
-        return
+        try:
+            sys.stdout.write(f"mcptest {__version__}\n")
+        except OSError:
+            _leave(1)
+        _leave(0)
     import signal
 
     # Nothing is started yet, so Ctrl-C may simply leave; a run puts its own handler in this one's place.
@@ -26,12 +32,13 @@ def main() -> None:
 def _leave(code: int) -> None:
     """Exit as `sys.exit` would, but without taking the interpreter apart, which costs 5 to 10 ms of every command."""
     import atexit
-    import contextlib
 
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed by whoever read it, or never there
+        try:
             stream.flush()
+        except (OSError, ValueError):  # closed by whoever read it, or on a disk that is full
+            code = code or 1
     os._exit(code)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcptest_engine.cli.common import json_text
 from mcptest_engine.cli.target import target_options, target_spec, with_session
 from mcptest_engine.core.errors import ExitCode, UsageError
 
@@ -28,7 +29,7 @@ def command(ctx: click.Context, /, tool: str, arguments: str, form: str, **flags
 
     \b
     Example:
-      mcptest call get_status --args '{"service": "api"}' --command "mcptest mock --preset demo"
+      mcptest call status --command "mcptest mock --preset demo"
     """
     given = _arguments(arguments)
     spec = target_spec(flags)
@@ -41,11 +42,13 @@ def command(ctx: click.Context, /, tool: str, arguments: str, form: str, **flags
     answer = with_session(spec, ask)
     result, error = answer.get("result"), answer.get("error")
     if form == "json":
-        sys.stdout.write(json.dumps(result if error is None else {"error": error}, ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(json_text(result if error is None else {"error": error}))
     elif error is None:
         sys.stdout.write(_text(result))
     if error is not None and form != "json":
-        _say_error(error)
+        from mcptest_engine.core.clipping import told_error
+
+        sys.stderr.write(f"error: the server answered {told_error(error, spec.redact)}\n")
     ctx.exit(ExitCode.FAILED if error is not None or _is_error(result) else ExitCode.PASSED)
 
 
@@ -65,20 +68,14 @@ def _is_error(result: object) -> bool:
 
 def _text(result: object) -> str:
     """Text content as text; everything else as JSON."""
+    from mcptest_engine.core.safe_json import safe_json
     from mcptest_engine.core.sanitise import sanitise
 
     content = result.get("content") if isinstance(result, dict) else None
     if not isinstance(content, list):
-        return json.dumps(result, ensure_ascii=False, indent=2) + "\n"
+        return json_text(result)
     parts = []
     for item in content:
         text = item.get("text") if isinstance(item, dict) and item.get("type") == "text" else None
-        parts.append(sanitise(text) if isinstance(text, str) else json.dumps(item, ensure_ascii=False))
+        parts.append(sanitise(text) if isinstance(text, str) else safe_json(item))
     return "\n".join(parts) + "\n"
-
-
-def _say_error(error: object) -> None:
-    from mcptest_engine.core.sanitise import one_line
-
-    told = f"{error.get('code')} {error.get('message')}" if isinstance(error, dict) else str(error)
-    sys.stderr.write(f"error: the server answered error {one_line(told)}\n")

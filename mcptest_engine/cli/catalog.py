@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcptest_engine.cli.common import json_text
 from mcptest_engine.cli.target import target_options, target_spec, with_session
+from mcptest_engine.core.errors import McptestError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -116,13 +119,14 @@ def _listed(flags: Mapping[str, Any], *kinds: str) -> dict[str, Any]:
 
 
 def _print(found: Mapping[str, Any], form: str, output: str | None, rows: Sequence[tuple[str, object]]) -> None:
-    text = json.dumps(found, ensure_ascii=False, indent=2) + "\n" if form == "json" else _table(rows)
+    text = json_text(found) if form == "json" else _table(rows)
     if output is None:
         sys.stdout.write(text)
     else:
-        from pathlib import Path
-
-        Path(output).write_text(text, encoding="utf-8")
+        try:
+            Path(output).write_text(text, encoding="utf-8")
+        except OSError as wrong:
+            raise McptestError(f"`{output}` was not written: {wrong.strerror or wrong}") from None
 
 
 def _table(rows: Sequence[tuple[str, object]]) -> str:
@@ -151,7 +155,7 @@ def _signature(tool: Mapping[str, Any]) -> str:
     if not isinstance(properties, dict):
         return f"{tool.get('name')}()"
     required = schema.get("required") if isinstance(schema, dict) else None
-    needed = set(required) if isinstance(required, list) else set()
+    needed = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
     arguments = ", ".join(
         f"{name}{'' if name in needed else '?'}: {_type(about)}" for name, about in properties.items()
     )

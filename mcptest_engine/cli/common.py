@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcptest_engine.core.errors import Problem, Severity, SuiteError, UsageError
+from mcptest_engine.core.errors import McptestError, Problem, Severity, SuiteError, UsageError
+from mcptest_engine.core.words import counted
+from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mcptest_engine.suite.load import CheckedSuite, LoadedSuite, LoadOptions
     from mcptest_engine.workspace.workspace import Workspace
-
-DEFAULT_SUITES = ("mcptest.yaml", "mcptest.yml")
 
 
 def suite_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,22 +39,22 @@ def suite_path(file: str | None, config: str | None) -> Path:
     named = file or config
     if named is not None:
         return Path(named)
-    for name in DEFAULT_SUITES:
+    for name in SUITE_FILES:
         if Path(name).is_file():
             return Path(name)
     raise UsageError(
-        f"no suite named, and neither {' nor '.join(f'`{name}`' for name in DEFAULT_SUITES)} is here",
+        f"no suite named, and neither {' nor '.join(f'`{name}`' for name in SUITE_FILES)} is here",
         hint="name one: mcptest run FILE; or look at one at work: mcptest demo",
     )
 
 
-def parse_variables(pairs: Iterable[str]) -> dict[str, str]:
-    """`K=V` pairs as a mapping. Raises UsageError for one without "="."""
+def parse_variables(pairs: Iterable[str], *, flag: str = "--var") -> dict[str, str]:
+    """`K=V` pairs as a mapping. Raises UsageError for one without "=", in the words of `flag`."""
     variables = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise UsageError(f"`--var {pair}` is not of the form K=V", hint="for example: --var region=eu-west")
+            raise UsageError(f"`{flag} {pair}` is not of the form K=V", hint=f"for example: {flag} REGION=eu-west")
         variables[name] = value
     return variables
 
@@ -104,14 +104,35 @@ def show_problems(problems: Sequence[Problem], *, running: bool = True) -> None:
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
     if errors:
         told = "; nothing was run" if running else ""
-        sys.stderr.write(f"{errors} problem{'' if errors == 1 else 's'}{told}\n")
+        sys.stderr.write(f"{counted(errors, 'problem')}{told}\n")
+
+
+def json_text(value: Any) -> str:
+    """`value` as indented JSON that is safe on a terminal, newline included.
+
+    Raises McptestError when it is nested too deeply to be written.
+    """
+    from mcptest_engine.core.safe_json import safe_json
+
+    try:
+        return safe_json(value, indent=2) + "\n"
+    except RecursionError:
+        raise McptestError("the answer is nested too deeply to be printed") from None
 
 
 def wants_colour(stream: Any) -> bool:
     """Colour on a terminal, unless `NO_COLOR` is set or the terminal is a dumb one."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or bool(stream.isatty())
+    return bool(os.environ.get("FORCE_COLOR")) or is_terminal(stream)
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether a person may sit at the other end; a stream that was closed before we began is None."""
+    try:
+        return stream is not None and bool(stream.isatty())
+    except ValueError:
+        return False
 
 
 def colours(stream: Any) -> Callable[[str, str], str]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcptest_engine.cli.common import find_here, load, parse_variables, suite_options, suite_path
+from mcptest_engine.cli.common import find_here, json_text, load, parse_variables, suite_options, suite_path
 from mcptest_engine.cli.run import selection_of, selection_options, with_last_failed
 from mcptest_engine.core.errors import ExitCode
+from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,8 +63,9 @@ def show(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *, for
 
 
 def _print_json(suite: LoadedSuite, plan: Plan) -> None:
-    import json
+    from mcptest_engine.core.redaction import Redactor
 
+    redact = Redactor(suite.secrets).redact
     tests = [
         {
             "id": case.id,
@@ -71,51 +73,49 @@ def _print_json(suite: LoadedSuite, plan: Plan) -> None:
             "kind": case.kind.value,
             "server": case.server,
             "method": case.method,
-            "params": case.params,
-            "description": case.description,
+            "params": redact(case.params),
+            "description": redact(case.description),
             "tags": list(case.tags),
             "serial": case.serial,
-            "skip": case.skip,
+            "skip": redact(case.skip),
             "file": case.file,
             "line": case.line,
         }
         for case in plan.cases
     ]
-    json.dump(
-        {"suite": suite.name, "declared": plan.declared, "tests": tests}, sys.stdout, ensure_ascii=False, indent=2
-    )
-    sys.stdout.write("\n")
+    sys.stdout.write(json_text({"suite": suite.name, "declared": plan.declared, "tests": tests}))
 
 
 def _print_table(suite: LoadedSuite, plan: Plan) -> None:
+    from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.sanitise import one_line
 
+    redact = Redactor(suite.secrets).redact_text
     write = sys.stdout.write
-    write(f"{one_line(suite.name)}: {_counted(plan)}\n")
+    write(f"{one_line(suite.name)}: {_chosen(plan)}\n")
     for server in dict.fromkeys(case.server for case in plan.cases):
         write(f"\n{one_line(server)}\n")
         cases = [case for case in plan.cases if case.server == server]
         width = min(48, max(len(one_line(case.name)) for case in cases))
         for case in cases:
-            write(f"  {one_line(case.name):<{width}}  {_call(case)}{_notes(case)}\n")
+            write(
+                f"  {one_line(case.name):<{width}}  {one_line(redact(_call(case)))}{one_line(redact(_notes(case)))}\n"
+            )
             if case.description:
-                write(f"    {one_line(case.description)}\n")
+                write(f"    {one_line(redact(case.description))}\n")
     for warning in plan.warnings:
         write(f"\n{warning}\n")
 
 
-def _counted(plan: Plan) -> str:
-    chosen, declared = len(plan.cases), plan.declared
-    tests = f"{declared} test{'' if declared == 1 else 's'}"
-    return tests if chosen == declared else f"{chosen} of {tests}"
+def _chosen(plan: Plan) -> str:
+    chosen, tests = len(plan.cases), counted(plan.declared, "test")
+    return tests if chosen == plan.declared else f"{chosen} of {tests}"
 
 
 def _call(case: Case) -> str:
-    from mcptest_engine.core.sanitise import one_line
-
     params = case.params or {}
     about = params.get("name") or params.get("uri")
-    return case.method if about is None else f"{case.method} {one_line(str(about))}"
+    return case.method if about is None else f"{case.method} {about}"
 
 
 def _notes(case: Case) -> str:

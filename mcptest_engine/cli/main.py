@@ -5,6 +5,7 @@ Subcommands are imported when they are used, so that `mcptest validate` never pa
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -53,6 +54,14 @@ LATER = {
     "diff-runs": "`mcptest diff-runs`",
     "evidence": "`mcptest evidence`",
     "cache": "`mcptest cache`",
+}
+
+
+OUTSIDE_TROUBLE = {
+    errno.ENOSPC: "the output cannot be written",
+    errno.EDQUOT: "the output cannot be written",
+    errno.EIO: "the output cannot be written",
+    errno.ENOENT: "the directory that mcptest was started in is gone",
 }
 
 
@@ -129,15 +138,23 @@ def main(arguments: Sequence[str]) -> int:
         return ExitCode.INTERRUPTED
     except McptestError as error:
         return _told(error)
-    except Exception:  # noqa: BLE001 - the last line of defence: whatever is ours to blame is said to be ours
-        import traceback
-
-        traceback.print_exc()
-        _say(
-            f"this is a bug in mcptest {__version__}, not in your suite or server; please report it with the lines above"
-        )
+    except OSError as wrong:
+        if wrong.filename is not None or wrong.errno not in OUTSIDE_TROUBLE:
+            return _bug()
+        _say(f"error: {OUTSIDE_TROUBLE[wrong.errno]}: {wrong.strerror}")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.FAILED
+    except Exception:  # noqa: BLE001 - the last line of defence: whatever is ours to blame is said to be ours
+        return _bug()
     return code if isinstance(code, int) else ExitCode.PASSED
+
+
+def _bug() -> int:
+    import traceback
+
+    traceback.print_exc()
+    _say(f"this is a bug in mcptest {__version__}, not in your suite or server; please report it with the lines above")
+    return ExitCode.FAILED
 
 
 def _told(error: McptestError) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from mcptest_engine.cli.common import find_here
-from mcptest_engine.core.errors import RecordError, UsageError
+from mcptest_engine.core.errors import ExitCode, RecordError, UsageError
 from mcptest_engine.core.results import RunRecord
 
 
@@ -20,8 +20,15 @@ from mcptest_engine.core.results import RunRecord
 @click.option("--merge", is_flag=True, help="Make one report of several shards of one suite.")
 @click.option("--agent-budget", type=click.IntRange(min=1), default=1024, metavar="TOKENS", show_default=True)
 @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
+@click.pass_context
 def command(
-    records: tuple[str, ...], form: str, output: str | None, merge: bool, agent_budget: int, no_color: bool
+    ctx: click.Context,
+    records: tuple[str, ...],
+    form: str,
+    output: str | None,
+    merge: bool,
+    agent_budget: int,
+    no_color: bool,
 ) -> None:
     """Print a saved run (a file, a run id, or the newest one here) in any format.
 
@@ -34,14 +41,27 @@ def command(
     if no_color:
         os.environ["NO_COLOR"] = "1"
     sinks = make_sinks((form,), output)
-    read = [RunRecord.from_json(_data(name)) for name in records or (_newest(),)]
-    if len(read) > 1:
-        if not merge:
-            raise UsageError(f"{len(read)} runs are named", hint="name one, or make one of them with --merge")
+    read = [_record(name) for name in records or (_newest(),)]
+    if merge:
         from mcptest_engine.reporting.merge import merge_records
 
         read = [merge_records(read)]
-    write_reports(read[0], sinks, workspace=find_here(), agent_budget=agent_budget)
+    if len(read) > 1:
+        raise UsageError(f"{len(read)} runs are named", hint="name one, or make one of them with --merge")
+    lost = write_reports(read[0], sinks, workspace=find_here(), agent_budget=agent_budget)
+    ctx.exit(ExitCode.FAILED if lost else ExitCode.PASSED)
+
+
+def _record(name: str) -> RunRecord:
+    """The record of that name. Raises RecordError for one that is not as its published schema says."""
+    from mcptest_engine.reporting.record_schema import record_fault
+
+    data = _data(name)
+    record = RunRecord.from_json(data)
+    fault = record_fault(data)
+    if fault is not None:
+        raise RecordError(f"`{name}` is not a run record: {fault}", hint="it is what `--reporter json` writes")
+    return record
 
 
 def _data(name: str) -> object:

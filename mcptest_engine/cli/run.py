@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcptest_engine.cli.common import find_here, load, parse_variables, suite_options, suite_path
+from mcptest_engine.cli.common import find_here, is_terminal, load, parse_variables, suite_options, suite_path
 from mcptest_engine.core.errors import ExitCode, PolicyDenied, UsageError
 
 if TYPE_CHECKING:
@@ -109,7 +108,8 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     if flags["dry_run"]:
         from mcptest_engine.cli.list import show
 
-        ctx.exit(show(suite, settings, workspace, form="table"))
+        as_json = any(sink.path is None and sink.format in {"json", "ndjson"} for sink in sinks)
+        ctx.exit(show(suite, settings, workspace, form="json" if as_json else "table"))
     ctx.exit(run_once(suite, settings, workspace, sinks, agent_budget=flags["agent_budget"]))
 
 
@@ -126,7 +126,7 @@ def run_once(
 
     progress = live_progress(sinks)
     try:
-        record = _execute(suite, settings, workspace, [] if progress is None else [progress.on_event])
+        record = _execute(suite, settings, workspace, [] if progress is None else [progress.on_event], sinks)
     finally:
         if progress is not None:
             progress.close()
@@ -146,15 +146,21 @@ def save(workspace: Workspace, record: RunRecord) -> None:
         sys.stderr.write(f"warning: {wrong}\n" + (f"  {hint}\n" if hint else ""))
 
 
-def _execute(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, listeners: Sequence[Emit]) -> RunRecord:
+def _execute(
+    suite: LoadedSuite, settings: RunSettings, workspace: Workspace, listeners: Sequence[Emit], sinks: Sequence[Sink]
+) -> RunRecord:
     import asyncio
 
-    from mcptest_engine.running.launch import launch
+    from mcptest_engine.cli.sinks import preload
+    from mcptest_engine.running.launch import TURNS_TO_SPAWN, launch
     from mcptest_engine.running.listening import Listeners
 
     async def main() -> RunRecord:
         task = asyncio.ensure_future(launch(suite, settings, workspace=workspace, emit=Listeners(listeners)))
         with ending_on_signals(task):
+            for _ in range(TURNS_TO_SPAWN + 2):
+                await asyncio.sleep(0)
+            preload(sinks)  # while the servers start
             return await task
 
     try:
@@ -183,6 +189,7 @@ class ending_on_signals:  # noqa: N801 - reads as what it does, in a `with` stat
 
         for number in (signal.SIGINT, signal.SIGTERM):
             self._loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_IGN)  # what is left is the report, and that takes no time
 
     def _end(self) -> None:
         if self._told:
@@ -222,7 +229,7 @@ def _settings(flags: dict[str, Any], bail: int | None) -> RunSettings:
         server_command=_argv(flags["server_command"]),
         protocol=flags["protocol"],
         update_snapshots=flags["update_snapshots"],
-        interactive=sys.stdin.isatty() and sys.stdout.isatty(),
+        interactive=is_terminal(sys.stdin) and is_terminal(sys.stdout),
     )
     if settings.update_snapshots and settings.ci and not flags["allow_update_in_ci"]:
         raise PolicyDenied(
@@ -249,15 +256,13 @@ def with_last_failed(settings: RunSettings, suite: LoadedSuite, workspace: Works
     """The settings narrowed to what failed in the suite's last run; unchanged when not `wanted`."""
     if not wanted:
         return settings
-    from dataclasses import replace
-
-    last = workspace.last_run(workspace.relative(suite.path))
-    if last is None:
+    verdicts = workspace.last_verdicts(workspace.relative(suite.path))
+    if not verdicts:
         raise UsageError("no earlier run of this suite is saved here", hint="run it once without --last-failed")
-    ids = frozenset(_base_id(test["id"]) for test in last["tests"] if test["verdict"] == "fail")
+    ids = frozenset(_base_id(test_id) for test_id, verdict in verdicts.items() if verdict == "fail")
     if not ids:
-        raise UsageError("nothing failed in the last run of this suite", hint="leave out --last-failed to run it all")
-    return replace(settings, selection=replace(settings.selection, ids=ids))
+        raise UsageError("nothing failed when it was last run", hint="leave out --last-failed to run the whole suite")
+    return settings._replace(selection=settings.selection._replace(ids=ids))
 
 
 def _base_id(test_id: str) -> str:
@@ -279,6 +284,8 @@ def _argv(text: str | None) -> tuple[str, ...] | None:
     """Source: decisions 13, POSIX split."""
     if text is None:
         return None
+    import shlex
+
     try:
         argv = tuple(shlex.split(text))
     except ValueError as wrong:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from mcptest_engine.cli.common import DEFAULT_SUITES, wants_colour
+from mcptest_engine.cli.common import is_terminal, wants_colour
 from mcptest_engine.core.errors import UsageError, did_you_mean
+from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 DEFAULT_FORMAT = "pretty"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sink:
+class Sink(NamedTuple):
     """One report: its format, and the file it goes to, or None for stdout."""
 
     format: str
@@ -69,7 +67,7 @@ def _sink(text: str) -> Sink:
 
 def live_progress(sinks: Sequence[Sink]) -> Progress | None:
     """Progress on stderr while a person waits at a terminal; nothing otherwise."""
-    person = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    person = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
     if not person or not any(sink.path is None and sink.format == DEFAULT_FORMAT for sink in sinks):
         return None
     from mcptest_engine.reporting.progress import Progress
@@ -81,20 +79,36 @@ def render_options(path: Path | None, *, config: str, default_config: bool, agen
     """How a report for `path` (None: stdout) is rendered; a file gets neither colour nor a terminal's width."""
     from mcptest_engine.reporting.registry import RenderOptions
 
-    terminal = path is None and sys.stdout.isatty()
+    terminal = path is None and is_terminal(sys.stdout)
     return RenderOptions(
         color=path is None and wants_colour(sys.stdout),
-        width=shutil.get_terminal_size().columns if terminal else 0,
+        width=_columns() if terminal else 0,
         agent_budget=agent_budget,
         config=config,
         default_config=default_config,
     )
 
 
+def _columns() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().columns
+
+
+def preload(sinks: Sequence[Sink]) -> None:
+    """Import what the reports need; for a moment when somebody else is being waited for."""
+    from importlib import import_module
+
+    from mcptest_engine.reporting.registry import FORMATS
+
+    for sink in sinks:
+        import_module(f"mcptest_engine.reporting.{FORMATS[sink.format].module}")
+
+
 def config_of(record: RunRecord, workspace: Workspace) -> tuple[str, bool]:
     """The record's suite as a `repro` line names it from here, and whether the default would find it."""
     path = os.path.relpath(workspace.root / record.suite.path)
-    return path, path == next((name for name in DEFAULT_SUITES if Path(name).is_file()), None)
+    return path, path == next((name for name in SUITE_FILES if Path(name).is_file()), None)
 
 
 def write_reports(record: RunRecord, sinks: Sequence[Sink], *, workspace: Workspace, agent_budget: int) -> bool:

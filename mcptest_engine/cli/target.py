@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcptest_engine.cli.common import find_here, load, parse_variables, suite_path
-from mcptest_engine.core.errors import UsageError, did_you_mean
+from mcptest_engine.core.errors import ServerError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -50,33 +50,46 @@ def target_spec(flags: Mapping[str, Any]) -> ServerSpec:
         raise UsageError("--bearer-token-env goes with --url", hint="for a command's environment use --env K=V")
     if flags["env"] and flags["argv"] is None:
         raise UsageError("--env goes with --command")
-    settings, suite_env, name, lookups = _settings(flags)
-    if flags["protocol"] is not None:
-        settings = {**settings, "protocol": flags["protocol"]}
-    return spec_from_settings(name, settings, suite_env=suite_env, environ=dict(os.environ), lookups=lookups)
+    if (flags["url"] or flags["argv"]) and flags["config"]:
+        raise UsageError("--config names a suite; --url and --command name a server without one", hint="give one")
+    environ = dict(os.environ)
+    if flags["url"] is None and flags["argv"] is None:
+        return _from_suite(flags, environ)
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.suite.secrets import secret_values
+
+    settings = _offering(_settings(flags), flags)
+    secrets = Redactor(secret_values({"target": settings}, {}, {}, environ))
+    return spec_from_settings("target", settings, suite_env={}, environ=environ, redact=secrets.redact_text)
 
 
-def _settings(flags: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, str], str, Mapping[str, str] | None]:
+def _settings(flags: Mapping[str, Any]) -> dict[str, Any]:
     if flags["url"] is not None:
         settings: dict[str, Any] = {"url": flags["url"]}
         if flags["bearer_token_env"]:
             settings["auth"] = {"bearer_token_env": flags["bearer_token_env"]}
-        return settings, {}, "target", None
-    if flags["argv"] is not None:
-        try:
-            argv = shlex.split(flags["argv"])
-        except ValueError as wrong:
-            raise UsageError(f"--command cannot be split: {wrong}", hint="quote it as for a shell") from None
-        if not argv:
-            raise UsageError("--command is empty")
-        return {"command": argv, "env": parse_variables(flags["env"])}, {}, "target", None
-    return _from_suite(flags["server"], flags["config"])
+        return settings
+    try:
+        argv = shlex.split(flags["argv"])
+    except ValueError as wrong:
+        raise UsageError(f"--command cannot be split: {wrong}", hint="quote it as for a shell") from None
+    if not argv:
+        raise UsageError("--command is empty")
+    return {"command": argv, "env": parse_variables(flags["env"], flag="--env")}
 
 
-def _from_suite(
-    server: str | None, config: str | None
-) -> tuple[dict[str, Any], Mapping[str, str], str, Mapping[str, str]]:
-    suite = load(suite_path(None, config), find_here(), {})
+def _offering(settings: Mapping[str, Any], flags: Mapping[str, Any]) -> Mapping[str, Any]:
+    return settings if flags["protocol"] is None else {**settings, "protocol": flags["protocol"]}
+
+
+def _from_suite(flags: Mapping[str, Any], environ: Mapping[str, str]) -> ServerSpec:
+    """The spec of a server of the suite, just as a run would have it."""
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.running.launch import DEFAULT_CONNECT_TIMEOUT_MS
+    from mcptest_engine.servers.spec import spec_from_settings
+
+    suite = load(suite_path(None, flags["config"]), find_here(), {})
+    server = flags["server"]
     if server is None:
         if len(suite.servers) != 1:
             names = ", ".join(f"`{name}`" for name in suite.servers)
@@ -84,11 +97,23 @@ def _from_suite(
         server = next(iter(suite.servers))
     if server not in suite.servers:
         raise UsageError(f"the suite has no server `{server}`", hint=did_you_mean(server, suite.servers))
-    return dict(suite.servers[server]), suite.env, server, suite.lookups
+    return spec_from_settings(
+        server,
+        _offering(suite.servers[server], flags),
+        suite_env=suite.env,
+        environ=environ,
+        lookups=suite.lookups,
+        config_dir=suite.path.parent,
+        default_connect_timeout_seconds=suite.run_options.get("connect_timeout_ms", DEFAULT_CONNECT_TIMEOUT_MS) / 1000,
+        redact=Redactor(suite.secrets).redact_text,
+    )
 
 
 def with_session(spec: ServerSpec, use: Callable[[Session], Coroutine[Any, Any, Result]]) -> Result:
-    """Open a session, use it, close it, whatever happens. Raises ServerError as `connect` and `use` do."""
+    """Open a session, use it, close it, whatever happens.
+
+    Raises ServerError as `connect` and `use` do, its words and the server's stderr without secrets.
+    """
     import asyncio
 
     from mcptest_engine.cli.run import ending_on_signals
@@ -110,3 +135,8 @@ def with_session(spec: ServerSpec, use: Callable[[Session], Coroutine[Any, Any, 
         return asyncio.run(main())
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
+    except ServerError as error:
+        error.message = spec.redact(error.message)
+        error.hint = error.hint and spec.redact(error.hint)
+        error.stderr_tail = spec.redact(error.stderr_tail)
+        raise

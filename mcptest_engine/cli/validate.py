@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from mcptest_engine.cli.common import check, find_here, parse_variables, show_problems, suite_path
-from mcptest_engine.core.errors import ExitCode, Problem, Severity
+from mcptest_engine.cli.common import check, find_here, json_text, parse_variables, show_problems, suite_path
+from mcptest_engine.core.errors import ExitCode, Problem, Severity, UsageError
+from mcptest_engine.core.words import counted
 
 
 @click.command()
@@ -27,6 +28,10 @@ def command(
     Example:
       mcptest validate mcptest.yaml --format json
     """
+    if files and config is not None and set(files) != {config}:
+        raise UsageError(
+            f"both suites as FILE and `--config {config}` are given", hint="name each as FILE; `validate` takes several"
+        )
     paths = [Path(file) for file in files] or [suite_path(None, config)]
     workspace, given = find_here(), parse_variables(variables)
     problems: list[Problem] = []
@@ -34,7 +39,9 @@ def command(
     for path in paths:
         checked = check(path, workspace, given)
         problems.extend(checked.problems)
-        counts.append(f"{path}: valid, {_counted(len(checked.suite.tests))}" if checked.suite is not None else None)
+        counts.append(
+            f"{path}: valid, {counted(len(checked.suite.tests), 'test')}" if checked.suite is not None else None
+        )
     bad = [problem for problem in problems if strict or problem.severity is Severity.ERROR]
     if form == "json":
         _print_document(bad)
@@ -47,12 +54,5 @@ def command(
 
 def _print_document(problems: list[Problem]) -> None:
     """Source: agent-interface, validate_suite."""
-    import json
-
     errors = [{"path": problem.pointer, "message": problem.message, "hint": problem.hint} for problem in problems]
-    json.dump({"valid": not errors, "errors": errors}, sys.stdout, ensure_ascii=False, indent=2)
-    sys.stdout.write("\n")
-
-
-def _counted(tests: int) -> str:
-    return f"{tests} test{'' if tests == 1 else 's'}"
+    sys.stdout.write(json_text({"valid": not errors, "errors": errors}))

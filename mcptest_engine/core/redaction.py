@@ -35,6 +35,7 @@ _MEDIA_MEMBERS = frozenset(("data", "blob"))
 class Redactor:
     """Knows the secrets of one run.
 
+    `longest` is how many characters at the end of a text that was cut off may be part of a secret, and hence unknown as one.
     Redaction is idempotent, keeps the shape of every value (containers, number and order of members), and gives back the
     very same object when nothing in it is secret.
     """
@@ -43,6 +44,7 @@ class Redactor:
         self._whole: set[str] = set()
         self._anywhere: tuple[str, ...] = ()
         self._plain_names: set[str] = set()
+        self.longest = 4096  # characters that a secret may have; the patterns find none that is longer
         self._clean: set[str] = set()  # texts known to be clean: what a test sends often comes back, and is judged
         for secret in secrets:
             self.register(secret)
@@ -57,6 +59,7 @@ class Redactor:
             self._whole.add(form)
             if len(form) >= _SHORTEST_SUBSTRING:
                 self._anywhere = tuple(sorted({*self._anywhere, *_spellings(form)}))
+                self.longest = max(self.longest, *map(len, self._anywhere))
 
     def redact_text(self, text: str) -> str:
         """`text` with `[REDACTED]` for each secret in it; `text` itself when there is none."""

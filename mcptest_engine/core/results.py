@@ -79,7 +79,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssertionResult:
-    """One assertion judged. `matcher` is the mapping as written in the suite; `passed` is None when it was deferred.
+    """One assertion judged. `matcher` is the mapping as written in the suite, secrets masked; `passed` is None when deferred.
 
     `actual` is the value the target led to (redacted, and clipped when it is large); it is left out of the record when the
     target led nowhere. `message` is the full line, "assertion #0 (`target`) failed: …", set when `passed` is not True.
@@ -157,7 +157,8 @@ class TestResult:
 
     `request` is {"method", "params"} as sent, or None when nothing was sent. `output` is what came back: {"result": …} or
     {"error": …} exactly as the server sent them, with "notifications" and "http" where there were any; None when no answer
-    came. A large output is {"$file": path relative to `.mcptest/`, "bytes": n} instead.
+    came. Of what is nested more than 200 levels deep the beginning is kept, as text. A large output is {"$file": path
+    relative to `.mcptest/`, "bytes": n} instead.
     `line` is the line of the test's entry in `file`, which is relative to the workspace. Times are in milliseconds.
     """
 
@@ -309,7 +310,8 @@ class RunRecord:
     """A whole run, as written to `.mcptest/runs/<run_id>.json` and printed by `--reporter json`.
 
     `run_id` is a ULID, `started_at` RFC 3339 in UTC, `verdict` is "pass" or "fail" and mirrors the exit code. `source` is
-    {repo, branch, commit, dirty}, each null where unknown; `environment` is {os, arch, python, ci}.
+    {repo, branch, commit, dirty}, each null where unknown; `environment` is {os, arch, python, ci}. `shard` is (index, count),
+    counted from 1, for a run of one part.
     """
 
     run_id: str
@@ -326,6 +328,7 @@ class RunRecord:
     profile: str | None = None
     interrupted: bool = False
     exit_code: int = 0
+    shard: tuple[int, int] | None = None
     warnings: tuple[str, ...] = ()
     totals: Totals = field(default_factory=Totals)
 
@@ -342,6 +345,7 @@ class RunRecord:
             "mode": self.mode,
             "profile": self.profile,
             "interrupted": self.interrupted,
+            **({} if self.shard is None else {"shard": {"index": self.shard[0], "count": self.shard[1]}}),
             "suite": self.suite.to_json(),
             "source": self.source,
             "environment": self.environment,
@@ -370,6 +374,7 @@ class RunRecord:
                 mode=data["mode"],
                 profile=data["profile"],
                 interrupted=data["interrupted"],
+                shard=(data["shard"]["index"], data["shard"]["count"]) if "shard" in data else None,
                 suite=SuiteInfo(**data["suite"]),
                 source=data["source"],
                 environment=data["environment"],

@@ -9,13 +9,21 @@ clean text: nearly every text is clean, so its price is what counts, under 1 µs
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _JOINERS = "\u200c\u200d"
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
-_ALWAYS = (
+_OBEYED = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and newline, DEL, C1
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls
-    "\u180e\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\U0001d173-\U0001d17a"  # shown as nothing
+    "\u2028\u2029"  # ends of lines and paragraphs
+)
+_ALWAYS = (
+    f"{_OBEYED}"
+    "\u180e\u200b\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff\U0001d173-\U0001d17a"  # shown as nothing
     "\U000e0000-\U000e00ff"  # tags: a whole hidden sentence fits into them
     "\ud800-\udfff"  # lone surrogates cannot be written as UTF-8
 )
@@ -36,6 +44,19 @@ def sanitise(text: str) -> str:
     if _is_safe(text):
         return text
     return _UNSAFE.sub(_stand_in, text)
+
+
+def replace_unsafe(text: str, stand_in: Callable[[str], str]) -> str:
+    """`text` with `stand_in(character)` for every unsafe character; `text` itself when there is none."""
+    if _is_safe(text):
+        return text
+    return _UNSAFE.sub(lambda found: stand_in(found[0]), text)
+
+
+def first_control(text: str) -> int | None:
+    """The index of the first character with which a text could forge a line of a report, tab and newline included."""
+    found = None if text.isprintable() else re.search(f"[\t\n{_OBEYED}]", text)
+    return None if found is None else found.start()
 
 
 def one_line(text: str, limit: int | None = None) -> str:

@@ -46,9 +46,27 @@ def compile_schema(schema: Any) -> Validator:
     return validator
 
 
+def refuse_to_fetch(uri: str) -> NoReturn:
+    """The `retriever` of every validator: a schema is never the reason for a request or for reading a file."""
+    raise ValueError(f"nothing outside the schema is ever fetched: {uri}")
+
+
 def nested_deeper_than(value: Any, levels: int) -> bool:
     """Whether arrays and objects of `value` stand more than `levels` deep in each other; linear, without recursion."""
-    layer = [value] if isinstance(value, (dict, list)) else []
+    if not isinstance(value, (dict, list)):
+        return False
+    met = [value]
+    for container in met:  # which grows meanwhile; few of them cannot be deep, and most values have few
+        for member in container.values() if isinstance(container, dict) else container:
+            if isinstance(member, (dict, list)):
+                met.append(member)  # noqa: PERF401 - cheaper than a comprehension where there is none
+        if len(met) > levels:
+            return _layers_deeper_than(value, levels)
+    return False
+
+
+def _layers_deeper_than(value: Any, levels: int) -> bool:
+    layer = [value]
     for _ in range(levels):
         if not layer:
             return False
@@ -64,18 +82,14 @@ def nested_deeper_than(value: Any, levels: int) -> bool:
 def _compiled(schema: Any) -> Validator:
     import jsonschema_rs
 
-    from mcptest_engine.core.targets import pointer
+    from mcptest_engine.core.pointers import pointer
 
     try:
-        return jsonschema_rs.validator_for(schema, validate_formats=True, retriever=_refuse)
+        return jsonschema_rs.validator_for(schema, validate_formats=True, retriever=refuse_to_fetch)
     except jsonschema_rs.ValidationError as wrong:
         raise SchemaError(_first_line(wrong.message), pointer(wrong.instance_path)) from None
     except (ValueError, TypeError) as wrong:
         raise SchemaError(_first_line(str(wrong))) from None
-
-
-def _refuse(uri: str) -> NoReturn:
-    raise ValueError(f"nothing outside the schema is ever fetched: {uri}")
 
 
 def _first_line(text: str) -> str:

@@ -147,11 +147,6 @@ def resolve(target: Target, envelope: object) -> object:
     return value
 
 
-def pointer(segments: Iterable[str | int]) -> str:
-    """The RFC 6901 JSON Pointer of a place; "" is the whole value."""
-    return "".join(f"/{str(segment).replace('~', '~0').replace('/', '~1')}" for segment in segments)
-
-
 def _read_segment(text: str, at: int) -> tuple[Segment, int]:
     character = text[at]
     if character == "[":

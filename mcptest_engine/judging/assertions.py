@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     Redact = Callable[[Any], Any]
 
+SECRET_DIFFERS = "does not hold; what differs is secret"
 _NO_CONTEXT = Context()
 
 
@@ -47,7 +48,7 @@ def _judge_one(
     try:
         actual = resolve(parse_target(target), envelope)
         if "transform" in assertion:
-            actual, mismatch = _transformed(assertion["transform"]["jq"], actual)
+            actual, mismatch = _transformed(assertion["transform"]["jq"], actual, redact)
         else:
             mismatch = None
         if mismatch is None:
@@ -105,10 +106,23 @@ def _failed(
     )
 
 
-def _transformed(program: str, actual: object) -> tuple[object, Mismatch | None]:
-    """The one output of a jq program for the value; an absent value stays absent."""
+def _transformed(program: str, actual: object, redact: Redact | None) -> tuple[object, Mismatch | None]:
+    """The one output of a jq program for the value; an absent value stays absent.
+
+    jq quotes the beginning of what it could not take, so why it failed is told over the redacted value.
+    """
+    output, mismatch = _run(program, actual)
+    if mismatch is None or redact is None or isinstance(actual, Absent):
+        return output, mismatch
+    shown = redact(actual)
+    if shown is not actual:
+        mismatch = _run(program, shown)[1] or Mismatch(message=SECRET_DIFFERS)
+    return output, mismatch
+
+
+def _run(program: str, actual: object) -> tuple[object, Mismatch | None]:
+    from mcptest_engine.core.clipping import show_text
     from mcptest_engine.core.jq import JqProgramError, JqRunError, run_program
-    from mcptest_engine.judging.clipping import show_text
     from mcptest_engine.judging.matchers.jq_program import failure_words
     from mcptest_engine.judging.matchers.reasons import absent_entry
 
@@ -136,7 +150,7 @@ def _worded(
     if (shown_matcher is matcher and shown_actual is actual) or "snapshot" in matcher:
         return mismatch  # snapshots are compared redacted anyway
     reason = compile_judge(shown_matcher, context)(shown_actual)
-    return Mismatch(message="does not hold; what differs is secret") if reason is None else reason()
+    return Mismatch(message=SECRET_DIFFERS) if reason is None else reason()
 
 
 def _plain(actual: object) -> object:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.clipping import told_error
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.judging.clipping import show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from mcptest_engine.core.targets import Target
 
-_TEXT_READ = 2_000  # far more than is shown, so that a secret at the end of what is shown is whole
+_TEXT_READ = 1 << 20  # far more than is shown, however much of it is secret
 _REPORTED = "the tool reported an error (`isError` is true)"
 
 
@@ -28,22 +28,20 @@ def circumstances(
         return None
     error = envelope.get("error")
     if "result" not in envelope:
-        return None if error is None else f"the server answered {told_error(redact(error) if redact else error)}"
+        return None if error is None else f"the server answered {told_error(error, redact)}"
     result = envelope["result"]
     if not isinstance(result, dict) or result.get("isError") is not True or target.segments[1:2] == ("isError",):
         return None
     if target.segments[1:2] == ("content",):
         return _REPORTED
-    text = " ".join(_texts(result))
-    text = one_line(redact(text) if redact else text, 120)
+    text = told_texts(result, 120, redact)
     return f"{_REPORTED}: `{text}`" if text else _REPORTED
 
 
-def told_error(error: object) -> str:
-    """A JSON-RPC error in words: `error -32602 "Unknown tool: x"`."""
-    if isinstance(error, dict):
-        return f"error {show(error.get('code'), 40)} {show(error.get('message'))}"
-    return f"error {show(error)}"
+def told_texts(result: Mapping[str, Any], limit: int, redact: Callable[[Any], Any] | None = None) -> str:
+    """The texts of a tool's `content` on one line; `redact` takes secrets out before they are clipped."""
+    text = " ".join(_texts(result))
+    return one_line(redact(text) if redact else text, limit)
 
 
 def _texts(result: Mapping[str, Any]) -> Iterator[str]:

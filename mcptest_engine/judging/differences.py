@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from mcptest_engine.core.targets import pointer
-from mcptest_engine.judging.clipping import compact, show
+from mcptest_engine.core.clipping import compact, show
+from mcptest_engine.core.pointers import pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,7 +7,7 @@ a mock fetches nothing, neither from the network nor from disk.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,8 +25,10 @@ def compile_check(schema: Any) -> Callable[[Mapping[str, Any]], str | None]:
         return lambda _arguments: None
     import jsonschema_rs
 
+    from mcptest_engine.core.schemas import refuse_to_fetch
+
     try:
-        validator = jsonschema_rs.validator_for(schema, retriever=_refuse)
+        validator = jsonschema_rs.validator_for(schema, retriever=refuse_to_fetch)
     except (ValueError, jsonschema_rs.ReferencingError) as wrong:
         raise BrokenSchema(str(wrong).partition("\n")[0]) from wrong
 
@@ -50,7 +52,3 @@ def _asks_for_nothing(schema: Any) -> bool:
 def _spell(fault: Any) -> str:
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault.instance_path).lstrip(".")
     return f"`{place}`: {fault.message}" if place else str(fault.message)
-
-
-def _refuse(uri: str) -> NoReturn:
-    raise ValueError(f"refused to fetch {uri}")

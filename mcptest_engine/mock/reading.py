@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, Span, SuiteError, did_you_mean
+from mcptest_engine.core.pointers import pointer
 from mcptest_engine.mock.manifest import (
     DEFAULT_NAME,
     DEFAULT_VERSION,
@@ -26,7 +27,6 @@ from mcptest_engine.mock.manifest import (
     default_result,
 )
 from mcptest_engine.mock.templates import compile_template, constant
-from mcptest_engine.suite.yaml import pointer_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -292,7 +292,7 @@ class _Reader:
         span = self._tree.span(path, key=key, nearest=True)
         place = path[:-1] if key else path
         self.problems.append(
-            Problem(message=message, pointer=pointer_text(place), file=self._tree.file, span=span, hint=hint)
+            Problem(message=message, pointer=pointer(place), file=self._tree.file, span=span, hint=hint)
         )
 
     complain = _complain

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.registry import RenderOptions
 from mcptest_engine.reporting.repro import repro_line
@@ -112,7 +113,7 @@ def _omitted(count: int) -> str:
 def _assert(test: TestResult) -> str:
     """The first reason, the number of further ones, and the hint."""
     first, *further = facts.reasons(test)
-    also = f" (and {facts.plural(len(further), 'more failed assertion')})" if further else ""
+    also = f" (and {counted(len(further), 'more failed assertion')})" if further else ""
     hint = test.failure.hint if test.failure is not None else None
     return one_line(first, ASSERT_LIMIT) + also + (f" (hint: {one_line(hint, ACTUAL_LIMIT)})" if hint else "")
 

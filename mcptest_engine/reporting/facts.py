@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line, sanitise
+from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,21 +55,15 @@ def flaky_tests(record: RunRecord) -> tuple[TestResult, ...]:
 
 
 def counts_text(record: RunRecord) -> str:
-    """`2 passed, 0 failed`, and the other verdicts where there are any."""
+    """`2 passed, 0 failed, 0 inconclusive`, and the rest where there are any. Source: decisions 4, every summary."""
     totals = record.totals
     rare = (
         (totals.skipped, "skipped"),
-        (totals.inconclusive, "inconclusive"),
         (len(flaky_tests(record)), "flaky"),
         (totals.cached, "cached"),
     )
     more = "".join(f", {count} {word}" for count, word in rare if count)
-    return f"{totals.passed} passed, {totals.failed} failed{more}"
-
-
-def plural(count: int, word: str) -> str:
-    """`1 test`, `2 tests`."""
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+    return f"{totals.passed} passed, {totals.failed} failed, {totals.inconclusive} inconclusive{more}"
 
 
 def failed_assertions(test: TestResult) -> tuple[AssertionResult, ...]:
@@ -81,7 +76,9 @@ def reasons(test: TestResult) -> tuple[str, ...]:
     found = [assertion_text(assertion) for assertion in failed_assertions(test)]
     failure = test.failure
     if failure is not None and (failure.kind is not FailureKind.ASSERTION or not found):
-        found.append(one_line(failure.message, MESSAGE_LIMIT))
+        # The message of a refused token is ours and has three lines; any other line break is a server's.
+        lines = failure.message.split("\n") if failure.kind is FailureKind.AUTH else [failure.message]
+        found += [one_line(line, MESSAGE_LIMIT) for line in lines]
     return tuple(found) or (one_line(test.message or "failed without a reason", MESSAGE_LIMIT),)
 
 
@@ -139,7 +136,7 @@ def diff_lines(assertion: AssertionResult) -> list[str]:
     lines = _lines(assertion.diff or "")
     if len(lines) <= DIFF_LINES:
         return lines
-    return [*lines[:DIFF_LINES], f"… {plural(len(lines) - DIFF_LINES, 'more line')}"]
+    return [*lines[:DIFF_LINES], f"… {counted(len(lines) - DIFF_LINES, 'more line')}"]
 
 
 def stderr_lines(test: TestResult, limit: int = STDERR_LINES) -> list[str]:

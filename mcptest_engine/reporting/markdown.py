@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.repro import repro_line
 
@@ -89,7 +90,7 @@ def _failures(record: RunRecord, options: RenderOptions) -> Iterator[str]:
         shown += 1
         yield fold
     if shown < len(failed):
-        yield f"{facts.plural(len(failed) - shown, 'more failure')} left out; the run record has them all."
+        yield f"{counted(len(failed) - shown, 'more failure')} left out; the run record has them all."
 
 
 def _fold(record: RunRecord, test: TestResult, options: RenderOptions) -> str:
@@ -121,7 +122,7 @@ def _all_tests(record: RunRecord) -> Iterator[str]:
         for test in record.tests
     ]
     table = "| Verdict | Test | Server | Time |\n| --- | --- | --- | ---: |\n" + _bounded(rows)
-    count = facts.plural(len(record.tests), "test")
+    count = counted(len(record.tests), "test")
     yield f"<details><summary>All tests ({count})</summary>\n\n{table}\n\n</details>"
 
 

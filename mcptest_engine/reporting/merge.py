@@ -32,27 +32,45 @@ def merge_records(records: Sequence[RunRecord]) -> RunRecord:
 
     Identity and start are those of the earliest shard, the duration that of the longest; servers are joined by name,
     their restarts added up; totals, verdict and exit code are made anew.
-    Raises RecordError for no record, for records of different suites, and for a test that two records hold.
+    A shard that is missing is told, and nothing passes without it. Raises RecordError for no record, for records of different
+    suites or divisions, and for a test that two records hold.
     """
     if not records:
         raise RecordError("there is no run record to merge")
-    if len(records) == 1:
-        return records[0]
     _check_one_suite(records)
     _check_disjoint(records)
     first = min(records, key=lambda record: (record.started_at, record.run_id))
     merged = first.with_tests(_woven(records))
+    missing = _missing_shards(records)
     code = _exit_code(records, merged)
+    if missing and code is ExitCode.PASSED:
+        code = ExitCode.FAILED  # what did not run has not passed
     return replace(
         merged,
         duration_ms=max(record.duration_ms for record in records),
         interrupted=any(record.interrupted for record in records),
+        shard=None,
         exit_code=int(code),
         verdict=Verdict.PASS if code is ExitCode.PASSED else Verdict.FAIL,
         mode=first.mode if len({record.mode for record in records}) == 1 else "live",
         profile=first.profile if len({record.profile for record in records}) == 1 else None,
         servers=_servers(records),
-        warnings=_warnings(records, merged),
+        warnings=(*missing, *_warnings(records, merged)),
+    )
+
+
+def _missing_shards(records: Sequence[RunRecord]) -> tuple[str, ...]:
+    """A line for each shard that is not among the records, as far as they say of which they are."""
+    shards = {record.shard for record in records if record.shard is not None}
+    counts = {count for _, count in shards}
+    if len(counts) > 1:
+        told = ", ".join(f"{index}/{count}" for index, count in sorted(shards, key=lambda shard: shard[::-1]))
+        raise RecordError(f"the runs are shards of different divisions: {told}", hint="use `--shard i/n` with one n")
+    return tuple(
+        f"shard {index}/{count} is missing: its tests are not in this report"
+        for count in counts
+        for index in range(1, count + 1)
+        if (index, count) not in shards
     )
 
 

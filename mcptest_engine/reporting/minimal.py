@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.registry import Rendered
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def render(record: RunRecord, options: RenderOptions) -> Rendered:  # noqa: ARG001 - every format takes both
     """`ran 2 tests: 1 passed, 1 failed in 99ms`, and `FAIL name: reason` for each failure."""
-    sums = f"ran {facts.plural(record.totals.total, 'test')}: {facts.counts_text(record)}"
+    sums = f"ran {counted(record.totals.total, 'test')}: {facts.counts_text(record)}"
     stdout = f"{sums} in {facts.duration_text(record.duration_ms)}{', interrupted' if record.interrupted else ''}\n"
     lines = [f"FAIL {one_line(test.name)}: {facts.reasons(test)[0]}" for test in facts.tests_with(record, Verdict.FAIL)]
     reason = facts.run_reason(record)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcptest_engine.reporting.json_ import compact
+from mcptest_engine.core.safe_json import safe_json
 
 if TYPE_CHECKING:
     from mcptest_engine.core.results import RunRecord
@@ -18,6 +18,6 @@ def render(record: RunRecord, options: RenderOptions) -> str:  # noqa: ARG001 - 
     """A line for each test in declared order, and the summary line, which every run has."""
     data = record.to_json()
     tests = data.pop("tests")
-    lines = [compact({"type": "test", **test}) for test in tests]
-    lines.append(compact({"type": "summary", **data}))
+    lines = [safe_json({"type": "test", **test}) for test in tests]
+    lines.append(safe_json({"type": "summary", **data}))
     return "\n".join(lines) + "\n"

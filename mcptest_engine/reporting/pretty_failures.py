@@ -50,7 +50,7 @@ def _heading(test: TestResult, several_servers: bool, ink: Ink) -> Iterator[str]
     parts = [
         facts.place(test),
         f"server {one_line(test.server)}" if several_servers else "",
-        failure.kind.value if failure is not None and failure.kind is not FailureKind.ASSERTION else "",
+        f"({failure.kind.value} failure)" if failure is not None and failure.kind is not FailureKind.ASSERTION else "",
     ]
     if any(parts):
         yield ink.dim("  ".join(part for part in parts if part))
@@ -66,7 +66,7 @@ def _why(test: TestResult, options: RenderOptions, ink: Ink) -> Iterator[str]:
 
 
 def _difference(assertion: AssertionResult, ink: Ink) -> Iterator[str]:
-    if assertion.pointer:
+    if assertion.pointer and f"`{assertion.pointer}`" not in (assertion.message or ""):
         yield f"  first difference at {ink.cyan(one_line(assertion.pointer))}"
     for line in facts.diff_lines(assertion):
         paint = ink.red if line.startswith("-") else ink.green if line.startswith("+") else ink.dim

@@ -11,11 +11,32 @@ from pathlib import Path
 from typing import Any, cast
 
 _FILE = Path(__file__).with_name("record.schema.json")
+_DEEPEST = 250  # levels; an output has 200 at most, and the validator follows 255
 
 
 def schema_text() -> str:
     """The schema as published: JSON Schema 2020-12, for `mcptest schema --record`."""
     return _FILE.read_text(encoding="utf-8")
+
+
+def record_fault(data: object) -> str | None:
+    """What is wrong with a record's JSON values, and where; None when they are as the schema says."""
+    import jsonschema_rs
+
+    from mcptest_engine.core.pointers import pointer
+    from mcptest_engine.core.sanitise import one_line
+    from mcptest_engine.core.schemas import compile_schema, nested_deeper_than
+
+    if nested_deeper_than(data, _DEEPEST):
+        return f"it is nested more than {_DEEPEST} levels deep"
+    validator = compile_schema(record_schema())
+    try:
+        validator.validate(data)
+    except jsonschema_rs.ValidationError as wrong:
+        return f"`{one_line(pointer(wrong.instance_path), 200)}`: {one_line(str(wrong.message), 200)}"
+    except UnicodeEncodeError:  # half a character, which JSON may hold: it says nothing about the rest
+        return record_fault(json.loads(json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")))
+    return None
 
 
 @lru_cache(maxsize=1)

@@ -10,12 +10,11 @@ import re
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
     from mcptest_engine.core.results import RunRecord, TestResult
     from mcptest_engine.reporting.registry import RenderOptions
-
-DEFAULT_SUITES = ("mcptest.yaml", "mcptest.yml")
 
 _HARMLESS_NAME = re.compile(r"[\w \-.,:;#()\[\]/]+")
 _HARMLESS_WORD = re.compile(r"[\w\-./,:@%+=]+")
@@ -24,7 +23,7 @@ _HARMLESS_WORD = re.compile(r"[\w\-./,:@%+=]+")
 def repro_line(record: RunRecord, test: TestResult, options: RenderOptions) -> str:
     """`mcptest run --filter "name"`, with `--config PATH` where the default would not find the suite. One line."""
     path = options.config if options.config is not None else record.suite.path
-    found_anyway = path in DEFAULT_SUITES if options.default_config is None else options.default_config
+    found_anyway = path in SUITE_FILES if options.default_config is None else options.default_config
     config = "" if found_anyway else f" --config {_quoted_word(one_line(path))}"
     return f"mcptest run --filter {quoted_name(one_line(test.name))}{config}"
 

@@ -22,7 +22,7 @@ class Case:
     `id` is `suite-path::kind::full name`, with ` #2` for a repeat of the same; `method` and `params` are what goes on the
     wire; `expect` is the mapping form of the suite's `expect`. `skip` is the reason for not running it, or None. A serial
     case runs alone: earlier ones finish first, later ones follow. One that is `slow_to_judge` runs jq programs.
-    `base_name` is the name without the number of a repeat.
+    `base_name` is what snapshots go by where it is not the name: without the number of a repeat, with that of a namesake.
     """
 
     id: str

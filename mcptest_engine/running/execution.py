@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
 from mcptest_engine.core.results import RunRecord, SuiteInfo, Verdict
+from mcptest_engine.judging.matchers import preload
 from mcptest_engine.judging.snapshots import SnapshotStore
 from mcptest_engine.running.conclude import concluded
 from mcptest_engine.running.keeping import Keeper
@@ -51,6 +52,7 @@ async def execute(
     redactor = pool.redactor
     pool.restart = plan.restart
     blank = blank_record(suite, workspace, settings.environ, started=started, warnings=plan.warnings)
+    blank = replace(blank, shard=settings.selection.shard)
     snapshots = SnapshotStore(
         workspace.snapshots_dir / f"{slug(os.path.splitext(workspace.relative(suite.path))[0])}.yml",  # noqa: PTH122
         redact=redactor.redact,
@@ -58,6 +60,7 @@ async def execute(
         create=settings.interactive and not settings.ci,
         keep_pending=not settings.ci,
     )
+    preload(key for case in plan.cases for row in case.expect["assertions"] for key in row["matcher"])
     if any(uses_matcher(case.expect, "snapshot") for case in plan.cases):
         snapshots.lookup("")  # a file that cannot be read is told before anything is called
     side_files = SideFiles(workspace, blank.run_id)

@@ -1,7 +1,8 @@
 """What of a result is kept: secrets taken out, large values clipped or put beside the record.
 
 Everything that a listener, a report or the disk sees of a server has passed here. The way of an ordinary result is cheap:
-when nothing in the answer is secret, nothing is copied.
+when nothing in the answer is secret, nothing is copied. A test's name and its tags pass untouched: the loader has refused
+those that hold a secret.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.judging.clipping import compact
+from mcptest_engine.core.clipping import compact
+from mcptest_engine.core.schemas import nested_deeper_than
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 ACTUAL_LIMIT = 4_096
 MARGIN = 3 * ACTUAL_LIMIT
+DEEPEST = 200
+"""Levels of arrays and objects in each other that every reader of a record can follow."""
 CERTAINLY_SMALL = 128 * 1024
 """An answer of fewer bytes stays under the megabyte from which on outputs are put aside, however it is written out."""
 
@@ -40,8 +44,9 @@ class Keeper:
         `size` is how many bytes the answer came in; 0 when it was certainly small.
         """
         redact = self._redactor.redact
-        request, output = redact(result.request), redact(result.output)
-        changed = request is not result.request or output is not result.output
+        request, output = redact(result.request), shallow(redact(result.output))
+        tool = self._text(result.tool)
+        changed = request is not result.request or output is not result.output or tool is not result.tool
         assertions = result.assertions
         if assertions:
             kept = tuple(self._keep_row(row) for row in assertions)
@@ -54,6 +59,7 @@ class Keeper:
             return result
         return replace(
             result,
+            tool=tool,
             request=request,
             output=output,
             assertions=assertions,
@@ -63,16 +69,44 @@ class Keeper:
         )
 
     def _keep_row(self, row: AssertionResult) -> AssertionResult:
-        actual = self._keep_actual(row.actual)
-        if actual is row.actual and row.message is None and row.diff is None:
+        actual, matcher = self._keep_actual(row.actual), self._keep_matcher(row.matcher)
+        target, name = self.redact_text(row.target), self._text(row.name)
+        if (
+            row.message is None
+            and actual is row.actual
+            and matcher is row.matcher
+            and target is row.target
+            and name is row.name
+            and row.diff is None
+        ):
             return row
-        return replace(row, actual=actual, message=self._text(row.message), diff=self._text(row.diff))
+        return replace(
+            row,
+            target=target,
+            matcher=matcher,
+            name=name,
+            message=self._text(row.message),
+            pointer=self._text(row.pointer),
+            diff=self._text(row.diff),
+            actual=actual,
+        )
+
+    def _keep_matcher(self, matcher: Mapping[str, Any]) -> Mapping[str, Any]:
+        for operand in matcher.values():
+            if type(operand) is not str or self.redact_text(operand) is not operand:
+                kept: Mapping[str, Any] = self._redactor.redact(matcher)
+                return kept
+        return matcher
 
     def _keep_actual(self, value: Any) -> Any:
-        """Redacted, then clipped; of a long text only a margin past the clip is looked through."""
+        """Redacted, then clipped; of a long text only a margin past the clip is looked through.
+
+        The end of that margin may be the first half of a secret, and masks may have drawn it near: it is never shown.
+        """
         if isinstance(value, str) and len(value) > MARGIN:
             beginning = self.redact_text(value[:MARGIN])
-            return f"{beginning[:ACTUAL_LIMIT]}… ({len(value)} characters)"
+            certain = max(len(beginning) - self._redactor.longest, 0)
+            return f"{beginning[: min(certain, ACTUAL_LIMIT)]}… ({len(value)} characters)"
         return clip(self._redactor.redact(value))
 
     def _keep_failure(self, failure: Failure | None) -> Failure | None:
@@ -93,12 +127,42 @@ class Keeper:
 
 
 def clip(value: Any) -> Any:
-    """`value`, or its beginning as text when it is larger than the record should hold twice."""
+    """`value`, or its beginning as text when it is larger than the record should hold twice, or too deep."""
     if isinstance(value, str):
         return value if len(value) <= ACTUAL_LIMIT else f"{value[:ACTUAL_LIMIT]}… ({len(value)} characters)"
-    if isinstance(value, (dict, list)) and _weight(value, ACTUAL_LIMIT) > ACTUAL_LIMIT:
-        return f"{compact(value, ACTUAL_LIMIT)[:ACTUAL_LIMIT]}… (clipped)"
+    if not isinstance(value, (dict, list)):
+        return value
+    weight = _weight(value, ACTUAL_LIMIT)
+    if weight > ACTUAL_LIMIT:
+        return f"{_beginning(value)}… (clipped)"
+    if weight > DEEPEST and nested_deeper_than(value, DEEPEST):  # each level weighs something
+        return _too_deep(value)
     return value
+
+
+def shallow(output: Any) -> Any:
+    """An answer's output in which each member that is nested too deeply for a record is the beginning of it as text."""
+    if not isinstance(output, dict) or not nested_deeper_than(output, DEEPEST):
+        return output
+    return {
+        key: _shallow_member(member) if nested_deeper_than(member, DEEPEST - 1) else member
+        for key, member in output.items()
+    }
+
+
+def _shallow_member(member: Any) -> Any:
+    """A member of the output, still of its own kind: `result` stays an object, `notifications` an array."""
+    if isinstance(member, dict):
+        return {key: _too_deep(item) if nested_deeper_than(item, DEEPEST - 2) else item for key, item in member.items()}
+    return [_too_deep(item) if nested_deeper_than(item, DEEPEST - 2) else item for item in member]
+
+
+def _too_deep(value: Any) -> str:
+    return f"{_beginning(value)}… (clipped: nested more than {DEEPEST} levels deep)"
+
+
+def _beginning(value: Any) -> str:
+    return compact(value, ACTUAL_LIMIT)[:ACTUAL_LIMIT]
 
 
 def _weight(value: Mapping[str, Any] | list[Any], limit: int) -> int:

@@ -7,12 +7,16 @@ longer than all the importing, so that none of it is waited for.
 from __future__ import annotations
 
 import asyncio
+from functools import cache
 from typing import TYPE_CHECKING
 
 from mcptest_engine.running.pool import Pool
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcptest_engine.core.events import Emit
+    from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.results import RunRecord
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.servers.spec import ServerSpec
@@ -23,8 +27,8 @@ DEFAULT_CONNECT_TIMEOUT_MS = 15_000
 TURNS_TO_SPAWN = 3
 
 
-def server_specs(suite: LoadedSuite, settings: RunSettings) -> dict[str, ServerSpec]:
-    """How each of the suite's servers is started or reached."""
+def server_specs(suite: LoadedSuite, settings: RunSettings, *, redact: Callable[[str], str]) -> dict[str, ServerSpec]:
+    """How each of the suite's servers is started or reached; `redact` takes secrets out of what they are quoted with."""
     from mcptest_engine.servers.spec import spec_from_settings
 
     connect_ms = suite.run_options.get("connect_timeout_ms", DEFAULT_CONNECT_TIMEOUT_MS)
@@ -43,6 +47,7 @@ def server_specs(suite: LoadedSuite, settings: RunSettings) -> dict[str, ServerS
             environ=settings.environ,
             lookups=suite.lookups,
             config_dir=suite.path.parent,
+            redact=redact,
             default_connect_timeout_seconds=connect_ms / 1000,
         )
     return specs
@@ -52,7 +57,14 @@ def open_pool(suite: LoadedSuite, settings: RunSettings) -> Pool:
     """A pool over the suite's servers, none of them started yet."""
     from mcptest_engine.servers.session import connect
 
-    return Pool(server_specs(suite, settings), connect, secrets=suite.secrets)
+    @cache
+    def redactor() -> Redactor:  # made when there is something to redact: its patterns take milliseconds to compile
+        from mcptest_engine.core.redaction import Redactor
+
+        return Redactor(suite.secrets)
+
+    specs = server_specs(suite, settings, redact=lambda text: redactor().redact_text(text))
+    return Pool(specs, connect, redactor)
 
 
 async def launch(

@@ -16,6 +16,7 @@ from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.running.cases import Case, Plan
 from mcptest_engine.safety.policy import ToolClass, classify_name
+from mcptest_engine.suite.checks import LIST_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,7 +30,6 @@ RUN_MARK = " #run"
 NESTING = frozenset({"not", "all-of", "any-of", "each", "some", "length"})
 DEFAULT_TIMEOUT_MS = 30_000
 CHANGES_STATE = frozenset({ToolClass.MUTATING, ToolClass.DESTRUCTIVE})
-LIST_METHODS = frozenset({"tools/list", "resources/list", "resources/templates/list", "prompts/list", "ping"})
 
 
 def make_plan(
@@ -77,6 +77,7 @@ def _declared_cases(suite: LoadedSuite, retries: int, relative: Callable[[Path],
     default_ms = suite.performance.get("default_timeout_ms", suite.run_options.get("timeout_ms", DEFAULT_TIMEOUT_MS))
     server_ms = {name: settings.get("timeout_ms", default_ms) for name, settings in suite.servers.items()}
     seen: dict[str, int] = {}
+    taken: set[str] = set()
     files: dict[Path, str] = {}
     mutating: dict[str, bool] = {}
     cases = []
@@ -85,6 +86,10 @@ def _declared_cases(suite: LoadedSuite, retries: int, relative: Callable[[Path],
         name = data["name"]
         case_id = f"{path}::{entry.kind.value}::{name}"
         count = seen[case_id] = seen.get(case_id, 0) + 1
+        while count > 1 and f"{case_id} #{count}" in taken:  # a test may be called "a #2"
+            count = seen[case_id] = count + 1
+        own_id = case_id if count == 1 else f"{case_id} #{count}"
+        taken.add(own_id)
         file = files.get(entry.file)
         if file is None:
             file = files[entry.file] = relative(entry.file)
@@ -98,7 +103,7 @@ def _declared_cases(suite: LoadedSuite, retries: int, relative: Callable[[Path],
         expect = data["expect"]
         cases.append(
             Case(
-                id=case_id if count == 1 else f"{case_id} #{count}",
+                id=own_id,
                 name=name,
                 kind=entry.kind,
                 server=entry.server,
@@ -116,6 +121,7 @@ def _declared_cases(suite: LoadedSuite, retries: int, relative: Callable[[Path],
                 skip=_skip_reason(data.get("skip")),
                 tags=tuple(data.get("tags", ())),
                 description=data.get("description"),
+                base_name=None if count == 1 else f"{name} #{count}",
             )
         )
     return cases
@@ -213,4 +219,6 @@ def _in_shard(case_id: str, shard: tuple[int, int] | None) -> bool:
 
 
 def _repeated(case: Case, number: int) -> Case:
-    return replace(case, id=f"{case.id}{RUN_MARK}{number}", name=f"{case.name} #{number}", base_name=case.name)
+    return replace(
+        case, id=f"{case.id}{RUN_MARK}{number}", name=f"{case.name} #{number}", base_name=case.base_name or case.name
+    )

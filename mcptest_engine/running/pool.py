@@ -9,13 +9,12 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import ServerDied, ServerError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.redaction import Redactor
@@ -45,12 +44,12 @@ class Pool:
         self,
         specs: Mapping[str, ServerSpec],
         connect: Connect,
+        redactor: Callable[[], Redactor],
         *,
-        secrets: Collection[str] = (),
         restart: bool = True,
     ) -> None:
         self._specs = specs
-        self._secrets = secrets
+        self._redactor = redactor
         self._connect = connect
         self.restart = restart
         self.emit: Emit = lambda _event: None
@@ -58,12 +57,10 @@ class Pool:
         self._entries: dict[str, _Entry] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
-    @cached_property
+    @property
     def redactor(self) -> Redactor:
-        """What takes the run's secrets out of everything that is told; made when the first server is under way."""
-        from mcptest_engine.core.redaction import Redactor
-
-        return Redactor(self._secrets)
+        """What takes the run's secrets out of everything that is told."""
+        return self._redactor()
 
     def warnings(self) -> tuple[str, ...]:
         """What was odd about the servers, in the order of the suite."""
@@ -103,7 +100,8 @@ class Pool:
             session = await asyncio.shield(opening)
             if opening is entry.opening:  # else it was found dead, and another is being opened in its place
                 entry.session = session
-                return session
+                if session.alive:  # else it ended before anything was asked of it, and gets its second chance at once
+                    return session
 
     def lost(self, name: str, session: Session, error: ServerDied) -> None:
         """Take note that a call ended with the death of `session`; told once for each death."""
@@ -182,12 +180,10 @@ class Pool:
     def _restart(self, name: str, entry: _Entry) -> None:
         dead = entry.session
         assert dead is not None
-        error = entry.lost or ServerDied(
-            f"server `{name}` ended between two calls", server=name, stderr_tail=dead.stderr_tail
-        )
+        error = entry.lost or _idle_death(name, dead)
         self.lost(name, dead, error)
         if not self.restart or entry.restarts >= MAX_RESTARTS:
-            raise error
+            raise error if entry.restarts == 0 else _given_up(name, error)
         closing = asyncio.ensure_future(dead.close())
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
@@ -198,6 +194,18 @@ class Pool:
 def _retrieve(task: asyncio.Task[Session]) -> None:
     if not task.cancelled():
         task.exception()
+
+
+def _idle_death(name: str, dead: Session) -> ServerDied:
+    clause = dead.ending.clause if dead.ending is not None else "closed its connection"
+    return ServerDied(
+        f'server "{name}" {clause} while nothing was asked of it', server=name, stderr_tail=dead.stderr_tail
+    )
+
+
+def _given_up(name: str, error: ServerDied) -> ServerDied:
+    told = f"{error.message.partition('; its last message')[0]}; it had been restarted once already"
+    return ServerDied(told, server=name, stderr_tail=error.stderr_tail, exit_code=error.exit_code, signal=error.signal)
 
 
 async def _abandon(connecting: asyncio.Task[Session]) -> None:

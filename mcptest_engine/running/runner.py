@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import McptestError, ServerDied, ServerError
 from mcptest_engine.core.events import CaseFinished, CaseStarted, PlannedTest, RunFinished, RunStarted, Warned
 from mcptest_engine.core.results import Attempt, Failure, FailureKind, RunRecord, TestResult, Verdict
+from mcptest_engine.core.words import counted
 from mcptest_engine.running.keeping import CERTAINLY_SMALL
 from mcptest_engine.running.verdicts import Outcome, failed, judge, with_tool_hint
 
@@ -75,18 +76,20 @@ class Run:
         except asyncio.CancelledError:
             interrupted = True
         duration_ms = (self.clock() - self._started) * 1000
-        await self._close()
+        interrupted = await self._close() or interrupted
         record = self._record(duration_ms, interrupted)
         self.emit(RunFinished(record=record))
         return record
 
-    async def _close(self) -> None:
-        """End the servers. Ctrl-C meanwhile changes nothing: every test is decided, and the report is still to come."""
+    async def _close(self) -> bool:
+        """End the servers; true when somebody wanted the run to end meanwhile. The report is still to come then."""
         closing = asyncio.ensure_future(self.pool.close())
         try:
             await asyncio.shield(closing)
         except asyncio.CancelledError:
             await closing
+            return True
+        return False
 
     async def _all(self, cases: Sequence[Case]) -> None:
         for batch in _batches(cases, self.plan.workers):
@@ -196,7 +199,7 @@ class Run:
         if outcome.verdict is Verdict.FAIL:
             self._failures += 1
             if self.plan.bail is not None and self._failures >= self.plan.bail and self._stopped is None:
-                self._stopped = f"not run: stopped after {_counted(self._failures, 'failure')} (bail)"
+                self._stopped = f"not run: stopped after {counted(self._failures, 'failure')} (bail)"
         self.emit(CaseFinished(index=index, result=result))
 
     def _record(self, duration_ms: float, interrupted: bool) -> RunRecord:
@@ -249,7 +252,3 @@ def _skipped(reason: str) -> Outcome:
 
 def _told(outcome: Outcome) -> Attempt:
     return Attempt(verdict=outcome.verdict, duration_ms=round(outcome.duration_ms, 3), message=outcome.message)
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

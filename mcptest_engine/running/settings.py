@@ -1,17 +1,18 @@
-"""What whoever starts a run may ask for. Small on purpose: it is imported before the servers are started."""
+"""What whoever starts a run may ask for.
+
+Named tuples, because a frozen dataclass takes about a millisecond to define, and this is imported before a server is started.
+"""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(NamedTuple):
     """Which of a suite's tests a run takes; every condition given must hold.
 
     `filter` is a whole name, a part of one, or `re:` and a regular expression. `shard` is (i, n), counted from 1.
@@ -31,14 +32,13 @@ class Selection:
         return self == Selection()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSettings:
+class RunSettings(NamedTuple):
     """What whoever starts a run may ask for; None leaves it to the suite.
 
     `server_command` replaces the command of every server. `interactive` lets a missing snapshot be written; `ci` forbids it.
     """
 
-    selection: Selection = field(default_factory=Selection)
+    selection: Selection = Selection()
     workers: int | None = None
     retries: int | None = None
     repeat: int = 1
@@ -47,7 +47,7 @@ class RunSettings:
     protocol: str | None = None
     update_snapshots: bool = False
     interactive: bool = False
-    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    environ: Mapping[str, str] = os.environ
 
     @property
     def ci(self) -> bool:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import AuthFailed, CallTimeout, did_you_mean
 from mcptest_engine.core.results import AssertionResult, Failure, FailureKind, Verdict
+from mcptest_engine.judging.assertions import judge_assertions
+from mcptest_engine.judging.budgets import judge_budgets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -60,9 +62,6 @@ def judge(
 
     Without assertions a test passes only if the server answered without an error (`decisions` 4).
     """
-    from mcptest_engine.judging.assertions import judge_assertions
-    from mcptest_engine.judging.budgets import judge_budgets
-
     expect = case.expect
     assertions = expect.get("assertions", ())
     rows: tuple[AssertionResult, ...] = ()
@@ -72,7 +71,7 @@ def judge(
         )
     failure = next((_assertion_failure(row) for row in rows if row.passed is False), None)
     if failure is None and not assertions:
-        failure = _unasserted_failure(envelope)
+        failure = _unasserted_failure(envelope, redact)
     budgets = judge_budgets(expect, envelope) if len(expect) > ("assertions" in expect) else None
     if failure is None and budgets is not None:
         failure = budgets.failure
@@ -93,30 +92,19 @@ def _assertion_failure(row: AssertionResult) -> Failure:
     return Failure(kind=FailureKind.ASSERTION, message=row.message or f"assertion #{row.index} failed")
 
 
-def _unasserted_failure(envelope: Mapping[str, Any]) -> Failure | None:
+def _unasserted_failure(envelope: Mapping[str, Any], redact: Callable[[Any], Any]) -> Failure | None:
     error = envelope["error"]
     if error is not None:
-        return Failure(kind=FailureKind.ASSERTION, message=f"the server answered {_told(error)}")
+        from mcptest_engine.core.clipping import told_error
+
+        return Failure(kind=FailureKind.ASSERTION, message=f"the server answered {told_error(error, redact)}")
     result = envelope.get("result")
     if isinstance(result, dict) and result.get("isError") is True:
-        return Failure(kind=FailureKind.ASSERTION, message=f"the tool reported an error: {_text_of(result)}")
+        from mcptest_engine.judging.circumstances import told_texts
+
+        told = told_texts(result, 300, redact) or "(no text)"
+        return Failure(kind=FailureKind.ASSERTION, message=f"the tool reported an error: {told}")
     return None
-
-
-def _told(error: object) -> str:
-    from mcptest_engine.core.sanitise import one_line
-
-    if isinstance(error, dict):
-        return one_line(f"error {error.get('code')} {error.get('message')}", 300)
-    return one_line(f"error {error}", 300)
-
-
-def _text_of(result: Mapping[str, Any]) -> str:
-    from mcptest_engine.core.sanitise import one_line
-
-    content = result.get("content")
-    texts = [item.get("text") for item in content if isinstance(item, dict)] if isinstance(content, list) else []
-    return one_line(" ".join(text for text in texts if isinstance(text, str)) or "(no text)", 300)
 
 
 def with_tool_hint(result: TestResult, answered: Collection[str]) -> TestResult:

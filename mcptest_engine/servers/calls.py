@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+OUR_STALL_SECONDS = 0.1
+
 
 class Call:
     """A request on its way.
@@ -90,6 +92,11 @@ class Calls:
     def _expire(self) -> None:
         self._timer = None
         now = monotonic()
+        stalled = now - self._timer_at
+        if stalled > OUR_STALL_SECONDS:
+            # We were busy with something else: an answer may lie in the pipe, and our time is not the server's.
+            for call in self:
+                call.deadline += stalled
         for call in self:
             if call.deadline <= now:
                 self.drop(call)

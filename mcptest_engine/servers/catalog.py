@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.clipping import told_error
 from mcptest_engine.core.errors import ProtocolBroken, ServerError
+from mcptest_engine.servers.wire import clip
 
 if TYPE_CHECKING:
     from mcptest_engine.servers.session import Session
@@ -53,9 +55,8 @@ def _page(
     session: Session, method: str, member: str, answer: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], str | None]:
     if "error" in answer:
-        error = answer["error"]
         raise ServerError(
-            f'server "{session.spec.name}" answered "{method}" with error {error["code"]}: {error["message"]}',
+            f'server "{session.spec.name}" answered "{method}" with {told_error(answer["error"], session.spec.redact)}',
             server=session.spec.name,
             stderr_tail=session.stderr_tail,
         )
@@ -63,7 +64,8 @@ def _page(
     if not isinstance(page, list) or not all(isinstance(entry, dict) for entry in page):
         raise _broken(session, f'the result of "{method}" holds no list of objects `{member}`')
     if cursor is not None and not isinstance(cursor, str):
-        raise _broken(session, f'"{method}" gave a `nextCursor` that is not a string: {json.dumps(cursor)[:100]}')
+        shown = clip(json.dumps(cursor).encode(), 100, session.spec.redact)
+        raise _broken(session, f'"{method}" gave a `nextCursor` that is not a string: {shown}')
     return page, cursor
 
 

@@ -80,7 +80,7 @@ class Child:
             if await self._wait(grace_seconds):
                 return "eof"
             for signum in (signal.SIGTERM, signal.SIGKILL):
-                guardian.kill_group(self.pid, signum)
+                self._signal(signum)
                 if await self._wait(grace_seconds if signum is signal.SIGTERM else _LAST_WAIT_SECONDS):
                     break
             return signum.name
@@ -90,10 +90,15 @@ class Child:
 
     def _kill_now(self) -> None:
         """Kill and reap without the loop, which may be about to close; a killed process is gone in a millisecond."""
-        guardian.kill_group(self.pid)
+        self._signal(signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_LAST_WAIT_SECONDS)
             self._reap()
+
+    def _signal(self, signum: int) -> None:
+        """Signal the group, unless its leader is reaped: then the rest was killed, and the number may be another's."""
+        if self._process.returncode is None:
+            guardian.kill_group(self.pid, signum)
 
     def ending(self, how_far: str = "") -> Ending | None:
         """How it ended, None while it runs."""
@@ -119,8 +124,10 @@ class Child:
         if hasattr(os, "waitid"):
             with contextlib.suppress(ChildProcessError):
                 os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
-        else:
+        else:  # macOS before Python 3.13: only reaping it tells of the exit, so what is left of the group goes at once
             self._process.wait()
+            guardian.kill_group(self.pid)
+            guardian.forget(self.pid)
         with contextlib.suppress(RuntimeError):  # the loop is closed: `atexit` sees to the group
             self._loop.call_soon_threadsafe(self._reap)
 
@@ -131,8 +138,7 @@ class Child:
             self._pidfd = -1
         if self.exited.done():
             return
-        if self._process.returncode is None:
-            guardian.kill_group(self.pid)
+        self._signal(signal.SIGKILL)
         self._process.wait()
         guardian.forget(self.pid)
         self.exited.set_result(None)

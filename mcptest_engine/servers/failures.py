@@ -21,7 +21,6 @@ from mcptest_engine.core.errors import (
     ServerError,
     did_you_mean,
 )
-from mcptest_engine.servers.wire import clip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,12 +60,12 @@ class CallFailed(Exception):
         self.hint = hint
         self.ending = ending
 
-    def during(self, method: str, *, server: str, stderr_tail: str, last: bytes | None = None) -> ServerError:
-        """The public error for a call of `method`; `last` is the last message of a server that died."""
+    def during(self, method: str, *, server: str, stderr_tail: str, last: str | None = None) -> ServerError:
+        """The public error for a call of `method`; `last` is the start of the last message of a server that died."""
         clause = self.clause
         if self.error is ServerDied:
             clause += f' while "{method}" waited for its answer'
-            clause += f"; its last message: {clip(last, 160)}" if last else ""
+            clause += f"; its last message: {last}" if last else ""
         return self._public(self.error, f'server "{server}" {clause}', server, stderr_tail)
 
     def at_start(self, method: str, *, server: str, stderr_tail: str, hint: str | None = None) -> ServerDidNotStart:
@@ -97,9 +96,9 @@ def timed_out(method: str, seconds: float, noise: str | None) -> CallFailed:
     return CallFailed(CallTimeout, f'did not answer "{method}" within {duration(seconds)}', hint=hint)
 
 
-def broken_answer(method: str, fault: str, line: bytes) -> CallFailed:
-    """An answer to a known call that is not the protocol's; quotes its start."""
-    return CallFailed(ProtocolBroken, f'broke the protocol in its answer to "{method}": {fault}: {clip(line)}')
+def broken_answer(method: str, fault: str, shown: str) -> CallFailed:
+    """An answer to a known call that is not the protocol's; `shown` is its start."""
+    return CallFailed(ProtocolBroken, f'broke the protocol in its answer to "{method}": {fault}: {shown}')
 
 
 def could_not_spawn(spec: ServerSpec, wrong: OSError | ValueError) -> ServerDidNotStart:

@@ -43,7 +43,7 @@ def kill_all() -> None:
     _guardian.kill_all()
 
 
-def kill_group(pgid: int, signum: signal.Signals = signal.SIGKILL) -> None:
+def kill_group(pgid: int, signum: int = signal.SIGKILL) -> None:
     """Signal a whole process group; one that is gone already is fine."""
     with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS says EPERM for a group of zombies
         os.killpg(pgid, signum)

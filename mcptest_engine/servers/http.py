@@ -214,7 +214,7 @@ class HttpTransport:
             clause = f"ended the session ({told})"
             self._receiver.lost(Ending(clause=clause))
             raise CallFailed(ServerDied, clause)
-        shown = f": {wire.clip(body)}" if body.strip() else ""
+        shown = f": {wire.clip(body, redact=self._spec.redact)}" if body.strip() else ""
         raise CallFailed(ProtocolBroken, f"answered with {told}{shown}")
 
     async def _read(self, response: httpx2.Response) -> bytes:
@@ -232,7 +232,7 @@ class HttpTransport:
 
     def _still_waiting(self, call: Call, fault: str, body: bytes = b"") -> None:
         if not call.future.done():
-            shown = f": {wire.clip(body)}" if body else ""
+            shown = f": {wire.clip(body, redact=self._spec.redact)}" if body else ""
             clause = f'broke the protocol in its answer to "{call.method}": {fault}{shown}'
             self._receiver.failed(call, CallFailed(ProtocolBroken, clause))
 

@@ -28,14 +28,13 @@ from mcptest_engine.servers.traffic import Traffic
 from mcptest_engine.servers.wire import Kind, clip
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from mcptest_engine.servers.spec import ServerSpec
     from mcptest_engine.servers.transport import Transport
 
 _KEPT_NOTIFICATION_BYTES = 64 * 1024 * 1024
 _KEPT_NOISE = 100
-_STDERR_SHOWN = 64 * 1024
 _HANDSHAKE = "initialize"
 
 
@@ -77,8 +76,8 @@ class Session:
 
     `server_info`, `capabilities` and `instructions` are as sent (None, {} and None when they were not, or were of the wrong
     type). `handshake` is the whole exchange. `notifications` grows by what the server sends unasked, as sent; past 64 MiB no
-    more are kept. `remarks` are oddities that fail nothing. `noise` holds the newest lines that were no message, as (monotonic
-    seconds, text). `ending` is set once the connection is gone.
+    more are kept. `remarks` are oddities that fail nothing, without secrets. `noise_count` is how many lines were no message.
+    `ending` is set once the connection is gone.
     """
 
     def __init__(self, spec: ServerSpec, transport: Transport) -> None:
@@ -91,7 +90,7 @@ class Session:
         self.instructions: str | None = None
         self.notifications: list[dict[str, Any]] = []
         self.remarks: list[str] = []
-        self.noise: deque[tuple[float, str]] = deque(maxlen=_KEPT_NOISE)
+        self._noise_lines: deque[tuple[float, bytes]] = deque(maxlen=_KEPT_NOISE)
         self.noise_count = 0
         self.traffic = Traffic()
         self.ending: Ending | None = None
@@ -107,12 +106,17 @@ class Session:
 
     @property
     def stderr_tail(self) -> str:
-        """The last 64 KiB that the server wrote on stderr, decoded, not sanitised."""
+        """The last 64 KiB that the server wrote on stderr, decoded and redacted, not sanitised."""
         return self._transport.stderr_since(0.0)
 
     def stderr_since(self, at: float) -> str:
         """What of `stderr_tail` was written after the monotonic time `at`."""
         return self._transport.stderr_since(at)
+
+    @property
+    def noise(self) -> tuple[tuple[float, str], ...]:
+        """The newest lines that were no message, as (monotonic seconds, the start as text), without secrets."""
+        return tuple((at, self._shown(line)) for at, line in self._noise_lines)
 
     async def request(self, method: str, params: Mapping[str, Any] | None, *, timeout_seconds: float) -> Exchange:
         """Send one request and wait for its answer; any number may be under way.
@@ -124,7 +128,8 @@ class Session:
             return await self._exchange(method, params, timeout_seconds)
         except CallFailed as failure:
             last = self.traffic.last_received() if failure.error is ServerDied else None
-            raise failure.during(method, server=self.spec.name, stderr_tail=self.stderr_tail, last=last) from None
+            shown = None if last is None else self._shown(last, 160)
+            raise failure.during(method, server=self.spec.name, stderr_tail=self.stderr_tail, last=shown) from None
 
     async def close(self) -> None:
         """End the session; may be called again, also while it runs. Waiting calls end with ServerDied.
@@ -188,7 +193,7 @@ class Session:
     def _take_handshake(self, exchange: Exchange) -> None:
         self.handshake = exchange
         if "error" in exchange.answer:
-            raise _refusal(exchange.answer["error"])
+            raise _refusal(exchange.answer["error"], self.spec.redact)
         result = exchange.answer["result"]
         info, capabilities = result.get("serverInfo"), result.get("capabilities")
         version, instructions = result.get("protocolVersion"), result.get("instructions")
@@ -204,7 +209,10 @@ class Session:
         self._transport.handshake_done(self.protocol_version)
 
     def _remark(self, text: str) -> None:
-        self.remarks.append(f'server "{self.spec.name}" {text}')
+        self.remarks.append(self.spec.redact(f'server "{self.spec.name}" {text}'))
+
+    def _shown(self, line: bytes, limit: int = 300) -> str:
+        return clip(line, limit, self.spec.redact)
 
     # --- what the transport tells
 
@@ -223,7 +231,7 @@ class Session:
             if call is None:
                 self._noise(line, at)
             else:
-                self.failed(call, broken_answer(call.method, wrong.reason, line))
+                self.failed(call, broken_answer(call.method, wrong.reason, self._shown(line)))
             return
         self.traffic.add(at, False, line, message)
         self._take(message, line, at)
@@ -267,9 +275,9 @@ class Session:
             return
         call.done_at = at
         call.size = len(line)
-        fault = wire.answer_fault(message)
+        fault = wire.answer_fault(message, self.spec.redact)
         if fault is not None:
-            self.failed(call, broken_answer(call.method, fault, line))
+            self.failed(call, broken_answer(call.method, fault, self._shown(line)))
             return
         self._calls.drop(call)
         if not call.future.done():
@@ -290,7 +298,7 @@ class Session:
             self._noise(line, at)
         else:
             call.done_at = at
-            self.failed(call, broken_answer(call.method, fault, line))
+            self.failed(call, broken_answer(call.method, fault, self._shown(line)))
 
     def _batch(self, batch: list[Any], line: bytes, at: float) -> None:
         if self.protocol_version == wire.BATCH_REVISION:
@@ -301,11 +309,11 @@ class Session:
         if not any(waiting):
             self._noise(line, at)
         for call in filter(None, waiting):
-            self.failed(call, broken_answer(call.method, "it came in an array of messages", line))
+            self.failed(call, broken_answer(call.method, "it came in an array of messages", self._shown(line)))
 
     def _noise(self, line: bytes, at: float) -> None:
         self.noise_count += 1
-        self.noise.append((at, clip(line)))
+        self._noise_lines.append((at, line[: wire.CLIPPED_FROM + 1]))  # with one more it is known to be cut off
 
     def _notification(self, message: dict[str, Any], line: bytes) -> None:
         self._notification_bytes += len(line)
@@ -353,8 +361,10 @@ class Session:
         return failure.plain(server=self.spec.name, stderr_tail=self.stderr_tail)
 
 
-def _refusal(error: Mapping[str, Any]) -> CallFailed:
-    told = f"refused `initialize`: error {error['code']}: {clip(error['message'].encode(errors='replace'))}"
+def _refusal(error: Mapping[str, Any], redact: Callable[[str], str]) -> CallFailed:
+    from mcptest_engine.core.clipping import told_error
+
+    told = f"refused `initialize`: {told_error(error, redact)}"
     data = error.get("data")
     supported = data.get("supported") if isinstance(data, dict) else None
     hint = None

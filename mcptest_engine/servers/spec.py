@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, SuiteError
+from mcptest_engine.core.pointers import pointer
+from mcptest_engine.servers.wire import as_it_is
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 ALWAYS_PASSED = frozenset({"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"})
 """The variables that reach every server, beside LC_*; everything else is named by the suite."""
@@ -34,7 +36,8 @@ class ServerSpec:
     with every HTTP request, the bearer token included; `secret_headers` names (lower case) those that go only to https or
     loopback. `auth` is "none", "bearer" or "headers"; `bearer_token_env` is the variable the token was looked up in, also
     when that was empty. `protocol` is the revision to offer, None for the newest handshake revision. `withheld` names the
-    variables that are set here and were not passed, for hints. `config_dir` is the suite's directory, for hints.
+    variables that are set here and were not passed, for hints. `config_dir` is the suite's directory, for hints. `redact` takes
+    secrets out of a text before the server's words in it are clipped; what is not clipped is left to the caller.
     """
 
     name: str
@@ -53,6 +56,7 @@ class ServerSpec:
     withheld: frozenset[str] = field(default=frozenset(), repr=False)
     config_dir: str | None = None
     max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    redact: Callable[[str], str] = field(default=as_it_is, repr=False, compare=False)
 
 
 def spec_from_settings(
@@ -65,6 +69,7 @@ def spec_from_settings(
     config_dir: Path | str | None = None,
     default_timeout_seconds: float = 30.0,
     default_connect_timeout_seconds: float = 15.0,
+    redact: Callable[[str], str] = as_it_is,
 ) -> ServerSpec:
     """The spec of the server that a suite declares as `settings` (validated, templates expanded).
 
@@ -99,6 +104,7 @@ def spec_from_settings(
         secret_headers=secret,
         withheld=frozenset(environ) - frozenset(env),
         config_dir=None if config_dir is None else str(config_dir),
+        redact=redact,
     )
 
 
@@ -163,13 +169,9 @@ def _headers(
 def _unset_header(name: str, header: str, variable: str) -> Problem:
     return Problem(
         message=f"env var `{variable}`, which holds the header `{header}` of server `{name}`, is not set or is empty",
-        pointer=f"/servers/{_escape(name)}/headers/{_escape(header)}/env",
+        pointer=pointer(("servers", name, "headers", header, "env")),
         hint=f"export a value into `{variable}`",
     )
-
-
-def _escape(token: str) -> str:
-    return token.replace("~", "~0").replace("/", "~1")
 
 
 def _env_text(value: Any) -> str:

@@ -34,8 +34,9 @@ class EventSplitter:
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """The events that end within `chunk`; one without data is still told when it has an id or a retry time."""
-        if self._after_cr and chunk.startswith(b"\n"):
-            chunk = chunk[1:]
+        if self._after_cr and chunk:
+            self._after_cr = False
+            chunk = chunk.removeprefix(b"\n")
         if chunk:
             self._after_cr = chunk.endswith(b"\r")
         if b"\r" in chunk:

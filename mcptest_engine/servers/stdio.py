@@ -20,12 +20,15 @@ from mcptest_engine.servers.failures import Ending
 from mcptest_engine.servers.wire import LineSplitter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcptest_engine.servers.calls import Call
     from mcptest_engine.servers.spec import ServerSpec
     from mcptest_engine.servers.transport import Receiver
 
 STDERR_KEPT_BYTES = 64 * 1024
 
+_UNSURE_BYTES = 4 * 1024  # kept beyond that: where the older is cut off, the second half of a secret may stand
 _READ_BYTES = 64 * 1024
 _READS_A_TURN = 16
 _MAX_QUEUED_REPLIES = 256
@@ -42,7 +45,7 @@ class StdioTransport:
     def __init__(self, spec: ServerSpec) -> None:
         self._spec = spec
         self._lines = LineSplitter(spec.max_message_bytes)
-        self._stderr = _Tail(STDERR_KEPT_BYTES)
+        self._stderr = _Tail(STDERR_KEPT_BYTES, spec.redact)
         self._queue: deque[tuple[bytes, Call | None]] = deque()
         self._unwritten = memoryview(b"")
         self._flush_due = False
@@ -231,24 +234,36 @@ class StdioTransport:
 
 
 class _Tail:
-    """The last `limit` bytes written, in pieces with their times."""
+    """The last `limit` bytes written, in pieces with their times; `redact` takes secrets out before anything is cut off."""
 
-    __slots__ = ("_limit", "_pieces", "_size")
+    __slots__ = ("_cut", "_limit", "_pieces", "_redact", "_size", "_whole")
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, redact: Callable[[str], str]) -> None:
         self._limit = limit
+        self._redact = redact
         self._pieces: deque[tuple[float, bytes]] = deque()
         self._size = 0
+        self._cut = False
+        self._whole: str | None = None  # every failing call quotes all of it
 
     def add(self, at: float, data: bytes) -> None:
+        self._whole = None
         self._pieces.append((at, data))
         self._size += len(data)
-        while self._size - len(self._pieces[0][1]) >= self._limit:
+        while self._size - len(self._pieces[0][1]) >= self._limit + _UNSURE_BYTES:
             self._size -= len(self._pieces.popleft()[1])
+            self._cut = True
 
     def text(self, *, since: float) -> str:
-        data = b"".join([piece for at, piece in self._pieces if at >= since])[-self._limit :]
-        return data.decode("utf-8", "replace")
+        if not self._pieces or since > self._pieces[0][0]:
+            return self._text([piece for at, piece in self._pieces if at >= since], cut=False)
+        if self._whole is None:
+            self._whole = self._text([piece for _, piece in self._pieces], cut=self._cut)
+        return self._whole
+
+    def _text(self, pieces: list[bytes], *, cut: bool) -> str:
+        text = self._redact(b"".join(pieces).decode("utf-8", "replace"))
+        return text[_UNSURE_BYTES if cut else 0 :][-self._limit :]
 
 
 def _read(descriptor: int) -> bytes | None:

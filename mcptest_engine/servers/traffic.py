@@ -60,11 +60,17 @@ class Traffic:
         return tuple(_entry(row) for row in self._rows)
 
     def last_received(self) -> bytes | None:
-        """The line that the server sent last, None when it sent nothing."""
+        """The line that the server sent last, of a large one the beginning; None when it sent nothing."""
         for _at, sent, _size, line, message in reversed(self._rows):
             if not sent:
-                return line or json.dumps(message).encode()
+                return line or _beginning(message)
         return None
+
+
+def _beginning(message: Any) -> bytes:
+    from mcptest_engine.core.clipping import compact
+
+    return compact(message, LARGE_BYTES).encode("utf-8", "backslashreplace")
 
 
 def _entry(row: _Row) -> TrafficEntry:

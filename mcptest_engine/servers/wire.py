@@ -10,13 +10,16 @@ from __future__ import annotations
 import gc
 import json
 import re
+import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    Redact = Callable[[str], str]
 
 HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The revisions of MCP that open with `initialize`, oldest first."""
@@ -26,7 +29,11 @@ BATCH_REVISION = "2025-03-26"
 
 METHOD_NOT_FOUND = -32601
 
+CLIPPED_FROM = 16 * 1024
+"""How many bytes of a line are looked at for secrets before its start is quoted."""
+
 _LARGE = 1024 * 1024
+_UNSURE = 4096  # characters at the end of what is looked at: they may be the first half of a secret
 _MISSING = object()
 _ID_IN_TEXT = re.compile(rb'"id"\s*:\s*(\d{1,15})\s*[,}]')
 
@@ -78,7 +85,8 @@ def encode_reply(
 def parse(line: bytes) -> Any:
     """The JSON value of `line`.
 
-    Integers of any size are kept exactly; NaN and Infinity are refused, as they are not JSON. Raises: Unreadable.
+    Integers are kept exactly. Raises: Unreadable, also for NaN and Infinity, which are no JSON, for a number that only
+    infinity could stand for, such as 1e999, and for an integer of more digits than Python reads (4,300).
     """
     try:
         text = line.decode()
@@ -89,8 +97,15 @@ def parse(line: bytes) -> Any:
         return _decode(text) if size < _LARGE else _decode_large(text)
     except RecursionError:
         raise Unreadable("it is nested too deeply to be read", _id_within(line)) from None
-    except ValueError as wrong:
+    except json.JSONDecodeError as wrong:
         raise Unreadable(f"it is not JSON: {_first_line(wrong)}", _id_within(line)) from None
+    except _NumberRefused as wrong:
+        raise Unreadable(str(wrong), _id_within(line)) from None
+    except ValueError:
+        limit = sys.get_int_max_str_digits()
+        raise Unreadable(
+            f"it holds an integer of more than {limit:,} digits, which is not read", _id_within(line)
+        ) from None
 
 
 def kind_of(message: object) -> Kind:
@@ -110,14 +125,19 @@ def kind_of(message: object) -> Kind:
     return Kind.ANSWER if "jsonrpc" in message or "result" in message or "error" in message else Kind.NOISE
 
 
-def answer_fault(message: Mapping[str, Any]) -> str | None:
+def as_it_is(text: str) -> str:
+    """The `redact` of those who know no secret."""
+    return text
+
+
+def answer_fault(message: Mapping[str, Any], redact: Redact = as_it_is) -> str | None:
     """Why `message` is no JSON-RPC answer, or None when it is one. Source: JSON-RPC 2.0, 5; MCP 2025-11-25, basic.
 
     A result must be an object and an error must carry an integer code and a text; what they hold beyond that is the tests'
-    to judge.
+    to judge. `redact` takes secrets out of what is quoted, before it is clipped.
     """
     if message.get("jsonrpc") != "2.0":
-        return _version_fault(message)
+        return _version_fault(message, redact)
     result = message.get("result", _MISSING)
     error = message.get("error", _MISSING)
     if error is _MISSING:
@@ -128,7 +148,7 @@ def answer_fault(message: Mapping[str, Any]) -> str | None:
         return f"its `result` is {json_type(result)}, not an object"
     if result is not _MISSING:
         return "it holds both `result` and `error`"
-    return _error_fault(error)
+    return _error_fault(error, redact)
 
 
 def json_type(value: object) -> str:
@@ -137,10 +157,15 @@ def json_type(value: object) -> str:
     return names.get(type(value), "a number")
 
 
-def clip(line: bytes, limit: int = 300) -> str:
-    """The start of a raw line as text, for a message; bytes that are not UTF-8 show as U+FFFD."""
-    text = line[: limit * 4].decode("utf-8", "replace").strip()
-    return text if len(text) <= limit and len(line) <= limit * 4 else text[:limit] + "…"
+def clip(line: bytes, limit: int = 300, redact: Redact = as_it_is) -> str:
+    """The start of a raw line as text, for a message; bytes that are not UTF-8 show as U+FFFD.
+
+    `redact` takes secrets out first, so that no half of one is left at the end.
+    """
+    text = redact(line[:CLIPPED_FROM].decode("utf-8", "replace").strip())
+    if len(line) > CLIPPED_FROM:
+        return text[: max(min(limit, len(text) - _UNSURE), 0)] + "…"
+    return text if len(text) <= limit else text[:limit] + "…"
 
 
 class LineSplitter:
@@ -198,11 +223,22 @@ class LineSplitter:
         return line
 
 
+class _NumberRefused(ValueError):
+    """A number that is JSON's grammar at most, not a value; the message is a reason for `Unreadable`."""
+
+
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON value")
+    raise _NumberRefused(f"it is not JSON: {name} is no JSON value")
 
 
-_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+def _finite_number(text: str) -> float:
+    value = float(text)
+    if value - value:  # infinity less infinity is NaN, which counts as true; any other number gives 0.0
+        raise _NumberRefused(f"it holds a number that is too large to be read: {text[:40]}")
+    return value
+
+
+_decode = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite_number).decode
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
@@ -244,27 +280,27 @@ def _first_line(wrong: ValueError) -> str:
     return str(wrong).split("\n", 1)[0]
 
 
-def _version_fault(message: Mapping[str, Any]) -> str:
+def _version_fault(message: Mapping[str, Any], redact: Redact) -> str:
     if "jsonrpc" not in message:
         return "it has no `jsonrpc` member"
-    return f'its `jsonrpc` is {_encode_clipped(message["jsonrpc"])}, not "2.0"'
+    return f'its `jsonrpc` is {_encode_clipped(message["jsonrpc"], redact)}, not "2.0"'
 
 
-def _error_fault(error: object) -> str | None:
+def _error_fault(error: object, redact: Redact) -> str | None:
     if not isinstance(error, dict):
         return f"its `error` is {json_type(error)}, not an object"
     code = error.get("code", _MISSING)
     if type(code) is not int:
-        return "its `error.code` is missing" if code is _MISSING else f"its `error.code` is {_code_type(code)}"
+        return "its `error.code` is missing" if code is _MISSING else f"its `error.code` is {_code_type(code, redact)}"
     if not isinstance(error.get("message"), str):
         return "its `error.message` is missing" if "message" not in error else "its `error.message` is not a string"
     return None
 
 
-def _code_type(code: object) -> str:
-    return f"{_encode_clipped(code)}, {json_type(code)} and not an integer"
+def _code_type(code: object, redact: Redact) -> str:
+    return f"{_encode_clipped(code, redact)}, {json_type(code)} and not an integer"
 
 
-def _encode_clipped(value: object) -> str:
-    text = json.dumps(value)
+def _encode_clipped(value: object, redact: Redact) -> str:
+    text = redact(json.dumps(value))
     return text if len(text) <= 60 else text[:60] + "…"

@@ -130,18 +130,17 @@ class AssertionChecks:
     def _compile_regexes(self) -> None:
         if not self._regexes:
             return
-        import warnings
+        from mcptest_engine.core.patterns import PatternError, check_pattern
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a warning about a user's pattern would be printed as if it were ours
-            for pattern, spots in self._regexes.items():
-                wrong = _regex_fault(pattern)
-                if wrong is None:
-                    continue
-                message, at = wrong
-                for file, path in spots:
-                    inside = None if at is None else (pattern, at)
-                    self._places.tell(file, path, f"the regex does not compile: {message}", inside=inside)
+        for pattern, spots in self._regexes.items():
+            try:
+                check_pattern(pattern)
+                continue
+            except PatternError as wrong:
+                message = f"the regex does not compile: {wrong.message}"
+                inside = None if wrong.column is None else (pattern, wrong.column - 1)
+            for file, path in spots:
+                self._places.tell(file, path, message, inside=inside)
 
     def _compile_programs(self) -> None:
         if not self._programs:
@@ -190,44 +189,20 @@ def _root_hint(first: object, target: str) -> str:
     return "it starts with one of " + ", ".join(f"`{root}`" for root in ROOTS)
 
 
-_REGEX_TROUBLE = (re.error, RecursionError, OverflowError, ValueError, MemoryError)
-
-
-def _regex_fault(pattern: str) -> tuple[str, int | None] | None:
-    """Why a pattern does not compile, and where. What `re` accepts is settled without the larger library."""
-    try:
-        re.compile(pattern)
-    except _REGEX_TROUBLE:
-        pass
-    else:
-        return None
-    import regex
-
-    try:
-        regex.compile(pattern)
-    except (regex.error, *_REGEX_TROUBLE) as wrong:
-        message = getattr(wrong, "msg", None) or str(wrong) or type(wrong).__name__
-        return message, getattr(wrong, "pos", None)
-    return None
-
-
 def _schema_fault(schema: dict[str, Any]) -> tuple[Pointer, str, str | None] | None:
     """The place inside the schema, the message and the hint; None when it is a schema that needs nothing from outside."""
     import jsonschema_rs
 
+    from mcptest_engine.core.schemas import refuse_to_fetch
+
     try:
         # Never `meta.validate`, which fetches an unknown `$schema` over the network.
-        jsonschema_rs.validator_for(schema, retriever=_deny, validate_formats=True)
+        jsonschema_rs.validator_for(schema, retriever=refuse_to_fetch, validate_formats=True)
     except jsonschema_rs.ValidationError as wrong:
         return _explain_schema(schema, wrong)
     except (ValueError, jsonschema_rs.ReferencingError, RecursionError, OverflowError, TypeError) as wrong:
         return (), f"the schema cannot be used: {_first_line(wrong)}", None
     return None
-
-
-def _deny(uri: str) -> Any:
-    message = f"{uri} is not fetched"
-    raise ValueError(message)
 
 
 def _explain_schema(schema: dict[str, Any], wrong: Any) -> tuple[Pointer, str, str | None]:

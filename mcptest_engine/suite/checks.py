@@ -8,15 +8,16 @@ anything runs.
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import SuiteError, did_you_mean
 from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.core.sanitise import first_control
 from mcptest_engine.suite.assertion_checks import AssertionChecks
 from mcptest_engine.suite.places import quoted
+from mcptest_engine.suite.secrets import holds_secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.merge import Merged, Placed, PlacedTest
     from mcptest_engine.suite.places import Places
 
-PSEUDO_TOOLS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list", "ping")
+LIST_METHODS = frozenset({"tools/list", "resources/list", "resources/templates/list", "prompts/list", "ping"})
 """Names of `tool:` that stand for the MCP request of that name."""
 
 _OTHER_METHODS = {
@@ -33,19 +34,22 @@ _OTHER_METHODS = {
     "prompts/get": "use an entry of `prompts:` with `prompt:`",
     "initialize": "the session does that; look at the answer with `mcptest capabilities`",
 }
-# Controls, and what turns the direction of text or ends a line: such a name could forge a line of a report.
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _LARGEST_MANIFEST = 4_000_000
 _NAMES_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What checks need of the world: the environment with `.env` behind it, where mcptest was started, and whether in CI."""
+    """What checks need to know beside the suite.
+
+    `environ` is the environment with `.env` behind it, `start_dir` where mcptest was started; `secrets` are the values that
+    no report may show.
+    """
 
     environ: Mapping[str, str]
     start_dir: str
     in_ci: bool = False
+    secrets: frozenset[str] = frozenset()
 
 
 def check_merged(merged: Merged, places: Places, surroundings: Surroundings) -> None:
@@ -53,6 +57,7 @@ def check_merged(merged: Merged, places: Places, surroundings: Surroundings) -> 
     if merged.complete:
         _check_presence(merged, places)
     _check_name(merged.name, "a suite's name", 0, ("name",), places)
+    _check_no_secret(merged.name, "the suite's name", 0, ("name",), places, surroundings.secrets)
     for name, server in merged.servers.items():
         _check_server(name, server, places, surroundings)
     tests = _TestChecks(merged, places, surroundings)
@@ -109,10 +114,21 @@ def _check_variable(
 def _check_name(name: Any, whose: str, file: int, path: tuple[str | int, ...], places: Places) -> None:
     if type(name) is not str or name.isprintable():
         return
-    found = _CONTROL.search(name)
-    if found is not None:
-        message = f"{whose} must not hold control characters: U+{ord(found[0]):04X} is character {found.start() + 1}"
+    at = first_control(name)
+    if at is not None:
+        message = f"{whose} must not hold control characters: U+{ord(name[at]):04X} is character {at + 1}"
         places.tell(file, path, message, "reports are read line by line; remove it")
+
+
+def _check_no_secret(
+    text: Any, whose: str, file: int, path: tuple[str | int, ...], places: Places, secrets: frozenset[str]
+) -> None:
+    """Names and tags are what `--filter` and `--tag` go by, so they are never masked and must hold nothing to mask."""
+    if type(text) is not str or not any(secret in text for secret in secrets):
+        return
+    if holds_secret(text, secrets, templated=places.raw(file, path) != text):
+        hint = "names and tags stand in every report as they are: say it in words"
+        places.tell(file, path, f"{whose} holds the value of a secret variable", hint)
 
 
 class _TestChecks:
@@ -131,6 +147,8 @@ class _TestChecks:
         name = entry.get("name")
         if type(name) is str and not name.isprintable():
             _check_name(name, "a test's name", test.file, (*test.path, "name"), self._places)
+        if self._surroundings.secrets:
+            self._check_secrets(entry, test)
         self._check_server(entry, test)
         if entry.get("only") is True and self._surroundings.in_ci:
             message, hint = (
@@ -141,6 +159,13 @@ class _TestChecks:
         self._check_expect(entry, test)
         if test.kind is TestKind.TOOL:
             self._check_tool(entry, test)
+
+    def _check_secrets(self, entry: dict[str, Any], test: PlacedTest) -> None:
+        secrets, tags = self._surroundings.secrets, entry.get("tags")
+        path = (*test.path, "name")
+        _check_no_secret(entry.get("name"), "the test's name", test.file, path, self._places, secrets)
+        for index, tag in enumerate(tags if isinstance(tags, list) else ()):
+            _check_no_secret(tag, "the tag", test.file, (*test.path, "tags", index), self._places, secrets)
 
     def _check_server(self, entry: dict[str, Any], test: PlacedTest) -> None:
         server = entry.get("server")
@@ -177,7 +202,7 @@ class _TestChecks:
 
     def _check_tool(self, entry: dict[str, Any], test: PlacedTest) -> None:
         tool = entry.get("tool")
-        if type(tool) is not str or tool in PSEUDO_TOOLS:
+        if type(tool) is not str or tool in LIST_METHODS:
             return
         if tool in _OTHER_METHODS:
             message = f"{quoted(tool)} is called as a tool of that name, not as the request"

@@ -12,21 +12,21 @@ from __future__ import annotations
 
 import gc
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, Severity, Span, SuiteError, did_you_mean
+from mcptest_engine.core.pointers import pointer
 from mcptest_engine.suite.checks import Surroundings, check_merged
 from mcptest_engine.suite.dotenv import parse_dotenv
 from mcptest_engine.suite.merge import Merged, PlacedTest, merge, merge_variables, whole_document
 from mcptest_engine.suite.places import Places, quoted
 from mcptest_engine.suite.problems import structural_problems
-from mcptest_engine.suite.secrets import secret_values
+from mcptest_engine.suite.secrets import secret_values, without_secrets
 from mcptest_engine.suite.sources import Reader, Source
 from mcptest_engine.suite.templates import Declared, Fault, Templates, as_text
-from mcptest_engine.suite.yaml import pointer_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.model import Suite
 
 _LARGEST_DOTENV = 1_000_000
-_SHORTEST_SECRET = 4  # masking a shorter one would make messages unreadable and hide nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,13 +188,20 @@ class _Load:
         merged = merge((number, documents[number]) for number in order)
         places = Places(sources)
         merged.complete = self._reader.complete
-        self._check(merged, places, structural)
+        read_secrets = templates.secrets | early.secrets
+        named_secrets = secret_values(
+            {name: placed.value for name, placed in merged.servers.items()},
+            {name: placed.value for name, placed in merged.env.items()},
+            templates.variables,
+            self._lookups,
+        )
+        secrets = frozenset(read_secrets | named_secrets)
+        self._check(merged, places, structural, secrets)
         self._warn_of_unused(templates, sources[0].file)
-        templates.secrets |= early.secrets
-        problems = _without_secrets(self._in_order(sources), templates.secrets)
+        problems = without_secrets(self._in_order(sources), read=read_secrets, named=named_secrets)
         if any(problem.severity is Severity.ERROR for problem in problems):
             return CheckedSuite(suite=None, problems=problems, files=tuple(dict.fromkeys(self._files)))
-        suite = self._loaded(sources[0], documents[0], merged, places, templates, problems)
+        suite = self._loaded(sources[0], documents[0], merged, places, templates.variables, problems, secrets)
         return CheckedSuite(suite=suite, problems=problems, files=suite.files)
 
     def _with_dotenv(self, directory: Path) -> dict[str, str]:
@@ -268,15 +274,20 @@ class _Load:
     def _fault(self, places: Places, file: int, fault: Fault) -> None:
         raw = places.raw(file, fault.path)
         inside = (raw, fault.offset) if isinstance(raw, str) and fault.offset else None
-        place = places.file_name(file), pointer_text(fault.path)
+        place = places.file_name(file), pointer(fault.path)
         self._silent.add(place)
         if fault.message is not None:
             places.tell(file, fault.path, fault.message, fault.hint, inside=inside)
 
-    def _check(self, merged: Merged, places: Places, structural: set[tuple[str | None, str]]) -> None:
+    def _check(
+        self, merged: Merged, places: Places, structural: set[tuple[str | None, str]], secrets: frozenset[str]
+    ) -> None:
         ci = self._options.environ.get("CI", "").strip().lower()
         surroundings = Surroundings(
-            environ=self._lookups, start_dir=str(self._options.start_dir), in_ci=ci not in ("", "0", "false")
+            environ=self._lookups,
+            start_dir=str(self._options.start_dir),
+            in_ci=ci not in ("", "0", "false"),
+            secrets=secrets,
         )
         check_merged(merged, places, surroundings)
         for problem in places.problems:
@@ -306,8 +317,9 @@ class _Load:
         head: Any,
         merged: Merged,
         places: Places,
-        templates: Templates,
+        variables: Mapping[str, Any],
         problems: tuple[Problem, ...],
+        secrets: frozenset[str],
     ) -> LoadedSuite:
         servers = {name: _with_text_env(placed.value) for name, placed in merged.servers.items()}
         env = {name: as_text(placed.value) for name, placed in merged.env.items()}
@@ -319,14 +331,14 @@ class _Load:
             servers=servers,
             tests=self._tests(merged, places),
             env=env,
-            variables=templates.variables,
+            variables=variables,
             run_options=merged.run_options,
             performance=merged.performance,
             warnings=problems,
             files=tuple(dict.fromkeys(self._files)),
-            secrets=frozenset(templates.secrets | secret_values(servers, env, templates, self._lookups)),
+            secrets=secrets,
             lookups=self._lookups,
-            document=whole_document(merged, head, templates.variables),
+            document=whole_document(merged, head, variables),
         )
 
     def _tests(self, merged: Merged, places: Places) -> tuple[TestEntry, ...]:
@@ -354,19 +366,3 @@ def _entry(test: PlacedTest, path: Path, places: Places, only_server: str) -> Te
 def _with_text_env(server: Mapping[str, Any]) -> Mapping[str, Any]:
     env = server.get("env")
     return {**server, "env": {name: as_text(value) for name, value in env.items()}} if env else server
-
-
-def _without_secrets(problems: tuple[Problem, ...], secrets: set[str]) -> tuple[Problem, ...]:
-    """A message quotes what it found, and what a template put there may be a secret."""
-    if not problems or not secrets:
-        return problems
-    from mcptest_engine.core.redaction import MASK
-
-    def masked(text: str | None) -> str | None:
-        for secret in sorted(secrets, key=len, reverse=True) if text else ():
-            text = text.replace(secret, MASK) if text and len(secret) >= _SHORTEST_SECRET else text
-        return text
-
-    return tuple(
-        replace(problem, message=masked(problem.message) or "", hint=masked(problem.hint)) for problem in problems
-    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, Severity
-from mcptest_engine.suite.yaml import pointer_text
+from mcptest_engine.core.pointers import pointer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,10 +46,9 @@ class Places:
         if tree is not None:
             index = tree.index(path, key=key, nearest=True) or 0
             span = tree.span_of(index if inside is None else _moved(tree.text, index, *inside))
-        pointer = pointer_text(path)
         message, hint = _on_one_line(message), hint and _on_one_line(hint)
         self.problems.append(
-            Problem(message=message, pointer=pointer, file=source.file, span=span, hint=hint, severity=severity)
+            Problem(message=message, pointer=pointer(path), file=source.file, span=span, hint=hint, severity=severity)
         )
 
     def warn(self, file: int, path: Pointer, message: str, hint: str | None = None, *, key: bool = False) -> None:

@@ -11,11 +11,12 @@ import math
 import re
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, Span, did_you_mean
+from mcptest_engine.core.pointers import pointer
+from mcptest_engine.core.schemas import refuse_to_fetch
 from mcptest_engine.suite.schema import strict_schema
-from mcptest_engine.suite.yaml import pointer_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -49,12 +50,7 @@ def _is_valid(value: Any) -> bool:
 def _validator() -> Any:
     import jsonschema_rs
 
-    return jsonschema_rs.Draft202012Validator(strict_schema(), retriever=_deny)
-
-
-def _deny(uri: str) -> NoReturn:
-    """A schema must never be the reason for a request or for reading a file."""
-    raise ValueError(f"`{uri}` is not fetched")
+    return jsonschema_rs.Draft202012Validator(strict_schema(), retriever=refuse_to_fetch)
 
 
 @dataclass(slots=True)
@@ -228,7 +224,7 @@ class _Walk:
             if matcher:
                 message = f'unknown matcher "{_plain(key)}"'
         span = self.tree.span((*place.path, key), key=True, nearest=True)
-        self._add(Problem(message=message, pointer=pointer_text(place.path), file=self.tree.file, span=span, hint=hint))
+        self._add(Problem(message=message, pointer=pointer(place.path), file=self.tree.file, span=span, hint=hint))
         return meant
 
     def _key_hint(
@@ -333,8 +329,7 @@ class _Walk:
 
     def _report(self, place: _Place, message: str, hint: str | None = None, *, key: bool = False) -> None:
         span = self.tree.span(place.path, key=key, nearest=True)
-        pointer = pointer_text(place.path)
-        self._add(Problem(message=message, pointer=pointer, file=self.tree.file, span=span, hint=hint))
+        self._add(Problem(message=message, pointer=pointer(place.path), file=self.tree.file, span=span, hint=hint))
 
     def _add(self, problem: Problem) -> None:
         self._found.setdefault((problem.span, problem.message), problem)

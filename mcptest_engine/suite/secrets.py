@@ -1,50 +1,123 @@
-"""Which values of a suite are to be kept out of records, logs and reports.
+"""Which values of a suite are to be kept out of records, logs and reports, and out of what is said about the suite itself.
 
 The surprising thing: a name decides, never the value; what merely looks random is the redactor's business.
 """
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.secret_names import looks_secret_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
-    from mcptest_engine.suite.templates import Templates
+    from mcptest_engine.core.errors import Problem
+
+_SHORTEST = 4  # masking a shorter one would make messages unreadable and hide nothing
+_SHORTEST_IN_TEXT = 8  # a shorter one that merely stands in the suite may be any word (decisions.md 8)
 
 
 def secret_values(
-    servers: Mapping[str, Mapping[str, Any]], env: Mapping[str, str], templates: Templates, lookups: Mapping[str, str]
+    servers: Mapping[str, Any], env: Mapping[str, Any], variables: Mapping[str, Any], lookups: Mapping[str, str]
 ) -> set[str]:
     """The values to redact.
 
     They are those of `env:` maps, headers and variables with secret-looking names, and what `bearer_token_env` and
-    `{ env: NAME }` name. `lookups` is the environment in which those are looked up.
+    `{ env: NAME }` name. `lookups` is the environment in which those are looked up. What has the wrong shape is passed
+    over: the suite may not have been checked yet.
     """
     found = set(_named_secrets(env))
-    found.update(_named_secrets(templates.variables))
+    found.update(_named_secrets({name: value for name, value in variables.items() if isinstance(value, str)}))
     for server in servers.values():
-        found.update(_named_secrets(server.get("env") or {}))
-        found.update(_of_headers(server.get("headers") or {}, lookups))
-        token = (server.get("auth") or {}).get("bearer_token_env")
-        found.add(lookups.get(token, "") if token else "")
+        if isinstance(server, dict):
+            found.update(_named_secrets(_mapping(server, "env")))
+            found.update(_of_headers(_mapping(server, "headers"), lookups))
+            found.add(_looked_up(_mapping(server, "auth").get("bearer_token_env"), lookups))
     found.discard("")
     return found
 
 
+def holds_secret(text: str, secrets: Collection[str], *, templated: bool) -> bool:
+    """Whether a name or tag gives a secret away; `templated` says that a template stood in it.
+
+    A secret that is a word, such as the password "password" of a test server, may stand in a text that was written so.
+    """
+    return any(
+        secret in text
+        for secret in secrets
+        if len(secret) >= (_SHORTEST if templated else _SHORTEST_IN_TEXT) and (templated or not secret.isalpha())
+    )
+
+
+def without_secrets(
+    problems: tuple[Problem, ...], *, read: Collection[str], named: Collection[str]
+) -> tuple[Problem, ...]:
+    """The problems with the secrets in what they quote masked.
+
+    `read` are secrets that templates put into the suite, `named` those that it holds under secret-looking names; a short one
+    of the latter is masked only where it is all that is quoted.
+    """
+    if not problems or not (read or named):
+        return problems
+    spellings = _spellings(read, named)
+
+    def masked(text: str | None) -> str | None:
+        for spelling, mask in spellings if text else ():
+            text = _clipped_masked((text or "").replace(spelling, mask), spelling)
+        return text
+
+    return tuple(
+        replace(problem, message=masked(problem.message) or "", hint=masked(problem.hint)) for problem in problems
+    )
+
+
+def _spellings(read: Collection[str], named: Collection[str]) -> list[tuple[str, str]]:
+    """How secrets may stand in a message, the longest first, each with what takes its place."""
+    from mcptest_engine.core.redaction import MASK
+    from mcptest_engine.core.sanitise import one_line
+
+    found = {}
+    for secret in {*read, *named}:
+        for spelling in {secret, one_line(secret), json.dumps(secret, ensure_ascii=False)[1:-1]}:
+            if len(secret) >= (_SHORTEST if secret in read else _SHORTEST_IN_TEXT):
+                found[spelling] = MASK
+            elif len(secret) >= _SHORTEST:
+                found[f'"{spelling}"'] = f'"{MASK}"'
+    return sorted(found.items(), key=lambda item: len(item[0]), reverse=True)
+
+
+def _clipped_masked(text: str, secret: str) -> str:
+    """What is quoted may be cut off within a secret: `secr…`."""
+    from mcptest_engine.core.redaction import MASK
+
+    for length in range(len(secret) - 1, _SHORTEST - 1, -1) if "…" in text else ():
+        text = text.replace(f"{secret[:length]}…", f"{MASK}…")
+    return text
+
+
+def _mapping(server: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = server.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _looked_up(name: Any, lookups: Mapping[str, str]) -> str:
+    return lookups.get(name, "") if isinstance(name, str) else ""
+
+
 def _named_secrets(values: Mapping[str, Any]) -> Iterator[str]:
     for name, value in values.items():
-        if isinstance(value, str) and looks_secret_name(name):
-            yield value
+        if isinstance(value, str | int | float) and not isinstance(value, bool) and looks_secret_name(name):
+            yield value if isinstance(value, str) else json.dumps(value)
 
 
 def _of_headers(headers: Mapping[str, Any], lookups: Mapping[str, str]) -> Iterator[str]:
     for name, value in headers.items():
         if isinstance(value, dict):
-            yield lookups.get(value["env"], "")
-        elif looks_secret_name(name):
+            yield _looked_up(value.get("env"), lookups)
+        elif isinstance(value, str) and looks_secret_name(name):
             yield value
             scheme, _, credential = value.partition(" ")
             if scheme.lower() in ("bearer", "basic", "token"):

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, SuiteError
+from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.suite.yaml import file_bytes, pointer_text, read_bytes
+from mcptest_engine.suite.yaml import file_bytes, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,8 +101,9 @@ class Reader:
         def refuse(message: str, hint: str | None = None, *, incomplete: bool = True) -> None:
             self.complete = self.complete and not incomplete
             span = tree.span(place, nearest=True)
-            pointer = pointer_text(place)
-            self.problems.append(Problem(message=message, pointer=pointer, file=source.file, span=span, hint=hint))
+            self.problems.append(
+                Problem(message=message, pointer=pointer(place), file=source.file, span=span, hint=hint)
+            )
 
         expanded, fault = self.expand(name, source.config_dir, place)
         if fault is not None:

@@ -29,6 +29,7 @@ from yaml.events import (
 )
 
 from mcptest_engine.core.errors import Problem, Span, SuiteError
+from mcptest_engine.core.pointers import pointer
 from mcptest_engine.suite.yaml_scalars import MAYBE_NO_TEXT, resolve
 
 if TYPE_CHECKING:
@@ -162,11 +163,6 @@ def decode(data: bytes, *, file: str) -> str:
         span = Span(len(starts), len(before) - starts[-1] + 1)
         byte = f"0x{error.object[error.start]:02x}"
         _refuse(file, f"the file is not valid UTF-8: byte {byte}", hint="save it as UTF-8", span=span)
-
-
-def pointer_text(path: Sequence[str | int]) -> str:
-    """The RFC 6901 JSON Pointer of a path; the root is the empty text."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
 def _refuse(file: str, message: str, *, hint: str | None = None, span: Span | None = None) -> NoReturn:
@@ -448,11 +444,10 @@ class _Builder:
             self._report("<<", start, "`<<` merges a mapping or a list of mappings", "write `<<: *anchor`")
 
     def _here(self) -> str:
-        return pointer_text(self._path[1:])
+        return pointer(self._path[1:])
 
     def _report(self, key: str | int, index: int, message: str, hint: str | None) -> None:
-        pointer = pointer_text([*self._path, key][1:])
-        self._wrong.append(self._problem(pointer, index, message, hint))
+        self._wrong.append(self._problem(pointer([*self._path, key][1:]), index, message, hint))
 
     def _problem(self, pointer: str, index: int, message: str, hint: str | None) -> Problem:
         span = self._places.span_of(index)

@@ -10,10 +10,11 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 TEMPORARY_SUFFIX = ".tmp"
+_BLOCK = 256 * 1024
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
@@ -35,7 +36,7 @@ def write_atomic_pieces(path: Path, pieces: Iterable[bytes], *, mode: int = 0o64
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         with open(descriptor, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor, not a path
-            size = sum(_write_all(file.fileno(), piece) for piece in pieces)
+            size = sum(_write_all(file.fileno(), block) for block in _blocks(pieces))
             os.fsync(descriptor)
         os.replace(temporary, path)  # noqa: PTH105
     except BaseException:
@@ -44,6 +45,20 @@ def write_atomic_pieces(path: Path, pieces: Iterable[bytes], *, mode: int = 0o64
         raise
     _flush_directory(directory)
     return size
+
+
+def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in blocks worth a call of the system; a piece that is a block by itself is not copied."""
+    held: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        if size >= _BLOCK:
+            yield held[0] if len(held) == 1 else b"".join(held)
+            held, size = [], 0
+    if held:
+        yield b"".join(held)
 
 
 def _write_all(descriptor: int, data: bytes) -> int:

@@ -7,7 +7,7 @@ infinities, which some servers send, as texts.
 from __future__ import annotations
 
 import json
-import math
+from itertools import islice
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PIECE = 1 << 20
+_BATCH = 512
 _SEPARATORS = (",", ":")
 
 
@@ -23,7 +24,9 @@ def to_json_bytes(value: Any) -> bytes:
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=_SEPARATORS, check_circular=False)
     except ValueError:
-        return to_json_bytes(_finite(value))
+        from mcptest_engine.core.safe_json import finite
+
+        return to_json_bytes(finite(value))
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -41,17 +44,23 @@ def json_pieces(value: Any) -> Iterator[bytes]:
             yield _inside_of_string(value[start : start + _PIECE])
         yield b'"'
     elif isinstance(value, dict) and value:
-        for number, (key, item) in enumerate(value.items()):
-            yield (b"," if number else b"{") + to_json_bytes(key) + b":"
-            yield from _member_pieces(item)
+        for number, batch in enumerate(_batches(value)):
+            yield b"," if number else b"{"
+            yield from _batch_pieces(dict(batch))
         yield b"}"
     elif isinstance(value, list) and value:
-        for number, item in enumerate(value):
-            yield b"," if number else b"["
-            yield from _member_pieces(item)
+        for start in range(0, len(value), _BATCH):
+            yield b"," if start else b"["
+            yield from _batch_pieces(value[start : start + _BATCH])
         yield b"]"
     else:
         yield to_json_bytes(value)
+
+
+def _batches(members: dict[str, Any]) -> Iterator[list[tuple[str, Any]]]:
+    items = iter(members.items())
+    while batch := list(islice(items, _BATCH)):
+        yield batch
 
 
 def is_small(value: Any, limit: int) -> bool:
@@ -79,11 +88,19 @@ def is_small(value: Any, limit: int) -> bool:
     return True
 
 
-def _member_pieces(value: Any) -> Iterator[bytes]:
-    if isinstance(value, (dict, list, str)) and not is_small(value, _PIECE):
-        yield from json_pieces(value)
+def _batch_pieces(batch: dict[str, Any] | list[Any]) -> Iterator[bytes]:
+    """The members of a few hundred, at once where they are small: a million numbers one by one take seconds."""
+    if is_small(batch, _PIECE):
+        yield to_json_bytes(batch)[1:-1]
+    elif isinstance(batch, dict):
+        for number, (key, item) in enumerate(batch.items()):
+            yield (b"," if number else b"") + to_json_bytes(key) + b":"
+            yield from json_pieces(item)
     else:
-        yield to_json_bytes(value)
+        for number, item in enumerate(batch):
+            if number:
+                yield b","
+            yield from json_pieces(item)
 
 
 def _inside_of_string(text: str) -> bytes:
@@ -91,13 +108,3 @@ def _inside_of_string(text: str) -> bytes:
         return encode_basestring(text)[1:-1].encode()
     except UnicodeEncodeError:
         return encode_basestring_ascii(text)[1:-1].encode()
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    return value

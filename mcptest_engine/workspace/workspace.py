@@ -18,17 +18,22 @@ import errno
 import json
 import os
 import time
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import McptestError, RecordError
 from mcptest_engine.workspace.atomic import TEMPORARY_SUFFIX, write_atomic
 from mcptest_engine.workspace.json_text import to_json_bytes
 from mcptest_engine.workspace.ulid import is_ulid
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 DATA_DIR = ".mcptest"
 SUITE_FILES = ("mcptest.yaml", "mcptest.yml")
 KEEP_RUNS = 1_000
+_RUNS_REMEMBERED = 20
 
 _GITIGNORE = b"""\
 # Written once by mcptest; change it as you like.
@@ -135,8 +140,24 @@ class Workspace:
             raise RecordError(f"{path} is not a run record: it holds no JSON object")
         return record
 
+    def last_verdicts(self, suite_path: str) -> dict[str, str]:
+        """What each test of the suite came to when it was last decided, by its id; from the newest 20 runs of the suite.
+
+        A run of a few tests does not make the others forgotten. Skips decide nothing.
+        """
+        verdicts: dict[str, str] = {}
+        for record in islice(self._runs_of(suite_path), _RUNS_REMEMBERED):
+            for test in record.get("tests", ()):
+                if isinstance(test, dict) and test.get("verdict") != "skip":
+                    verdicts.setdefault(str(test.get("id")), str(test.get("verdict")))
+        return verdicts
+
     def last_run(self, suite_path: str) -> dict[str, Any] | None:
         """The newest record of the suite with this path (as `relative` gives it), or None. Damaged records are passed by."""
+        return next(self._runs_of(suite_path), None)
+
+    def _runs_of(self, suite_path: str) -> Iterator[dict[str, Any]]:
+        """The records of the suite, newest first."""
         spellings = [
             json.dumps(suite_path, ensure_ascii=ascii_only).encode("utf-8", "replace") for ascii_only in (True, False)
         ]
@@ -148,8 +169,7 @@ class Workspace:
                 record = self.load_run(path)
                 suite = record.get("suite")
                 if isinstance(suite, dict) and suite.get("path") == suite_path:
-                    return record
-        return None
+                    yield record
 
     def _record_names(self) -> list[str]:
         return sorted((name for name in self._names() if name.endswith(".json") and is_ulid(name[:-5])), reverse=True)

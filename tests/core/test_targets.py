@@ -12,7 +12,6 @@ from mcptest_engine.core.targets import (
     Spread,
     TargetSyntaxError,
     parse_target,
-    pointer,
     render,
     resolve,
 )
@@ -219,8 +218,3 @@ def test_any_text_is_a_target_or_an_error_inside_it(text):
         assert 1 <= refused.column <= len(text) + 1
     else:
         assert parse_target(render(parsed.segments)).segments == parsed.segments
-
-
-def test_a_json_pointer_escapes_tilde_and_slash():
-    """RFC 6901, 3."""
-    assert pointer(("a/b", "~", 0)) == "/a~1b/~0/0"

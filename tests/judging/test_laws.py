@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcptest_engine.judging.clipping import show
+from mcptest_engine.core.clipping import show
 from mcptest_engine.judging.differences import equal, first_difference, unified_diff
 from mcptest_engine.judging.matchers import compile_matcher
 

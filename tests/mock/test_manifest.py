@@ -242,7 +242,10 @@ def test_a_broken_schema_is_an_internal_error_and_nothing_is_fetched(serve):
         wrong = mock.call(tool)["error"]
         assert wrong["code"] == -32603
         assert wrong["message"].startswith(f"the input schema of tool {tool} is broken: ")
-    assert "refused to fetch http://127.0.0.1:9/x.json" in mock.call("remote")["error"]["message"]
+    assert (
+        "nothing outside the schema is ever fetched: http://127.0.0.1:9/x.json"
+        in mock.call("remote")["error"]["message"]
+    )
     assert mock.call("never")["result"]["isError"] is True
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -97,3 +99,18 @@ def test_a_test_in_two_records_is_refused(build):
         merge_records([build.record(build.test("a")), build.record(build.test("a"), run_id=SECOND)])
     with pytest.raises(RecordError, match="no run record"):
         merge_records([])
+
+
+def test_a_shard_that_is_missing_is_told_and_nothing_passes_without_it(rich_record):
+    """Green means checked: the tests of a lost shard have not passed."""
+    part = replace(rich_record, tests=(), warnings=(), exit_code=0, verdict=Verdict.PASS, shard=(1, 3))
+    merged = merge_records([part, replace(part, shard=(3, 3))])
+    assert merged.warnings[0] == "shard 2/3 is missing: its tests are not in this report"
+    assert (merged.verdict, merged.exit_code, merged.shard) == (Verdict.FAIL, 1, None)
+
+
+def test_shards_of_different_divisions_are_not_merged(rich_record):
+    """1/2 and 2/3 share tests and leave others out."""
+    part = replace(rich_record, tests=(), shard=(1, 2))
+    with pytest.raises(RecordError, match="different divisions: 1/2, 2/3"):
+        merge_records([part, replace(part, shard=(2, 3))])

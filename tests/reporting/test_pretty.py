@@ -26,19 +26,19 @@ def test_a_small_run_reads_like_this(build):
         "substring `operational` not found in `status: degraded`\n"
         '     repro: mcptest run --filter "status is fine"\n'
         "\n"
-        "1 passed, 1 failed in 99ms\n"
+        "1 passed, 1 failed, 0 inconclusive in 99ms\n"
     )
 
 
 def test_without_a_test_there_is_only_the_sum(build):
     """An empty shard."""
-    assert pretty(build.record()) == "0 passed, 0 failed in 99ms\n"
+    assert pretty(build.record()) == "0 passed, 0 failed, 0 inconclusive in 99ms\n"
 
 
 def test_rare_verdicts_are_counted_where_there_are_any(build):
     """upstream: `, N inconclusive` when present."""
     record = build.record(build.test("a", "skip"), build.test("b", "inconclusive"), build.test("c", flaky=True))
-    assert pretty(record).endswith("\n1 passed, 0 failed, 1 skipped, 1 inconclusive, 1 flaky in 99ms\n")
+    assert pretty(record).endswith("\n1 passed, 0 failed, 1 inconclusive, 1 skipped, 1 flaky in 99ms\n")
 
 
 def test_tests_are_grouped_by_server_only_where_there_are_several(build):
@@ -100,6 +100,6 @@ def test_minimal_counts_on_stdout_and_names_failures_on_stderr(build):
     """upstream: one line on stdout, one `FAIL` line per failure on stderr."""
     failure = Failure(kind=FailureKind.TIMEOUT, message="no answer within 5ms")
     rendered = render("minimal", build.record(build.test("a"), build.test("b", "fail", failure=failure)))
-    assert rendered.stdout == "ran 2 tests: 1 passed, 1 failed in 99ms\n"
+    assert rendered.stdout == "ran 2 tests: 1 passed, 1 failed, 0 inconclusive in 99ms\n"
     assert rendered.stderr == "FAIL b: no answer within 5ms\n"
     assert rendered.text == rendered.stdout + rendered.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -75,8 +76,8 @@ def test_the_closed_sets_are_those_of_the_engine():
 def test_the_members_stand_in_the_order_in_which_they_are_written(rich_record):
     """decisions 12: keys are written in this order."""
     schema = record_schema()
-    data = rich_record.to_json()
-    assert list(data) == list(schema["properties"])
+    data = replace(rich_record, shard=(1, 2)).to_json()
+    assert [key for key in schema["properties"] if key in data] == list(data)
     for test in data["tests"]:
         assert list(test) == [key for key in schema["$defs"]["test"]["properties"] if key in test]
 

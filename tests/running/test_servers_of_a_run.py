@@ -43,7 +43,8 @@ def test_a_server_that_dies_is_started_once_more_for_the_rest(mcptest: Command, 
     suite(tmp_path, "dies_once", str(tmp_path / "flag"), when, tests=rows)
     done = mcptest("run", "--reporter", "json")
     failed = [test for test in rows_of(done) if test["verdict"] == "fail"]
-    assert 1 <= len(failed) <= 8, len(failed)
+    assert len(failed) <= 8, len(failed)
+    assert failed or when == "shake"  # nobody had asked it anything yet
     for test in failed:
         assert test["failure"]["kind"] == "server"  # type: ignore[index]
         assert "code 3" in test["failure"]["message"]  # type: ignore[index]
@@ -104,7 +105,7 @@ def test_last_failed_says_so_when_nothing_failed(mcptest: Command, tmp_path: Pat
     mcptest("run")
     done = mcptest("run", "--last-failed")
     assert done.returncode == 2
-    assert "nothing failed in the last run" in done.stderr
+    assert "nothing failed when it was last run" in done.stderr
 
 
 def test_last_failed_knows_repeated_tests(mcptest: Command, tmp_path: Path) -> None:

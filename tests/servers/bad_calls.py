@@ -1,6 +1,6 @@
 """Servers that shake hands and then fail in a call.
 
-bad_calls.py exit CODE      exit with CODE in the first call, with a line on stderr
+bad_calls.py exit CODE [NAME]  exit with CODE in the first call, with a line on stderr; NAME is the server's own
 bad_calls.py signal NAME    die by that signal in the first call
 bad_calls.py never          answer no call
 bad_calls.py close-stdout   close stdout in the first call and live on
@@ -22,7 +22,7 @@ import minimcp
 
 def main():
     mode, *rest = sys.argv[1:]
-    minimcp.handshake()
+    minimcp.handshake(*rest[1:])
     if mode == "deaf":
         threading.Event().wait()
     if mode == "close-stdin":

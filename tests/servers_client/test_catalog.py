@@ -58,7 +58,7 @@ def test_a_list_that_is_answered_with_an_error_tells_the_error(script: Callable,
     async def use(session: Session) -> None:
         with pytest.raises(ServerError) as refused:
             await list_all(session, "prompts")
-        expected = 'server "echo" answered "prompts/list" with error -32601: Method not found: prompts/list'
+        expected = 'server "echo" answered "prompts/list" with error -32601 "Method not found: prompts/list"'
         assert refused.value.message == expected
 
     with_session(script("echo"), use)

@@ -17,6 +17,7 @@ import pytest
 
 from mcptest_engine.core.errors import ServerDied
 from mcptest_engine.servers import guardian
+from mcptest_engine.servers.child import Child
 from mcptest_engine.servers.session import connect
 
 if TYPE_CHECKING:
@@ -136,6 +137,52 @@ def test_a_grandchild_does_not_hide_that_the_server_died(script: Callable, run: 
         return died.value
 
     assert run(work()).exit_code == 9
+
+
+@pytest.mark.parametrize("mode", ["crash", "grandchild"])
+def test_a_grandchild_is_killed_where_only_reaping_tells_of_the_exit(
+    mode: str, script: Callable, run: Callable, pids: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """macOS with Python 3.11 and 3.12 has neither `pidfd_open` nor `waitid`."""
+    monkeypatch.delattr(os, "waitid", raising=False)
+
+    def no_pidfd(_pid: int) -> int:
+        raise OSError
+
+    monkeypatch.setattr("mcptest_engine.servers.child.os.pidfd_open", no_pidfd, raising=False)
+
+    async def work() -> None:
+        session = await connect(script("stubborn", mode, pids, grace_seconds=10))
+        if mode == "crash":
+            with pytest.raises(ServerDied):
+                await session.request("tools/call", None, timeout_seconds=LIMIT_SECONDS)
+        await session.close()
+
+    run(work())
+    monkeypatch.undo()
+    for pid in read_pids(pids):
+        wait_until_gone(pid)
+
+
+def test_a_group_is_never_signalled_once_its_leader_is_reaped(
+    script: Callable, run: Callable, pids: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The number may be somebody else's by then."""
+    signalled: list[int] = []
+
+    async def work() -> None:
+        child = Child(script("stubborn", "polite", pids), lambda: None)
+        for descriptor in (child.stdin, child.stdout, child.stderr):
+            os.close(descriptor)
+        await child.exited
+        monkeypatch.setattr(os, "killpg", lambda pgid, _signum: signalled.append(pgid))
+        loop = asyncio.get_running_loop()
+        child.exited = loop.create_future()  # as when the loop has not been told yet
+        loop.call_later(0.1, child.exited.set_result, None)
+        await child.stop(0.0)
+
+    run(work())
+    assert signalled == []
 
 
 def test_a_start_that_is_cancelled_leaves_nothing(script: Callable, run: Callable, until: Callable, pids: Path) -> None:

@@ -357,3 +357,43 @@ def test_a_result_of_many_megabytes_is_read(script: Callable, with_session: Call
         assert len(exchange.answer["result"]["content"][0]["text"]) == 50 << 20
 
     with_session(script("bad_answers"), use)
+
+
+SECRET = "Zq8v-secret-value-0123456"
+
+
+def hidden(text: str) -> str:
+    return text.replace(SECRET, "[REDACTED]")
+
+
+@pytest.mark.parametrize(
+    "line", ['{"jsonrpc":"2.0","id":$ID,"result":"%s"}', '{"jsonrpc":"2.0","id":99,"result":"%s"}']
+)
+@pytest.mark.parametrize("before", [245, 255])
+def test_what_a_failure_quotes_holds_no_half_of_a_secret(
+    line: str, before: int, script: Callable, with_session: Callable
+) -> None:
+    """Decisions 8: the spec's `redact` sees the server's words before they are clipped."""
+
+    async def use(session: Session) -> None:
+        arguments = {"line": line % ("x" * before + SECRET)}
+        failed = await failure(session, {"name": "line", "arguments": arguments}, limit=0.5)
+        told = f"{failed.message} {failed.hint}"
+        assert "xxxx" in told
+        assert "Zq8v" not in told
+
+    with_session(script("bad_answers", redact=hidden), use)
+
+
+@pytest.mark.parametrize("before", [15, 25, 35])
+def test_the_last_message_of_a_server_that_died_holds_no_half_of_a_secret(
+    before: int, script: Callable, with_session: Callable
+) -> None:
+    """Decisions 8: it is clipped to 160 characters."""
+
+    async def use(session: Session) -> None:
+        failed = await failure(session)
+        assert "its last message: {" in failed.message
+        assert "Zq8v" not in failed.message
+
+    with_session(script("bad_calls", "exit", 1, "x" * before + SECRET, redact=hidden), use)

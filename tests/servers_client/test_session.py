@@ -97,7 +97,7 @@ def test_a_refused_initialize_says_what_the_server_speaks(script: Callable, run:
     """A failure says why, and how to go on."""
     with pytest.raises(ServerDidNotStart) as failed:
         run(connect(script("echo", "--refuse-initialize")))
-    expected = 'server "echo" did not start: it refused `initialize`: error -32602: Unsupported protocol version'
+    expected = 'server "echo" did not start: it refused `initialize`: error -32602 "Unsupported protocol version"'
     assert failed.value.message == expected
     assert failed.value.hint == "it speaks `2026-07-28`: offer one with `protocol:`"
 

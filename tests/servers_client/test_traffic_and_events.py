@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcptest_engine.servers.sse import EventSplitter
+from mcptest_engine.servers.stdio import _Tail
 from mcptest_engine.servers.traffic import Traffic
 
 STREAM = (
@@ -54,3 +55,23 @@ def test_noise_is_kept_as_text() -> None:
     traffic.add(0.0, False, b"caf\xff\n")
     (entry,) = traffic.entries()
     assert (entry.text, entry.message) == ("caf\ufffd", None)
+
+
+def test_a_line_feed_alone_after_a_carriage_return_belongs_to_it_once() -> None:
+    """WHATWG HTML, 9.2.6: CRLF is one end of a line, also in three chunks; the next LF is the blank line."""
+    splitter = EventSplitter()
+    events = [event.data for chunk in (b"data: x\r", b"\n", b"\n") for event in splitter.feed(chunk)]
+    assert events == [b"x"]
+
+
+def test_the_oldest_of_a_long_stderr_holds_no_half_of_a_secret() -> None:
+    """Decisions 8: secrets are taken out before the rest is cut off."""
+    secret = "Zq8v-secret-value-0123456"
+    for offset in range(0, len(secret), 3):
+        tail = _Tail(16_384, lambda text: text.replace(secret, "[REDACTED]"))
+        line = f"{'x' * 7}{secret}".encode() * 2
+        for number in range(2000):
+            tail.add(float(number), line[offset:] if number == 0 else line)
+        text = tail.text(since=0.0)
+        assert text
+        assert set(text.replace("[REDACTED]", "")) <= set("x[REDACTED]")

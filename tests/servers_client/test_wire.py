@@ -125,6 +125,9 @@ def test_an_answer_without_a_version_is_malformed() -> None:
         (b'{"jsonrpc":"2.0","result":{,"id":12}', "it is not JSON", 12),
         (b'{"jsonrpc":"2.0","id":12,"result":{"x":"\xff"}}', "it is not UTF-8", 12),
         (b'{"jsonrpc":"2.0","id":3,"result":' + b"[" * 200_000, "it is nested too deeply", 3),
+        (b'{"jsonrpc":"2.0","id":4,"result":{"x":1e999}}', "a number that is too large to be read: 1e999", 4),
+        (b'{"jsonrpc":"2.0","id":4,"result":{"x":-1e999}}', "too large to be read: -1e999", 4),
+        (b'{"jsonrpc":"2.0","id":5,"result":' + b"9" * 4301 + b"}", "an integer of more than 4,300 digits", 5),
         (b"Server listening on 8080", "it is not JSON", None),
         (b'{"id":12, broken log', "it is not JSON", None),
     ],
@@ -137,9 +140,11 @@ def test_an_unreadable_line_tells_why_and_whose_it_seems(line: bytes, reason: st
     assert unreadable.value.call_id == call_id
 
 
-def test_integers_of_any_size_are_kept() -> None:
+def test_large_integers_and_floats_are_kept() -> None:
     """What the server sent is kept as it was sent."""
     assert wire.parse(b'{"n":18446744073709551617}') == {"n": 2**64 + 1}
+    assert wire.parse(b"[" + b"9" * 4300 + b"]") == [10**4300 - 1]
+    assert wire.parse(b"[1.5e308, -0.0, 1e-999]") == [1.5e308, -0.0, 0.0]
 
 
 @given(st.binary())
@@ -149,3 +154,30 @@ def test_any_bytes_give_a_value_or_a_reason(line: bytes) -> None:
         wire.kind_of(wire.parse(line))
     except wire.Unreadable as unreadable:
         assert unreadable.reason
+
+
+SECRET = "Zq8v-secret-value-0123456"
+
+
+def hidden(text: str) -> str:
+    return text.replace(SECRET, "[REDACTED]")
+
+
+@pytest.mark.parametrize("before", [270, 285, 299])
+def test_a_clipped_line_holds_no_half_of_a_secret(before: int) -> None:
+    """Decisions 8: secrets are taken out before anything is cut."""
+    assert "Zq8v" not in wire.clip(b"x" * before + SECRET.encode() + b"y" * 50, redact=hidden)
+
+
+def test_what_was_not_looked_at_is_not_shown() -> None:
+    """Where masks draw the end near, the start of the next secret may stand there."""
+    secret = "S3cr-et!" * 480
+    line = f"x{secret}".encode() * 5
+    assert "S3cr" not in wire.clip(line, redact=lambda text: text.replace(secret, "[REDACTED]"))
+
+
+def test_the_fault_of_an_answer_holds_no_half_of_a_secret() -> None:
+    """Decisions 8."""
+    fault = wire.answer_fault({"jsonrpc": "v" * 50 + SECRET, "result": {}}, hidden)
+    assert fault is not None
+    assert "Zq8v" not in fault

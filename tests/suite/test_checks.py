@@ -115,3 +115,9 @@ def test_the_same_mistake_in_many_tests_is_told_at_each(tmp_path: Path) -> None:
         f"  - {{ name: n{number}, server: appi, tool: t, expect: {{ max_duration_ms: 1 }} }}\n" for number in range(50)
     )
     assert told(HEAD + tests) == ['unknown server "appi"'] * 50
+
+
+def test_a_regex_that_could_not_be_judged_is_refused() -> None:
+    """What is checked with and what judges are one and the same: `re` alone would let this one pass."""
+    (message,) = told(asserting("matcher: { regex: 'b?b{e}?' }"))
+    assert message.startswith("the regex does not compile: ")

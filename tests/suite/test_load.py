@@ -310,3 +310,50 @@ def test_any_text_gives_a_suite_or_problems(text: str) -> None:
     checked = check_text(text, options_for(root, {"CI": "1"}), base_dir=root)
     assert (checked.suite is None) == bool(checked.errors)
     assert all(problem.message and "\n" not in problem.message for problem in checked.problems)
+
+
+SECRET_ENV = {"MY_API_KEY": "Zq8v-secret-value-01", "SHORT_KEY": "eu-1"}
+
+
+@pytest.mark.parametrize(
+    ("test", "pointer", "whose"),
+    [
+        ('name: "named ${env.MY_API_KEY}", tool: t', "/tools/0/name", "the test's name"),
+        ('name: "in ${env.SHORT_KEY}", tool: t', "/tools/0/name", "the test's name"),
+        ('name: n, tool: t, tags: [a, "${env.MY_API_KEY}"]', "/tools/0/tags/1", "the tag"),
+        ("name: asks with lit-secret-val-4, tool: t", "/tools/0/name", "the test's name"),
+    ],
+)
+def test_a_name_or_tag_that_holds_a_secret_is_refused(test: str, pointer: str, whose: str, tmp_path: Path) -> None:
+    """decisions 8: `--filter` and `--tag` go by them, so they cannot be masked."""
+    text = (
+        f"{SERVERS}env: {{ A_TOKEN: lit-secret-val-4 }}\ntools:\n  - {{ {test}, expect: {{ max_duration_ms: 5 }} }}\n"
+    )
+    checked = check_suite(write(tmp_path, main_yml=text), options_for(tmp_path, SECRET_ENV))
+    (problem,) = checked.problems
+    assert problem.message == f"{whose} holds the value of a secret variable"
+    assert problem.pointer == pointer
+    assert "secret-val" not in str(problem)
+
+
+def test_a_word_that_is_also_a_password_may_stand_in_a_name(tmp_path: Path) -> None:
+    """A test server's password is often "password": what is written as a word is one."""
+    text = f"{SERVERS}env: {{ PASSWORD: password, KEY: demo }}\ntools:\n"
+    text += "  - { name: a wrong password is refused, tool: t, tags: [demo], expect: { max_duration_ms: 5 } }\n"
+    assert messages(check_suite(write(tmp_path, main_yml=text), options_for(tmp_path))) == []
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "env: { A_TOKEN: lit-secret-val-4 }",
+        "variables: { password: lit-secret-val-4 }",
+        "env: { A_TOKEN: x }\nvariables: { api_key: lit-secret-val-4 }",
+    ],
+)
+@pytest.mark.parametrize("found", ["lit-secret-val-4", f"{'x' * 70} lit-secret-val-4", f"{'x' * 30} lit-secret-val-4"])
+def test_a_message_shows_no_secret_that_the_suite_itself_holds(declared: str, found: str, tmp_path: Path) -> None:
+    """decisions 8: nor half of one, where what is quoted is cut off."""
+    text = f'{SERVERS}{declared}\n{TEST}    timeout_ms: "{found}"\n'
+    (problem,) = check_suite(write(tmp_path, main_yml=text), options_for(tmp_path)).problems
+    assert "lit-" not in str(problem)

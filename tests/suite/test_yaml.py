@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mcptest_engine.core.errors import Span, SuiteError
 from mcptest_engine.suite import yaml as suite_yaml
-from mcptest_engine.suite.yaml import MAX_BYTES, pointer_text, read_bytes, read_file, read_tree
+from mcptest_engine.suite.yaml import MAX_BYTES, read_bytes, read_file, read_tree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -259,12 +259,6 @@ def test_the_slow_parser_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(suite_yaml, "_parser", lambda: pyyaml.SafeLoader)
     slow = read_tree(text, file="f")
     assert (slow.value, slow.marks) == (fast.value, fast.marks)
-
-
-def test_a_pointer_is_escaped() -> None:
-    """RFC 6901, section 3."""
-    assert pointer_text(()) == ""
-    assert pointer_text(("a/b", 0, "c~d", "")) == "/a~1b/0/c~0d/"
 
 
 _FRAGMENTS = [

@@ -100,7 +100,7 @@ def test_a_saved_run_comes_back_by_id_and_by_path(tmp_path):
 def test_numbers_that_json_does_not_have_are_saved_as_text(tmp_path):
     workspace = Workspace(tmp_path)
     path = workspace.save_run(record(values=[float("nan"), float("-inf"), 1.5]))
-    assert json.loads(path.read_text(), parse_constant=pytest.fail)["values"] == ["nan", "-inf", 1.5]
+    assert json.loads(path.read_text(), parse_constant=pytest.fail)["values"] == ["NaN", "-Infinity", 1.5]
 
 
 @pytest.mark.parametrize("content", [b"", b'{"run_id": ', b"[1]", b"\xff\xfe", b"[" * 100_000])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mcptest_engine.core.errors import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from mcptest_engine.core.results import Mismatch
 
@@ -84,6 +84,13 @@ class Context:
     def snapshot_name(self) -> str:
         """The name of a snapshot that has none: the test's and the target."""
         return f"{self.test_name} / {self.target}" if self.test_name else self.target
+
+
+def preload(names: Iterable[str]) -> None:
+    """Import the modules of these matchers; for a moment when a server is being waited for."""
+    for name in dict.fromkeys(names):
+        if name not in _MAKERS:
+            _MAKERS[name] = _load(name)
 
 
 def compile_judge(matcher: Mapping[str, Any], context: Context) -> Judge:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.clipping import kind_of, show, show_text
 from mcptest_engine.core.results import Mismatch
-from mcptest_engine.judging.clipping import kind_of, show, show_text
 from mcptest_engine.judging.differences import NOTHING, equal
 from mcptest_engine.judging.matchers.reasons import wrong_kind
 
@@ -101,7 +101,7 @@ def _lacking_pairs(part: Any, actual: dict[str, Any]) -> Reason | None:
 
 
 def _unequal_pair(key: str, value: object, found: object, actual: dict[str, Any]) -> Mismatch:
-    from mcptest_engine.core.targets import pointer
+    from mcptest_engine.core.pointers import pointer
 
     pair = f"pair `{show_text(key, 60)}: {show(value)}`"
     if found is NOTHING:

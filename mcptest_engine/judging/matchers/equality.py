@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.clipping import LIMIT, show
 from mcptest_engine.core.results import Mismatch
 from mcptest_engine.core.targets import Absent
-from mcptest_engine.judging.clipping import LIMIT, show
 from mcptest_engine.judging.differences import NOTHING, Difference, equal, first_difference, unified_diff, wants_diff
 from mcptest_engine.judging.matchers.reasons import absent, wrong_kind
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.clipping import show, show_text
 from mcptest_engine.core.jq import JqProgramError, JqRunError, run_program
 from mcptest_engine.core.results import Mismatch
-from mcptest_engine.judging.clipping import show, show_text
 from mcptest_engine.judging.matchers.reasons import absent_entry, because
 
 if TYPE_CHECKING:

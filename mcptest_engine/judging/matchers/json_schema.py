@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.clipping import show
+from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.results import Mismatch
 from mcptest_engine.core.schemas import DEEPEST, SchemaError, compile_schema, nested_deeper_than
-from mcptest_engine.core.targets import pointer
-from mcptest_engine.judging.clipping import show
 from mcptest_engine.judging.matchers.equality import show_pointer
 from mcptest_engine.judging.matchers.reasons import absent_entry, because
 

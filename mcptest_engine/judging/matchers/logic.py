@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.clipping import show
 from mcptest_engine.core.results import Mismatch
 from mcptest_engine.core.targets import Absent, Spread
-from mcptest_engine.judging.clipping import show
 from mcptest_engine.judging.matchers import compile_judge
 from mcptest_engine.judging.matchers.reasons import absent, because
 

@@ -6,8 +6,8 @@ import math
 import operator
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.clipping import show
 from mcptest_engine.core.results import Mismatch
-from mcptest_engine.judging.clipping import show
 from mcptest_engine.judging.matchers.reasons import wrong_kind
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.clipping import kind_of, show
 from mcptest_engine.core.results import Mismatch
 from mcptest_engine.core.targets import Absent, Spread
-from mcptest_engine.judging.clipping import kind_of, show
 
 if TYPE_CHECKING:
     from mcptest_engine.judging.matchers import Reason

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.clipping import kind_of, show
 from mcptest_engine.core.results import Mismatch
 from mcptest_engine.core.targets import Absent
-from mcptest_engine.judging.clipping import kind_of, show
 from mcptest_engine.judging.matchers import compile_judge
 from mcptest_engine.judging.matchers.numbers import is_number
 from mcptest_engine.judging.matchers.reasons import absent, wrong_kind

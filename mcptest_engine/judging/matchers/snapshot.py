@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.clipping import show_text
 from mcptest_engine.core.schemas import nested_deeper_than
 from mcptest_engine.core.targets import EVERY, parse_target
-from mcptest_engine.judging.clipping import show_text
 from mcptest_engine.judging.differences import NOTHING, first_difference
 from mcptest_engine.judging.matchers.equality import unequal
 from mcptest_engine.judging.matchers.reasons import absent_entry, because

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.clipping import LIMIT, show_text
 from mcptest_engine.core.patterns import PatternTimeout, search
 from mcptest_engine.core.results import Mismatch
-from mcptest_engine.judging.clipping import LIMIT, show_text
 from mcptest_engine.judging.matchers.reasons import wrong_kind
 
 if TYPE_CHECKING:

@@ -12,10 +12,12 @@ from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import Absent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 LIMIT = 200
 _DEEPEST = 64
+_READ_FOR_SECRETS = 16 * 1024
+_UNSURE = 4 * 1024
 
 
 def show(value: object, limit: int = LIMIT) -> str:
@@ -26,6 +28,13 @@ def show(value: object, limit: int = LIMIT) -> str:
 def show_text(value: object, limit: int = LIMIT) -> str:
     """A text as itself, without quotes; anything else as `show` has it."""
     return one_line(value, limit) if isinstance(value, str) else show(value, limit)
+
+
+def told_error(error: object, redact: Callable[[str], str] | None = None) -> str:
+    """A JSON-RPC error in words: `error -32602 "Unknown tool: x"`; `redact` takes secrets out before it is clipped."""
+    if isinstance(error, dict):
+        return f"error {_told(error.get('code'), 40, redact)} {_told(error.get('message'), LIMIT, redact)}"
+    return f"error {_told(error, LIMIT, redact)}"
 
 
 def compact(value: object, limit: int) -> str:
@@ -55,6 +64,16 @@ def kind_of(value: object) -> str:
     if isinstance(value, dict):
         return "an object"
     return "an array" if isinstance(value, list) else "nothing"
+
+
+def _told(value: object, limit: int, redact: Callable[[str], str] | None) -> str:
+    if redact is None:
+        return show(value, limit)
+    text = compact(value, _READ_FOR_SECRETS)
+    told = redact(text)
+    if len(text) > _READ_FOR_SECRETS:  # cut off: its end may be the first half of a secret
+        told = f"{told[:-_UNSURE]}…"
+    return one_line(told, limit)
 
 
 def _written(value: Any, room: int, depth: int) -> Iterator[str]:

@@ -1,0 +1,65 @@
+"""JSON as it is printed: the same value, and nothing in it that a terminal obeys."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcptest_engine.core.safe_json import safe_json
+from mcptest_engine.core.sanitise import sanitise
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()))
+UNSAFE = [
+    "\x1b",
+    "\x7f",
+    "\x9b",
+    "\u202e",
+    "\u2028",
+    "\ud800",
+    "\ufeff",
+    "\uffff",
+    "\U000e0041",
+    "\U0001d173",
+    "a\\\x7f",
+]
+
+
+def strict(text: str) -> Any:
+    def refuse(word: str) -> NoReturn:
+        raise ValueError(word)
+
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.mark.parametrize("text", UNSAFE)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_what_a_terminal_obeys_is_written_as_an_escape_and_reads_the_same(text: str, indent: int | None) -> None:
+    """Decisions 11, without changing the value."""
+    written = safe_json({"a": text}, indent=indent)
+    assert text[-1] not in written
+    assert strict(written) == {"a": text}
+
+
+@given(st.lists(ANY_TEXT), st.none() | st.just(2))
+def test_whatever_is_printed_is_safe_and_reads_back_as_it_was(texts: list[str], indent: int | None) -> None:
+    """One class of unsafe characters for every way of showing them."""
+    written = safe_json(texts, indent=indent)
+    assert sanitise(written) == written
+    assert strict(written) == texts or any("\ud800" <= character <= "\udfff" for text in texts for character in text)
+
+
+def test_numbers_that_json_has_no_word_for_are_written_as_their_names() -> None:
+    """Python's reader lets NaN in; a document with NaN in it is not JSON."""
+    written = safe_json([float("nan"), float("inf"), {"a": -float("inf")}, 0.1])
+    assert strict(written) == ["NaN", "Infinity", {"a": "-Infinity"}, 0.1]
+
+
+def test_what_is_too_deep_for_indentation_stands_on_one_line() -> None:
+    value: list[Any] = []
+    for _ in range(600):
+        value = [value]
+    assert strict(safe_json(value, indent=2)) == value

@@ -1,0 +1,64 @@
+"""From an answer to a verdict and its words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcptest_engine.core.kinds import TestKind, Verdict
+from mcptest_engine.core.redaction import Redactor
+from mcptest_engine.running.cases import Case
+from mcptest_engine.running.verdicts import Outcome, judge
+
+SECRET = "Zq8v-secret-value-0123456"
+
+
+def judged(answer: dict[str, Any], *assertions: dict[str, Any]) -> Outcome:
+    envelope = {"error": None, "duration_ms": 1.0, "attempt": 1, "notifications": [], "http": None, **answer}
+    case = Case(
+        id="m.yml::tool::n",
+        name="n",
+        kind=TestKind.TOOL,
+        server="s",
+        method="tools/call",
+        params={"name": "t", "arguments": {}},
+        expect={"assertions": list(assertions)},
+        timeout_seconds=1.0,
+        file="m.yml",
+        line=1,
+        tool="t",
+    )
+    return judge(case, envelope, snapshots=None, redact=Redactor((SECRET,)).redact)
+
+
+@pytest.mark.parametrize("before", [185, 195, 280, 295])
+def test_an_error_that_is_told_holds_no_half_of_a_secret(before: int) -> None:
+    """Decisions 8: secrets are taken out before a message is clipped."""
+    text = "x" * before + SECRET + "y" * 50
+    reported = judged({"result": {"isError": True, "content": [{"type": "text", "text": text}]}})
+    refused = judged({"error": {"code": -1, "message": text}})
+    for outcome in (reported, refused):
+        assert outcome.verdict is Verdict.FAIL
+        assert "xxxx" in (outcome.message or "")
+        assert "Zq8v" not in (outcome.message or "")
+
+
+def test_errors_are_told_in_the_same_words_with_and_without_assertions() -> None:
+    """Decisions 4: a test without assertions passes only if the server answered without an error."""
+    error = {"error": {"code": -32602, "message": "Unknown tool: x"}}
+    told = 'the server answered error -32602 "Unknown tool: x"'
+    assert judged(error).message == told
+    asserted = judged(error, {"target": "result.content", "matcher": {"exists": True}})
+    assert (asserted.message or "").endswith(f"is absent: {told}")
+    assert judged({"result": {"isError": True, "content": []}}).message == "the tool reported an error: (no text)"
+
+
+def test_a_jq_program_that_fails_on_a_secret_quotes_none_of_it() -> None:
+    """jq shows the beginning of what it could not take."""
+    outcome = judged(
+        {"result": {"text": SECRET}},
+        {"target": "result.text", "matcher": {"exists": True}, "transform": {"jq": "fromjson"}},
+    )
+    assert outcome.verdict is Verdict.FAIL
+    assert "Zq8" not in (outcome.message or "")
