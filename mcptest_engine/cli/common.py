@@ -81,9 +81,7 @@ def check(path: Path, workspace: Workspace, variables: Mapping[str, str]) -> Che
 def load(path: Path, workspace: Workspace, variables: Mapping[str, str], *, strict: bool = False) -> LoadedSuite:
     """The suite, its warnings told on stderr. Raises SuiteError; under `strict` for warnings as well."""
     checked = check(path, workspace, variables)
-    # The tree and the results live as long as the process: walking them again and again is a fifth of a large run.
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+    gc.freeze()  # the tree lives as long as the process: walking it again and again is a fifth of a large run
     errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
     if checked.suite is None or errors or (strict and checked.problems):
         raise SuiteError(checked.problems)

@@ -7,7 +7,6 @@ against the schema of the models, so it is read here as plain mappings; building
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -219,6 +218,6 @@ def _in_shard(case_id: str, shard: tuple[int, int] | None) -> bool:
 
 
 def _repeated(case: Case, number: int) -> Case:
-    return replace(
-        case, id=f"{case.id}{RUN_MARK}{number}", name=f"{case.name} #{number}", base_name=case.base_name or case.name
+    return case._replace(
+        id=f"{case.id}{RUN_MARK}{number}", name=f"{case.name} #{number}", base_name=case.base_name or case.name
     )

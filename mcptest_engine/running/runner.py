@@ -158,7 +158,7 @@ class Run:
             outcome = await asyncio.get_running_loop().run_in_executor(self._judge(), judging)
         else:
             outcome = judging()
-        return outcome if exchange.size < CERTAINLY_SMALL else replace(outcome, size=exchange.size)
+        return outcome if exchange.size < CERTAINLY_SMALL else outcome._replace(size=exchange.size)
 
     def _judge(self) -> ThreadPoolExecutor:
         """The one thread for slow judging, made when first needed."""

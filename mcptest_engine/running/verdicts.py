@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import AuthFailed, CallTimeout, did_you_mean
 from mcptest_engine.core.results import AssertionResult, Failure, FailureKind, Verdict
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 UNKNOWN_NAME_CODES = frozenset({-32601, -32602})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What one attempt came to. `output` is what the record keeps of the answer, `size` the bytes that it came in."""
 
     verdict: Verdict
