@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 
 import click
@@ -31,8 +32,7 @@ def command(ctx: click.Context, headless: bool) -> None:
     if not headless and sys.stdout.isatty():
         sys.stderr.write("the workbench is not part of this version yet; running the demo suite headless\n")
     code = run_once(suite, RunSettings(), workspace, make_sinks((), None))
-    shown = os.path.relpath(suite_file)
-    sys.stderr.write(
-        f"\nThat was {shown if not shown.startswith('..') else suite_file}; run it yourself: mcptest run FILE\n"
-    )
+    near = os.path.relpath(suite_file)
+    path = suite_file if near.startswith("..") else near
+    sys.stderr.write(f"\nRead the suite, change it, and run it again with:\n  mcptest run {shlex.quote(str(path))}\n")
     ctx.exit(code)

@@ -45,16 +45,9 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
 
 def show(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *, form: str) -> int:
     """Print the plan; the exit code is the one of a run that selects nothing, where it selects nothing."""
-    from mcptest_engine.running.plan import make_plan
+    from mcptest_engine.running.plan import plan_of
 
-    plan = make_plan(
-        suite,
-        settings.selection,
-        relative=workspace.relative,
-        workers=settings.workers,
-        retries=settings.retries,
-        repeat=settings.repeat,
-    )
+    plan = plan_of(suite, settings, relative=workspace.relative)
     if form == "json":
         _print_json(suite, plan)
     else:

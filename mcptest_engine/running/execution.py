@@ -15,7 +15,7 @@ from mcptest_engine.judging.matchers import preload
 from mcptest_engine.judging.snapshots import SnapshotStore
 from mcptest_engine.running.conclude import concluded
 from mcptest_engine.running.keeping import Keeper
-from mcptest_engine.running.plan import make_plan, uses_matcher
+from mcptest_engine.running.plan import plan_of, uses_matcher
 from mcptest_engine.running.runner import Run
 from mcptest_engine.workspace.side_files import SideFiles
 from mcptest_engine.workspace.slug import slug
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcptest_engine.core.events import Emit
-    from mcptest_engine.running.cases import Plan
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
@@ -48,7 +47,7 @@ async def execute(
     """
     started = datetime.now(UTC)
     source = Source(workspace.root)
-    plan = _plan(suite, settings, workspace)
+    plan = plan_of(suite, settings, relative=workspace.relative)
     redactor = pool.redactor
     pool.restart = plan.restart
     blank = blank_record(suite, workspace, settings.environ, started=started, warnings=plan.warnings)
@@ -90,18 +89,6 @@ def _completed(record: RunRecord, source: Source, side_files: SideFiles, snapsho
     except (OSError, RecursionError) as wrong:
         lost.append(f"the snapshots were not saved: {wrong}")
     return replace(record, source=source.read(), warnings=(*record.warnings, *lost))
-
-
-def _plan(suite: LoadedSuite, settings: RunSettings, workspace: Workspace) -> Plan:
-    return make_plan(
-        suite,
-        settings.selection,
-        relative=workspace.relative,
-        workers=settings.workers,
-        retries=settings.retries,
-        repeat=settings.repeat,
-        bail=settings.bail,
-    )
 
 
 def blank_record(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from mcptest_engine.running.settings import Selection
+    from mcptest_engine.running.settings import RunSettings, Selection
     from mcptest_engine.suite.load import LoadedSuite, TestEntry
 
 DEFAULT_WORKERS = 8
@@ -61,6 +61,19 @@ def make_plan(
         bail=bail if bail is not None else _bail(options.get("bail")),
         restart=bool(options.get("restart", True)),
         warnings=(f"only the {len(focused)} focused of {len(declared)} tests run (`only: true`)",) if focused else (),
+    )
+
+
+def plan_of(suite: LoadedSuite, settings: RunSettings, *, relative: Callable[[Path], str]) -> Plan:
+    """The plan of the run that `settings` ask for. Raises UsageError as `make_plan` does."""
+    return make_plan(
+        suite,
+        settings.selection,
+        relative=relative,
+        workers=settings.workers,
+        retries=settings.retries,
+        repeat=settings.repeat,
+        bail=settings.bail,
     )
 
 
