@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.load import CheckedSuite, LoadedSuite, LoadOptions
     from mcptest_engine.workspace.workspace import Workspace
 
+WARNINGS_SHOWN = 3
+
 
 def suite_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """FILE, `--config FILE` and `--var K=V`, for every command that reads a suite."""
@@ -86,7 +88,10 @@ def load(path: Path, workspace: Workspace, variables: Mapping[str, str], *, stri
     if checked.suite is None or errors or (strict and checked.problems):
         raise SuiteError(checked.problems)
     if checked.problems:
-        show_problems(checked.problems)
+        show_problems(checked.problems[:WARNINGS_SHOWN])
+        more = len(checked.problems) - WARNINGS_SHOWN
+        if more > 0:
+            sys.stderr.write(f"and {counted(more, 'more warning')}; `mcptest validate` shows them\n")
     return checked.suite
 
 

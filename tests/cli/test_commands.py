@@ -165,3 +165,12 @@ def test_heavy_imports_stay_out_of_commands_that_do_not_need_them(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60, check=True
     )
     assert done.stderr.splitlines()[-1].strip() == ""
+
+
+def test_many_warnings_do_not_bury_a_run(mcptest: Command, suite_with: Write) -> None:
+    """A run shows the first few; `validate` shows them all."""
+    suite_with("tools:\n" + "".join(f"  - {{ name: t{number}, tool: get_status }}\n" for number in range(9)))
+    done = mcptest("run")
+    assert done.stderr.count("asserts nothing") == 3
+    assert "and 6 more warnings; `mcptest validate` shows them" in done.stderr
+    assert mcptest("validate").stderr.count("asserts nothing") == 9
