@@ -1,7 +1,7 @@
 """`agent`: a run for a coding agent, which pays for every token: the verdict, then failures, within a budget.
 
 The lines are a contract: `VERDICT`, `FAIL`, `assert:`, `actual:`, `repro:`, `OMITTED`, and `REASON` where a run
-failed and no test did. Every text on them is escaped to one line, so no server can forge another. The budget counts
+failed and no test did. `NOTE` says what a pass leaves out, such as the tests beside a focused one. Every text on them is escaped to one line, so no server can forge another. The budget counts
 the whole result, a token for every four characters; the verdict and the first failure are given whatever it is.
 """
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 ASSERT_LIMIT = 600
 ACTUAL_LIMIT = 300
+NOTES = 3
 CHARACTERS_A_TOKEN = 4
 
 
@@ -41,7 +42,7 @@ class AgentFailure:
 
 def render(record: RunRecord, options: RenderOptions) -> str:
     """The verdict line, the reason where no test gives it, and as many failures as the budget holds."""
-    head = _verdict(record) + _reason(record)
+    head = _verdict(record) + _reason(record) + _notes(record)
     failures = facts.tests_with(record, Verdict.FAIL)
     blocks: list[str] = []
     size = len(head)
@@ -72,6 +73,13 @@ def agent_failure(record: RunRecord, test: TestResult, options: RenderOptions) -
         clipped=clipped,
         repro=repro_line(record, test, options),
     )
+
+
+def _notes(record: RunRecord) -> str:
+    """The warnings of a run that passed: nobody would look for what is missing in it."""
+    if record.verdict is not Verdict.PASS:
+        return ""
+    return "".join(f"NOTE {one_line(text, ACTUAL_LIMIT)}\n" for text in record.warnings[:NOTES])
 
 
 def _shortened(head: str, blocks: list[str], failures: int, budget: int) -> str:

@@ -120,3 +120,9 @@ def test_no_text_forges_a_line(name, message, actual, build):
         "actual: ",
         "repro: ",
     ]
+
+
+def test_a_pass_tells_what_it_leaves_out(build):
+    """Green means checked: a focused run must not look like a whole one."""
+    record = build.record(build.test("a"), warnings=("only the 1 focused of 12 tests run (`only: true`)",))
+    assert "\nNOTE only the 1 focused of 12 tests run (`only: true`)\n" in render("agent", record).stdout
