@@ -41,6 +41,7 @@ def mcptest(
     """Run the installed command in `tmp_path`, with its output captured; bounded at a minute."""
 
     def run(*arguments: str, cwd: Path = tmp_path, **environ: str) -> subprocess.CompletedProcess[str]:
+        (cwd / ".mcptest").mkdir(exist_ok=True)  # a workspace of its own, whatever lies further up
         return subprocess.run(
             [mcptest_command, *arguments],
             cwd=cwd,

@@ -32,7 +32,20 @@ def command(ctx: click.Context, headless: bool) -> None:
     if not headless and sys.stdout.isatty():
         sys.stderr.write("the workbench is not part of this version yet; running the demo suite headless\n")
     code = run_once(suite, RunSettings(), workspace, make_sinks((), None))
-    near = os.path.relpath(suite_file)
-    path = suite_file if near.startswith("..") else near
-    sys.stderr.write(f"\nRead the suite, change it, and run it again with:\n  mcptest run {shlex.quote(str(path))}\n")
+    again = f"{_own_name()} run {shlex.quote(_near(str(suite_file)))}"
+    sys.stderr.write(f"\nRead the suite, change it, and run it again with:\n  {again}\n")
     ctx.exit(code)
+
+
+def _own_name() -> str:
+    """How this very command is called from here: by its name alone when that is the one on PATH."""
+    import shutil
+
+    own = os.path.realpath(sys.argv[0])
+    found = shutil.which("mcptest")
+    return "mcptest" if found is not None and os.path.realpath(found) == own else shlex.quote(_near(own))
+
+
+def _near(path: str) -> str:
+    shown = os.path.relpath(path)
+    return path if shown.startswith("..") else shown

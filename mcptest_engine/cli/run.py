@@ -32,7 +32,7 @@ def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--skip-tag", "skip_tags", multiple=True, metavar="TAG", help="No tests with this tag."),
         click.option("--server", "servers", multiple=True, metavar="NAME", help="Only tests of this server."),
         click.option("--shard", metavar="I/N", help="The I-th of N parts, by a stable hash of each test's id."),
-        click.option("--last-failed", is_flag=True, help="Only what failed in this suite's last run."),
+        click.option("--last-failed", is_flag=True, help="Only what failed when it was last run; all if nothing did."),
     )
     for option in reversed(options):
         function = option(function)
@@ -257,11 +257,11 @@ def with_last_failed(settings: RunSettings, suite: LoadedSuite, workspace: Works
     if not wanted:
         return settings
     verdicts = workspace.last_verdicts(workspace.relative(suite.path))
-    if not verdicts:
-        raise UsageError("no earlier run of this suite is saved here", hint="run it once without --last-failed")
     ids = frozenset(_base_id(test_id) for test_id, verdict in verdicts.items() if verdict == "fail")
     if not ids:
-        raise UsageError("nothing failed when it was last run", hint="leave out --last-failed to run the whole suite")
+        why = "nothing failed when it was last run" if verdicts else "no earlier run of this suite is saved here"
+        sys.stderr.write(f"{why}: running the whole suite\n")
+        return settings
     return settings._replace(selection=settings.selection._replace(ids=ids))
 
 

@@ -130,6 +130,11 @@ def write_reports(record: RunRecord, sinks: Sequence[Sink], *, workspace: Worksp
             sink.path.write_text(rendered.text, encoding="utf-8")
         except OSError as wrong:
             lost.append(f"the {sink.format} report was not written to `{sink.path}`: {wrong.strerror or wrong}")
+    if all(sink.path is not None for sink in sinks):  # a person or a log still wants to know how it went
+        told = render(
+            "minimal", record, render_options(None, config=config, default_config=default_config, agent_budget=0)
+        )
+        sys.stderr.write(told.text)
     for line in lost:
         sys.stderr.write(f"error: {line}\n")
     return bool(lost)

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class SnapshotStore:
-    """Looks up, takes and keeps values by name. `redact` takes secrets out of what is compared and stored."""
+    """Looks up, takes and keeps values by name. `redact` takes secrets out of what is compared and stored.
+
+    `taken` names the values that this run accepted: nobody has looked at them yet.
+    """
 
     def __init__(
         self,
@@ -29,13 +32,14 @@ class SnapshotStore:
         keep_pending: bool = False,
     ) -> None:
         self.redact = redact
-        self._path = path
+        self.path = path
         self._update = update
         self._create = create or update
         self._keep_pending = keep_pending or self._create
         self._accepted: dict[str, Any] | None = None
         self._pending: dict[str, Any] = {}
         self._changed = self._pending_changed = False
+        self.taken: set[str] = set()
 
     def lookup(self, name: str) -> object:
         """The accepted value, or `NOTHING`. Raises: UsageError when the file cannot be read."""
@@ -46,6 +50,7 @@ class SnapshotStore:
         accepted = self._values()
         if self._update or (self._create and name not in accepted):
             accepted[name] = value
+            self.taken.add(name)
             self._changed = True
             self._forget_pending(name)
             return True
@@ -64,19 +69,19 @@ class SnapshotStore:
         from mcptest_engine.workspace.snapshots import pending_path, write_snapshots
 
         if self._changed and self._accepted is not None:
-            write_snapshots(self._path, self._accepted)
+            write_snapshots(self.path, self._accepted)
             self._changed = False
         if self._pending_changed:
-            write_snapshots(pending_path(self._path), self._pending)
+            write_snapshots(pending_path(self.path), self._pending)
             self._pending_changed = False
 
     def _values(self) -> dict[str, Any]:
         if self._accepted is None:
             from mcptest_engine.workspace.snapshots import pending_path, read_snapshots
 
-            self._accepted = read_snapshots(self._path)
+            self._accepted = read_snapshots(self.path)
             if self._keep_pending:
-                self._pending = read_snapshots(pending_path(self._path))
+                self._pending = read_snapshots(pending_path(self.path))
         return self._accepted
 
     def _forget_pending(self, name: str) -> None:

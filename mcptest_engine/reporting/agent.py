@@ -1,8 +1,9 @@
 """`agent`: a run for a coding agent, which pays for every token: the verdict, then failures, within a budget.
 
 The lines are a contract: `VERDICT`, `FAIL`, `assert:`, `actual:`, `repro:`, `OMITTED`, and `REASON` where a run
-failed and no test did. `NOTE` says what a pass leaves out, such as the tests beside a focused one. Every text on them is escaped to one line, so no server can forge another. The budget counts
-the whole result, a token for every four characters; the verdict and the first failure are given whatever it is.
+failed and no test did. `NOTE` says what a pass leaves out, such as the tests beside a focused one. Every text on them
+is escaped to one line, so no server can forge another. The budget counts the whole result, a token for every four
+characters; the verdict and the first failure are given whatever it is.
 """
 
 from __future__ import annotations

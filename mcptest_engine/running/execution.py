@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
 from mcptest_engine.core.results import RunRecord, SuiteInfo, Verdict
+from mcptest_engine.core.words import counted
 from mcptest_engine.judging.matchers import preload
 from mcptest_engine.judging.snapshots import SnapshotStore
 from mcptest_engine.running.conclude import concluded
@@ -88,6 +89,10 @@ def _completed(record: RunRecord, source: Source, side_files: SideFiles, snapsho
         snapshots.save()
     except (OSError, RecursionError) as wrong:
         lost.append(f"the snapshots were not saved: {wrong}")
+    else:
+        if snapshots.taken:
+            place = os.path.relpath(snapshots.path)
+            lost.append(f"{counted(len(snapshots.taken), 'snapshot')} written to {place}: look at it and commit it")
     return replace(record, source=source.read(), warnings=(*record.warnings, *lost))
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.pool import Pool
 
 INTERRUPTED = "not run: interrupted"
+CONCURRENCY_MATTERS = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT, FailureKind.SERVER})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,6 +53,7 @@ class Run:
     _results: list[TestResult | None] = field(default_factory=list)
     _started: float = 0.0
     _failures: int = 0
+    _under_way: int = 0
     _stopped: str | None = None
     _tools: dict[str, set[str]] = field(default_factory=dict)
     _warnings: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -114,7 +116,10 @@ class Run:
         self.emit(CaseStarted(index=index, id=case.id))
         attempts: list[Outcome] = []
         while True:
+            self._under_way += 1
             outcome = await self._attempt(case, len(attempts) + 1)
+            self._under_way -= 1
+            outcome = self._with_concurrency_hint(outcome, self._under_way)
             attempts.append(outcome)
             if outcome.verdict is not Verdict.FAIL or len(attempts) > case.retries or self._stopped is not None:
                 break
@@ -219,8 +224,19 @@ class Run:
         )
         return self.conclude(record)
 
+    def _with_concurrency_hint(self, outcome: Outcome, others: int) -> Outcome:
+        """What a failure may owe to the calls beside it. Source: decisions 4, it hints at `--workers 1`."""
+        failure = outcome.failure
+        if failure is None or failure.hint is not None or others < 1 or failure.kind not in CONCURRENCY_MATTERS:
+            return outcome
+        if failure.kind is FailureKind.BUDGET and not failure.message.startswith("duration"):
+            return outcome
+        told = f"{counted(others, 'other call')} of this run {'was' if others == 1 else 'were'} under way"
+        hint = f"{told}; to see this one alone, run with --workers 1"
+        return outcome._replace(failure=replace(failure, hint=hint))
+
     def _concurrency_hint(self, tests: Sequence[TestResult]) -> tuple[str, ...]:
-        """Source: decisions 4, a failure in a concurrent run hints at `--workers 1`."""
+        """The same for assertions, told once: most of those have nothing to do with it."""
         judged = any(test.failure is not None and test.failure.kind is FailureKind.ASSERTION for test in tests)
         if not judged or all(len(batch) == 1 for batch in _batches(self.plan.cases, self.plan.workers)):
             return ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -57,7 +58,9 @@ def judge(
     snapshots: SnapshotStore | None,
     redact: Callable[[Any], Any],
 ) -> Outcome:
-    """Judge one answer. An assertion that fails comes before a budget that is exceeded; messages are worded over `redact`.
+    """Judge one answer; messages are worded over `redact`.
+
+    An assertion that fails comes before a budget that is exceeded: the failure is of its kind, and its message tells both.
 
     Without assertions a test passes only if the server answered without an error (`decisions` 4).
     """
@@ -72,8 +75,9 @@ def judge(
     if failure is None and not assertions:
         failure = _unasserted_failure(envelope, redact)
     budgets = judge_budgets(expect, envelope) if len(expect) > ("assertions" in expect) else None
-    if failure is None and budgets is not None:
-        failure = budgets.failure
+    if budgets is not None and budgets.failure is not None:
+        told = budgets.failure.message
+        failure = budgets.failure if failure is None else replace(failure, message=f"{failure.message}; {told}")
     deferred = failure is None and any(row.passed is None for row in rows)
     verdict = Verdict.FAIL if failure is not None else Verdict.INCONCLUSIVE if deferred else Verdict.PASS
     return Outcome(
@@ -108,13 +112,23 @@ def _unasserted_failure(envelope: Mapping[str, Any], redact: Callable[[Any], Any
 
 def with_tool_hint(result: TestResult, answered: Collection[str]) -> TestResult:
     """A failed call of a tool that the server does not know, with the nearest name among those that `answered`."""
-    error = (result.output or {}).get("error")
-    if result.failure is None or result.failure.hint is not None or result.tool is None or not isinstance(error, dict):
+    output = result.output or {}
+    if result.failure is None or result.failure.hint is not None or result.tool is None:
         return result
-    if error.get("code") not in UNKNOWN_NAME_CODES:
+    if not _says_unknown(output.get("error"), output.get("result"), result.tool):
         return result
     hint = did_you_mean(result.tool, answered)
     return result if hint is None else replace(result, failure=replace(result.failure, hint=hint))
+
+
+def _says_unknown(error: object, answer: object, tool: str) -> bool:
+    """Whether the server does not know the tool: a protocol error, or, as the official Python SDK has it, a tool error."""
+    if isinstance(error, dict):
+        return error.get("code") in UNKNOWN_NAME_CODES
+    if not isinstance(answer, dict) or answer.get("isError") is not True:
+        return False
+    text = json.dumps(answer.get("content"), ensure_ascii=False)[:2_000].lower()
+    return tool.lower() in text and ("unknown tool" in text or "not found" in text)
 
 
 def _output(envelope: Mapping[str, Any]) -> dict[str, Any]:

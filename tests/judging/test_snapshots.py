@@ -47,7 +47,7 @@ def test_a_missing_snapshot_is_a_failure_under_ci_and_nothing_is_written(path):
     """Decisions 9."""
     mismatch = judge(path, VALUE)
     assert mismatch.message == (
-        "no snapshot `a test / result` is stored, and this run may not write one; run it where it may"
+        "no snapshot `a test / result` is stored yet; accept what comes now with `--update-snapshots`"
     )
     assert not path.parent.exists()
 

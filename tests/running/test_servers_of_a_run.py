@@ -100,12 +100,13 @@ def test_a_typo_is_not_hidden_by_a_shard(mcptest: Command, tmp_path: Path) -> No
 
 
 def test_last_failed_says_so_when_nothing_failed(mcptest: Command, tmp_path: Path) -> None:
-    """A person must not look for a filter that is not there."""
+    """A loop that mends one failure after another ends with a run of the whole suite."""
     suite(tmp_path, "echo", tests="  - { name: x, tool: echo, args: { text: hi } }\n")
-    mcptest("run")
-    done = mcptest("run", "--last-failed")
-    assert done.returncode == 2
-    assert "nothing failed when it was last run" in done.stderr
+    assert "no earlier run of this suite" in mcptest("run", "--last-failed").stderr
+    done = mcptest("run", "--last-failed", "--reporter", "json")
+    assert done.returncode == 0
+    assert "nothing failed when it was last run: running the whole suite" in done.stderr
+    assert [test["name"] for test in rows_of(done)] == ["x"]
 
 
 def test_last_failed_knows_repeated_tests(mcptest: Command, tmp_path: Path) -> None:
@@ -150,3 +151,31 @@ def test_every_spelling_of_a_notifications_target_makes_a_test_serial(mcptest: C
     suite(tmp_path, "echo", tests=rows)
     listed = json.loads(mcptest("list", "--format", "json").stdout)
     assert [test["serial"] for test in listed["tests"]] == [True, True, True]
+
+
+def test_a_budget_that_other_calls_may_have_spent_says_so(mcptest: Command, tmp_path: Path) -> None:
+    """Decisions 4: a failure in a concurrent run hints at `--workers 1`."""
+    (tmp_path / "mcptest.yml").write_text(
+        'servers: { s: { command: [mcptest, mock, --preset, demo, --fault, "slow:20"] } }\ntools:\n'
+        + "".join(f"  - {{ name: t{number}, tool: status, expect: {{ max_duration_ms: 1 }} }}\n" for number in range(4))
+    )
+    hints = [test["failure"]["hint"] for test in rows_of(mcptest("run", "--reporter", "json"))[:1]]  # type: ignore[index]
+    assert hints == ["3 other calls of this run were under way; to see this one alone, run with --workers 1"]
+    alone = rows_of(mcptest("run", "--workers", "1", "--reporter", "json"))
+    assert all("hint" not in test["failure"] for test in alone)  # type: ignore[operator]
+
+
+def test_a_written_snapshot_is_told(mcptest: Command, tmp_path: Path) -> None:
+    """Nobody has looked at it yet, so its pass must not be silent."""
+    suite(tmp_path, "echo", tests=SNAPSHOT)
+    done = mcptest("run", "--update-snapshots", "--reporter", "json")
+    assert json.loads(done.stdout)["warnings"] == [
+        "1 snapshot written to .mcptest/snapshots/mcptest.yml: look at it and commit it"
+    ]
+
+
+def test_reports_in_files_leave_a_word_on_stderr(mcptest: Command, tmp_path: Path) -> None:
+    """Who asks for a file alone still learns how it went."""
+    suite(tmp_path, "echo", tests="  - { name: x, tool: echo, args: { text: hi } }\n")
+    done = mcptest("run", "--reporter", "junit=out.xml")
+    assert (done.stdout, done.stderr.splitlines()[-1][:11]) == ("", "ran 1 test:")

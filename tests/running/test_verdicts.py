@@ -8,27 +8,30 @@ import pytest
 
 from mcptest_engine.core.kinds import TestKind, Verdict
 from mcptest_engine.core.redaction import Redactor
+from mcptest_engine.core.results import FailureKind
 from mcptest_engine.running.cases import Case
 from mcptest_engine.running.verdicts import Outcome, judge
 
 SECRET = "Zq8v-secret-value-0123456"
 
+CASE = Case(
+    id="m.yml::tool::n",
+    name="n",
+    kind=TestKind.TOOL,
+    server="s",
+    method="tools/call",
+    params={"name": "t", "arguments": {}},
+    expect={},
+    timeout_seconds=1.0,
+    file="m.yml",
+    line=1,
+    tool="t",
+)
+
 
 def judged(answer: dict[str, Any], *assertions: dict[str, Any]) -> Outcome:
     envelope = {"error": None, "duration_ms": 1.0, "attempt": 1, "notifications": [], "http": None, **answer}
-    case = Case(
-        id="m.yml::tool::n",
-        name="n",
-        kind=TestKind.TOOL,
-        server="s",
-        method="tools/call",
-        params={"name": "t", "arguments": {}},
-        expect={"assertions": list(assertions)},
-        timeout_seconds=1.0,
-        file="m.yml",
-        line=1,
-        tool="t",
-    )
+    case = CASE._replace(expect={"assertions": list(assertions)})
     return judge(case, envelope, snapshots=None, redact=Redactor((SECRET,)).redact)
 
 
@@ -62,3 +65,16 @@ def test_a_jq_program_that_fails_on_a_secret_quotes_none_of_it() -> None:
     )
     assert outcome.verdict is Verdict.FAIL
     assert "Zq8" not in (outcome.message or "")
+
+
+def test_a_failed_assertion_and_an_exceeded_budget_are_both_told() -> None:
+    """The kind is the assertion's, and nothing of either is lost."""
+    case = CASE._replace(expect={"assertions": [{"target": "result.a", "matcher": {"exact": 2}}], "max_duration_ms": 5})
+    envelope = {"error": None, "duration_ms": 9.0, "attempt": 1, "notifications": [], "http": None, "result": {"a": 1}}
+    outcome = judge(case, envelope, snapshots=None, redact=lambda value: value)
+    assert outcome.failure is not None
+    assert outcome.failure.kind is FailureKind.ASSERTION
+    told = (
+        "assertion #0 (`result.a`) failed: expected `2`, got `1`; duration budget exceeded: 9ms > 5ms (max_duration_ms)"
+    )
+    assert outcome.message == outcome.failure.message == told

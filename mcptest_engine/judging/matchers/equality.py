@@ -65,6 +65,9 @@ def unequal(expected: Any, actual: object, difference: Difference | None = None)
         diff = unified_diff(expected, actual) if wants_diff(expected, actual) else None
         return Mismatch(message=_sides(expected, actual), diff=diff)
     words = _sides(difference.expected, difference.actual)
+    if difference.expected is NOTHING and isinstance(difference.actual, Absent):
+        # The list of a target with a wildcard: it has an entry more, and that one lacks what the target asks for.
+        words = f"expected no further entry, got one that leads to nothing: {difference.actual.explanation}"
     message = f"differs at `{show_pointer(difference.pointer)}`: {words}"
     return Mismatch(message=message, pointer=difference.pointer, diff=unified_diff(expected, actual))
 

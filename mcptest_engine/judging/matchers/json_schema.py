@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.clipping import show
@@ -79,10 +80,13 @@ def _words(error: ValidationError) -> str:
 
 
 def show_tail(text: str) -> str:
-    """Words of the validator, safe and short."""
+    """Words of the validator, safe and short, their article mended."""
     from mcptest_engine.core.sanitise import one_line
 
-    return one_line(text, 300)
+    return one_line(_ARTICLE.sub(r" is not an \1", text), 300)
+
+
+_ARTICLE = re.compile(r' is not a ("[aeio])(?=[\w-]*"$)')
 
 
 _PHRASES = (

@@ -40,7 +40,7 @@ def equals_snapshot(argument: Any, context: Context) -> Judge:
             if store.propose(name, value):
                 return None
             return because(
-                f"no snapshot `{show_text(name)}` is stored, and this run may not write one; run it where it may"
+                f"no snapshot `{show_text(name)}` is stored yet; accept what comes now with `--update-snapshots`"
             )
         stored = without(stored, ignored)
         difference = first_difference(stored, value)
