@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcptest_engine.cli.common import find_here, load, parse_variables, suite_path
 from mcptest_engine.core.errors import ServerError, UsageError, did_you_mean
+from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -31,11 +34,25 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--server", metavar="NAME", help="A server of the suite."),
         click.option("--config", type=click.Path(), metavar="FILE", help="The suite that --server is looked up in."),
         click.option("--protocol", metavar="REV", help="The protocol revision to offer."),
-        click.option("--timeout", "timeout_seconds", type=float, default=30.0, metavar="SECONDS", show_default=True),
+        click.option(
+            "--timeout",
+            "timeout_seconds",
+            type=float,
+            default=30.0,
+            metavar="SECONDS",
+            show_default=True,
+            callback=_positive,
+        ),
     )
     for option in reversed(options):
         function = option(function)
     return function
+
+
+def _positive(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    if not 0 < value < math.inf:
+        raise click.BadParameter("must be a number of seconds above 0", ctx=ctx, param=param)
+    return value
 
 
 def target_spec(flags: Mapping[str, Any]) -> ServerSpec:
@@ -64,7 +81,12 @@ def target_spec(flags: Mapping[str, Any]) -> ServerSpec:
 
 
 def _settings(flags: Mapping[str, Any]) -> dict[str, Any]:
+    from mcptest_engine.suite.secrets import has_userinfo
+
     if flags["url"] is not None:
+        if has_userinfo(flags["url"]):
+            hint = "use --bearer-token-env NAME, or a suite whose server has `headers:` with `{ env: NAME }`"
+            raise UsageError("--url must not hold a user name or password", hint=hint)
         settings: dict[str, Any] = {"url": flags["url"]}
         if flags["bearer_token_env"]:
             settings["auth"] = {"bearer_token_env": flags["bearer_token_env"]}
@@ -88,6 +110,10 @@ def _from_suite(flags: Mapping[str, Any], environ: Mapping[str, str]) -> ServerS
     from mcptest_engine.running.launch import DEFAULT_CONNECT_TIMEOUT_MS
     from mcptest_engine.servers.spec import spec_from_settings
 
+    if flags["config"] is None and not any(Path(name).is_file() for name in SUITE_FILES):
+        here = " nor ".join(f"`{name}`" for name in SUITE_FILES)
+        hint = "name a server: --url URL, --command ARGV, or --server NAME of a suite given by --config FILE"
+        raise UsageError(f"no server is named, and neither {here} is here", hint=hint)
     suite = load(suite_path(None, flags["config"]), find_here(), {})
     server = flags["server"]
     if server is None:

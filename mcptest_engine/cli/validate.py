@@ -32,7 +32,7 @@ def command(
         raise UsageError(
             f"both suites as FILE and `--config {config}` are given", hint="name each as FILE; `validate` takes several"
         )
-    paths = [Path(file) for file in files] or [suite_path(None, config)]
+    paths = [Path(file) for file in files] or [_default_path(config)]
     workspace, given = find_here(), parse_variables(variables)
     problems: list[Problem] = []
     counts = []
@@ -50,6 +50,14 @@ def command(
         if not bad:
             sys.stdout.write("".join(f"{line}\n" for line in counts if line is not None))
     ctx.exit(ExitCode.INVALID if bad else ExitCode.PASSED)
+
+
+def _default_path(config: str | None) -> Path:
+    try:
+        return suite_path(None, config)
+    except UsageError as unnamed:
+        unnamed.hint = "name one: mcptest validate FILE"
+        raise
 
 
 def _print_document(problems: list[Problem]) -> None:

@@ -99,9 +99,15 @@ def load_manifest(path: Path) -> Manifest:
         if not (isinstance(value, dict) and "mock_server" in value):
             return _from_snapshot(value, file=str(path))
     from mcptest_engine.mock.reading import read_manifest
-    from mcptest_engine.suite.yaml import read_file
+    from mcptest_engine.suite.yaml import EMPTY, read_file
 
-    return read_manifest(read_file(path, file=str(path)))
+    try:
+        tree = read_file(path, file=str(path))
+    except SuiteError as unreadable:
+        if any(problem.message == EMPTY for problem in unreadable.problems):
+            _refuse(str(path), EMPTY, hint="a manifest holds one `mock_server:` key", span=Span(1, 1))
+        raise
+    return read_manifest(tree)
 
 
 def default_result(name: str) -> dict[str, Any]:

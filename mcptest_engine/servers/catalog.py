@@ -31,6 +31,7 @@ async def list_all(session: Session, what: str, *, timeout_seconds: float | None
 
     `timeout_seconds` holds for each page; None takes the spec's. Raises: ServerError when the server answers with an error,
     ProtocolBroken for a page that is no list, a cursor that comes again, or more than 1,000 pages; and what a call raises.
+    An empty `nextCursor` ends the list as a missing one does: many servers write one on their last page.
     Source: MCP 2025-11-25, server/utilities/pagination.
     """
     method, member = f"{what}/list", _MEMBERS[what]
@@ -42,7 +43,7 @@ async def list_all(session: Session, what: str, *, timeout_seconds: float | None
         exchange = await session.request(method, params, timeout_seconds=timeout)
         page, cursor = _page(session, method, member, exchange.answer)
         entries += page
-        if cursor is None:
+        if not cursor:
             return entries
         if cursor in seen:
             raise _broken(session, f'"{method}" gave the cursor {json.dumps(cursor)} twice: its pages are a loop')

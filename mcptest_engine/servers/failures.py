@@ -90,9 +90,11 @@ class CallFailed(Exception):
         )
 
 
-def timed_out(method: str, seconds: float, noise: str | None) -> CallFailed:
-    """No answer in time; `noise` is what came instead, when something did."""
+def timed_out(method: str, seconds: float, *, noise: str | None, unfinished: str | None) -> CallFailed:
+    """No answer in time; `noise` is what came instead, and `unfinished` the start of a line whose end did not come."""
     hint = None if noise is None else f"what came instead of an answer: {noise}"
+    if unfinished is not None:
+        hint = f"an unfinished line is waiting: {unfinished}; a message ends with a newline"
     return CallFailed(CallTimeout, f'did not answer "{method}" within {duration(seconds)}', hint=hint)
 
 
@@ -137,13 +139,52 @@ def _spawn_reason(spec: ServerSpec, program: str, wrong: OSError | ValueError) -
     if isinstance(wrong, FileNotFoundError):
         return _not_found(spec, program)
     if isinstance(wrong, PermissionError):
+        if _is_directory(spec, program):
+            return f'"{program}" is a directory, not a program', "name the program inside it"
+        if _magic(spec, program) in _BINARY_MAGICS:
+            return f'"{program}" is not executable', "make it so with `chmod +x`"
         return (
             f'"{program}" is not executable',
             f"make it so with `chmod +x`, or name its interpreter: [python3, {program}]",
         )
     if wrong.errno == _ENOEXEC:
+        if _magic(spec, program) in _BINARY_MAGICS:
+            return f'"{program}" is a program for another kind of machine', "use one that is built for this machine"
         return f'"{program}" is no program: it has no `#!` line', f"name its interpreter: [python3, {program}]"
     return f'"{program}" cannot be run: {wrong.strerror or wrong}', None
+
+
+_BINARY_MAGICS = frozenset(
+    {b"\x7fELF", b"MZ\x90\0", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe"}
+)  # of ELF, PE and Mach-O
+_INTERPRETERS = {".py": "python3", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "deno", ".sh": "sh"}
+
+
+def _path(spec: ServerSpec, program: str) -> Path:
+    return Path(spec.cwd or "", program)
+
+
+def _is_directory(spec: ServerSpec, program: str) -> bool:
+    return "/" in program and _path(spec, program).is_dir()
+
+
+def _magic(spec: ServerSpec, program: str) -> bytes:
+    """How the file begins; b"" when it cannot be told."""
+    import shutil  # slow to import, and nobody else needs it
+
+    found = program if "/" in program else shutil.which(program, path=spec.env.get("PATH"))
+    try:
+        with _path(spec, found or program).open("rb") as stream:
+            return stream.read(4)
+    except OSError:
+        return b""
+
+
+def _beside_hint(program: str) -> str:
+    """The file is there, and a bare name is looked for on PATH only."""
+    interpreter = _INTERPRETERS.get(Path(program).suffix)
+    by_path = f'a file here is named by its path: ["./{program}"]'
+    return by_path if interpreter is None else f'{by_path}, or by its interpreter: ["{interpreter}", "{program}"]'
 
 
 def _not_found(spec: ServerSpec, program: str) -> tuple[str, str | None]:
@@ -152,6 +193,8 @@ def _not_found(spec: ServerSpec, program: str) -> tuple[str, str | None]:
         hint = did_you_mean(program, known) if program not in known else None
         if " " in program:
             hint = "write the command as a list, one word each: " + json.dumps(program.split())
+        elif _path(spec, program).is_file():
+            hint = _beside_hint(program)
         return f'the program "{program}" was not found on PATH', hint
     if Path(program).exists():
         return f'"{program}" names an interpreter in its `#!` line that was not found', None

@@ -80,6 +80,10 @@ class HttpTransport:
         if protocol_version is not None:
             self._headers["MCP-Protocol-Version"] = protocol_version
 
+    def unfinished(self) -> bytes:
+        """A body that is cut off is told as what it is."""
+        return b""
+
     async def settled(self) -> None:
         """Wait for the POSTs of notifications. Raises: AuthFailed when one was refused."""
         await self._deliver(self._spec.connect_timeout_seconds)

@@ -97,6 +97,7 @@ class Session:
         self._transport = transport
         self._calls = Calls(self._timed_out)
         self._notification_bytes = 0
+        self._ready_at = 0.0
         self._closing: asyncio.Task[None] | None = None
 
     @property
@@ -127,7 +128,8 @@ class Session:
         try:
             return await self._exchange(method, params, timeout_seconds)
         except CallFailed as failure:
-            last = self.traffic.last_received() if failure.error is ServerDied else None
+            # What it said in the handshake has nothing to do with a later death.
+            last = self.traffic.last_received(since=self._ready_at) if failure.error is ServerDied else None
             shown = None if last is None else self._shown(last, 160)
             raise failure.during(method, server=self.spec.name, stderr_tail=self.stderr_tail, last=shown) from None
 
@@ -191,7 +193,7 @@ class Session:
             raise failure.at_start(_HANDSHAKE, server=spec.name, stderr_tail=tail, hint=hint) from None
 
     def _take_handshake(self, exchange: Exchange) -> None:
-        self.handshake = exchange
+        self.handshake, self._ready_at = exchange, monotonic()
         if "error" in exchange.answer:
             raise _refusal(exchange.answer["error"], self.spec.redact)
         result = exchange.answer["result"]
@@ -333,7 +335,9 @@ class Session:
     def _timed_out(self, call: Call) -> None:
         self._abandon(call, f"no answer within {call.timeout_seconds:g} s")
         noise = next((text for at, text in reversed(self.noise) if at >= call.sent_at), None)
-        self.failed(call, timed_out(call.method, call.timeout_seconds, noise))
+        held = self._transport.unfinished()
+        unfinished = self._shown(held, 160) if held.strip() else None
+        self.failed(call, timed_out(call.method, call.timeout_seconds, noise=noise, unfinished=unfinished))
 
     def _abandon(self, call: Call, reason: str) -> None:
         """Tell the server that nobody waits, unless it never heard of the call.

@@ -35,6 +35,7 @@ _MAX_QUEUED_REPLIES = 256
 # An exit and the end of stdout come as two events in any order: the first one waits this long for the other, so that a
 # failure can name the exit code and quote all of stderr.
 _END_WAIT_SECONDS = 0.2
+_DEAF_WAIT_SECONDS = 1.0  # for the answers of a server that has closed its stdin
 
 
 class StdioTransport:
@@ -52,6 +53,7 @@ class StdioTransport:
         self._writing_over = False
         self._end_clause = ""
         self._end_timer: asyncio.TimerHandle | None = None
+        self._deaf_timer: asyncio.TimerHandle | None = None
         self._end_told = False
         self._child: Child | None = None
         self._stdin = self._stdout = self._stderr_fd = -1
@@ -62,6 +64,7 @@ class StdioTransport:
         self._receiver = receiver
         child = self._child = Child(self._spec, self._child_exited)
         self._stdin, self._stdout, self._stderr_fd = child.stdin, child.stdout, child.stderr
+        self._loop.add_reader(self._stdin, self._stdin_closed)  # a pipe's writing end is "readable" once nobody reads
         self._loop.add_reader(self._stdout, self._read_stdout)
         self._loop.add_reader(self._stderr_fd, self._read_stderr)
 
@@ -86,6 +89,10 @@ class StdioTransport:
                 self._queue.remove(entry)
                 return True
         return False
+
+    def unfinished(self) -> bytes:
+        """The start of a line on stdout whose newline has not come."""
+        return self._lines.beginning()
 
     def handshake_done(self, protocol_version: str | None) -> None:
         """Nothing changes on a pipe."""
@@ -151,8 +158,14 @@ class StdioTransport:
         self._writing_over = True
         self._queue.clear()
         self._unwritten = memoryview(b"")
+        self._loop.remove_reader(self._stdin)
         self._loop.remove_writer(self._stdin)
         _close(self._stdin)
+
+    def _stdin_closed(self) -> None:
+        """It reads no more. Answers to what it has read may still come, but not what never reached it."""
+        self._stop_writing()
+        self._deaf_timer = self._loop.call_later(_DEAF_WAIT_SECONDS, self._end_soon, "closed its stdin")
 
     def _read_stdout(self) -> None:
         for _ in range(_READS_A_TURN):
@@ -221,8 +234,9 @@ class StdioTransport:
 
     def _release(self) -> None:
         self._end_told = True
-        if self._end_timer is not None:
-            self._end_timer.cancel()
+        for timer in (self._end_timer, self._deaf_timer):
+            if timer is not None:
+                timer.cancel()
         self._stdout = self._close_reader(self._stdout)
         self._stderr_fd = self._close_reader(self._stderr_fd)
 

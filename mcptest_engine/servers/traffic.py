@@ -59,11 +59,11 @@ class Traffic:
         """What is kept, oldest first, parsed now rather than when it came."""
         return tuple(_entry(row) for row in self._rows)
 
-    def last_received(self) -> bytes | None:
-        """The line that the server sent last, of a large one the beginning; None when it sent nothing."""
-        for _at, sent, _size, line, message in reversed(self._rows):
+    def last_received(self, *, since: float) -> bytes | None:
+        """The line that the server sent last, of a large one the beginning; None when it sent nothing after `since`."""
+        for at, sent, _size, line, message in reversed(self._rows):
             if not sent:
-                return line or _beginning(message)
+                return (line or _beginning(message)) if at > since else None
         return None
 
 

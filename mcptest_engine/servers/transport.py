@@ -53,6 +53,9 @@ class Transport(Protocol):
     def handshake_done(self, protocol_version: str | None) -> None:
         """From here on the revision is agreed on."""
 
+    def unfinished(self) -> bytes:
+        """The start of a line that has begun and not ended; b"" when there is none, and over HTTP."""
+
     async def settled(self) -> None:
         """Wait until what has been sent without a call is delivered, where that can be known."""
 

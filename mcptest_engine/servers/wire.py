@@ -195,6 +195,10 @@ class LineSplitter:
             self._hold(last)
         return lines
 
+    def beginning(self) -> bytes:
+        """The start of the line that is not ended yet, which stays where it is."""
+        return bytes(self._held[: CLIPPED_FROM + 1])
+
     def rest(self) -> bytes:
         """What came after the last newline, given up by this call: a server may die in the middle of a line."""
         held, self._held = self._held, bytearray()

@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import SuiteError, did_you_mean
 from mcptest_engine.core.kinds import TestKind
-from mcptest_engine.core.sanitise import first_control
+from mcptest_engine.core.sanitise import first_control, replace_unsafe
 from mcptest_engine.suite.assertion_checks import AssertionChecks
 from mcptest_engine.suite.places import quoted
-from mcptest_engine.suite.secrets import holds_secret
+from mcptest_engine.suite.secrets import USERINFO_HINT, USERINFO_MESSAGE, has_userinfo, holds_secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcptest_engine.suite.merge import Merged, Placed, PlacedTest
     from mcptest_engine.suite.places import Places
+    from mcptest_engine.suite.yaml import Pointer
 
 LIST_METHODS = frozenset({"tools/list", "resources/list", "resources/templates/list", "prompts/list", "ping"})
 """Names of `tool:` that stand for the MCP request of that name."""
@@ -85,6 +86,7 @@ def _check_server(name: str, server: Placed, places: Places, surroundings: Surro
     if isinstance(cwd, str) and "\0" not in cwd and not _is_directory(cwd, surroundings):
         hint = None if os.path.isabs(cwd) else _CWD_HINT  # noqa: PTH117  (no Path for a question about text)
         places.tell(server.file, (*server.path, "cwd"), f"there is no directory {quoted(cwd)}", hint)
+    _check_way(value, server, places)
     auth = value.get("auth")
     if isinstance(auth, dict):
         token = auth.get("bearer_token_env")
@@ -95,6 +97,25 @@ def _check_server(name: str, server: Placed, places: Places, surroundings: Surro
             _check_variable(source.get("env"), server, ("headers", header, "env"), places, surroundings)
 
 
+def _check_way(value: dict[str, Any], server: Placed, places: Places) -> None:
+    """Keys of one way to reach a server do nothing on the other, and a URL is no place for a password."""
+    if ("command" in value) == ("url" in value):
+        return  # the structural check tells
+    way, other = ("command", "url") if "command" in value else ("url", "command")
+    for key in _ONLY_WITH[other]:
+        if key in value:
+            message = f"`{key}` does nothing for a server with `{way}`; it goes with `{other}`"
+            places.tell(server.file, (*server.path, key), message, _INSTEAD.get(key, "remove it"), key=True)
+    url = value.get("url")
+    if isinstance(url, str) and has_userinfo(url):
+        places.tell(server.file, (*server.path, "url"), USERINFO_MESSAGE, USERINFO_HINT)
+
+
+_ONLY_WITH = {"command": ("env", "cwd", "inherit_env", "shutdown_grace_ms"), "url": ("headers", "auth")}
+_INSTEAD = {
+    "headers": "remove it, or give the program what it needs under `env:`",
+    "auth": "remove it, or give the program its token under `env:`",
+}
 _CWD_HINT = "a relative path starts where mcptest was started; `${CONFIG_DIR}` is the suite's directory"
 
 
@@ -106,9 +127,15 @@ def _check_variable(
     name: Any, server: Placed, below: tuple[str, ...], places: Places, surroundings: Surroundings
 ) -> None:
     if isinstance(name, str) and name and not surroundings.environ.get(name):
-        message = f"environment variable {quoted(name)} is not set"
-        hint = did_you_mean(name[:80], surroundings.environ) or "set it, or put it into a file `.env` beside the suite"
+        if name in surroundings.environ:
+            message, hint = f"environment variable {quoted(name)} is empty", None
+        else:
+            message = f"environment variable {quoted(name)} is not set"
+            hint = did_you_mean(name[:80], surroundings.environ) or _UNSET_HINT
         places.warn(server.file, (*server.path, *below), message, hint)
+
+
+_UNSET_HINT = "set it, or put it into a file `.env` beside the suite"
 
 
 def _check_name(name: Any, whose: str, file: int, path: tuple[str | int, ...], places: Places) -> None:
@@ -118,6 +145,11 @@ def _check_name(name: Any, whose: str, file: int, path: tuple[str | int, ...], p
     if at is not None:
         message = f"{whose} must not hold control characters: U+{ord(name[at]):04X} is character {at + 1}"
         places.tell(file, path, message, "reports are read line by line; remove it")
+        return
+    at = replace_unsafe(name, lambda _: "\0").find("\0")
+    if at >= 0:
+        message = f"{whose} must not hold invisible characters: U+{ord(name[at]):04X} is character {at + 1}"
+        places.tell(file, path, message, "nobody could type the name to select the test; remove it")
 
 
 def _check_no_secret(
@@ -159,6 +191,21 @@ class _TestChecks:
         self._check_expect(entry, test)
         if test.kind is TestKind.TOOL:
             self._check_tool(entry, test)
+        args = entry.get("args")
+        if args and type(args) is dict and self._places.has_templates(test.file):
+            self._check_keys(args, test, (*test.path, "args"))
+
+    def _check_keys(self, value: Any, test: PlacedTest, path: Pointer) -> None:
+        """A template is replaced in values only."""
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                self._check_keys(item, test, (*path, index))
+        for key, item in value.items() if isinstance(value, dict) else ():
+            if "${" in key:
+                message = f"templates are replaced in values, not in keys: {quoted(key)} is sent as it stands"
+                self._places.warn(test.file, (*path, key), message, key=True)
+            if isinstance(item, dict | list):
+                self._check_keys(item, test, (*path, key))
 
     def _check_secrets(self, entry: dict[str, Any], test: PlacedTest) -> None:
         secrets, tags = self._surroundings.secrets, entry.get("tags")

@@ -256,7 +256,12 @@ class _Load:
         if tree is None:
             return None
         templates.put_float = False
-        value, faults = templates.expand_document(tree.value, config_dir=source.config_dir)
+        written = tree.value
+        if _declares_env(written):
+            from mcptest_engine.suite.env_text import with_env_as_written
+
+            written = with_env_as_written(tree)
+        value, faults = templates.expand_document(written, config_dir=source.config_dir)
         if faults:
             places = Places([source])
             for fault in faults:
@@ -361,6 +366,14 @@ def _entry(test: PlacedTest, path: Path, places: Places, only_server: str) -> Te
         pointer=f"/{test.block}/{test.number}",
         server=entry.get("server", only_server),
     )
+
+
+def _declares_env(document: Any) -> bool:
+    if not isinstance(document, dict):
+        return False
+    servers = document.get("servers")
+    members = servers.values() if isinstance(servers, dict) else ()
+    return "env" in document or any(isinstance(server, dict) and "env" in server for server in members)
 
 
 def _with_text_env(server: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -72,6 +72,7 @@ def merge(documents: Iterable[tuple[int, Any]]) -> Merged:
     merged = Merged()
     for file, document in documents:
         if not isinstance(document, dict):
+            merged.knows_servers = merged.knows_tests = False
             continue
         if file == 0:
             merged.name = document.get("name")

@@ -24,6 +24,7 @@ class Places:
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
         self.problems: list[Problem] = []
+        self._templated: dict[int, bool] = {}
 
     def tell(
         self,
@@ -60,6 +61,13 @@ class Places:
         tree = self._sources[file].tree
         span = None if tree is None else tree.span(path, nearest=True)
         return 1 if span is None else span.line
+
+    def has_templates(self, file: int) -> bool:
+        """Whether that file holds a `${` anywhere."""
+        if file not in self._templated:
+            tree = self._sources[file].tree
+            self._templated[file] = tree is not None and "${" in tree.text
+        return self._templated[file]
 
     def file_name(self, file: int) -> str:
         """What messages call that file."""

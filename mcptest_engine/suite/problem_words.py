@@ -14,6 +14,7 @@ from typing import Any
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.suite.known_words import VALUE_ALIASES
+from mcptest_engine.suite.secrets import without_userinfo
 
 _SHOWN = 40
 
@@ -47,7 +48,7 @@ def found(value: Any) -> str:
         case int() | float():
             return f"the number {_number(value)}"
         case str():
-            return f'the text "{one_line(value, _SHOWN)}"' if value else "an empty text"
+            return f'the text "{one_line(without_userinfo(value), _SHOWN)}"' if value else "an empty text"
         case list():
             return "a list" if value else "an empty list"
         case _:
@@ -123,11 +124,13 @@ def type_hint(schema: dict[str, Any], value: Any, key: str, definition: str | No
         case "boolean":
             return boolean_hint(value)
         case "string":
-            return _text_hint(value, spelling)
+            hint = _text_hint(value, spelling)
+            return hint and without_userinfo(hint)
         case "array":
             return _list_hint(value, key)
         case _:
-            return _mapping_hint(value, key, definition)
+            hint = _mapping_hint(without_userinfo(value) if isinstance(value, str) else value, key, definition)
+            return hint and without_userinfo(hint)
 
 
 _DURATION = re.compile(

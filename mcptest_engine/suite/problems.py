@@ -177,8 +177,8 @@ class _Walk:
             message = f"expected true or false, or a reason, found {words.found(value)}"
             self._report(place, message, words.boolean_hint(value))
         elif "pattern" in schema and not re.search(schema["pattern"], value):
-            message = f"a url starts with `http://` or `https://`, found {words.found(value)}"
-            self._report(place, message, _url_hint(value))
+            shown = words.found(value) if "@" not in value else "another text"  # it may hold a password
+            self._report(place, f"a url starts with `http://` or `https://`, found {shown}", _url_hint(value))
         else:
             self._check_bounds(schema, value, place)
 
@@ -255,6 +255,8 @@ class _Walk:
         elsewhere = self._elsewhere(key, place, name)
         if elsewhere is not None:
             return f"`{key}` {elsewhere}", ""
+        if near is None and len(properties) == 1:
+            (near,) = properties
         return (f"did you mean `{near}`?", near) if near is not None else (None, "")
 
     def _nearest(self, key: str, properties: Mapping[str, Any], name: str) -> str | None:
@@ -411,6 +413,6 @@ def _one_scalar(value: Any) -> str:
 
 
 def _url_hint(value: str) -> str | None:
-    if re.fullmatch(r"[A-Za-z0-9.-]+(:[0-9]+)?(/\S*)?", value) and ("." in value or ":" in value):
+    if re.fullmatch(r"[A-Za-z0-9.-]+(:[0-9]+)?(/[^\s@]*)?", value) and ("." in value or ":" in value):
         return f"write `http://{_plain(value)}`"
     return None

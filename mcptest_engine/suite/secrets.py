@@ -6,6 +6,7 @@ The surprising thing: a name decides, never the value; what merely looks random 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,24 @@ if TYPE_CHECKING:
 
 _SHORTEST = 4  # masking a shorter one would make messages unreadable and hide nothing
 _SHORTEST_IN_TEXT = 8  # a shorter one that merely stands in the suite may be any word (decisions.md 8)
+
+
+USERINFO_MESSAGE = "a url must not hold a user name or password"
+USERINFO_HINT = "use `auth: { bearer_token_env: NAME }`, or `headers:` with `{ env: NAME }`"
+
+
+def has_userinfo(url: str) -> bool:
+    """Whether `user:password@` stands before the URL's host."""
+    authority = re.split(r"[/?#]", url.partition("://")[2], maxsplit=1)[0]
+    return "@" in authority
+
+
+def without_userinfo(text: str) -> str:
+    """The text with `user:password@` of every URL in it masked."""
+    return _USERINFO.sub("://…@", text) if "@" in text else text
+
+
+_USERINFO = re.compile(r"://[^/?#\s]*@")
 
 
 def secret_values(

@@ -98,8 +98,8 @@ class Reader:
         return len(self.sources) - 1
 
     def _import(self, source: Source, tree: Tree, place: Pointer, name: str) -> None:
-        def refuse(message: str, hint: str | None = None, *, incomplete: bool = True) -> None:
-            self.complete = self.complete and not incomplete
+        def refuse(message: str, hint: str | None = None) -> None:
+            self.complete = False
             span = tree.span(place, nearest=True)
             self.problems.append(
                 Problem(message=message, pointer=pointer(place), file=source.file, span=span, hint=hint)
@@ -118,7 +118,7 @@ class Reader:
         if identity in opened:
             circle = [file for _, file in self._chain[opened.index(identity) :]]
             chain = " → ".join([*circle, circle[0]])
-            refuse(f"circular import: {chain}", "move what both need into a third file", incomplete=False)
+            refuse(f"circular import: {chain}", "move what both need into a third file")
         elif self.root is not None and not _inside(identity, self.root):
             hint = "move it into the workspace, or give the suite by its absolute path to allow this"
             refuse(f'the import "{shown}" leads out of the workspace', hint)

@@ -134,6 +134,8 @@ class Templates:
     def value_of(self, expression: str, *, config_dir: str, in_env: bool) -> Any:
         """What stands for `${expression}`. Raises: _Unresolved."""
         name = expression.strip()
+        if name in ("", "var.", "env."):
+            raise _Unresolved("an empty template", f"name a variable, such as `${{var.NAME}}`, or {_ESCAPE_HINT}")
         if name == "CONFIG_DIR":
             return config_dir
         if name.startswith("env."):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import gc
 import math
 import re
+import stat
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 100
+EMPTY = "the file is empty"
 MAX_ALIASED_NODES = 1_000_000
 
 Pointer = tuple[str | int, ...]
@@ -106,16 +108,24 @@ def file_bytes(path: Path, *, file: str) -> bytes:
     try:
         if path.is_dir():
             _refuse(file, "is a directory, not a suite file", hint="name the file inside it")
-        size = path.stat().st_size
-        if size > MAX_BYTES:
+        status = path.stat()
+        if status.st_size > MAX_BYTES:
             limit = MAX_BYTES // (1024 * 1024)
             _refuse(
                 file,
-                f"the file is too large: {size / (1024 * 1024):.0f} MiB, and at most {limit} MiB are read",
+                f"the file is too large: {status.st_size / (1024 * 1024):.0f} MiB, and at most {limit} MiB are read",
                 hint="split the suite and join the parts with `imports`",
             )
-        with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)  # a pipe or a device has no size beforehand
+        if stat.S_ISFIFO(status.st_mode):
+            from mcptest_engine.suite.pipes import read_pipe
+
+            piped = read_pipe(path, MAX_BYTES + 1)
+            if piped is None:
+                _refuse(file, "is a pipe, and nothing was written into it within 5 s", hint="name a file")
+            data = piped
+        else:
+            with path.open("rb") as stream:
+                data = stream.read(MAX_BYTES + 1)  # a device has no size beforehand
     except FileNotFoundError:
         _refuse(file, "there is no such file")
     except (OSError, ValueError) as error:
@@ -214,13 +224,16 @@ _TAGGED: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "b
 _MISSING = object()
 _OPEN = object()
 _CONTAINERS = (dict, list)
+_MOST_ATTEMPTS = 100  # at scalars that JSON can spell and the parser cannot; a file that is all JSON takes one more
 
 
 class _Builder:
     """Builds one tree from the parser's events. The recursion is bounded by MAX_DEPTH."""
 
-    def __init__(self, text: str, file: str) -> None:
+    def __init__(self, text: str, file: str, readable: str | None = None, attempts: int = 0) -> None:
         self._text, self._file = text, file
+        # What the parser is given: of the same length as `text`, so that the places in both are the same.
+        self._readable, self._attempts = text if readable is None else readable, attempts
         self._places = Tree(None, 0, file, text)
         self._next: Callable[[], Any] = lambda: None
         self._plain: dict[str, Any] = {"": None}  # what each plain scalar came to; also makes equal texts one object
@@ -235,13 +248,16 @@ class _Builder:
 
     def read(self) -> Tree:
         try:
-            self._next = _parser()(self._text).get_event
+            self._next = _parser()(self._readable).get_event
             value, marks = self._document()
         except _Halt as halt:
             raise SuiteError([*self._wrong, self._problem("", halt.index, halt.message, halt.hint)]) from None
         except (yaml.YAMLError, UnicodeEncodeError) as error:
-            from mcptest_engine.suite.yaml_faults import explain
+            from mcptest_engine.suite.yaml_faults import explain, with_pairs_joined
 
+            joined = with_pairs_joined(error, self._readable) if self._attempts < _MOST_ATTEMPTS else None
+            if joined is not None:
+                return _Builder(self._text, self._file, joined, self._attempts + 1).read()
             fault = explain(error, self._text)
             raise SuiteError([*self._wrong, self._problem("", fault.index, fault.message, fault.hint)]) from None
         return Tree(
@@ -253,7 +269,7 @@ class _Builder:
         start = self._next()
         first = self._next() if type(start) is DocumentStartEvent else None
         if first is None or (type(first) is ScalarEvent and not first.value and not first.style):
-            raise _Halt(0, "the file is empty", "a suite needs `servers` and a block of tests such as `tools`")
+            raise _Halt(0, EMPTY, "a suite needs `servers` and a block of tests such as `tools`")
         root = self._node(first, "")
         self._next()
         after = self._next()

@@ -36,6 +36,57 @@ def explain(error: Exception, text: str) -> Fault:
     return Fault(stuck.index, f"the YAML cannot be read: {stuck.says}", None)
 
 
+def with_pairs_joined(error: Exception, text: str) -> str | None:
+    """`text` with the escaped surrogate pairs of the quoted scalar at fault spelt as YAML does, for another attempt.
+
+    JSON writes "\\ud83d\\udca5" for one character beyond U+FFFF, and the parser refuses that. The text stays as long as it
+    was: spaces after the closing quote make up for the shorter spelling. In a file that is JSON throughout all scalars are
+    dealt with at once. None when the error is another one.
+    """
+    if "Unicode character escape" not in str(getattr(error, "problem", "")):
+        return None
+    start = getattr(getattr(error, "context_mark", None), "index", -1)
+    if start < 0 or not _PAIR.search(text, start):
+        return None
+    if _is_json(text):
+        return _QUOTED.sub(_pairs_joined, text)
+    found = _QUOTED.match(text, start)
+    joined = None if found is None else text[:start] + _pairs_joined(found) + text[found.end() :]
+    return None if joined == text else joined
+
+
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_ESCAPE = re.compile(rf"{_PAIR.pattern}|\\.", re.DOTALL)
+
+
+def _is_json(text: str) -> bool:
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    import json
+
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _pairs_joined(quoted: re.Match[str]) -> str:
+    scalar = quoted.group()
+    if "\\u" not in scalar:
+        return scalar
+    joined = _ESCAPE.sub(_joined, scalar)
+    return joined + " " * (len(scalar) - len(joined))
+
+
+def _joined(escape: re.Match[str]) -> str:
+    if escape[1] is None:
+        return escape.group()
+    high, low = int(escape[1], 16), int(escape[2], 16)
+    return f"\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08x}"
+
+
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -146,6 +197,38 @@ def _flow(stuck: _Stuck) -> Fault | None:
     return None
 
 
+def _unclosed(stuck: _Stuck) -> Fault | None:
+    """`bad: [` and `exact: [}`: a bracket that the end of the file or the wrong bracket comes after."""
+    if "expected node content" not in stuck.says:
+        return None
+    if stuck.char == ",":
+        return Fault(stuck.index, "a value is missing before this comma", "write the value, or remove the comma")
+    opened = _open_bracket(stuck.text, stuck.index)
+    if opened is None:
+        return None
+    char, closing = stuck.text[opened], "}" if stuck.text[opened] == "{" else "]"
+    return Fault(opened, f"the `{char}` opened here is not closed", f"close it with `{closing}`")
+
+
+def _open_bracket(text: str, end: int) -> int | None:
+    """The innermost bracket that is still open at `end`; quotes and comments are the scanner's to see through."""
+    import yaml
+
+    opened: list[int] = []
+    try:
+        for token in yaml.scan(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            if token.start_mark.index >= end:
+                break
+            kind = type(token).__name__
+            if kind in ("FlowSequenceStartToken", "FlowMappingStartToken"):
+                opened.append(token.start_mark.index)
+            elif kind in ("FlowSequenceEndToken", "FlowMappingEndToken") and opened:
+                opened.pop()
+    except yaml.YAMLError:
+        pass  # what could be read so far says enough
+    return opened[-1] if opened else None
+
+
 def _start_character(stuck: _Stuck) -> Fault | None:
     if "cannot start any token" not in stuck.says or not stuck.char:
         return None
@@ -177,11 +260,18 @@ def _alias_character(stuck: _Stuck) -> Fault | None:
     return None
 
 
+_HALF = re.compile(r"\\(?:u|U0000)[dD][89a-fA-F][0-9a-fA-F]{2}")
+
+
 def _quoted(stuck: _Stuck) -> Fault | None:
     if "quoted scalar" not in stuck.context:
         return None
     if "escape" in stuck.says or "expected hex" in stuck.says or "Unicode character" in stuck.says:
         start = stuck.text.rfind("\\", 0, stuck.index + 1)
+        half = _HALF.match(stuck.text, start) if start >= 0 else None
+        if half is not None:
+            hint = "write both halves of the pair, or the character itself"
+            return Fault(start, f"`{half.group()}` is half of a character (a lone surrogate)", hint)
         found = stuck.text[start : start + 2]
         hint = "use single quotes, in which a backslash is a backslash"
         return Fault(max(start, 0), f"`{found}` is no escape that double quotes know", hint)
@@ -243,6 +333,7 @@ _DIAGNOSES: tuple[Callable[[_Stuck], Fault | None], ...] = (
     _tab,
     _missing_space,
     _flow,
+    _unclosed,
     _quoted,
     _start_character,
     _alias_character,

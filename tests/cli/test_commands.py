@@ -174,3 +174,30 @@ def test_many_warnings_do_not_bury_a_run(mcptest: Command, suite_with: Write) ->
     assert done.stderr.count("asserts nothing") == 3
     assert "and 6 more warnings; `mcptest validate` shows them" in done.stderr
     assert mcptest("validate").stderr.count("asserts nothing") == 9
+
+
+def test_a_command_that_needs_a_server_says_how_one_is_named(mcptest: Command) -> None:
+    """It needs no suite, so `mcptest run FILE` is no help."""
+    done = mcptest("tools")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: no server is named, and neither `mcptest.yaml` nor `mcptest.yml` is here\n"
+        "  name a server: --url URL, --command ARGV, or --server NAME of a suite given by --config FILE\n"
+    )
+    assert "mcptest validate FILE" in mcptest("validate").stderr
+
+
+@pytest.mark.parametrize("seconds", ["-1", "0", "nan", "inf"])
+def test_a_timeout_is_a_number_above_0(mcptest: Command, seconds: str) -> None:
+    """Nothing could answer within less."""
+    done = mcptest("call", "t", "--command", "no-such-program", "--timeout", seconds)
+    assert done.returncode == 2
+    assert "must be a number of seconds above 0" in done.stderr
+
+
+def test_a_password_in_a_url_is_refused_and_not_shown(mcptest: Command) -> None:
+    """Decisions 8."""
+    done = mcptest("tools", "--url", "http://user:hunter2@127.0.0.1:9/mcp")
+    assert done.returncode == 2
+    assert "--url must not hold a user name or password" in done.stderr
+    assert "hunter2" not in done.stdout + done.stderr

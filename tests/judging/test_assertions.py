@@ -193,3 +193,19 @@ def test_a_snapshot_without_a_name_goes_by_the_test_and_the_target(tmp_path):
         [{"target": "attempt", "matcher": {"snapshot": True}}], ANSWER, snapshots=store, test_name="status"
     )
     assert store.lookup("status / attempt") == 1
+
+
+def test_an_entry_too_many_that_lacks_the_target_is_told_in_those_words() -> None:
+    """Nothing was expected there, and nothing is there: the two are not the same."""
+    envelope = {"result": {"b": [{"d": 1}, {"e": 1}]}, "error": None, "duration_ms": 1}
+    (row,) = judge_assertions([{"target": "result.b[*].d", "matcher": {"exact": [1]}}], envelope)
+    told = "expected no further entry, got one that leads to nothing: `result.b[1]` has `e`"
+    assert row.message == f"assertion #0 (`result.b[*].d`) failed: differs at `/1`: {told}"
+
+
+@pytest.mark.parametrize(("word", "article"), [("email", "an"), ("ipv4", "an"), ("uri", "a"), ("date", "a")])
+def test_a_format_has_its_article(word: str, article: str) -> None:
+    """The validator says "a" of all of them."""
+    envelope = {"result": {"a": "x"}, "error": None, "duration_ms": 1}
+    (row,) = judge_assertions([{"target": "result.a", "matcher": {"schema": {"format": word}}}], envelope)
+    assert f'"x" is not {article} "{word}"' in (row.message or "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from mcptest_engine.core.errors import SuiteError
@@ -234,3 +236,12 @@ def test_a_missing_manifest_is_one_clear_error(name, tmp_path):
     with pytest.raises(SuiteError) as refused:
         load_manifest(tmp_path / name)
     assert "no such file" in str(refused.value)
+
+
+def test_an_empty_manifest_is_not_told_what_a_suite_needs(tmp_path, monkeypatch):
+    """It is read by the reader of suites."""
+    monkeypatch.chdir(tmp_path)
+    Path("m.yml").write_text("# nothing\n")
+    with pytest.raises(SuiteError) as refused:
+        load_manifest(Path("m.yml"))
+    assert str(refused.value) == "m.yml:1:1: the file is empty\n  a manifest holds one `mock_server:` key"

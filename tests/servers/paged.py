@@ -1,5 +1,6 @@
 """A server whose lists come in pages.
 
+paged.py empty         the last page's cursor is an empty text
 paged.py good PAGES   PAGES pages of two entries each, in all four lists
 paged.py loop         a cursor that leads back to an earlier page
 paged.py endless      a new cursor for ever
@@ -29,6 +30,8 @@ def handler(method, params, message):
     result = {MEMBERS[method]: [{"name": f"entry-{page * 2 + number}", "vendor": page} for number in range(2)]}
     if MODE == "cursor":
         result["nextCursor"] = 7
+    elif MODE == "empty":
+        result["nextCursor"] = ""
     elif MODE == "loop":
         result["nextCursor"] = str((page + 1) % 3)
     elif MODE == "endless" or page + 1 < int(sys.argv[2]):

@@ -62,3 +62,12 @@ def test_a_list_that_is_answered_with_an_error_tells_the_error(script: Callable,
         assert refused.value.message == expected
 
     with_session(script("echo"), use)
+
+
+def test_an_empty_cursor_ends_the_list(script: Callable, with_session: Callable) -> None:
+    """Many servers write one on their last page."""
+
+    async def use(session: Session) -> None:
+        assert [entry["name"] for entry in await list_all(session, "tools")] == ["entry-0", "entry-1"]
+
+    with_session(script("paged", "empty"), use)

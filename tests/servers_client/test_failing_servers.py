@@ -45,7 +45,7 @@ def start_failure(run: Callable, spec: ServerSpec) -> ServerDidNotStart:
             'write the command as a list, one word each: ["node", "server.js"]',
         ),
         (["./no/such"], 'the program "./no/such" was not found', None),
-        (["/"], '"/" is not executable', "make it so with `chmod +x`, or name its interpreter: [python3, /]"),
+        (["/"], '"/" is a directory, not a program', "name the program inside it"),
         (["a\0b"], "its command cannot be run: embedded null byte", None),
     ],
 )
@@ -153,15 +153,14 @@ def test_a_word_of_any_log_is_no_hint_at_a_variable(script: Callable, run: Calla
 def test_a_server_that_dies_in_a_call_ends_every_waiting_call(
     mode: list[object], clause: str, exit_code: int | None, signal: str | None, script: Callable, with_session: Callable
 ) -> None:
-    """Libraries 11.5: exit code, last stderr lines and last message, for each call."""
+    """Libraries 11.5: exit code, last stderr lines and last message, which is none of the handshake's, for each call."""
 
     async def use(session: Session) -> None:
         failures = await asyncio.gather(*(failure(session) for _ in range(3)))
         for failed in failures:
             assert isinstance(failed, ServerDied)
-            assert failed.message.startswith(
-                f'server "bad_calls" {clause} while "tools/call" waited for its answer; its last message: {{"jsonrpc"'
-            )
+            last = '; its last message: {"jsonrpc":"2.0","id":2,"resu' if mode == ["half"] else ""
+            assert failed.message == f'server "bad_calls" {clause} while "tools/call" waited for its answer{last}'
             assert (failed.exit_code, failed.signal) == (exit_code, signal)
             assert failed.stderr_tail == ("giving up\n" if mode[0] == "exit" else "")
         assert not session.alive
@@ -396,4 +395,67 @@ def test_the_last_message_of_a_server_that_died_holds_no_half_of_a_secret(
         assert "its last message: {" in failed.message
         assert "Zq8v" not in failed.message
 
-    with_session(script("bad_calls", "exit", 1, "x" * before + SECRET, redact=hidden), use)
+    with_session(script("bad_calls", "log", "x" * (before + 40) + SECRET, redact=hidden), use)
+
+
+def test_a_server_that_closes_its_stdin_in_a_call_fails_it_at_once(script: Callable, with_session: Callable) -> None:
+    """What it has not read can never be answered, so nobody waits for the timeout."""
+
+    async def use(session: Session) -> None:
+        failed = await failure(session)
+        assert isinstance(failed, ServerDied)
+        assert failed.message == 'server "bad_calls" closed its stdin while "tools/call" waited for its answer'
+
+    with_session(script("bad_calls", "close-stdin-in-call"), use)
+
+
+def test_an_answer_without_its_newline_is_shown_when_the_call_times_out(
+    script: Callable, with_session: Callable
+) -> None:
+    """MCP 2025-11-25, transports#stdio: messages are delimited by newlines."""
+
+    async def use(session: Session) -> None:
+        failed = await failure(session, limit=1)
+        assert isinstance(failed, CallTimeout)
+        line = '{"jsonrpc":"2.0","id":2,"result":{}}'
+        assert failed.hint == f"an unfinished line is waiting: {line}; a message ends with a newline"
+
+    with_session(script("bad_calls", "unfinished"), use)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "command", "message", "hint"),
+    [
+        (
+            "srv.py",
+            b"",
+            "srv.py",
+            'the program "srv.py" was not found on PATH',
+            'a file here is named by its path: ["./srv.py"], or by its interpreter: ["python3", "srv.py"]',
+        ),
+        (
+            "srv",
+            b"\x7fELF" + bytes(60),
+            "./srv",
+            '"./srv" is a program for another kind of machine',
+            "use one that is built for this machine",
+        ),
+        (
+            "srv",
+            b"print(1)",
+            "./srv",
+            '"./srv" is no program: it has no `#!` line',
+            "name its interpreter: [python3, ./srv]",
+        ),
+    ],
+)
+def test_a_file_that_does_not_run_says_what_it_is(
+    name: str, content: bytes, command: str, message: str, hint: str, run: Callable, tmp_path: Path
+) -> None:
+    """Design 2: a failure says how to fix it."""
+    (tmp_path / name).write_bytes(content)
+    (tmp_path / name).chmod(0o755)
+    spec = ServerSpec(name="s", command=(command,), cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
+    failed = start_failure(run, spec)
+    assert failed.message == f'server "s" did not start: {message}'
+    assert failed.hint == hint

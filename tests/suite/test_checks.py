@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcptest_engine.suite.load import LoadOptions, check_text
+from mcptest_engine.suite.load import LoadOptions, check_suite, check_text
 
 ONE_TEST = "tools: [{ name: n, tool: %s, expect: { max_duration_ms: 1 } }]\n"
 HEAD = "servers:\n  api: { command: [python, server.py] }\ntools:\n"
@@ -121,3 +121,95 @@ def test_a_regex_that_could_not_be_judged_is_refused() -> None:
     """What is checked with and what judges are one and the same: `re` alone would let this one pass."""
     (message,) = told(asserting("matcher: { regex: 'b?b{e}?' }"))
     assert message.startswith("the regex does not compile: ")
+
+
+URL = "servers: {{ api: {{ url: '{}' }} }}\ntools: [{{ name: n, tool: t, expect: {{ max_duration_ms: 1 }} }}]\n"
+
+
+@pytest.mark.parametrize(
+    "url", ["http://user:hunter2@host/mcp", "https://hunter2@host", "${var.u}", "ftp://user:hunter2@host"]
+)
+def test_a_password_in_a_url_is_refused_and_never_shown(url: str) -> None:
+    """Decisions 8."""
+    text = URL.format(url) + "variables: { u: 'http://user:hunter2@host' }\n"
+    for wrong in (text, text.replace(f"'{url}'", f"['{url}']"), text.replace(f"{{ url: '{url}' }}", f"'{url}'")):
+        checked = check_text(wrong, LoadOptions(environ={}, workspace_root=Path("/")), base_dir=Path("/"))
+        assert checked.suite is None
+        assert "hunter2" not in "".join(map(str, checked.problems))
+
+
+@pytest.mark.parametrize("url", ["http://host/@user", "http://host/a?b=c@d", "http://host#@"])
+def test_an_at_sign_behind_the_host_is_no_user_name(url: str) -> None:
+    """RFC 3986, 3.2."""
+    assert told(URL.format(url)) == []
+
+
+@pytest.mark.parametrize("key", ["env: {A: b}", "cwd: /", "inherit_env: true", "shutdown_grace_ms: 5"])
+def test_what_only_a_command_has_is_refused_for_a_url(key: str) -> None:
+    """Nothing is ignored in silence."""
+    text = f"servers: {{ api: {{ url: 'http://h', {key} }} }}\n{ONE_TEST % 't'}"
+    assert told(text) == [f"`{key.partition(':')[0]}` does nothing for a server with `url`; it goes with `command`"]
+
+
+@pytest.mark.parametrize("key", ["headers: {A: b}", "auth: {bearer_token_env: T}"])
+def test_what_only_a_url_has_is_refused_for_a_command(key: str) -> None:
+    """Nothing is ignored in silence."""
+    text = f"servers: {{ api: {{ command: [a], {key} }} }}\n{ONE_TEST % 't'}"
+    assert told(text, T="token") == [
+        f"`{key.partition(':')[0]}` does nothing for a server with `command`; it goes with `url`"
+    ]
+
+
+def test_a_template_in_a_key_of_the_arguments_is_a_warning() -> None:
+    """It is sent as it stands, which nobody means."""
+    text = f"{HEAD}  - {{ name: n, tool: t, args: {{ a: [{{ '${{x}}': 1 }}] }}, expect: {{ max_duration_ms: 1 }} }}\n"
+    assert told(text) == ['templates are replaced in values, not in keys: "${x}" is sent as it stands']
+
+
+def test_a_name_holds_no_invisible_characters() -> None:
+    """The line that runs the test again could not be typed."""
+    entry = "  - {{ name: {}, tool: t, expect: {{ max_duration_ms: 1 }} }}\n"
+    assert told(HEAD + entry.format('"a\\u200bb"')) == [
+        "a test's name must not hold invisible characters: U+200B is character 2"
+    ]
+    assert told(HEAD + entry.format('"é\u200cé 👨\u200d👩\u200d👧"')) == []
+
+
+def test_a_variable_that_is_empty_is_called_so() -> None:
+    """It is set, so its own name is no suggestion."""
+    text = f"servers: {{ api: {{ url: 'http://h', auth: {{ bearer_token_env: T }} }} }}\n{ONE_TEST % 't'}"
+    problems = check_text(
+        text, LoadOptions(environ={"T": ""}, workspace_root=Path("/")), base_dir=Path("/nonexistent")
+    ).problems
+    assert [(problem.message, problem.hint) for problem in problems] == [('environment variable "T" is empty', None)]
+
+
+@pytest.mark.parametrize("imported", ["- a list", "broken: [", "imports: [suite.yaml]"])
+def test_an_import_that_cannot_be_read_or_goes_in_a_circle_is_all_that_is_told(imported: str, tmp_path: Path) -> None:
+    """What it would have declared is not known, so nothing is missed."""
+    (tmp_path / "other.yaml").write_text(imported)
+    (tmp_path / "suite.yaml").write_text(f"imports: [other.yaml]\n{ONE_TEST % 't'}")
+    checked = check_suite(tmp_path / "suite.yaml", LoadOptions(environ={}, workspace_root=tmp_path))
+    assert len(checked.problems) == 1
+    assert "declares no server" not in str(checked.problems[0])
+
+
+def test_a_misspelt_only_key_of_a_mapping_gets_a_hint() -> None:
+    """`jk` can only mean `jq` there."""
+    text = asserting("transform: { jk: . }, matcher: { exists: true }")
+    problems = check_text(text, LoadOptions(environ={}, workspace_root=Path("/")), base_dir=Path("/")).problems
+    assert [problem.hint for problem in problems] == ["did you mean `jq`?"]
+
+
+def test_env_values_are_the_text_that_was_written(tmp_path: Path) -> None:
+    """An environment holds text: a version 1.50 is not 1.5."""
+    written = "A: 1.50, B: 012, C: 0x1F, D: 1e3, E: &e 3.10, F: *e, G: True, H: '1.50', I: !!float 5, J: -0.0"
+    text = (
+        f"env: {{ {written},K: .5}}\nservers:\n  api:\n    command: [a]\n    env:\n      A: 2.50  # two\n"
+        f"{ONE_TEST % 't'}"
+    )
+    suite = check_text(text, LoadOptions(environ={}, workspace_root=tmp_path), base_dir=tmp_path).suite
+    assert suite is not None
+    values = ["1.50", "012", "0x1F", "1e3", "3.10", "3.10", "true", "1.50", "5", "-0.0", ".5"]
+    assert suite.env == dict(zip("ABCDEFGHIJK", values, strict=True))
+    assert suite.servers["api"]["env"] == {"A": "2.50"}

@@ -133,7 +133,8 @@ def test_variables_and_imports_stay_as_they_are() -> None:
         ("${env.region}", 'environment variable "region" is not set', "`${var.region}` is the variable of that name"),
         ("${env.Q}", 'environment variable "Q" is not set', "set it, or put it into a file `.env` beside the suite"),
         ("a ${open", "`${` is not closed by `}`", "write `$${` for a literal `${`"),
-        ("${}", 'unknown variable ""', "declare it under `variables:`, or write `$${` for a literal `${`"),
+        ("${}", "an empty template", "name a variable, such as `${var.NAME}`, or write `$${` for a literal `${`"),
+        ("a${env.}", "an empty template", "name a variable, such as `${var.NAME}`, or write `$${` for a literal `${`"),
     ],
 )
 def test_a_template_that_comes_to_nothing_says_what_was_meant(text: str, message: str, hint: str) -> None:

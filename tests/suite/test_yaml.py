@@ -6,6 +6,7 @@ import gc
 import json
 import math
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -342,3 +343,64 @@ def test_every_value_is_placed_at_its_own_text(value: object) -> None:
         assert decoder.raw_decode(text, tree.index(path))[0] == expected
         if path and isinstance(path[-1], str):
             assert decoder.raw_decode(text, tree.index(path, key=True))[0] == path[-1]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_what_json_writes_for_an_emoji_is_read_and_moves_no_place(indent: int | None) -> None:
+    """`json.dumps` writes a surrogate pair, which YAML does not know."""
+    value = {"k💥": ["a 💥💥 b", "\\ud83d"], "z": {"💥": 1}}
+    text = json.dumps(value, indent=indent)
+    assert "\\ud83d\\udca5" in text
+    tree = read_tree(text, file="s.json")
+    assert tree.value == value
+    assert tree.index(("z",), key=True) == text.index('"z"')
+    assert tree.index(("z", "💥")) == text.rindex("1")
+
+
+def test_a_surrogate_pair_in_a_file_that_is_not_json_is_read_as_well() -> None:
+    """Wherever double quotes stand."""
+    text = 'a: "x \\ud83d\\udca5"  # it\'s "one\n\'b"\': [\'"\', "\\uD83D\\uDCA5"]\n'
+    assert _read(text) == {"a": "x 💥", 'b"': ['"', "💥"]}
+
+
+@pytest.mark.parametrize("half", ["\\ud83d", "\\udca5", "\\udca5\\ud83d"])
+def test_half_of_a_surrogate_pair_is_told_as_such(half: str) -> None:
+    """It stands for no character."""
+    (told,) = _refusal(f'a: "x"\nb: "\\ud83d\\udca5 {half}"\n')
+    hint = "write both halves of the pair, or the character itself"
+    assert told == f"suite.yaml:2:18: `{half[:6]}` is half of a character (a lone surrogate)\n  {hint}"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message", "hint"),
+    [
+        ("a: 1\nbad: [\n", "2:6", "the `[` opened here is not closed", "close it with `]`"),
+        ("exact: [}\n", "1:8", "the `[` opened here is not closed", "close it with `]`"),
+        ("a: {b: '[', c: ]}\n", "1:4", "the `{` opened here is not closed", "close it with `}`"),
+        ("a: [1,,2]\n", "1:7", "a value is missing before this comma", "write the value, or remove the comma"),
+    ],
+)
+def test_a_bracket_that_nothing_follows_is_told_where_it_opens(text: str, place: str, message: str, hint: str) -> None:
+    """The parser gives up elsewhere, in words of its own."""
+    assert _refusal(text) == [f"suite.yaml:{place}: {message}\n  {hint}"]
+
+
+def test_a_pipe_is_read_once_a_program_writes_into_it(tmp_path: Path) -> None:
+    """What a shell makes of `<(…)`."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(path.write_text, "a: 1")
+        assert read_file(path, file="pipe").value == {"a": 1}
+        writing.result()
+
+
+def test_a_pipe_that_nobody_writes_into_is_not_waited_for_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening it would wait for ever."""
+    monkeypatch.setattr("mcptest_engine.suite.pipes.WAIT_SECONDS", 0.01)
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(SuiteError, match="nothing was written into it"):
+        read_file(path, file="pipe")

@@ -49,7 +49,9 @@ class Server(Part):
     )
     auth: Auth | None = Field(default=None, description="How mcptest shows who it is.")
     env: dict[str, Scalar] | None = Field(
-        default=None, description="Environment variables for this server, over those of the suite."
+        default=None,
+        description="Environment variables for this server, over those of the suite; "
+        "a number or boolean is passed as the text that it is written as.",
     )
     inherit_env: bool | Many[Text] | None = Field(
         default=None,

@@ -70,13 +70,16 @@ class RunOptions(Part):
 
 
 class Performance(Part):
-    """Figures to compare with; they never fail a run."""
+    """How fast the servers ought to be: a timeout, which fails the calls that exceed it, and an advisory figure."""
 
     default_timeout_ms: Milliseconds | None = Field(
-        default=None, description="How long a call should take at most, in milliseconds."
+        default=None,
+        description="How long one call may take before it fails, in milliseconds, "
+        "where neither the test nor its server says; over `run_options.timeout_ms`.",
     )
     p95_latency_ms: Milliseconds | None = Field(
-        default=None, description="Below what 95 of 100 calls should stay, in milliseconds."
+        default=None,
+        description="Below what 95 of 100 calls should stay, in milliseconds; more is told and never fails a run.",
     )
 
 
@@ -94,9 +97,15 @@ class Suite(Part):
     variables: dict[str, Variable] = Field(
         default={}, description="Values for `${name}`; `{ from_env: NAME, default: … }` reads the environment."
     )
-    env: dict[str, Scalar] = Field(default={}, description="Environment variables for every server of the suite.")
+    env: dict[str, Scalar] = Field(
+        default={},
+        description="Environment variables for every server of the suite; "
+        "a number or boolean is passed as the text that it is written as.",
+    )
     tools: Many[ToolTest] = Field(default=(), description="Tests that call tools.")
     resources: Many[ResourceTest] = Field(default=(), description="Tests that read resources.")
     prompts: Many[PromptTest] = Field(default=(), description="Tests that get prompts.")
     run_options: RunOptions | None = Field(default=None, description="How the suite is run.")
-    performance: Performance | None = Field(default=None, description="Figures to compare with; they never fail a run.")
+    performance: Performance | None = Field(
+        default=None, description="How fast the servers ought to be: a timeout and an advisory figure."
+    )
