@@ -53,7 +53,7 @@ class Run:
     _results: list[TestResult | None] = field(default_factory=list)
     _started: float = 0.0
     _failures: int = 0
-    _under_way: int = 0
+    _under_way: dict[str, int] = field(default_factory=dict)
     _stopped: str | None = None
     _tools: dict[str, set[str]] = field(default_factory=dict)
     _warnings: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -116,10 +116,7 @@ class Run:
         self.emit(CaseStarted(index=index, id=case.id))
         attempts: list[Outcome] = []
         while True:
-            self._under_way += 1
             outcome = await self._attempt(case, len(attempts) + 1)
-            self._under_way -= 1
-            outcome = self._with_concurrency_hint(outcome, self._under_way)
             attempts.append(outcome)
             if outcome.verdict is not Verdict.FAIL or len(attempts) > case.retries or self._stopped is not None:
                 break
@@ -139,15 +136,23 @@ class Run:
     async def _tried(self, case: Case, number: int) -> Outcome:
         began = self.clock()
         session = None
+        beside = False
         try:
             session = self.pool.ready(case.server) or await self.pool.session(case.server)
             seen = len(session.notifications)
-            exchange = await session.request(case.method, case.params, timeout_seconds=case.timeout_seconds)
+            others = self._under_way.get(case.server, 0)
+            self._under_way[case.server] = others + 1
+            try:
+                exchange = await session.request(case.method, case.params, timeout_seconds=case.timeout_seconds)
+            finally:
+                self._under_way[case.server] -= 1
+                beside = others > 0 or self._under_way[case.server] > 0
         except ServerError as error:
             if session is not None and isinstance(error, ServerDied):
                 self.pool.lost(case.server, session, error)
             await asyncio.sleep(0)  # a server that is gone fails every call at once, and others want their turn
-            return failed(error, duration_ms=(self.clock() - began) * 1000)
+            outcome = failed(error, duration_ms=(self.clock() - began) * 1000)
+            return _with_concurrency_hint(outcome) if beside else outcome
         answer = exchange.answer
         if case.tool is not None and "result" in answer:
             self._tools.setdefault(case.server, set()).add(case.tool)
@@ -163,6 +168,8 @@ class Run:
             outcome = await asyncio.get_running_loop().run_in_executor(self._judge(), judging)
         else:
             outcome = judging()
+        if beside:
+            outcome = _with_concurrency_hint(outcome)
         return outcome if exchange.size < CERTAINLY_SMALL else outcome._replace(size=exchange.size)
 
     def _judge(self) -> ThreadPoolExecutor:
@@ -224,23 +231,23 @@ class Run:
         )
         return self.conclude(record)
 
-    def _with_concurrency_hint(self, outcome: Outcome, others: int) -> Outcome:
-        """What a failure may owe to the calls beside it. Source: decisions 4, it hints at `--workers 1`."""
-        failure = outcome.failure
-        if failure is None or failure.hint is not None or others < 1 or failure.kind not in CONCURRENCY_MATTERS:
-            return outcome
-        if failure.kind is FailureKind.BUDGET and not failure.message.startswith("duration"):
-            return outcome
-        told = f"{counted(others, 'other call')} of this run {'was' if others == 1 else 'were'} under way"
-        hint = f"{told}; to see this one alone, run with --workers 1"
-        return outcome._replace(failure=replace(failure, hint=hint))
-
     def _concurrency_hint(self, tests: Sequence[TestResult]) -> tuple[str, ...]:
         """The same for assertions, told once: most of those have nothing to do with it."""
         judged = any(test.failure is not None and test.failure.kind is FailureKind.ASSERTION for test in tests)
         if not judged or all(len(batch) == 1 for batch in _batches(self.plan.cases, self.plan.workers)):
             return ()
         return ("tests ran concurrently; if one depends on another, run them in order with --workers 1",)
+
+
+def _with_concurrency_hint(outcome: Outcome) -> Outcome:
+    """What a failure may owe to other calls of its server. Source: decisions 4, it hints at `--workers 1`."""
+    failure = outcome.failure
+    if failure is None or failure.hint is not None or failure.kind not in CONCURRENCY_MATTERS:
+        return outcome
+    if failure.kind is FailureKind.BUDGET and "duration" not in failure.message:
+        return outcome
+    hint = "other calls to this server were under way; to see this one alone, run with --workers 1"
+    return outcome._replace(failure=replace(failure, hint=hint))
 
 
 def _batches(cases: Sequence[Case], workers: int) -> Iterator[list[tuple[int, Case]]]:
