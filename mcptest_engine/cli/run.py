@@ -229,6 +229,7 @@ def _settings(flags: dict[str, Any], bail: int | None) -> RunSettings:
         server_command=_argv(flags["server_command"]),
         protocol=flags["protocol"],
         update_snapshots=flags["update_snapshots"],
+        flags=_repeated_flags(flags),
         interactive=is_terminal(sys.stdin) and is_terminal(sys.stdout),
     )
     if settings.update_snapshots and settings.ci and not flags["allow_update_in_ci"]:
@@ -237,6 +238,15 @@ def _settings(flags: dict[str, Any], bail: int | None) -> RunSettings:
             hint="run it on your machine and commit the snapshots, or add --allow-update-in-ci",
         )
     return settings
+
+
+def _repeated_flags(flags: dict[str, Any]) -> tuple[str, ...]:
+    """What a `repro` line must say again: without it, the test that it runs would be another one."""
+    words = [word for pair in flags["variables"] for word in ("--var", pair)]
+    for name in ("server_command", "protocol"):
+        if flags[name] is not None:
+            words += [f"--{name.replace('_', '-')}", flags[name]]
+    return tuple(words)
 
 
 def selection_of(flags: dict[str, Any]) -> Selection:

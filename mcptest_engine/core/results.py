@@ -311,7 +311,7 @@ class RunRecord:
 
     `run_id` is a ULID, `started_at` RFC 3339 in UTC, `verdict` is "pass" or "fail" and mirrors the exit code. `source` is
     {repo, branch, commit, dirty}, each null where unknown; `environment` is {os, arch, python, ci}. `shard` is (index, count),
-    counted from 1, for a run of one part.
+    counted from 1, for a run of one part. `flags` are those of the command line that change what a test is, such as `--var`.
     """
 
     run_id: str
@@ -329,6 +329,7 @@ class RunRecord:
     interrupted: bool = False
     exit_code: int = 0
     shard: tuple[int, int] | None = None
+    flags: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     totals: Totals = field(default_factory=Totals)
 
@@ -346,6 +347,7 @@ class RunRecord:
             "profile": self.profile,
             "interrupted": self.interrupted,
             **({} if self.shard is None else {"shard": {"index": self.shard[0], "count": self.shard[1]}}),
+            **({} if not self.flags else {"flags": list(self.flags)}),
             "suite": self.suite.to_json(),
             "source": self.source,
             "environment": self.environment,
@@ -374,6 +376,7 @@ class RunRecord:
                 mode=data["mode"],
                 profile=data["profile"],
                 interrupted=data["interrupted"],
+                flags=tuple(data.get("flags", ())),
                 shard=(data["shard"]["index"], data["shard"]["count"]) if "shard" in data else None,
                 suite=SuiteInfo(**data["suite"]),
                 source=data["source"],

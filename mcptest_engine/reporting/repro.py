@@ -25,7 +25,8 @@ def repro_line(record: RunRecord, test: TestResult, options: RenderOptions) -> s
     path = options.config if options.config is not None else record.suite.path
     found_anyway = path in SUITE_FILES if options.default_config is None else options.default_config
     config = "" if found_anyway else f" --config {_quoted_word(one_line(path))}"
-    return f"mcptest run --filter {quoted_name(one_line(test.name))}{config}"
+    flags = "".join(f" {_quoted_word(one_line(word))}" for word in record.flags)
+    return f"mcptest run --filter {quoted_name(one_line(test.name))}{config}{flags}"
 
 
 def quoted_name(name: str) -> str:

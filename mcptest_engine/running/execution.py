@@ -49,10 +49,11 @@ async def execute(
     started = datetime.now(UTC)
     source = Source(workspace.root)
     plan = plan_of(suite, settings, relative=workspace.relative)
-    redactor = pool.redactor
     pool.restart = plan.restart
     blank = blank_record(suite, workspace, settings.environ, started=started, warnings=plan.warnings)
-    blank = replace(blank, shard=settings.selection.shard)
+    redactor = pool.redactor
+    flags = tuple(redactor.redact_text(word) for word in settings.flags)
+    blank = replace(blank, shard=settings.selection.shard, flags=flags)
     snapshots = SnapshotStore(
         workspace.snapshots_dir / f"{slug(os.path.splitext(workspace.relative(suite.path))[0])}.yml",  # noqa: PTH122
         redact=redactor.redact,

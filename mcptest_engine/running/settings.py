@@ -35,7 +35,8 @@ class Selection(NamedTuple):
 class RunSettings(NamedTuple):
     """What whoever starts a run may ask for; None leaves it to the suite.
 
-    `server_command` replaces the command of every server. `interactive` lets a missing snapshot be written; `ci` forbids it.
+    `flags` are the words of the command line that a `repro` line must repeat. `server_command` replaces the command of every
+    server. `interactive` lets a missing snapshot be written; `ci` forbids it.
     """
 
     selection: Selection = Selection()
@@ -48,6 +49,7 @@ class RunSettings(NamedTuple):
     update_snapshots: bool = False
     interactive: bool = False
     environ: Mapping[str, str] = os.environ
+    flags: tuple[str, ...] = ()
 
     @property
     def ci(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -252,3 +253,19 @@ def test_timeouts_are_one_clear_failure_and_the_session_stays_usable(mcptest: Co
     late, after = record(done)["tests"]  # type: ignore[misc,attr-defined]
     assert (late["verdict"], late["failure"]["kind"]) == ("fail", "timeout")
     assert after["verdict"] == "pass"
+
+
+def test_the_repro_line_repeats_what_changes_the_test(mcptest: Command, write: Write) -> None:
+    """Decisions 4: every `repro` line is exact, also for a run with variables of its own or another server."""
+    suite = write()
+    text = suite.read_text(encoding="utf-8").replace("contains: degraded", 'contains: "${want}"')
+    suite.write_text(f"variables: {{ want: degraded }}\n{text}", encoding="utf-8")
+    done = mcptest("run", "--var", "want=not there", "--protocol", "2025-06-18", "--reporter", "agent")
+    (line,) = (line for line in done.stdout.splitlines() if "repro: " in line)
+    command = shlex.split(line.partition("repro: ")[2])
+    assert command == [
+        *("mcptest", "run", "--filter", "api is degraded"),
+        *("--var", "want=not there", "--protocol", "2025-06-18"),
+    ]
+    again = mcptest(*command[1:], "--reporter", "json")
+    assert "`not there` not found" in record(again)["tests"][0]["message"]  # type: ignore[index]

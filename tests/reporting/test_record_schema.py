@@ -76,7 +76,7 @@ def test_the_closed_sets_are_those_of_the_engine():
 def test_the_members_stand_in_the_order_in_which_they_are_written(rich_record):
     """decisions 12: keys are written in this order."""
     schema = record_schema()
-    data = replace(rich_record, shard=(1, 2)).to_json()
+    data = replace(rich_record, shard=(1, 2), flags=("--var", "a=1")).to_json()
     assert [key for key in schema["properties"] if key in data] == list(data)
     for test in data["tests"]:
         assert list(test) == [key for key in schema["$defs"]["test"]["properties"] if key in test]
