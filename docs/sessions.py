@@ -141,7 +141,7 @@ def _told(command: str) -> str:
     lines = f"code=$?; printf '\\036'; (exit $code)\n{command}"
     if not command.endswith("&"):
         return lines
-    waiting = 'until grep -q listening ../background; do kill -0 $! || break; done; sed "/^listening/q" ../background'
+    waiting = 'until grep -qs listening ../background; do kill -0 $! || break; done; sed "/^listening/q" ../background'
     return f"{lines.removesuffix('&')} >../background 2>&1 &\n{waiting}"
 
 
