@@ -154,7 +154,7 @@ class Run:
             outcome = failed(error, duration_ms=(self.clock() - began) * 1000)
             return _with_concurrency_hint(outcome) if beside else outcome
         answer = exchange.answer
-        if case.tool is not None and "result" in answer:
+        if case.tool is not None and "result" in answer and answer["result"].get("isError") is not True:
             self._tools.setdefault(case.server, set()).add(case.tool)
         envelope: dict[str, Any] = {"result": answer["result"]} if "result" in answer else {}
         envelope["error"] = answer.get("error")
@@ -232,7 +232,7 @@ class Run:
         return self.conclude(record)
 
     def _concurrency_hint(self, tests: Sequence[TestResult]) -> tuple[str, ...]:
-        """The same for assertions, told once: most of those have nothing to do with it."""
+        """For failed assertions the hint is told once for the run: most of them have nothing to do with it."""
         judged = any(test.failure is not None and test.failure.kind is FailureKind.ASSERTION for test in tests)
         if not judged or all(len(batch) == 1 for batch in _batches(self.plan.cases, self.plan.workers)):
             return ()

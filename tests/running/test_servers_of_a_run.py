@@ -179,3 +179,18 @@ def test_reports_in_files_leave_a_word_on_stderr(mcptest: Command, tmp_path: Pat
     suite(tmp_path, "echo", tests="  - { name: x, tool: echo, args: { text: hi } }\n")
     done = mcptest("run", "--reporter", "junit=out.xml")
     assert (done.stdout, done.stderr.splitlines()[-1][:11]) == ("", "ran 1 test:")
+
+
+def test_an_unknown_tool_that_comes_as_a_tool_error_gets_the_nearest_name(mcptest: Command, tmp_path: Path) -> None:
+    """The official Python SDK answers so; a name that was never known is no hint, least of all for itself."""
+    (tmp_path / "manifest.yml").write_text(
+        "mock_server:\n  tools:\n    - { name: add_note, description: Adds }\n    - name: add_notes\n      description: Gone\n"
+        '      response: { isError: true, content: [{ type: text, text: "Unknown tool: add_notes" }] }\n'
+    )
+    (tmp_path / "mcptest.yml").write_text(
+        "servers: { s: { command: [mcptest, mock, --tools-from, manifest.yml] } }\ntools:\n"
+        "  - { name: known, tool: add_note }\n  - { name: unknown, tool: add_notes }\n"
+    )
+    known, unknown = rows_of(mcptest("run", "--reporter", "json"))
+    assert known["verdict"] == "pass"
+    assert unknown["failure"]["hint"] == "did you mean `add_note`?"  # type: ignore[index]
