@@ -3,8 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+E2E := tests/e2e
+NPM_STAMP := $(E2E)/node_modules/.ready
+SECONDS ?= 60
+SEED ?=
 
-.PHONY: demo test check bench setup clean lint types layers unit
+.PHONY: help demo test check bench soak npm setup clean lint types layers unit
 
 demo: setup  ## run the example suite on the embedded mock server
 	@$(BIN)/mcptest demo
@@ -15,6 +19,14 @@ check: test  ## the same, by the name that is typed before a commit
 
 bench: setup  ## measure the figures, as ratios against a bare client in the same run
 	@$(BIN)/python tests/bench/run.py
+
+soak: setup  ## thousands of calls with faults at random: make soak [SECONDS=3600] [SEED=7]
+	@$(BIN)/python -m tests.soak.run --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+npm: $(NPM_STAMP)  ## install the public servers and the conformance suite that the tests run against, from npm
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
 
 lint: setup
 	@$(BIN)/ruff check .
@@ -39,5 +51,13 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $(STAMP)
 
+# No lock file, because one names the registry that it was written with; the versions are exact. No install scripts: none of these
+# packages needs one. Without npm nothing is installed, and the tests that need it are skipped (and fail under CI).
+$(NPM_STAMP): $(E2E)/package.json
+	@command -v npm >/dev/null || { echo "npm is not installed; on Debian and Ubuntu: apt-get install nodejs npm" >&2; exit 1; }
+	@echo "installing the public servers into $(E2E)/node_modules (once)"
+	@cd $(E2E) && npm install --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $(NPM_STAMP)
+
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist build
+	rm -rf $(VENV) $(E2E)/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist build

@@ -12,13 +12,42 @@ from typing import Any
 import click
 
 from mcptest_engine.cli.main import COMMANDS, group
+from mcptest_engine.suite.forms import is_duration, is_url
 from mcptest_engine.suite.schema import schema_text
 
 DOCS = Path(__file__).parent
 
 SECTIONS = (
     ("Server", "A server", "Under `servers:`, by the name that tests use. It has either `command` or `url`."),
-    ("Auth", "A server's `auth`", ""),
+    ("Auth", "A server's `auth`", "Exactly one of the two. For a server with `url`."),
+    ("OAuth", "`auth.oauth`", ""),
+    (
+        "Http",
+        "A server's `http`",
+        "For a server with `url`. Durations are a number and its unit: `250ms`, `30s`, `1.5m`, `1h`.",
+    ),
+    (
+        "Readiness",
+        "`wait_for_ready`",
+        "Either a duration such as `60s`, or a URL, or this mapping, of which one key is enough.",
+    ),
+    (
+        "Client",
+        "`client`",
+        "On a server, for all its tests; or on one test, which then gets a session of its own. Nothing else is declared.",
+    ),
+    (
+        "Sampling",
+        "An answer to sampling",
+        "Either the text, or this mapping with exactly one of `content` and `error`.",
+    ),
+    (
+        "Elicitation",
+        "An answer to elicitation",
+        "Either `accept`, `decline` or `cancel`, or this mapping with exactly one of `action` and `error`.",
+    ),
+    ("ProtocolError", "An answer's `error`", ""),
+    ("Root", "A root", "Either the URI, or this mapping."),
     (
         "ToolTest",
         "A test of a tool",
@@ -26,6 +55,8 @@ SECTIONS = (
     ),
     ("ResourceTest", "A test of a resource", "An entry of `resources:`; sends `resources/read`."),
     ("PromptTest", "A test of a prompt", "An entry of `prompts:`; sends `prompts/get`."),
+    ("VerifyStep", "A step of `verify`", "Exactly one of `tool`, `uri` and `prompt`."),
+    ("Delay", "A delaying `fault`", ""),
     ("Expect", "`expect`", "Either a list of assertions, or this mapping."),
     ("TokenBudget", "`max_response_tokens`", "Either a number, or this mapping."),
     (
@@ -40,7 +71,17 @@ SECTIONS = (
 WORDS = {
     "Matcher": "[matcher](matchers.md)",
     "Server": "[server](#a-server)",
-    "Auth": "mapping",
+    "Auth": "[mapping](#a-servers-auth)",
+    "OAuth": "[mapping](#authoauth)",
+    "Http": "[mapping](#a-servers-http)",
+    "Readiness": "[mapping](#wait_for_ready)",
+    "Client": "[mapping](#client)",
+    "Sampling": "[mapping](#an-answer-to-sampling)",
+    "Elicitation": "[mapping](#an-answer-to-elicitation)",
+    "ProtocolError": "[mapping](#an-answers-error)",
+    "Root": "[mapping](#a-root)",
+    "Delay": "[mapping](#a-delaying-fault)",
+    "VerifyStep": "[step](#a-step-of-verify)",
     "HeaderFromEnv": "`{ env: NAME }`",
     "ToolTest": "[tool test](#a-test-of-a-tool)",
     "ResourceTest": "[resource test](#a-test-of-a-resource)",
@@ -85,8 +126,10 @@ the type that the suite declares for K, and as text otherwise.
 ## What a target sees
 
 A target is a path into the envelope of one call: `result` or `error` exactly as the server sent them, `duration_ms`,
-`attempt`, `request` (`method`, `params`), `notifications` (those that came during the call) and `http` (`status`, `headers`;
-null over stdio).
+`attempt`, `request` (`method`, `params`), `notifications` (those that came during the call), `server_requests` (what the server
+asked of this client during the call: a list of `method`, `params` and, as it was answered, `result` or `error`) and `http`
+(`status`, `headers`, `body` where no JSON-RPC answer came, `retries` where a 429 or 503 with `Retry-After` was sent again; null
+over stdio).
 
 | written | leads to |
 |---|---|
@@ -103,13 +146,43 @@ has brackets in it: `target: "result.content[0].text"`.
 Tests run concurrently over one session per server, eight at once unless `run_options.concurrency` or `--workers` says
 otherwise, and are reported in the order in which they stand. A serial test runs alone: earlier ones finish first, later ones
 follow. Serial are tests with `serial: true`, every test of a server with `serial: true`, tests that look at
-`notifications`, and, unless they say `serial: false`, tests of a tool whose name says that it changes something
-(`create_…`, `deleteFile`, …).
+`notifications` or `server_requests`, and, unless they say `serial: false`, tests of a tool whose name says that it changes
+something (`create_…`, `deleteFile`, …).
 
 A test without assertions passes only if the server answered without an error; `validate` warns that it asserts nothing.
 
 Servers see only `HOME`, `LANG`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`, `TERM`, `TMPDIR`, `USER`, the suite's `env:` and their own;
 `inherit_env` adds more. Data cleanup is your responsibility: mcptest never removes what a test made a server create.
+
+## Lost answers
+
+A network loses answers, and a client that got none asks again. A tool that then pays twice is found by a test with `fault`. It
+strikes the first attempt only, in mcptest's own wire: the server is not changed and runs the call as any other.
+
+| `fault` | what happens to the first answer |
+|---|---|
+| `drop_response` | it is awaited and thrown away |
+| `disconnect` | the connection is cut when it comes; a server over stdio is ended and started anew |
+| `{ delay_ms: 250 }` | it counts as come that much later; a timeout may strike first |
+
+```yaml
+tools:
+  - name: a transfer whose answer is lost is not made twice
+    tool: transfer
+    args: { from: ada, to: bob, amount: 10, idempotency_key: k1 }
+    fault: drop_response
+    retries: 1
+    expect:
+      - { target: "result.isError", matcher: { not: { exact: true } } }
+    verify:
+      - tool: balance
+        args: { account: ada }
+        expect:
+          - { target: "result.structuredContent.amount", matcher: { exact: 90 } }
+```
+
+With `retries` the call is made again and that answer is judged; without, `verify` alone judges. A lost answer that neither
+would look after is refused when the suite is loaded.
 """
 
 
@@ -148,6 +221,11 @@ def _type(schema: dict[str, Any]) -> str:
         return f"mapping to {_type(inner)}" if isinstance(inner, dict) and inner else "mapping"
     if "enum" in schema:
         return " or ".join(f"`{item}`" for item in schema["enum"])
+    if isinstance(schema.get("const"), str):
+        return f"`{schema['const']}`"
+    if "pattern" in schema:
+        pattern = str(schema["pattern"])
+        return " or ".join(form for form, fits in (("duration", is_duration), ("URL", is_url)) if fits(pattern))
     words = {"integer": "whole number", "string": "text", "boolean": "`true` or `false`"}
     return words.get(found, str(found))
 

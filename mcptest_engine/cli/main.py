@@ -31,13 +31,13 @@ COMMANDS = {
     "prompts": ("mcptest_engine.cli.catalog", "prompts", "list a server's prompts"),
     "capabilities": ("mcptest_engine.cli.catalog", "capabilities", "show what a server says it can do"),
     "call": ("mcptest_engine.cli.call", "command", "call one tool and print its result"),
+    "login": ("mcptest_engine.cli.login", "command", "log in at a server with OAuth and keep the token for its runs"),
     "mock": ("mcptest_engine.cli.mock", "command", "serve a manifest of canned answers as an MCP server"),
     "demo": ("mcptest_engine.cli.demo", "command", "run the demo suite on the embedded mock server"),
 }
 LATER = {
     "tui": "the workbench",
     "init": "`mcptest init`",
-    "login": "`mcptest login`",
     "generate": "`mcptest generate`",
     "propose": "`mcptest propose`",
     "review": "`mcptest review`",

@@ -66,6 +66,11 @@ def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--server-command", metavar="ARGV", help="Start this command instead of every server of the suite.")
 @click.option("--protocol", metavar="REV", help="Offer this protocol revision to every server.")
+@click.option(
+    "--wait-for-ready",
+    metavar="DURATION",
+    help="Wait this long for servers with a URL, such as 60s; exit 3 when in vain.",
+)
 @click.option("--strict", is_flag=True, help="Warnings about the suite refuse the run.")
 @click.option("--dry-run", is_flag=True, help="Show what would run; start nothing.")
 @click.option("--watch", is_flag=True, help="Run again whenever the suite, its imports or a server's file is saved.")
@@ -170,38 +175,89 @@ def _execute(
 
 
 class ending_on_signals:  # noqa: N801 - reads as what it does, in a `with` statement
-    """Ctrl-C (or SIGTERM) once ends the task with its report; twice kills every server and leaves at once."""
+    """Ctrl-C (or SIGTERM) once cancels the task, which ends with its report; twice kills every server and leaves at once.
 
-    def __init__(self, task: Any) -> None:
+    SIGHUP cancels too, and never kills: when a terminal is closed, the kernel and the shell may both send it, and what was
+    found is to be saved. `task` is whatever has a `cancel`; `quietly` leaves it to the caller to say that the end has begun.
+    """
+
+    def __init__(self, task: Any, *, quietly: bool = False) -> None:
         self._task = task
-        self._told = False
+        self._quietly = quietly
+        self._ending = self._asked = False
 
     def __enter__(self) -> None:
         import asyncio
-        import signal
 
         self._loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._loop.add_signal_handler(number, self._end)
+        self._numbers = _ending_signals()
+        for number in self._numbers:
+            self._loop.add_signal_handler(number, self._end, number)
 
     def __exit__(self, *_: object) -> None:
         import signal
 
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in self._numbers:
             self._loop.remove_signal_handler(number)
             signal.signal(number, signal.SIG_IGN)  # what is left is the report, and that takes no time
 
-    def _end(self) -> None:
-        if self._told:
-            from mcptest_engine.servers.guardian import kill_all
+    def _end(self, number: int) -> None:
+        import signal
 
-            kill_all()
-            sys.stderr.write("killed\n")
-            sys.stderr.flush()
-            os._exit(ExitCode.INTERRUPTED)
-        self._told = True
-        sys.stderr.write("\ninterrupted: ending the run (once more to kill)\n")
-        self._task.cancel()
+        if number == getattr(signal, "SIGHUP", None):
+            _leave_terminal()
+        elif self._asked:
+            self._kill()
+        else:
+            self._asked = True
+        if not self._ending:
+            self._ending = True
+            self._task.cancel()
+            if not self._quietly:
+                _tell("\ninterrupted: ending the run (once more to kill)\n")
+
+    @staticmethod
+    def _kill() -> None:
+        from mcptest_engine.servers.guardian import kill_all
+
+        kill_all()
+        _tell("killed\n")
+        os._exit(ExitCode.INTERRUPTED)
+
+
+def _ending_signals() -> tuple[int, ...]:
+    """SIGINT and SIGTERM, and SIGHUP where there is one, unless `nohup` has it ignored."""
+    import signal
+
+    hangup = getattr(signal, "SIGHUP", None)
+    heard = hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN
+    return (signal.SIGINT, signal.SIGTERM, *((hangup,) if heard and hangup is not None else ()))
+
+
+def _leave_terminal() -> None:
+    """The terminal is closed, or about to be: what goes to it goes nowhere from now on, and fails nothing.
+
+    Pipes and files are kept. (A terminal is known as a character device, since a closed one is no terminal any more.)
+    """
+    import stat
+
+    for descriptor in (1, 2):
+        try:
+            if stat.S_ISCHR(os.fstat(descriptor).st_mode):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, descriptor)
+                os.close(nowhere)
+        except OSError:  # closed by whoever started us
+            continue
+
+
+def _tell(text: str) -> None:
+    """On stderr, where somebody reads it."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return
 
 
 def _bail(flags: dict[str, Any]) -> int | None:
@@ -228,6 +284,7 @@ def _settings(flags: dict[str, Any], bail: int | None) -> RunSettings:
         bail=bail,
         server_command=_argv(flags["server_command"]),
         protocol=flags["protocol"],
+        wait_for_ready_seconds=_duration(flags["wait_for_ready"]),
         update_snapshots=flags["update_snapshots"],
         flags=_repeated_flags(flags),
         interactive=is_terminal(sys.stdin) and is_terminal(sys.stdout),
@@ -238,6 +295,17 @@ def _settings(flags: dict[str, Any], bail: int | None) -> RunSettings:
             hint="run it on your machine and commit the snapshots, or add --allow-update-in-ci",
         )
     return settings
+
+
+def _duration(text: str | None) -> float | None:
+    if text is None:
+        return None
+    from mcptest_engine.core.durations import seconds_of
+
+    try:
+        return seconds_of(text)
+    except ValueError as wrong:
+        raise UsageError(f"--wait-for-ready: {wrong}") from None
 
 
 def _repeated_flags(flags: dict[str, Any]) -> tuple[str, ...]:

@@ -77,7 +77,9 @@ def target_spec(flags: Mapping[str, Any]) -> ServerSpec:
 
     settings = _offering(_settings(flags), flags)
     secrets = Redactor(secret_values({"target": settings}, {}, {}, environ))
-    return spec_from_settings("target", settings, suite_env={}, environ=environ, redact=secrets.redact_text)
+    return spec_from_settings(
+        "target", settings, suite_env={}, environ=environ, redact=secrets.redact_text, keep_secret=secrets.register
+    )
 
 
 def _settings(flags: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,6 +125,7 @@ def _from_suite(flags: Mapping[str, Any], environ: Mapping[str, str]) -> ServerS
         server = next(iter(suite.servers))
     if server not in suite.servers:
         raise UsageError(f"the suite has no server `{server}`", hint=did_you_mean(server, suite.servers))
+    secrets = Redactor(suite.secrets)
     return spec_from_settings(
         server,
         _offering(suite.servers[server], flags),
@@ -131,7 +134,8 @@ def _from_suite(flags: Mapping[str, Any], environ: Mapping[str, str]) -> ServerS
         lookups=suite.lookups,
         config_dir=suite.path.parent,
         default_connect_timeout_seconds=suite.run_options.get("connect_timeout_ms", DEFAULT_CONNECT_TIMEOUT_MS) / 1000,
-        redact=Redactor(suite.secrets).redact_text,
+        redact=secrets.redact_text,
+        keep_secret=secrets.register,
     )
 
 

@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.cli.common import check, colours, show_problems
-from mcptest_engine.cli.run import save, with_last_failed
+from mcptest_engine.cli.run import ending_on_signals, save, with_last_failed
 from mcptest_engine.cli.sinks import live_progress, make_sinks, write_reports
 from mcptest_engine.core.errors import ExitCode, McptestError
 from mcptest_engine.running.launch import launch, needed_servers, open_pool
@@ -69,32 +69,22 @@ class _Loop:
         self._stop = asyncio.Event()
 
     async def run(self) -> int:
-        import signal
-
-        running = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            running.add_signal_handler(number, self._end)
-        try:
-            changed: frozenset[Path] = frozenset()
-            while not self._stop.is_set():
-                await self._once(changed)
-                if self._stop.is_set():
-                    break
-                sys.stderr.write("\nwatching; save to run again, Ctrl-C to stop\n")
-                sys.stderr.flush()
-                changed = await self._watcher.changed(self._stop)
-        finally:
-            await self._cool()
+        with ending_on_signals(self, quietly=True):
+            try:
+                changed: frozenset[Path] = frozenset()
+                while not self._stop.is_set():
+                    await self._once(changed)
+                    if self._stop.is_set():
+                        break
+                    sys.stderr.write("\nwatching; save to run again, Ctrl-C to stop\n")
+                    sys.stderr.flush()
+                    changed = await self._watcher.changed(self._stop)
+            finally:
+                await self._cool()
         return self._code
 
-    def _end(self) -> None:
-        if self._stop.is_set():
-            from mcptest_engine.servers.guardian import kill_all
-
-            kill_all()
-            import os
-
-            os._exit(ExitCode.INTERRUPTED)
+    def cancel(self) -> None:
+        """Stop after the run under way, which is cut short."""
         self._stop.set()
         if self._task is not None:
             self._task.cancel()

@@ -7,9 +7,11 @@ The tree, one class for each thing a caller does differently:
     ├── SuiteError          the suite: carries every Problem of it; exit 2
     ├── ServerError         the server under test; carries what it left behind
     │   ├── ServerDidNotStart   not found, not executable, exited, never answered `initialize`
+    │   │   └── NotReady        `wait_for_ready` ran out: exit 3
     │   ├── ServerDied          exited or closed the connection with calls pending
     │   ├── CallTimeout         no answer in time; the session stays usable
     │   ├── ProtocolBroken      an answer that is not the protocol's
+    │   ├── AnswerLost          its answer was taken away on purpose, by the test's own `fault`
     │   └── AuthFailed          401, 403
     ├── PolicyDenied        refused by policy: exit 5
     └── RecordError         a run record that cannot be read
@@ -26,6 +28,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Any
 
 
 class ExitCode(IntEnum):
@@ -109,7 +112,8 @@ class ServerError(McptestError):
     """A server that did not do its part.
 
     `stderr_tail` is the end of what it wrote on stderr (decoded, unsanitised), `exit_code` its exit code or None while it
-    runs or when a signal ended it, `signal` that signal's name such as "SIGSEGV".
+    runs or when a signal ended it, `signal` that signal's name such as "SIGSEGV". `http` is what came over HTTP where that is
+    how the failure was told: {"status", "headers", "body"?, "retries"?} as in the envelope.
     """
 
     def __init__(
@@ -121,16 +125,22 @@ class ServerError(McptestError):
         stderr_tail: str = "",
         exit_code: int | None = None,
         signal: str | None = None,
+        http: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
         self.server = server
         self.stderr_tail = stderr_tail
         self.exit_code = exit_code
         self.signal = signal
+        self.http = http
 
 
 class ServerDidNotStart(ServerError):
     """Not found, not executable, exited before it answered `initialize`, or never answered it."""
+
+
+class NotReady(ServerDidNotStart):
+    """The time of `wait_for_ready` ran out before the server could be reached."""
 
 
 class ServerDied(ServerError):
@@ -143,6 +153,10 @@ class CallTimeout(ServerError):
 
 class ProtocolBroken(ServerError):
     """Something that is not JSON-RPC came where an answer was due; the message quotes its start."""
+
+
+class AnswerLost(ServerError):
+    """The answer was taken away on purpose: the test asked for it with `fault`."""
 
 
 class AuthFailed(ServerError):

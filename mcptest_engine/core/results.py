@@ -31,6 +31,7 @@ __all__ = [
     "TestResult",
     "Totals",
     "Verdict",
+    "VerifyResult",
 ]
 
 SCHEMA_VERSION = "mcptest.run/v1"
@@ -134,21 +135,100 @@ class AssertionResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One try of a test that was tried more than once."""
+    """One try of a test that was tried more than once, or whose first answer met with a `fault`.
+
+    `fault` is what the test did to this answer: "drop_response", "disconnect" or "delay_ms". An attempt whose answer was taken
+    away is inconclusive: it was asked for, and there is nothing to judge.
+    """
 
     verdict: Verdict
     duration_ms: float
     message: str | None = None
+    fault: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"verdict": self.verdict.value, "duration_ms": self.duration_ms}
         if self.message is not None:
             out["message"] = self.message
+        if self.fault is not None:
+            out["fault"] = self.fault
         return out
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Attempt:
-        return cls(verdict=Verdict(data["verdict"]), duration_ms=data["duration_ms"], message=data.get("message"))
+        return cls(
+            verdict=Verdict(data["verdict"]),
+            duration_ms=data["duration_ms"],
+            message=data.get("message"),
+            fault=data.get("fault"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyResult:
+    """One step of a test's `verify`: a further call after the deciding one, judged like a test.
+
+    `request` and `output` are as in `TestResult`, and None in a step that was not run: its verdict is "skip", and `message`
+    says why.
+    """
+
+    index: int
+    server: str
+    verdict: Verdict
+    duration_ms: float
+    name: str | None = None
+    tool: str | None = None
+    message: str | None = None
+    failure: Failure | None = None
+    assertions: tuple[AssertionResult, ...] = ()
+    request: Mapping[str, Any] | None = None
+    output: Mapping[str, Any] | None = None
+
+    @property
+    def label(self) -> str:
+        """What the step goes by, such as "verify #1 (balance is 90)": its name, else its tool or method."""
+        called = self.name or self.tool or (self.request or {}).get("method") or self.server
+        return f"verify #{self.index} ({called})"
+
+    @property
+    def told(self) -> str:
+        """What the step goes by, and its message: "verify #1 (balance is 90): assertion #0 …"."""
+        return f"{self.label}: {self.message}"
+
+    def to_json(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"index": self.index}
+        if self.name is not None:
+            out["name"] = self.name
+        out["server"] = self.server
+        if self.tool is not None:
+            out["tool"] = self.tool
+        out["verdict"] = self.verdict.value
+        out["duration_ms"] = self.duration_ms
+        if self.message is not None:
+            out["message"] = self.message
+        if self.failure is not None:
+            out["failure"] = self.failure.to_json()
+        out["assertions"] = [assertion.to_json() for assertion in self.assertions]
+        out["request"] = self.request
+        out["output"] = self.output
+        return out
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> VerifyResult:
+        failure = data.get("failure")
+        return cls(
+            index=data["index"],
+            name=data.get("name"),
+            server=data["server"],
+            tool=data.get("tool"),
+            verdict=Verdict(data["verdict"]),
+            duration_ms=data["duration_ms"],
+            message=data.get("message"),
+            failure=None if failure is None else Failure.from_json(failure),
+            assertions=tuple(AssertionResult.from_json(item) for item in data["assertions"]),
+            request=data["request"],
+            output=data["output"],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,9 +236,9 @@ class TestResult:
     """One test of a run.
 
     `request` is {"method", "params"} as sent, or None when nothing was sent. `output` is what came back: {"result": …} or
-    {"error": …} exactly as the server sent them, with "notifications" and "http" where there were any; None when no answer
-    came. Of what is nested more than 200 levels deep the beginning is kept, as text. A large output is {"$file": path
-    relative to `.mcptest/`, "bytes": n} instead.
+    {"error": …} exactly as the server sent them, with "notifications", "server_requests" and "http" where there were any; None
+    when nothing came. Of what is nested more than 200 levels deep the beginning is kept, as text. A large output is {"$file":
+    path relative to `.mcptest/`, "bytes": n} instead. `verify` holds every step of the suite's `verify`, in order.
     `line` is the line of the test's entry in `file`, which is relative to the workspace. Times are in milliseconds.
     """
 
@@ -182,6 +262,7 @@ class TestResult:
     assertions: tuple[AssertionResult, ...] = ()
     request: Mapping[str, Any] | None = None
     output: Mapping[str, Any] | None = None
+    verify: tuple[VerifyResult, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"id": self.id, "name": self.name, "kind": self.kind.value, "server": self.server}
@@ -207,6 +288,8 @@ class TestResult:
         out["assertions"] = [assertion.to_json() for assertion in self.assertions]
         out["request"] = self.request
         out["output"] = self.output
+        if self.verify:
+            out["verify"] = [step.to_json() for step in self.verify]
         return out
 
     @classmethod
@@ -233,6 +316,7 @@ class TestResult:
             assertions=tuple(AssertionResult.from_json(item) for item in data["assertions"]),
             request=data["request"],
             output=data["output"],
+            verify=tuple(VerifyResult.from_json(item) for item in data.get("verify", ())),
         )
 
 

@@ -43,6 +43,10 @@ _ABOUT = _words(
     "regex required reset rotation rules schema scope scopes status strength title ttl type updated uri url validator "
     "version visible"
 )
+# Whoever has a session's id may speak in its name (MCP 2025-11-25, basic/transports#session-management).
+_CREDENTIALS = frozenset(("mcp-session-id",))
+# These say which credentials are wanted, and hold none (RFC 9110, 11.6.1).
+_CHALLENGES = frozenset(("www-authenticate", "proxy-authenticate"))
 
 
 @lru_cache(maxsize=4096)
@@ -51,6 +55,8 @@ def looks_secret_name(name: str) -> bool:
 
     Also true for header names `*-Token`, `*-Key`, `*-Secret` and `*-Auth*`.
     """
+    if name.lower() in _CREDENTIALS:
+        return True
     words = [word.lower() for word in _WORD.findall(name)]
     while len(words) > 1 and words[-1].isdigit():
         words.pop()  # `password2`, `API_KEY_1`
@@ -77,4 +83,5 @@ def _mentions_a_secret(words: list[str]) -> bool:
 
 
 def _is_auth_header(name: str) -> bool:
-    return "-auth" in name.lower() and "-author" not in name.lower().replace("-authoriz", "")
+    lowered = name.lower()
+    return "-auth" in lowered and "-author" not in lowered.replace("-authoriz", "") and lowered not in _CHALLENGES

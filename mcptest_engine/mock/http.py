@@ -1,13 +1,15 @@
-"""The mock over Streamable HTTP: one endpoint, `/mcp`, that takes POST and DELETE and answers with plain JSON.
+"""The mock over Streamable HTTP: one endpoint, `/mcp`, for both eras of the protocol.
 
 Written on asyncio and h11 rather than on the Starlette and uvicorn that the MCP SDK brings: those take 70 ms longer
-to import, and a mock wants the status, the headers and a connection that is left hanging in its own hand. h11
-(uvicorn's own parser) does what is easily done wrong by hand: framing, chunks, limits, keep-alive.
+to import, and a mock wants the status, the headers and a connection that is left hanging in its own hand.
 
-A request that was cancelled is answered with an empty event stream, the one way the specification leaves to end an
-exchange without a message.
+A request is answered with plain JSON, or with an event stream when there is something to send before the answer: progress,
+log messages, a question to the client. What belongs to no request goes over the stream that the client opened with GET, or, in
+the stateless era, with `subscriptions/listen`; until a session has such a stream, over that of the call that caused it. A
+request that was cancelled is answered with an empty event stream, the one way the specification leaves to end an exchange
+without a message.
 
-Source: MCP 2025-11-25, basic/transports#streamable-http.
+Source: MCP 2025-11-25, basic/transports#streamable-http; MCP 2026-07-28, basic/transports.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import asyncio
 import os
 import signal
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -24,33 +27,59 @@ import h11
 
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.mock.faults import CRASH_EXIT_CODE
-from mcptest_engine.mock.server import (
-    PROTOCOL_VERSIONS,
+from mcptest_engine.mock.http_wire import (
+    CHUNK,
+    Events,
+    Request,
+    Response,
+    next_request,
+    plain,
+    send,
+    send_events,
+)
+from mcptest_engine.mock.messages import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    MISSING_CAPABILITY,
+    PARSE_ERROR,
+    UNSUPPORTED_VERSION,
     Answer,
+    Ask,
     BadMessage,
     Cancel,
     Crash,
     Hang,
-    Session,
+    Listen,
     Silence,
     Wedge,
     read_message,
 )
+from mcptest_engine.mock.server import PROTOCOL_VERSIONS, Session, is_stateless
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Coroutine
+    from typing import TypeVar
 
     from mcptest_engine.mock.faults import FaultCounter
     from mcptest_engine.mock.log import Log
     from mcptest_engine.mock.manifest import Manifest
-    from mcptest_engine.mock.server import RequestKey
+    from mcptest_engine.mock.messages import Change, Effect, Listener, RequestKey
+
+    Result = TypeVar("Result")
 
 PATH = "/mcp"
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-MAX_BODY_BYTES = 64 * 1024 * 1024
-_CHUNK = 65536
 _JSON = ("content-type", "application/json")
 _ANY_JSON = frozenset({"application/json", "application/*", "*/*"})
+_ANY_EVENTS = frozenset({"text/event-stream", "text/*", "*/*"})
+_STATELESS_STATUS = {
+    **dict.fromkeys((PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS), 400),
+    **dict.fromkeys((HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION), 400),
+    METHOD_NOT_FOUND: 404,
+}
+"""The HTTP status of an error of the stateless era; 200 for the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,27 +123,44 @@ def serve_http(
     return asyncio.run(_Endpoint(manifest, faults, log, address, token).serve(announce))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Request:
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    body: bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Response:
-    status: int
-    headers: tuple[tuple[str, str], ...] = ()
-    body: bytes = b""
-
-
 @dataclass(slots=True)
 class _Client:
-    """A session and its requests that still wait for their answer."""
+    """A session, its requests that still wait for their answer, those that wait for the client's, and its own stream."""
 
     session: Session
     waiting: dict[RequestKey, asyncio.Event] = field(default_factory=dict)
+    asked: dict[RequestKey, asyncio.Future[Answer | None]] = field(default_factory=dict)
+    stream: asyncio.Queue[bytes | None] | None = None
+
+    def close_stream(self) -> None:
+        """The client has left its stream, or its session is over."""
+        self.stream = None
+
+    async def waited(self, key: RequestKey | None, seconds: float | None) -> bool:
+        """Wait that long (None: for ever); False as soon as the request is cancelled."""
+        cancelled = asyncio.Event()
+        if key is not None:
+            self.waiting[key] = cancelled
+        try:
+            await asyncio.wait_for(cancelled.wait(), seconds)
+        except TimeoutError:
+            return True
+        finally:
+            if key is not None and self.waiting.get(key) is cancelled:
+                del self.waiting[key]
+        return False
+
+    def answered(self, effect: Effect) -> None:
+        """The client has answered a question, which lets the call go on that asked it."""
+        if isinstance(effect, Answer) and effect.key in self.asked:
+            self.asked.pop(effect.key).set_result(effect)
+
+    def forget(self, key: RequestKey) -> None:
+        """The request was cancelled: whatever it waits for will not come."""
+        if (cancelled := self.waiting.get(key)) is not None:
+            cancelled.set()
+        if (answer := self.asked.pop(key, None)) is not None:
+            answer.set_result(None)
 
 
 class _Endpoint:
@@ -125,6 +171,8 @@ class _Endpoint:
         self._address = address
         self._token = token
         self._clients: dict[str, _Client] = {}
+        self._stateless = Session(manifest, faults)  # everybody's, where there are no sessions
+        self._listeners: dict[asyncio.Queue[bytes | None], Listener] = {}
         self._wedged = False
 
     async def serve(self, announce: Callable[[str], None]) -> int:
@@ -146,12 +194,18 @@ class _Endpoint:
         """One client's connection, request after request, until either side closes it."""
         parser = h11.Connection(h11.SERVER)
         try:
-            while (request := await _next_request(parser, reader, writer)) is not None:
-                response = await self._unless_gone(request, parser, reader)
+            while (request := await next_request(parser, reader, writer)) is not None:
+                response = await self._unless_gone(self._respond(request), parser, reader)
                 if response is None:
                     return
                 self._log.debug(f"{request.method} {request.path}: HTTP {response.status}")
-                await _send(response, parser, writer, with_body=request.method != "HEAD")
+                if isinstance(response, Events):
+                    try:
+                        await self._unless_gone(send_events(response, parser, writer), parser, reader)
+                    finally:
+                        response.ended()
+                else:
+                    await send(response, parser, writer, with_body=request.method != "HEAD")
                 if parser.our_state is not h11.DONE or parser.their_state is not h11.DONE:
                     return
                 parser.start_next_cycle()
@@ -159,21 +213,23 @@ class _Endpoint:
             self._log.warning(f"not HTTP: {wrong}")
             if parser.our_state in (h11.IDLE, h11.SEND_RESPONSE):
                 with suppress(OSError, h11.LocalProtocolError):
-                    await _send(_plain(wrong.error_status_hint, str(wrong)), parser, writer)
+                    await send(plain(wrong.error_status_hint, str(wrong)), parser, writer)
         except OSError as gone:
             self._log.info(f"a client left: {gone}")
+        except asyncio.CancelledError:  # the end of the server, of which asyncio would make a traceback
+            self._log.info("a connection was cut off by the end of the server")
         finally:
             writer.close()
 
     async def _unless_gone(
-        self, request: _Request, parser: h11.Connection, reader: asyncio.StreamReader
-    ) -> _Response | None:
-        """The response, or None when the client hung up while it was waiting."""
-        answering = asyncio.ensure_future(self._respond(request))
+        self, work: Coroutine[Any, Any, Result], parser: h11.Connection, reader: asyncio.StreamReader
+    ) -> Result | None:
+        """What `work` gives, or None when the client hung up meanwhile, which ends it."""
+        working = asyncio.ensure_future(work)
         try:
-            while not answering.done():
-                reading = asyncio.ensure_future(reader.read(_CHUNK))
-                await asyncio.wait({answering, reading}, return_when=asyncio.FIRST_COMPLETED)
+            while not working.done():
+                reading = asyncio.ensure_future(reader.read(CHUNK))
+                await asyncio.wait({working, reading}, return_when=asyncio.FIRST_COMPLETED)
                 if not reading.done():
                     reading.cancel()  # while it only waits for data, so nothing that came in is lost
                     await asyncio.wait({reading})
@@ -182,11 +238,11 @@ class _Endpoint:
                 parser.receive_data(chunk)
                 if not chunk:
                     break
-            return await answering if answering.done() else None
+            return await working if working.done() else None
         finally:
-            answering.cancel()
+            working.cancel()
 
-    async def _respond(self, request: _Request) -> _Response:
+    async def _respond(self, request: Request) -> Response | Events:
         if self._wedged:
             await asyncio.Event().wait()
         refusal = self._refusal(request)
@@ -194,39 +250,67 @@ class _Endpoint:
             return refusal
         if request.method == "DELETE":
             return self._end_session(request)
+        if request.method == "GET":
+            return self._open_stream(request)
         try:
             message = read_message(request.body)
         except BadMessage as bad:
             self._log.warning(str(bad))
-            return _Response(status=400, headers=(_JSON,), body=bad.answer.body)
+            return Response(status=400, headers=(_JSON,), body=bad.answer.body)
         self._log.debug_bytes("<-", request.body)
+        if _names_other_era(request) or ("id" in message and is_stateless(message)):
+            return await self._respond_stateless(request, message)
         if message.get("method") == "initialize" and "id" in message:
             return await self._start_session(message)
         client = self._client_of(request)
-        return client if isinstance(client, _Response) else await self._carry_out(client, message)
+        if isinstance(client, Response):
+            return client
+        effect = client.session.receive(message)
+        if (
+            "method" not in message
+        ):  # the client's answer to a question: what comes of it belongs to the call that asked
+            client.answered(effect)
+            return _ACCEPTED
+        return await self._carry_out(client, effect, streams=_takes_events(request))
 
-    def _refusal(self, request: _Request) -> _Response | None:
+    async def _respond_stateless(self, request: Request, message: dict[str, Any]) -> Response | Events:
+        """One exchange that stands for itself. A notification is taken and dropped: there is nothing for it to be about."""
+        if "method" not in message:
+            return plain(400, "Bad request: an answer belongs to no request here")
+        if "id" not in message:
+            return _ACCEPTED
+        effect = self._stateless.receive_stateless(message, request.headers, request.repeated)
+        if isinstance(effect, Listen) and not _takes_events(request):
+            return plain(406, "Not acceptable: Accept must allow text/event-stream")
+        # Each exchange has its own keys: cancelling is hanging up, and nobody else's number can do it.
+        response = await self._carry_out(_Client(self._stateless), effect, streams=_takes_events(request))
+        if isinstance(response, Response) and isinstance(effect, Answer) and effect.error_code is not None:
+            return replace(response, status=_STATELESS_STATUS.get(effect.error_code, 200))
+        return response
+
+    def _refusal(self, request: Request) -> Response | None:
         """What is wrong with the request as HTTP, before anybody looks at its message."""
         if not self._trusts(request):
-            return _plain(403, "Forbidden: this host or origin is not allowed (protection against DNS rebinding)")
+            return plain(403, "Forbidden: this host or origin is not allowed (protection against DNS rebinding)")
         if self._token is not None and not _bears(request.headers.get("authorization", ""), self._token):
-            challenge = ("www-authenticate", 'Bearer realm="mcptest-mock"')
-            return _Response(status=401, headers=(challenge, *_TEXT), body=b"Unauthorized\n")
+            return plain(401, "Unauthorized", ("www-authenticate", 'Bearer realm="mcptest-mock"'))
         if request.path.partition("?")[0] != PATH:
-            return _plain(404, f"Not found: the endpoint is {PATH}")
-        if request.method not in ("POST", "DELETE"):
-            return _Response(status=405, headers=(("allow", "POST, DELETE"), *_TEXT), body=b"Method not allowed\n")
-        if (version := request.headers.get("mcp-protocol-version")) not in (None, *PROTOCOL_VERSIONS):
-            return _plain(400, f"Bad request: unsupported MCP-Protocol-Version {version}")
+            return plain(404, f"Not found: the endpoint is {PATH}")
+        allowed = ("POST",) if _names_other_era(request) else ("GET", "POST", "DELETE")
+        if request.method not in allowed:
+            return plain(405, "Method not allowed", ("allow", ", ".join(allowed)))
+        if request.method == "GET":
+            wanted = _takes_events(request)
+            return None if wanted else plain(406, "Not acceptable: Accept must allow text/event-stream")
         if request.method == "DELETE":
             return None
         if _media_types(request.headers.get("content-type", "")) != {"application/json"}:
-            return _plain(415, "Unsupported media type: Content-Type must be application/json")
+            return plain(415, "Unsupported media type: Content-Type must be application/json")
         if not _media_types(request.headers.get("accept", "*/*")) & _ANY_JSON:
-            return _plain(406, "Not acceptable: Accept must allow application/json")
+            return plain(406, "Not acceptable: Accept must allow application/json")
         return None
 
-    def _trusts(self, request: _Request) -> bool:
+    def _trusts(self, request: Request) -> bool:
         """A browser may be led to us by any page; Host and Origin then name where that page thinks it is."""
         host = _host_name(request.headers.get("host", ""))
         if self._address.is_loopback and host not in LOOPBACK:
@@ -234,44 +318,75 @@ class _Endpoint:
         origin = request.headers.get("origin")
         return origin is None or (urlsplit(origin).hostname or "") in {*LOOPBACK, host}
 
-    async def _start_session(self, message: dict[str, Any]) -> _Response:
+    async def _start_session(self, message: dict[str, Any]) -> Response | Events:
         client = _Client(Session(self._manifest, self._faults))
-        response = await self._carry_out(client, message)
+        response = await self._carry_out(client, client.session.receive(message), streams=False)
+        assert isinstance(response, Response)
         name = os.urandom(16).hex()
         self._clients[name] = client
         self._log.info(f"session {name} began")
-        return _Response(
-            status=response.status, headers=(*response.headers, ("mcp-session-id", name)), body=response.body
-        )
+        return replace(response, headers=(*response.headers, ("mcp-session-id", name)))
 
-    def _end_session(self, request: _Request) -> _Response:
+    def _end_session(self, request: Request) -> Response:
         client = self._client_of(request)
-        if isinstance(client, _Response):
+        if isinstance(client, Response):
             return client
         del self._clients[request.headers["mcp-session-id"]]
-        for cancelled in client.waiting.values():
-            cancelled.set()
-        return _Response(status=204)
+        for key in (*client.waiting, *client.asked):
+            client.forget(key)
+        if client.stream is not None:
+            client.stream.put_nowait(None)
+        return Response(status=204)
 
-    def _client_of(self, request: _Request) -> _Client | _Response:
+    def _client_of(self, request: Request) -> _Client | Response:
         name = request.headers.get("mcp-session-id")
         if name is None:
-            return _plain(400, "Bad request: Mcp-Session-Id is missing; send initialize first")
-        return self._clients.get(name) or _plain(404, "Session not found")
+            return plain(400, "Bad request: Mcp-Session-Id is missing; send initialize first")
+        return self._clients.get(name) or plain(404, "Session not found")
 
-    async def _carry_out(self, client: _Client, message: dict[str, Any]) -> _Response:
-        match client.session.receive(message):
+    def _open_stream(self, request: Request) -> Response | Events:
+        """The stream for what belongs to no request; a session has one at a time."""
+        client = self._client_of(request)
+        if isinstance(client, Response):
+            return client
+        if client.stream is not None:
+            return plain(409, "Conflict: this session has its stream already")
+        client.stream = asyncio.Queue()
+        return Events(self._queued(client.stream), ended=client.close_stream)
+
+    async def _carry_out(self, client: _Client, effect: Effect, *, streams: bool) -> Response | Events:
+        """The response to a message; `streams`: it may be an event stream."""
+        match effect:
+            case Answer(key=key) if (
+                key in client.asked
+            ):  # what a call has waited for; this was the client's answer to it
+                client.asked.pop(key).set_result(effect)
+                return _ACCEPTED
             case Answer(body=body, key=key, delay_ms=delay_ms):
-                if delay_ms > 0 and key is not None and not await _waited(client, key, delay_ms / 1000):
+                before = (*effect.before, *self._publish(client, effect.changes))
+                if before and streams:
+                    return Events(self._events_of(client, effect, before))
+                if delay_ms > 0 and not await client.waited(key, delay_ms / 1000):
                     return _NOTHING_FOLLOWS
                 self._log.debug_bytes("->", body)
-                return _Response(status=200, headers=(_JSON,), body=body)
+                return Response(status=200, headers=(_JSON,), body=body)
+            case Ask():
+                if not streams:
+                    return plain(
+                        406, "Not acceptable: Accept must allow text/event-stream, for a question to the client"
+                    )
+                answer = client.asked[effect.key] = asyncio.get_running_loop().create_future()
+                return Events(self._asking(client, effect, answer), ended=partial(client.asked.pop, effect.key, None))
+            case Listen(body=body, listener=listener):
+                queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+                queue.put_nowait(body)
+                self._listeners[queue] = listener
+                return Events(self._queued(queue), ended=partial(self._listeners.pop, queue))
             case Hang(key):
-                await _waited(client, key, None)
+                await client.waited(key, None)
                 return _NOTHING_FOLLOWS
             case Cancel(key):
-                if (cancelled := client.waiting.get(key)) is not None:
-                    cancelled.set()
+                client.forget(key)
                 return _ACCEPTED
             case Silence():
                 return _ACCEPTED
@@ -283,67 +398,58 @@ class _Endpoint:
                 self._log.info("crashed on purpose")
                 os._exit(CRASH_EXIT_CODE)
 
+    def _publish(self, caller: _Client, changes: tuple[Change, ...]) -> tuple[bytes, ...]:
+        """Tell everybody who listens; what the caller has no stream for is returned, for that of its call."""
+        left = []
+        for change in changes:
+            for queue, listener in self._listeners.items():
+                if (body := listener.notification_of(change)) is not None:
+                    queue.put_nowait(body)
+            for client in self._clients.values():
+                if (body := client.session.notification_of(change)) is None:
+                    continue
+                if client.stream is not None:
+                    client.stream.put_nowait(body)
+                elif client is caller:
+                    left.append(body)
+        return tuple(left)
 
-_TEXT = (("content-type", "text/plain; charset=utf-8"),)
-_ACCEPTED = _Response(status=202)
-_NOTHING_FOLLOWS = _Response(status=200, headers=(("content-type", "text/event-stream"),))
+    async def _events_of(self, client: _Client, answer: Answer, before: tuple[bytes, ...]) -> AsyncIterator[bytes]:
+        for body in before:
+            yield self._logged(body)
+        if answer.delay_ms <= 0 or await client.waited(answer.key, answer.delay_ms / 1000):
+            yield self._logged(answer.body)
 
+    async def _asking(self, client: _Client, ask: Ask, answered: asyncio.Future[Answer | None]) -> AsyncIterator[bytes]:
+        """The question, and once the client has answered it with a POST of its own, the answer to the call."""
+        for body in (*ask.before, ask.body):
+            yield self._logged(body)
+        answer = await answered
+        if answer is not None:
+            before = (*answer.before, *self._publish(client, answer.changes))
+            async for body in self._events_of(client, answer, before):
+                yield body
 
-def _plain(status: int, text: str) -> _Response:
-    return _Response(status=status, headers=_TEXT, body=f"{text}\n".encode())
+    async def _queued(self, queue: asyncio.Queue[bytes | None]) -> AsyncIterator[bytes]:
+        while (body := await queue.get()) is not None:
+            yield self._logged(body)
 
-
-async def _waited(client: _Client, key: RequestKey, seconds: float | None) -> bool:
-    """Wait that long (None: for ever); False as soon as the request is cancelled."""
-    cancelled = client.waiting[key] = asyncio.Event()
-    try:
-        await asyncio.wait_for(cancelled.wait(), seconds)
-    except TimeoutError:
-        return True
-    finally:
-        if client.waiting.get(key) is cancelled:
-            del client.waiting[key]
-    return False
-
-
-async def _next_request(
-    parser: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> _Request | None:
-    """The next whole request, or None when the client closed the connection instead."""
-    head: h11.Request | None = None
-    body: list[bytes] = []
-    size = 0
-    while True:
-        event = parser.next_event()
-        if event is h11.NEED_DATA:
-            if parser.they_are_waiting_for_100_continue:
-                go_on = h11.InformationalResponse(status_code=100, headers=[])
-                writer.write(parser.send(go_on) or b"")
-            parser.receive_data(await reader.read(_CHUNK))
-        elif isinstance(event, h11.Request):
-            head = event
-        elif isinstance(event, h11.Data):
-            body.append(bytes(event.data))
-            size += len(event.data)
-            if size > MAX_BODY_BYTES:
-                raise h11.RemoteProtocolError("the body is too large", error_status_hint=413)
-        elif isinstance(event, h11.EndOfMessage) and head is not None:
-            headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
-            method, path = head.method.decode("latin-1"), head.target.decode("latin-1")
-            return _Request(method=method, path=path, headers=headers, body=b"".join(body))
-        else:
-            return None
+    def _logged(self, body: bytes) -> bytes:
+        self._log.debug_bytes("->", body)
+        return body
 
 
-async def _send(
-    response: _Response, parser: h11.Connection, writer: asyncio.StreamWriter, *, with_body: bool = True
-) -> None:
-    length = () if response.status == 204 else (("content-length", str(len(response.body))),)
-    head = h11.Response(status_code=response.status, headers=[*response.headers, *length])
-    body = h11.Data(data=response.body if with_body else b"")
-    parts: list[h11.Event] = [head, body, h11.EndOfMessage()]
-    writer.write(b"".join(parser.send(part) or b"" for part in parts))
-    await writer.drain()
+_ACCEPTED = Response(status=202)
+_NOTHING_FOLLOWS = Response(status=200, headers=(("content-type", "text/event-stream"),))
+
+
+def _names_other_era(request: Request) -> bool:
+    """Whether the header names no handshake revision: the stateless one, or one that is unknown."""
+    return request.headers.get("mcp-protocol-version") not in (None, *PROTOCOL_VERSIONS)
+
+
+def _takes_events(request: Request) -> bool:
+    return bool(_media_types(request.headers.get("accept", "*/*")) & _ANY_EVENTS)
 
 
 def _bears(authorization: str, token: str) -> bool:

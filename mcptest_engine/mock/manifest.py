@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 DEFAULT_NAME = "mcptest-mock"
 DEFAULT_VERSION = "1.0.0"
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+"""The levels of a log message, the least first. Source: MCP 2025-11-25, server/utilities/logging."""
 
 
 class Outcome(NamedTuple):
@@ -40,14 +42,40 @@ class Case(NamedTuple):
     delay_ms: float | None = None
 
 
+class LogLine(NamedTuple):
+    """One log message that a call sends: a level of RFC 5424 by its MCP name, and any JSON for `data`."""
+
+    level: str
+    data: Template
+    logger: str | None = None
+
+
+class Question(NamedTuple):
+    """What a tool asks of the client: `capability` is "sampling", "elicitation" or "roots", `params` of its `method`."""
+
+    capability: str
+    method: str
+    params: Template
+
+
 class Tool(NamedTuple):
-    """A tool; `descriptor` is its element of `tools/list`. The first of `cases` that fits decides, else `outcome`."""
+    """A tool; `descriptor` is its element of `tools/list`. The first of `cases` that fits decides, else `outcome`.
+
+    What a call sends beside its answer: `progress` is how many progress notifications, `log` the log messages, `ask` what
+    the client is asked first, `list_changed` the lists ("tools", "resources", "prompts") that count as changed, and
+    `touches` the URI of the resource that counts as updated.
+    """
 
     name: str
     descriptor: Mapping[str, Any]
     outcome: Outcome
     cases: tuple[Case, ...] = ()
     delay_ms: float = 0.0
+    progress: int = 0
+    log: tuple[LogLine, ...] = ()
+    ask: Question | None = None
+    list_changed: tuple[str, ...] = ()
+    touches: Template | None = None
 
 
 class Resource(NamedTuple):

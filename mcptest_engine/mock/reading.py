@@ -14,19 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, Span, SuiteError, did_you_mean
 from mcptest_engine.core.pointers import pointer
+from mcptest_engine.mock.fields import ON_THE_WIRE, SPELLINGS, Fields, kind_of
 from mcptest_engine.mock.manifest import (
     DEFAULT_NAME,
     DEFAULT_VERSION,
+    LOG_LEVELS,
     Case,
+    LogLine,
     Manifest,
     Outcome,
     Prompt,
+    Question,
     Resource,
     ResourceTemplate,
     Tool,
     default_result,
 )
-from mcptest_engine.mock.templates import compile_template, constant
+from mcptest_engine.mock.templates import ABSENT, compile_template, constant, is_constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,22 +38,21 @@ if TYPE_CHECKING:
     from mcptest_engine.mock.templates import Arguments, Path, Template
     from mcptest_engine.suite.yaml import Tree
 
-_SPELLINGS = {
-    "inputSchema": "input_schema",
-    "outputSchema": "output_schema",
-    "mimeType": "mime_type",
-    "uriTemplate": "uri_template",
-}
-_ON_THE_WIRE = {ours: theirs for theirs, ours in _SPELLINGS.items()}
+    Known = tuple[str, ...]
 
 _SERVER_KEYS = (
     "name", "version", "instructions", "tools", "resources", "resource_templates", "prompts", "page_size",
 )  # fmt: skip
 _OUTCOME_KEYS = ("response", "responses", "error", "delay_ms")
-_TOOL_KEYS = ("name", "title", "description", "input_schema", "output_schema", "annotations", "when", *_OUTCOME_KEYS)
+_TALK_KEYS = ("progress", "log", "ask", "list_changed", "touches")
+_TOOL_KEYS = (
+    "name", "title", "description", "input_schema", "output_schema", "annotations", "when", *_OUTCOME_KEYS, *_TALK_KEYS,
+)  # fmt: skip
 _RESOURCE_KEYS = ("uri", "name", "title", "description", "mime_type", "text", "blob")
 _TEMPLATE_KEYS = ("uri_template", "name", "title", "description", "mime_type", "text")
 _PROMPT_KEYS = ("name", "title", "description", "arguments", "text", "messages")
+_ASKED = {"sampling": "sampling/createMessage", "elicitation": "elicitation/create", "roots": "roots/list"}
+_LISTS = ("tools", "resources", "prompts")
 
 
 def read_manifest(tree: Tree) -> Manifest:
@@ -67,21 +70,22 @@ class _Reader:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self.problems: list[Problem] = []
+        self._touched: list[tuple[Path, str]] = []
 
     def manifest(self) -> Manifest:
         if self._tree.has_non_finite:
-            self._complain((), "a NaN or an infinity stands in the manifest, and JSON has neither")
+            self.complain((), "a NaN or an infinity stands in the manifest, and JSON has neither")
         top = self._fields(self._tree.value, (), ("mock_server",))
         if top is None:
             return Manifest()
         if "mock_server" not in top.members:
             if not self.problems:
-                self._complain((), "`mock_server` is missing", hint="put everything under one `mock_server:` key")
+                self.complain((), "`mock_server` is missing", hint="put everything under one `mock_server:` key")
             return Manifest()
         server = self._fields(top.members["mock_server"], ("mock_server",), _SERVER_KEYS)
         if server is None:
             return Manifest()
-        return Manifest(
+        manifest = Manifest(
             name=server.text("name") or DEFAULT_NAME,
             version=server.text("version") or DEFAULT_VERSION,
             instructions=server.text("instructions"),
@@ -91,8 +95,10 @@ class _Reader:
             prompts=self._each(server, "prompts", self._prompt),
             page_size=server.whole_number("page_size", least=1),
         )
+        self._check_touched(manifest)
+        return manifest
 
-    def _each(self, server: _Fields, key: str, read: Callable[[Any, Path], Any]) -> tuple[Any, ...] | None:
+    def _each(self, server: Fields, key: str, read: Callable[[Any, Path], Any]) -> tuple[Any, ...] | None:
         if key not in server.members:
             return None
         path = server.path_of(key)
@@ -102,7 +108,7 @@ class _Reader:
         for index, item in enumerate(items):
             name = _member(item, identity)
             if isinstance(name, str) and name in seen:
-                self._complain((*path, index), f'duplicate {key.rstrip("s").replace("_", " ")} "{name}"')
+                self.complain((*path, index), f'duplicate {key.rstrip("s").replace("_", " ")} "{name}"')
             seen.add(name if isinstance(name, str) else None)
         return tuple(read(item, (*path, index)) for index, item in enumerate(items))
 
@@ -119,62 +125,144 @@ class _Reader:
         }
         for key in ("output_schema", "annotations"):
             if (given := fields.mapping(key)) is not None:
-                descriptor[_ON_THE_WIRE.get(key, key)] = given
-        outcome = self._outcome(fields) or Outcome(results=(constant(default_result(name)),))
-        cases = tuple(self._cases(fields))
+                descriptor[ON_THE_WIRE.get(key, key)] = given
+        known = ("args", "asked") if "ask" in fields.members else ("args",)
         return Tool(
-            name=name, descriptor=descriptor, outcome=outcome, cases=cases, delay_ms=fields.number("delay_ms") or 0.0
+            name=name,
+            descriptor=descriptor,
+            outcome=self._outcome(fields, known) or Outcome(results=(constant(default_result(name)),)),
+            cases=tuple(self._cases(fields, known)),
+            delay_ms=fields.number("delay_ms") or 0.0,
+            progress=fields.whole_number("progress", least=1) or 0,
+            log=tuple(self._log_lines(fields)),
+            ask=self._question(fields),
+            list_changed=self._list_changed(fields),
+            touches=self._touches(fields),
         )
 
-    def _cases(self, fields: _Fields) -> Iterator[Case]:
+    def _log_lines(self, fields: Fields) -> Iterator[LogLine]:
+        for index, item in enumerate(fields.sequence("log")):
+            line = self._fields(item, (*fields.path_of("log"), index), ("level", "data", "logger"))
+            if line is None:
+                continue
+            level = line.text("level", required=True) or "info"
+            if level not in LOG_LEVELS:
+                hint = (
+                    did_you_mean(level, LOG_LEVELS) or f"known levels: {', '.join(f'`{name}`' for name in LOG_LEVELS)}"
+                )
+                self.complain(line.path_of("level"), f'unknown log level "{level}"', hint=hint)
+            if "data" not in line.members:
+                self.complain(line.path, "`data` is missing: what the message says")
+            data = self._template(line.members.get("data"), line.path_of("data"))
+            yield LogLine(level=level, data=data, logger=line.text("logger"))
+
+    def _question(self, fields: Fields) -> Question | None:
+        if "ask" not in fields.members:
+            return None
+        path = fields.path_of("ask")
+        asked = self._fields(fields.members["ask"], path, tuple(_ASKED))
+        if asked is None or (not asked.members and fields.members["ask"]):  # it holds only what has been complained of
+            return None
+        if len(asked.members) != 1:
+            self.complain(path, "`ask` needs exactly one of `sampling`, `elicitation`, `roots`")
+            return None
+        ((capability, value),) = asked.members.items()
+        inside = asked.path_of(capability)
+        if isinstance(value, str) and capability != "roots":
+            value = _short_question(capability, value)
+        elif value is None and capability == "roots":
+            value = {}
+        elif not isinstance(value, dict):
+            text = "" if capability == "roots" else "text or "
+            self.complain(inside, f"`{capability}` must be {text}a mapping of parameters, found {kind_of(value)}")
+        return Question(capability=capability, method=_ASKED[capability], params=self._template(value, inside))
+
+    def _list_changed(self, fields: Fields) -> tuple[str, ...]:
+        value = fields.members.get("list_changed", [])
+        path = fields.path_of("list_changed")
+        if isinstance(value, bool):
+            return ("tools",) if value else ()
+        names = [value] if isinstance(value, str) else value
+        if not isinstance(names, list):
+            self.complain(path, f"`{path[-1]}` must be true, a list's name or several, found {kind_of(value)}")
+            return ()
+        for name in names:
+            if name not in _LISTS:
+                hint = (
+                    did_you_mean(name, _LISTS) if isinstance(name, str) else None
+                ) or f"known lists: {', '.join(_LISTS)}"
+                told = f'"{name}"' if isinstance(name, str) else kind_of(name)
+                self.complain(path, f"unknown list {told}", hint=hint)
+        return tuple(names)
+
+    def _touches(self, fields: Fields) -> Template | None:
+        uri = fields.text("touches")
+        if uri is None:
+            return None
+        path = fields.path_of("touches")
+        template = self._template(uri, path, as_text=True)
+        if is_constant(template):
+            self._touched.append((path, template({})))
+        return template
+
+    def _check_touched(self, manifest: Manifest) -> None:
+        """A resource that nobody can subscribe to is a slip of the pen."""
+        uris = [resource.uri for resource in manifest.resources or ()]
+        for path, uri in self._touched:
+            by_template = any(family.pattern.fullmatch(uri) for family in manifest.resource_templates or ())
+            if uri not in uris and not by_template:
+                hint = did_you_mean(uri, uris) or "declare it under `resources:`"
+                self.complain(path, f'no resource is called "{uri}"', hint=hint)
+
+    def _cases(self, fields: Fields, known: Known) -> Iterator[Case]:
         for index, item in enumerate(fields.sequence("when")):
             path = (*fields.path_of("when"), index)
             case = self._fields(item, path, ("args", *_OUTCOME_KEYS))
             if case is None:
                 continue
             if "args" not in case.members:
-                self._complain(path, "`args` is missing: the arguments that this case is for")
-            outcome = self._outcome(case)
+                self.complain(path, "`args` is missing: the arguments that this case is for")
+            outcome = self._outcome(case, known)
             if outcome is None:
-                self._complain(path, "a case needs one of `response`, `responses`, `error`")
+                self.complain(path, "a case needs one of `response`, `responses`, `error`")
             args, delay = case.mapping("args") or {}, case.number("delay_ms")
             yield Case(args=args, outcome=outcome or Outcome(), delay_ms=delay)
 
-    def _outcome(self, fields: _Fields) -> Outcome | None:
+    def _outcome(self, fields: Fields, known: Known) -> Outcome | None:
         given = [key for key in ("response", "responses", "error") if key in fields.members]
         for extra in given[1:]:
-            self._complain(fields.path_of(extra), f"give `{given[0]}` or `{extra}`, not both", key=True)
+            self.complain(fields.path_of(extra), f"give `{given[0]}` or `{extra}`, not both", key=True)
         if not given:
             return None
         if given[0] == "error":
-            return Outcome(error=self._error(fields))
+            return Outcome(error=self._error(fields, known))
         if given[0] == "response":
             path = fields.path_of("response")
-            return Outcome(results=(self._result(fields.members["response"], path),))
+            return Outcome(results=(self._result(fields.members["response"], path, known),))
         path, items = fields.path_of("responses"), fields.sequence("responses")
         if fields.members["responses"] == []:
-            self._complain(path, "`responses` needs at least one response")
-        return Outcome(results=tuple(self._result(item, (*path, index)) for index, item in enumerate(items)))
+            self.complain(path, "`responses` needs at least one response")
+        return Outcome(results=tuple(self._result(item, (*path, index), known) for index, item in enumerate(items)))
 
-    def _result(self, value: Any, path: Path) -> Template:
+    def _result(self, value: Any, path: Path, known: Known) -> Template:
         if not isinstance(value, dict):
             hint = "write the result as it goes over the wire: `{content: [{type: text, text: …}]}`"
-            self._complain(path, f"a response must be a mapping, found {_kind(value)}", hint=hint)
-        return self._template(value, path)
+            self.complain(path, f"a response must be a mapping, found {kind_of(value)}", hint=hint)
+        return self._template(value, path, known=known)
 
-    def _error(self, fields: _Fields) -> Template:
+    def _error(self, fields: Fields, known: Known) -> Template:
         path = fields.path_of("error")
         error = self._fields(fields.members["error"], path, ("code", "message", "data"))
         if error is None:
             return constant({})
         error.whole_number("code", required=True)
         error.text("message", required=True)
-        message = self._template(error.members.get("message"), error.path_of("message"), as_text=True)
-        data = self._template(error.members.get("data"), error.path_of("data"))
+        message = self._template(error.members.get("message"), error.path_of("message"), as_text=True, known=known)
+        data = self._template(error.members.get("data"), error.path_of("data"), known=known)
 
-        def expanded(arguments: Arguments) -> Any:
-            given = {"data": data(arguments)} if "data" in error.members else {}
-            return {"code": error.members["code"], "message": message(arguments), **given}
+        def expanded(arguments: Arguments, asked: Any = ABSENT) -> Any:
+            given = {"data": data(arguments, asked)} if "data" in error.members else {}
+            return {"code": error.members["code"], "message": message(arguments, asked), **given}
 
         return expanded
 
@@ -187,7 +275,7 @@ class _Reader:
         mime = fields.texts("mime_type")
         descriptor = {"uri": uri, "name": name, **fields.texts("title", "description"), **mime}
         if "text" in fields.members and "blob" in fields.members:
-            self._complain(fields.path_of("blob"), "give `text` or `blob`, not both", key=True)
+            self.complain(fields.path_of("blob"), "give `text` or `blob`, not both", key=True)
         blob = fields.text("blob")
         if blob is not None:
             self._check_base64(blob, fields.path_of("blob"))
@@ -204,7 +292,7 @@ class _Reader:
         pattern = _uri_pattern(written)
         if pattern is None:
             hint = "only `{name}` (up to the next `/`) and `{+name}` (the rest) are understood, each name once"
-            self._complain(fields.path_of("uri_template"), f'the URI template "{written}" cannot be read', hint=hint)
+            self.complain(fields.path_of("uri_template"), f'the URI template "{written}" cannot be read', hint=hint)
         text = self._template(fields.text("text") or "", fields.path_of("text"), as_text=True)
         return ResourceTemplate(
             descriptor=descriptor, pattern=pattern or re.compile(""), mime_type=fields.text("mime_type"), text=text
@@ -221,7 +309,7 @@ class _Reader:
         required = tuple(argument["name"] for argument in arguments if argument.get("required"))
         return Prompt(name=name, descriptor=descriptor, messages=self._messages(fields), required=required)
 
-    def _prompt_arguments(self, fields: _Fields) -> Iterator[dict[str, Any]]:
+    def _prompt_arguments(self, fields: Fields) -> Iterator[dict[str, Any]]:
         for index, item in enumerate(fields.sequence("arguments")):
             path = (*fields.path_of("arguments"), index)
             argument = self._fields(item, path, ("name", "title", "description", "required"))
@@ -230,9 +318,9 @@ class _Reader:
             named = {"name": argument.text("name", required=True) or ""}
             yield {**named, **argument.texts("title", "description"), **argument.booleans("required")}
 
-    def _messages(self, fields: _Fields) -> Template:
+    def _messages(self, fields: Fields) -> Template:
         if "text" in fields.members and "messages" in fields.members:
-            self._complain(fields.path_of("messages"), "give `text` or `messages`, not both", key=True)
+            self.complain(fields.path_of("messages"), "give `text` or `messages`, not both", key=True)
         if "messages" not in fields.members:
             text = fields.text("text") or ""
             self._template(text, fields.path_of("text"))
@@ -245,10 +333,10 @@ class _Reader:
                 continue
             role, content = message.text("role", required=True), message.members.get("content")
             if role not in ("user", "assistant", None):
-                self._complain(message.path_of("role"), f'a role is `user` or `assistant`, found "{role}"')
+                self.complain(message.path_of("role"), f'a role is `user` or `assistant`, found "{role}"')
             if not isinstance(content, str | dict):
-                problem = f"`content` must be text or a mapping, found {_kind(content)}"
-                self._complain(message.path_of("content") if "content" in message.members else path, problem)
+                problem = f"`content` must be text or a mapping, found {kind_of(content)}"
+                self.complain(message.path_of("content") if "content" in message.members else path, problem)
             self._template(content, message.path_of("content"))
             found.append(_message(role or "user", content))
         return compile_template(found, _ignore, as_text=True)
@@ -257,130 +345,53 @@ class _Reader:
         try:
             base64.b64decode(blob, validate=True)
         except (binascii.Error, ValueError):
-            self._complain(path, "`blob` is not base64")
+            self.complain(path, "`blob` is not base64")
 
-    def _template(self, value: Any, path: Path, *, as_text: bool = False) -> Template:
-        return compile_template(value, lambda inner, message: self._complain((*path, *inner), message), as_text=as_text)
+    def _template(self, value: Any, path: Path, *, as_text: bool = False, known: Known = ("args",)) -> Template:
+        def complain(inner: Path, message: str) -> None:
+            self.complain((*path, *inner), message)
 
-    def _fields(self, value: Any, path: Path, known: tuple[str, ...]) -> _Fields | None:
+        return compile_template(value, complain, as_text=as_text, known=known)
+
+    def _fields(self, value: Any, path: Path, known: tuple[str, ...]) -> Fields | None:
         """The members of a mapping by their canonical names, or None (and a problem) when it is no mapping."""
         if not isinstance(value, dict):
             what = f"`{path[-1]}`" if path and isinstance(path[-1], str) else "this" if path else "a manifest"
-            self._complain(path, f"{what} must be a mapping, found {_kind(value)}")
+            self.complain(path, f"{what} must be a mapping, found {kind_of(value)}")
             return None
-        fields = _Fields(self, path)
+        fields = Fields(self, path)
         for key, member in value.items():
-            canonical = _SPELLINGS.get(key, key)
+            canonical = SPELLINGS.get(key, key)
             if canonical not in known:
                 self._unknown_key(key, path, known)
             elif canonical in fields.members:
                 message = f"`{key}` and `{fields.written[canonical]}` are one key, given twice"
-                self._complain((*path, key), message, key=True)
+                self.complain((*path, key), message, key=True)
             else:
                 fields.members[canonical], fields.written[canonical] = member, key
         return fields
 
     def _unknown_key(self, key: str, path: Path, known: tuple[str, ...]) -> None:
-        names = [*known, *(_ON_THE_WIRE[name] for name in known if name in _ON_THE_WIRE)]
+        names = [*known, *(ON_THE_WIRE[name] for name in known if name in ON_THE_WIRE)]
         hint = did_you_mean(key, names)
         if hint is None and path == () and key in _SERVER_KEYS:
             hint = "put it under `mock_server:`"
         hint = hint or f"known keys: {', '.join(f'`{name}`' for name in known)}"
-        self._complain((*path, key), f"unknown key `{key}`", key=True, hint=hint)
+        self.complain((*path, key), f"unknown key `{key}`", key=True, hint=hint)
 
-    def _complain(self, path: Path, message: str, *, key: bool = False, hint: str | None = None) -> None:
+    def complain(self, path: Path, message: str, *, key: bool = False, hint: str | None = None) -> None:
+        """Take note of a problem at its place in the file."""
         span = self._tree.span(path, key=key, nearest=True)
         place = path[:-1] if key else path
         self.problems.append(
             Problem(message=message, pointer=pointer(place), file=self._tree.file, span=span, hint=hint)
         )
 
-    complain = _complain
-
-
-class _Fields:
-    """The members of one mapping. Each reader gives None for an absent member, and complains of a wrong type."""
-
-    def __init__(self, reader: _Reader, path: Path) -> None:
-        self._reader = reader
-        self._path = path
-        self.members: dict[str, Any] = {}
-        self.written: dict[str, str] = {}
-
-    def path_of(self, key: str) -> Path:
-        """Where `key` stands in the file, as it is spelt there."""
-        return (*self._path, self.written.get(key, key))
-
-    def text(self, key: str, *, required: bool = False) -> str | None:
-        value = self._member(key, required=required)
-        if value is None or isinstance(value, str):
-            if required and value == "":
-                self._reader.complain(self.path_of(key), f"`{key}` is empty")
-            return value
-        self._wrong(key, "text", value, hint="quote it" if isinstance(value, int | float) else None)
-        return None
-
-    def texts(self, *keys: str) -> dict[str, str]:
-        """The given ones of `keys`, by their names on the wire."""
-        found = ((_ON_THE_WIRE.get(key, key), self.text(key)) for key in keys)
-        return {name: value for name, value in found if value is not None}
-
-    def booleans(self, key: str) -> dict[str, bool]:
-        value = self._member(key)
-        if value is None or isinstance(value, bool):
-            return {} if value is None else {key: value}
-        self._wrong(key, "true or false", value)
-        return {}
-
-    def number(self, key: str) -> float | None:
-        value = self._member(key)
-        if value is None or (isinstance(value, int | float) and not isinstance(value, bool) and value >= 0):
-            return value
-        self._wrong(key, "a number of at least 0", value)
-        return None
-
-    def whole_number(self, key: str, *, required: bool = False, least: int | None = None) -> int | None:
-        value = self._member(key, required=required)
-        if value is None:
-            return None
-        if isinstance(value, int) and not isinstance(value, bool) and (least is None or value >= least):
-            return value
-        self._wrong(key, "a whole number" if least is None else f"a whole number of at least {least}", value)
-        return None
-
-    def mapping(self, key: str) -> dict[str, Any] | None:
-        value = self._member(key)
-        if value is None or isinstance(value, dict):
-            return value
-        self._wrong(key, "a mapping", value)
-        return None
-
-    def sequence(self, key: str) -> list[Any]:
-        value = self._member(key)
-        if value is None or isinstance(value, list):
-            return value or []
-        self._wrong(key, "a list", value)
-        return []
-
-    def _member(self, key: str, *, required: bool = False) -> Any:
-        if key in self.members:
-            value = self.members[key]
-            if value is None:
-                self._wrong(key, "given or left out", value)
-            return value
-        if required:
-            self._reader.complain(self._path, f"`{key}` is missing")
-        return None
-
-    def _wrong(self, key: str, wanted: str, value: Any, *, hint: str | None = None) -> None:
-        path = self.path_of(key)
-        self._reader.complain(path, f"`{path[-1]}` must be {wanted}, found {_kind(value)}", hint=hint)
-
 
 def _member(item: Any, key: str) -> Any:
     if not isinstance(item, dict):
         return None
-    return item.get(key, item.get(_ON_THE_WIRE.get(key, key)))
+    return item.get(key, item.get(ON_THE_WIRE.get(key, key)))
 
 
 def _message(role: str, content: Any) -> dict[str, Any]:
@@ -400,21 +411,12 @@ def _uri_pattern(template: str) -> re.Pattern[str] | None:
     return re.compile("".join(pieces), re.DOTALL)
 
 
-def _kind(value: Any) -> str:
-    match value:
-        case None:
-            return "nothing"
-        case bool():
-            return f"the boolean {str(value).lower()}"
-        case int() | float():
-            return f"the number {value}"
-        case str():
-            return f'the text "{value[:40]}"'
-        case list():
-            return "a list"
-        case _:
-            return "a mapping"
-
-
 def _ignore(_path: Path, _message: str) -> None:
     """A complaint that was made elsewhere with its place."""
+
+
+def _short_question(capability: str, text: str) -> dict[str, Any]:
+    """The parameters for a question that is written as its text alone."""
+    if capability == "elicitation":
+        return {"message": text, "requestedSchema": {"type": "object", "properties": {}}}
+    return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}], "maxTokens": 1000}

@@ -2,111 +2,92 @@
 
 Nothing here reads, writes, waits or looks at a clock. `Session.receive` returns an Effect, "answer this, 50 ms from
 now", and a transport carries it out; that is how calls are served concurrently over stdio without an event loop,
-whose import alone would double the time a mock takes to start.
+whose import alone would double the time a mock takes to start. Both eras are spoken side by side: a request that names its
+revision in `_meta` is of the stateless one.
 
-Source: MCP 2025-11-25, basic/lifecycle, basic/utilities, server/tools, server/resources, server/prompts. Of JSON-RPC,
-batches are refused: no current revision has them.
+Source: MCP 2025-11-25, basic/lifecycle, basic/utilities, server/tools, server/resources, server/prompts, client/sampling,
+client/elicitation, client/roots; MCP 2026-07-28 (see `eras`).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.mock.arguments import BrokenSchema, compile_check
 from mcptest_engine.mock.faults import GARBAGE, FaultCounter, FaultKind
+from mcptest_engine.mock.manifest import LOG_LEVELS
+from mcptest_engine.mock.messages import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    RESOURCE_NOT_FOUND,
+    Answer,
+    Ask,
+    Cancel,
+    Change,
+    Crash,
+    Hang,
+    Listen,
+    RequestKey,
+    RpcError,
+    Silence,
+    Wedge,
+    encode,
+    failure,
+    invalid,
+    notification,
+    notification_of,
+    success,
+    tool_error,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcptest_engine.mock.manifest import Case, Manifest, Outcome, Prompt, Tool
+    from mcptest_engine.mock.eras import Envelope
+    from mcptest_engine.mock.manifest import Case, Manifest, Prompt, Tool
+    from mcptest_engine.mock.messages import Effect
 
 PROTOCOL_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""The revisions that begin with `initialize`."""
 
-PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
-RESOURCE_NOT_FOUND = -32002
+_VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+_LIST_CHANGED = "notifications/{}/list_changed"
+_UPDATED = "notifications/resources/updated"
 
-RequestKey = tuple[type, str | int | float]
-"""A request's id with its type, so that 1 and "1" are two requests."""
-
-
-class Answer(NamedTuple):
-    """Send `body`, `delay_ms` from now, unless the request `key` is cancelled before; None cannot be cancelled."""
-
-    body: bytes
-    key: RequestKey | None = None
-    delay_ms: float = 0.0
+Result = dict[str, Any]
 
 
-class Hang(NamedTuple):
-    """Never answer the request `key`."""
+class _Call(NamedTuple):
+    """A `tools/call` whose arguments are in order."""
 
-    key: RequestKey
+    key: str | float
+    params: Mapping[str, Any]
+    tool: Tool
+    case: Case | None
+    arguments: Mapping[str, Any]
+    envelope: Envelope | None
+    extra_ms: float
 
-
-class Cancel(NamedTuple):
-    """Forget the request `key`: its answer is not wanted any more."""
-
-    key: RequestKey
-
-
-class Silence(NamedTuple):
-    """Nothing is due: a notification, or an answer to a request that was never made."""
-
-
-class Wedge(NamedTuple):
-    """Read and answer nothing any more."""
+    @property
+    def delay_ms(self) -> float:
+        own = self.case.delay_ms if self.case is not None else None
+        return self.extra_ms + (self.tool.delay_ms if own is None else own)
 
 
-class Crash(NamedTuple):
-    """End the process at once, with what is due before it sent."""
-
-
-Effect = Answer | Hang | Cancel | Silence | Wedge | Crash
-
-
-class BadMessage(ValueError):
-    """Bytes that are no JSON-RPC message; `answer` is the error to send for them."""
-
-    def __init__(self, code: int, message: str, key: str | float | None = None) -> None:
-        super().__init__(message)
-        self.answer = Answer(body=_encode({"jsonrpc": "2.0", "id": key, "error": {"code": code, "message": message}}))
-
-
-class RpcError(Exception):
-    """The request cannot be served: `error` is the JSON-RPC error object."""
-
-    def __init__(self, code: int, message: str, data: Any = None) -> None:
-        super().__init__(message)
-        self.error = {"code": code, "message": message, **({} if data is None else {"data": data})}
-
-
-def read_message(body: bytes) -> dict[str, Any]:
-    """One JSON-RPC message. Raises: BadMessage for anything that is none."""
-    try:
-        message = json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as wrong:
-        raise BadMessage(PARSE_ERROR, f"Parse error: {wrong}") from None
-    if isinstance(message, list):
-        raise BadMessage(INVALID_REQUEST, "Invalid request: batches are not supported")
-    if not isinstance(message, dict):
-        raise BadMessage(INVALID_REQUEST, "Invalid request: a message must be an object")
-    key = message.get("id")
-    known_key = key if isinstance(key, str | int | float) and not isinstance(key, bool) else None
-    if message.get("jsonrpc") != "2.0":
-        raise BadMessage(INVALID_REQUEST, 'Invalid request: `jsonrpc` must be "2.0"', known_key)
-    if "method" in message and not isinstance(message["method"], str):
-        raise BadMessage(INVALID_REQUEST, "Invalid request: `method` must be a string", known_key)
-    if "method" not in message and "result" not in message and "error" not in message:
-        raise BadMessage(INVALID_REQUEST, "Invalid request: `method` is missing", known_key)
-    if "id" in message and known_key is None and "method" in message:
-        raise BadMessage(INVALID_REQUEST, "Invalid request: `id` must be a string or a number")
-    return message
+def is_stateless(message: Mapping[str, Any]) -> bool:
+    """Whether a message says in which revision it is: only requests of the stateless era do."""
+    params = message.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return isinstance(meta, dict) and _VERSION_KEY in meta
 
 
 class Session:
-    """One client's session. Response sequences start anew with each; all sessions of a process share `faults`."""
+    """One client's session. Response sequences start anew with each; all sessions of a process share `faults`.
+
+    In the stateless era, where there are no sessions, one serves every client of an HTTP mock.
+    """
 
     def __init__(self, manifest: Manifest, faults: FaultCounter) -> None:
         self._manifest = manifest
@@ -114,37 +95,114 @@ class Session:
         self._tools = {tool.name: tool for tool in manifest.tools or ()}
         self._checks: dict[str, Callable[[Mapping[str, Any]], str | None]] = {}
         self._served: dict[int, int] = {}
-        self._methods: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+        self._capabilities = _capabilities(manifest)
+        self._declared: Mapping[str, Any] | None = None  # by the client, in `initialize`
+        self._log_level: str | None = None
+        self._subscribed: set[str] = set()
+        self._asked: dict[str, _Call] = {}
+        self._questions = 0
+        self._shared = self._shared_methods()
+        self._methods: dict[str, Callable[[dict[str, Any]], Result]] = {
             "initialize": self._initialize,
             "ping": lambda _params: {},
-            **self._declared_methods(),
+            **self._shared,
+            **self._handshake_methods(),
         }
 
     def receive(self, message: Mapping[str, Any]) -> Effect:
         """What to do about one message that `read_message` has let through."""
-        method = message.get("method")
-        if method is None:
-            return Silence()
-        params = message.get("params", {})
+        if "method" not in message:
+            return self._answered(message)
         if "id" not in message:
-            return _cancellation(params) if method == "notifications/cancelled" else Silence()
-        key = message["id"]
-        try:
-            if not isinstance(params, dict):
-                _invalid("Invalid params: `params` must be an object")
-            if method == "tools/call" and self._manifest.tools is not None:
-                return self._call(key, params)
-            if method not in self._methods:
-                raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
-            return _success(key, self._methods[method](params))
-        except RpcError as wrong:
-            return _failure(key, wrong.error)
-        except RecursionError:  # arguments that could just be read, and an answer around them that cannot be written
-            return _failure(key, {"code": INTERNAL_ERROR, "message": "nested too deeply to be answered"})
+            return self._noted(message["method"], message.get("params", {}))
+        if is_stateless(message):
+            return self.receive_stateless(message, None)
+        return self._guarded(message["id"], lambda: self._request(message, message.get("params", {})))
 
-    def _declared_methods(self) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
+    def receive_stateless(
+        self, message: Mapping[str, Any], headers: Mapping[str, str] | None, repeated: frozenset[str] = frozenset()
+    ) -> Effect:
+        """The same for a request of the stateless era; `headers` are those of HTTP, `repeated` those given twice."""
+        return self._guarded(message["id"], lambda: self._stateless_request(message, headers, repeated))
+
+    def notification_of(self, change: Change) -> bytes | None:
+        """What this client is told of a change without having asked in a `subscriptions/listen`, None for nothing."""
+        if self._declared is None or (change.uri is not None and change.uri not in self._subscribed):
+            return None
+        return notification_of(change)
+
+    def _guarded(self, key: str | float, serve: Callable[[], Effect]) -> Effect:
+        try:
+            return serve()
+        except RpcError as wrong:
+            return failure(key, wrong.error)
+        except RecursionError:  # arguments that could just be read, and an answer around them that cannot be written
+            return failure(key, {"code": INTERNAL_ERROR, "message": "nested too deeply to be answered"})
+
+    def _request(self, message: Mapping[str, Any], params: Any) -> Effect:
+        key, method = message["id"], message["method"]
+        if not isinstance(params, dict):
+            invalid("Invalid params: `params` must be an object")
+        if method == "tools/call" and self._manifest.tools is not None:
+            return self._call(key, params, None)
+        if method not in self._methods:
+            raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
+        return success(key, self._methods[method](params))
+
+    def _stateless_request(
+        self, message: Mapping[str, Any], headers: Mapping[str, str] | None, repeated: frozenset[str]
+    ) -> Effect:
+        from mcptest_engine.mock import eras
+
+        key, method = message["id"], message["method"]
+        envelope = eras.opened(message, headers, repeated)
+        params = message["params"]
+        if method == "tools/call" and self._manifest.tools is not None:
+            return self._call(key, params, envelope, headers)
+        if method == "subscriptions/listen":
+            listener, body = eras.listener(key, params, self._capabilities)
+            return Listen(body=body, key=(type(key), key), listener=listener)
+        if method == "server/discover":
+            result = eras.discovered(self._manifest, self._capabilities)
+        elif method in self._shared:
+            result = self._shared_result(method, params)
+        else:
+            raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
+        return success(key, eras.stamped(method, result, self._manifest))
+
+    def _shared_result(self, method: str, params: dict[str, Any]) -> Result:
+        try:
+            return self._shared[method](params)
+        except RpcError as wrong:
+            if wrong.error["code"] == RESOURCE_NOT_FOUND:  # a number that the stateless era has given up
+                raise RpcError(INVALID_PARAMS, wrong.error["message"], wrong.error["data"]) from None
+            raise
+
+    def _noted(self, method: str, params: Any) -> Effect:
+        """A notification of the client."""
+        key = params.get("requestId") if isinstance(params, dict) else None
+        if method != "notifications/cancelled" or not isinstance(key, str | int | float):
+            return Silence()
+        cancelled = (type(key), key)
+        self._asked = {name: call for name, call in self._asked.items() if (type(call.key), call.key) != cancelled}
+        return Cancel(cancelled)
+
+    def _answered(self, message: Mapping[str, Any]) -> Effect:
+        """The client's answer to a question of ours is what its call has been waiting for."""
+        name = message.get("id")
+        call = self._asked.pop(name, None) if isinstance(name, str) else None
+        if call is None or call.tool.ask is None:
+            return Silence()
+        error = message.get("error")
+        if isinstance(error, dict):
+            told = f"the client answered {call.tool.ask.method} with error {error.get('code')}: {error.get('message')}"
+            return success(call.key, tool_error(told), delay_ms=call.delay_ms)
+        return self._guarded(call.key, lambda: self._finish(call, message.get("result"), before=()))
+
+    def _shared_methods(self) -> dict[str, Callable[[dict[str, Any]], Result]]:
+        """The methods that both eras have, but for `tools/call`."""
         offered = self._manifest
-        methods: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+        methods: dict[str, Callable[[dict[str, Any]], Result]] = {}
         if offered.tools is not None:
             methods["tools/list"] = self._lister("tools", offered.tools)
         if offered.resources is not None or offered.resource_templates is not None:
@@ -156,21 +214,44 @@ class Session:
             methods["prompts/get"] = self._get_prompt
         return methods
 
-    def _initialize(self, params: dict[str, Any]) -> dict[str, Any]:
-        offered, manifest = params.get("protocolVersion"), self._manifest
-        capabilities = {
-            "tools": manifest.tools is not None,
-            "resources": manifest.resources is not None or manifest.resource_templates is not None,
-            "prompts": manifest.prompts is not None,
-        }
+    def _handshake_methods(self) -> dict[str, Callable[[dict[str, Any]], Result]]:
+        """Those that the stateless era has given up."""
+        methods: dict[str, Callable[[dict[str, Any]], Result]] = {}
+        if "logging" in self._capabilities:
+            methods["logging/setLevel"] = self._set_level
+        if "subscribe" in self._capabilities.get("resources", {}):
+            methods["resources/subscribe"] = self._subscribe
+            methods["resources/unsubscribe"] = self._unsubscribe
+        return methods
+
+    def _initialize(self, params: dict[str, Any]) -> Result:
+        offered, manifest, declared = params.get("protocolVersion"), self._manifest, params.get("capabilities")
+        self._declared = declared if isinstance(declared, dict) else {}
         return {
             "protocolVersion": offered if offered in PROTOCOL_VERSIONS else PROTOCOL_VERSIONS[-1],
-            "capabilities": {name: {} for name, declared in capabilities.items() if declared},
+            "capabilities": self._capabilities,
             "serverInfo": {"name": manifest.name, "version": manifest.version},
             **({} if manifest.instructions is None else {"instructions": manifest.instructions}),
         }
 
-    def _lister(self, member: str, offered: Sequence[Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    def _set_level(self, params: dict[str, Any]) -> Result:
+        level = params.get("level")
+        if level not in LOG_LEVELS:
+            invalid(f"Invalid params: `level` must be one of {', '.join(LOG_LEVELS)}")
+        self._log_level = level
+        return {}
+
+    def _subscribe(self, params: dict[str, Any]) -> Result:
+        self._read_resource(params)
+        self._subscribed.add(params["uri"])
+        return {}
+
+    def _unsubscribe(self, params: dict[str, Any]) -> Result:
+        self._read_resource(params)
+        self._subscribed.discard(params["uri"])
+        return {}
+
+    def _lister(self, member: str, offered: Sequence[Any]) -> Callable[[dict[str, Any]], Result]:
         descriptors = [item.descriptor for item in offered]
         size = self._manifest.page_size or max(1, len(descriptors))
 
@@ -182,8 +263,14 @@ class Session:
 
         return page
 
-    def _call(self, key: str | float, params: dict[str, Any]) -> Effect:
-        request = (type(key), key)
+    def _call(
+        self,
+        key: str | float,
+        params: dict[str, Any],
+        envelope: Envelope | None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Effect:
+        request: RequestKey = (type(key), key)
         match self._faults.next_call():
             case FaultKind.HANG:
                 return Hang(request)
@@ -193,31 +280,103 @@ class Session:
                 return Crash()
             case FaultKind.GARBAGE:
                 return Answer(body=GARBAGE, key=request)
-            case FaultKind.SLOW:
-                return self._answer_call(key, params, extra_ms=self._faults.fault.number)
-            case _:
-                return self._answer_call(key, params, extra_ms=0)
+            case fault:
+                extra_ms = self._faults.fault.number if fault is FaultKind.SLOW else 0
+                return self._carry_out(key, params, envelope, headers, extra_ms)
 
-    def _answer_call(self, key: str | float, params: dict[str, Any], *, extra_ms: float) -> Effect:
+    def _carry_out(
+        self,
+        key: str | float,
+        params: dict[str, Any],
+        envelope: Envelope | None,
+        headers: Mapping[str, str] | None,
+        extra_ms: float,
+    ) -> Effect:
         tool = self._tools.get(name) if isinstance(name := params.get("name"), str) else None
         if tool is None:
-            _invalid(f"Unknown tool: {name}" if isinstance(name, str) else "Invalid params: `name` must be a string")
+            invalid(f"Unknown tool: {name}" if isinstance(name, str) else "Invalid params: `name` must be a string")
         arguments = params.get("arguments", {})
         if not isinstance(arguments, dict):
-            _invalid("Invalid params: `arguments` must be an object")
-        if wrong := self._check(tool, arguments):
-            return _success(key, _tool_error(f"invalid arguments for tool {tool.name}: {wrong}"), delay_ms=extra_ms)
-        case = _fitting(tool.cases, arguments)
-        outcome = case.outcome if case else tool.outcome
-        delay_ms = extra_ms + (tool.delay_ms if case is None or case.delay_ms is None else case.delay_ms)
-        if outcome.error is not None:
-            return _failure(key, outcome.error(arguments), delay_ms=delay_ms)
-        return _success(key, self._next_result(outcome, arguments), delay_ms=delay_ms)
+            invalid("Invalid params: `arguments` must be an object")
+        if headers is not None:
+            from mcptest_engine.mock.eras import check_arguments
 
-    def _next_result(self, outcome: Outcome, arguments: Mapping[str, Any]) -> Any:
+            check_arguments(tool.descriptor.get("inputSchema"), arguments, headers)
+        call = _Call(key, params, tool, _fitting(tool.cases, arguments), arguments, envelope, extra_ms)
+        if wrong := self._check(tool, arguments):
+            return self._result(call._replace(case=None, tool=tool._replace(delay_ms=0)), _refused(tool, wrong))
+        if tool.ask is None:
+            return self._finish(call, None, before=self._notices(call))
+        return self._ask(call) if envelope is None else self._ask_stateless(call, envelope)
+
+    def _ask(self, call: _Call) -> Effect:
+        question = call.tool.ask
+        assert question is not None
+        if question.capability not in (self._declared or {}):
+            told = f"tool {call.tool.name} asks for {question.method}, which this client did not declare"
+            return success(call.key, tool_error(told))
+        self._questions += 1
+        name = f"mock-{self._questions}"
+        self._asked[name] = call
+        params = question.params(call.arguments)
+        body = encode(
+            {"jsonrpc": "2.0", "id": name, "method": question.method, **({"params": params} if params else {})}
+        )
+        return Ask(body=body, key=(type(call.key), call.key), before=self._notices(call))
+
+    def _ask_stateless(self, call: _Call, envelope: Envelope) -> Effect:
+        from mcptest_engine.mock import eras
+
+        question = call.tool.ask
+        assert question is not None
+        if question.capability not in envelope.capabilities:
+            raise eras.missing_capability(call.tool)
+        given = eras.input_given(call.tool, call.params)
+        if given is None:
+            required = eras.input_required(call.tool, question.params(call.arguments))
+            return success(call.key, eras.stamped("tools/call", required, self._manifest))
+        return self._finish(call, given, before=self._notices(call))
+
+    def _finish(self, call: _Call, asked: Any, *, before: tuple[bytes, ...]) -> Answer:
+        """The answer as the manifest has it, `asked` being what the client answered when the tool asks."""
+        outcome = call.case.outcome if call.case else call.tool.outcome
+        values = (call.arguments,) if call.tool.ask is None else (call.arguments, asked)
+        if outcome.error is not None:
+            return failure(call.key, outcome.error(*values), delay_ms=call.delay_ms)._replace(before=before)
         turn = self._served.get(id(outcome), 0)
         self._served[id(outcome)] = turn + 1
-        return outcome.results[min(turn, len(outcome.results) - 1)](arguments)
+        result = outcome.results[min(turn, len(outcome.results) - 1)](*values)
+        return self._result(call, result)._replace(before=before, changes=_changes(call))
+
+    def _result(self, call: _Call, result: Any) -> Answer:
+        if call.envelope is not None:
+            from mcptest_engine.mock.eras import stamped
+
+            result = stamped("tools/call", result, self._manifest)
+        return success(call.key, result, delay_ms=call.delay_ms)
+
+    def _notices(self, call: _Call) -> tuple[bytes, ...]:
+        """The progress and log messages of a call, as far as its client wants them."""
+        meta = call.params.get("_meta")
+        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        sent = []
+        if isinstance(token, str | int) and not isinstance(token, bool):
+            for step in range(1, call.tool.progress + 1):
+                params = {"progressToken": token, "progress": step, "total": call.tool.progress}
+                sent.append(notification("notifications/progress", params))
+        for line in call.tool.log:
+            if self._wants(line.level, call.envelope):
+                named = {} if line.logger is None else {"logger": line.logger}
+                params = {"level": line.level, **named, "data": line.data(call.arguments)}
+                sent.append(notification("notifications/message", params))
+        return tuple(sent)
+
+    def _wants(self, level: str, envelope: Envelope | None) -> bool:
+        """Without a level everything is sent until 2025-11-25, and nothing from 2026-07-28 on."""
+        least = self._log_level if envelope is None else envelope.log_level
+        if least is None:
+            return envelope is None
+        return least not in LOG_LEVELS or LOG_LEVELS.index(level) >= LOG_LEVELS.index(least)
 
     def _check(self, tool: Tool, arguments: Mapping[str, Any]) -> str | None:
         check = self._checks.get(tool.name)
@@ -229,10 +388,10 @@ class Session:
             self._checks[tool.name] = check
         return check(arguments)
 
-    def _read_resource(self, params: dict[str, Any]) -> dict[str, Any]:
+    def _read_resource(self, params: dict[str, Any]) -> Result:
         uri = params.get("uri")
         if not isinstance(uri, str):
-            _invalid("Invalid params: `uri` must be a string")
+            invalid("Invalid params: `uri` must be a string")
         for resource in self._manifest.resources or ():
             if resource.uri == uri:
                 return {"contents": [resource.contents]}
@@ -245,14 +404,14 @@ class Session:
     def _get_prompt(self, params: dict[str, Any]) -> dict[str, Any]:
         name, arguments = params.get("name"), params.get("arguments", {})
         if not isinstance(name, str):
-            _invalid("Invalid params: `name` must be a string")
+            invalid("Invalid params: `name` must be a string")
         if not isinstance(arguments, dict) or not all(isinstance(value, str) for value in arguments.values()):
-            _invalid("Invalid params: `arguments` must be an object of strings")
+            invalid("Invalid params: `arguments` must be an object of strings")
         prompt = next((prompt for prompt in self._manifest.prompts or () if prompt.name == name), None)
         if prompt is None:
-            _invalid(f"Unknown prompt: {name}")
+            invalid(f"Unknown prompt: {name}")
         for missing in (required for required in prompt.required if required not in arguments):
-            _invalid(f"Missing required argument: {missing}")
+            invalid(f"Missing required argument: {missing}")
         return _rendered(prompt, arguments)
 
 
@@ -261,9 +420,33 @@ def _rendered(prompt: Prompt, arguments: Mapping[str, str]) -> dict[str, Any]:
     return {**described, "messages": prompt.messages(arguments)}
 
 
-def _cancellation(params: Any) -> Effect:
-    key = params.get("requestId") if isinstance(params, dict) else None
-    return Cancel((type(key), key)) if isinstance(key, str | int | float) else Silence()
+def _capabilities(manifest: Manifest) -> dict[str, dict[str, Any]]:
+    """What is declared: each primitive that the manifest has, and what its tools send unasked."""
+    tools = manifest.tools or ()
+    changing = {name for tool in tools for name in tool.list_changed}
+    offered = {
+        "tools": manifest.tools is not None,
+        "resources": manifest.resources is not None or manifest.resource_templates is not None,
+        "prompts": manifest.prompts is not None,
+        "logging": any(tool.log for tool in tools),
+    }
+    found: dict[str, dict[str, Any]] = {name: {} for name, declared in offered.items() if declared}
+    for name in changing & found.keys():
+        found[name]["listChanged"] = True
+    if "resources" in found and any(tool.touches is not None for tool in tools):
+        found["resources"]["subscribe"] = True
+    return found
+
+
+def _changes(call: _Call) -> tuple[Change, ...]:
+    lists = tuple(Change(_LIST_CHANGED.format(name)) for name in call.tool.list_changed)
+    if call.tool.touches is None:
+        return lists
+    return (*lists, Change(_UPDATED, call.tool.touches(call.arguments)))
+
+
+def _refused(tool: Tool, wrong: str) -> Result:
+    return tool_error(f"invalid arguments for tool {tool.name}: {wrong}")
 
 
 def _fitting(cases: Sequence[Case], arguments: Mapping[str, Any]) -> Case | None:
@@ -291,34 +474,5 @@ def _offset(cursor: Any, size: int, length: int) -> int:
     word, _, number = cursor.partition(":") if isinstance(cursor, str) else ("", "", "")
     offset = int(number) if word == "after" and number.isascii() and number.isdigit() and len(number) < 10 else 0
     if offset <= 0 or offset >= length or offset % size:
-        _invalid(f"Invalid cursor: {cursor}")
+        invalid(f"Invalid cursor: {cursor}")
     return offset
-
-
-def _tool_error(text: str) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": text}], "isError": True}
-
-
-def _success(key: str | float, result: Any, *, delay_ms: float = 0.0) -> Answer:
-    body = _encode({"jsonrpc": "2.0", "id": key, "result": result})
-    return Answer(body=body, key=(type(key), key), delay_ms=delay_ms)
-
-
-def _failure(key: str | float, error: Mapping[str, Any], *, delay_ms: float = 0.0) -> Answer:
-    body = _encode({"jsonrpc": "2.0", "id": key, "error": error})
-    return Answer(body=body, key=(type(key), key), delay_ms=delay_ms)
-
-
-def _encode(message: Mapping[str, Any]) -> bytes:
-    try:
-        return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-    except UnicodeEncodeError:  # half a surrogate pair came in as an argument; escaped, it can go out again
-        return json.dumps(message, separators=(",", ":")).encode("ascii")
-
-
-def _invalid(message: str) -> NoReturn:
-    raise RpcError(INVALID_PARAMS, message)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")

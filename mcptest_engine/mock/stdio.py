@@ -15,13 +15,27 @@ import time
 from typing import TYPE_CHECKING, NoReturn
 
 from mcptest_engine.mock.faults import CRASH_EXIT_CODE
-from mcptest_engine.mock.server import Answer, BadMessage, Cancel, Crash, Hang, Session, Silence, Wedge, read_message
+from mcptest_engine.mock.messages import (
+    Answer,
+    Ask,
+    BadMessage,
+    Cancel,
+    Crash,
+    Hang,
+    Listen,
+    Silence,
+    Wedge,
+    read_message,
+)
+from mcptest_engine.mock.server import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcptest_engine.mock.faults import FaultCounter
     from mcptest_engine.mock.log import Log
     from mcptest_engine.mock.manifest import Manifest
-    from mcptest_engine.mock.server import Effect, RequestKey
+    from mcptest_engine.mock.messages import Change, Effect, Listener, RequestKey
 
 _CHUNK = 65536
 _FITS_A_PIPE = 4096  # POSIX: a pipe that select calls writable takes PIPE_BUF bytes without blocking
@@ -63,6 +77,7 @@ class _Loop:
         self._waiting: list[tuple[float, int, Answer]] = []
         self._numbers: dict[RequestKey, int] = {}
         self._cancelled: set[int] = set()
+        self._listeners: dict[RequestKey, Listener] = {}
         self._count = 0
         self._wedged = False
 
@@ -110,10 +125,17 @@ class _Loop:
             self._log.warning(str(bad))
             effect = bad.answer
         match effect:
-            case Answer(delay_ms=delay_ms):
+            case Answer(delay_ms=delay_ms, before=before, changes=changes):
+                self._send(*before, *self._told_of(changes))
                 self._put_off(effect, delay_ms)
+            case Ask(body=body, before=before):
+                self._send(*before, body)
+            case Listen(body=body, key=key, listener=listener):
+                self._send(body)
+                self._listeners[key] = listener
             case Cancel(key):
                 self._log.info(f"request {key[1]} was cancelled")
+                self._listeners.pop(key, None)
                 self._cancelled.add(self._numbers.pop(key, 0))
             case Wedge():
                 self._log.info("wedged on purpose")
@@ -127,7 +149,7 @@ class _Loop:
 
     def _put_off(self, answer: Answer, delay_ms: float) -> None:
         if delay_ms <= 0:
-            self._send(answer)
+            self._send(answer.body)
             return
         self._count += 1
         if answer.key is not None:
@@ -140,13 +162,22 @@ class _Loop:
             if answer.key is not None and self._numbers.get(answer.key) == number:
                 del self._numbers[answer.key]
             if number not in self._cancelled:
-                self._send(answer)
+                self._send(answer.body)
             self._cancelled.discard(number)
 
-    def _send(self, answer: Answer) -> None:
-        self._log.debug_bytes("->", answer.body)
-        self._outgoing += answer.body
-        self._outgoing += b"\n"
+    def _told_of(self, changes: tuple[Change, ...]) -> Iterator[bytes]:
+        """What the one client is told of changes: in the session, and in each of its subscriptions."""
+        hearers: tuple[Session | Listener, ...] = (self._session, *self._listeners.values())
+        for change in changes:
+            for hearer in hearers:
+                if (body := hearer.notification_of(change)) is not None:
+                    yield body
+
+    def _send(self, *bodies: bytes) -> None:
+        for body in bodies:
+            self._log.debug_bytes("->", body)
+            self._outgoing += body
+            self._outgoing += b"\n"
 
     def _write(self) -> None:
         sent = os.write(self._stdout, memoryview(self._outgoing)[:_FITS_A_PIPE])

@@ -1,4 +1,4 @@
-"""`${args.path}` inside canned answers: compiled once when the manifest is read, expanded for every call.
+"""`${args.path}` and `${asked.path}` inside canned answers: compiled once when the manifest is read, expanded for every call.
 
 The surprising thing is what an absent argument does: a string that is one whole template leaves its object member or
 array element out, and inside other text it is empty. So an optional argument needs no second answer.
@@ -16,34 +16,39 @@ from mcptest_engine.core.targets import Absent, Spread, TargetSyntaxError, parse
 Path = tuple[str | int, ...]
 Complain = Callable[[Path, str], None]
 Arguments = Mapping[str, Any]
-Template = Callable[[Arguments], Any]
-"""Gives the answer for a call's arguments, or ABSENT for a whole template whose argument is not there."""
+Template = Callable[..., Any]
+"""`template(arguments, asked)`: the answer for a call's arguments and for what the client answered when it was asked (which may
+be left out), or ABSENT for a whole template whose argument is not there."""
 
 ABSENT = object()
 
 _PART = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 
 
-def compile_template(value: Any, complain: Complain, path: Path = (), *, as_text: bool = False) -> Template:
+def compile_template(
+    value: Any, complain: Complain, path: Path = (), *, as_text: bool = False, known: tuple[str, ...] = ("args",)
+) -> Template:
     """The JSON `value` as a function of the arguments of a call.
 
     `complain` is told the path inside `value`, and what is wrong, of each template that cannot be read. `$${` is a
     literal `${`. A string that is one whole template keeps the JSON type of its argument; in mixed text anything but
     a string is spelt as JSON, and so it is everywhere with `as_text`, where only text will do. Keys of objects are
-    never expanded.
+    never expanded. `known` names what may be referred to: "args", and "asked" where a client has been asked.
     """
     match value:
         case str():
-            return _compile_text(value, complain, path, as_text=as_text)
+            return _compile_text(value, complain, path, as_text=as_text, known=known)
         case dict():
             members = {
-                key: compile_template(inner, complain, (*path, key), as_text=as_text) for key, inner in value.items()
+                key: compile_template(inner, complain, (*path, key), as_text=as_text, known=known)
+                for key, inner in value.items()
             }
             expanded = _object(members)
             return constant(expanded({})) if _all_constant(members.values()) else expanded
         case list():
             elements = [
-                compile_template(inner, complain, (*path, index), as_text=as_text) for index, inner in enumerate(value)
+                compile_template(inner, complain, (*path, index), as_text=as_text, known=known)
+                for index, inner in enumerate(value)
             ]
             expanded = _array(elements)
             return constant(expanded({})) if _all_constant(elements) else expanded
@@ -54,7 +59,7 @@ def compile_template(value: Any, complain: Complain, path: Path = (), *, as_text
 def constant(value: Any) -> Template:
     """The same `value` for all arguments."""
 
-    def unchanging(_arguments: Arguments) -> Any:
+    def unchanging(_arguments: Arguments, _asked: Any = ABSENT) -> Any:
         return value
 
     return unchanging
@@ -65,7 +70,7 @@ def is_constant(template: Template) -> bool:
     return getattr(template, "__name__", "") == "unchanging"
 
 
-def _compile_text(text: str, complain: Complain, path: Path, *, as_text: bool) -> Template:
+def _compile_text(text: str, complain: Complain, path: Path, *, as_text: bool, known: tuple[str, ...]) -> Template:
     if "${" not in text:
         return constant(text)
     pieces: list[str | Template] = []
@@ -73,7 +78,7 @@ def _compile_text(text: str, complain: Complain, path: Path, *, as_text: bool) -
     for found in _PART.finditer(text):
         pieces.append(text[at : found.start()])
         expression = found.group(1)
-        pieces.append("${" if expression is None else _reference(expression, complain, path))
+        pieces.append("${" if expression is None else _reference(expression, complain, path, known))
         at = found.end()
     pieces.append(text[at:])
     kept = [piece for piece in pieces if piece != ""]
@@ -84,9 +89,10 @@ def _compile_text(text: str, complain: Complain, path: Path, *, as_text: bool) -
     return _mixed(kept)
 
 
-def _reference(expression: str, complain: Complain, path: Path) -> Template:
-    if not re.match(r"args(?![A-Za-z0-9_])", expression):
-        complain(path, f'unknown template "${{{expression}}}"; only `${{args.NAME}}` is known in an answer')
+def _reference(expression: str, complain: Complain, path: Path, known: tuple[str, ...]) -> Template:
+    root = re.match(r"args(?![A-Za-z0-9_])|asked(?![A-Za-z0-9_])", expression)
+    if root is None or root.group() not in known:
+        complain(path, _unknown(expression, root is not None, known))
         return constant("")
     try:
         target = parse_target(expression)
@@ -94,8 +100,9 @@ def _reference(expression: str, complain: Complain, path: Path) -> Template:
         complain(path, f'the template "${{{expression}}}" cannot be read: {wrong}')
         return constant("")
 
-    def reference(arguments: Arguments) -> Any:
-        value = resolve(target, {"args": arguments})
+    def reference(arguments: Arguments, asked: Any = ABSENT) -> Any:
+        scope = {"args": arguments} if asked is ABSENT else {"args": arguments, "asked": asked}
+        value = resolve(target, scope)
         if isinstance(value, Spread):
             return [entry for entry in value if not isinstance(entry, Absent)]
         return ABSENT if isinstance(value, Absent) else value
@@ -103,25 +110,32 @@ def _reference(expression: str, complain: Complain, path: Path) -> Template:
     return reference
 
 
+def _unknown(expression: str, is_asked: bool, known: tuple[str, ...]) -> str:
+    if is_asked:
+        return f'the template "${{{expression}}}" stands for an answer of the client, and nothing is asked: add `ask:`'
+    names = " and ".join(f"`${{{name}.NAME}}`" for name in known)
+    return f'unknown template "${{{expression}}}"; only {names} {"is" if len(known) == 1 else "are"} known in an answer'
+
+
 def _object(members: Mapping[str, Template]) -> Template:
-    def expanded(arguments: Arguments) -> Any:
-        values = ((key, member(arguments)) for key, member in members.items())
+    def expanded(arguments: Arguments, asked: Any = ABSENT) -> Any:
+        values = ((key, member(arguments, asked)) for key, member in members.items())
         return {key: value for key, value in values if value is not ABSENT}
 
     return expanded
 
 
 def _array(elements: list[Template]) -> Template:
-    def expanded(arguments: Arguments) -> Any:
-        values = (element(arguments) for element in elements)
+    def expanded(arguments: Arguments, asked: Any = ABSENT) -> Any:
+        values = (element(arguments, asked) for element in elements)
         return [value for value in values if value is not ABSENT]
 
     return expanded
 
 
 def _mixed(pieces: list[str | Template]) -> Template:
-    def expanded(arguments: Arguments) -> Any:
-        return "".join(piece if isinstance(piece, str) else _spell(piece(arguments)) for piece in pieces)
+    def expanded(arguments: Arguments, asked: Any = ABSENT) -> Any:
+        return "".join(piece if isinstance(piece, str) else _spell(piece(arguments, asked)) for piece in pieces)
 
     return expanded
 

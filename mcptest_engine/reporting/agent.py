@@ -122,18 +122,19 @@ def _omitted(count: int) -> str:
 def _assert(test: TestResult) -> str:
     """The first reason, the number of further ones, and the hint."""
     first, *further = facts.reasons(test)
-    also = f" (and {counted(len(further), 'more failed assertion')})" if further else ""
+    what = "more failed assertion" if all(reason.assertion is not None for reason in further) else "more reason"
+    also = f" (and {counted(len(further), what)})" if further else ""
     hint = test.failure.hint if test.failure is not None else None
-    return one_line(first, ASSERT_LIMIT) + also + (f" (hint: {one_line(hint, ACTUAL_LIMIT)})" if hint else "")
+    return one_line(first.text, ASSERT_LIMIT) + also + (f" (hint: {one_line(hint, ACTUAL_LIMIT)})" if hint else "")
 
 
 def _actual(test: TestResult) -> tuple[str | None, bool]:
-    """What came: the value that the first failed assertion saw, or the end of the stderr of a server that failed."""
-    failed = facts.failed_assertions(test)
-    if failed:
-        if failed[0].absent:
+    """What came: the value that the assertion of the first reason saw, or the end of the stderr of a server that failed."""
+    failed = facts.shown_assertion(test)
+    if failed is not None:
+        if failed.absent:
             return None, False
-        text = facts.value_text(failed[0].actual)
+        text = facts.value_text(failed.actual)
         return one_line(text, ACTUAL_LIMIT), len(text) > ACTUAL_LIMIT
     tail = "\n".join(facts.stderr_lines(test))
     if not tail or (test.failure is not None and test.failure.kind is FailureKind.ASSERTION):

@@ -7,17 +7,18 @@ words. A reporter adds the escaping of its own format.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import ExitCode
-from mcptest_engine.core.results import FailureKind, Verdict
+from mcptest_engine.core.results import JUDGED_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcptest_engine.core.results import AssertionResult, RunRecord, TestResult
+    from mcptest_engine.core.results import AssertionResult, Failure, RunRecord, TestResult, VerifyResult
 
 MESSAGE_LIMIT = 2000
 STDERR_LINES = 12
@@ -26,7 +27,7 @@ DIFF_LINES = 40
 _EXIT_REASONS: dict[int, str] = {
     ExitCode.FAILED: "the run failed",
     ExitCode.INVALID: "the suite or the command line is invalid",
-    ExitCode.NOT_READY: "the servers were not ready in time",
+    ExitCode.NOT_READY: "not ready: a server could not be reached in time",
     ExitCode.POLICY: "refused by policy",
     ExitCode.GATE: "a quality gate was not met",
     ExitCode.NO_TESTS: "the selection matched no test",
@@ -66,20 +67,74 @@ def counts_text(record: RunRecord) -> str:
     return f"{totals.passed} passed, {totals.failed} failed, {totals.inconclusive} inconclusive{more}"
 
 
-def failed_assertions(test: TestResult) -> tuple[AssertionResult, ...]:
+def failed_assertions(test: TestResult | VerifyResult) -> tuple[AssertionResult, ...]:
     """The assertions that did not hold; deferred ones are not among them."""
     return tuple(assertion for assertion in test.assertions if assertion.passed is False)
 
 
-def reasons(test: TestResult) -> tuple[str, ...]:
-    """Why a test failed, at least one line: each failed assertion, then what failed besides."""
-    found = [assertion_text(assertion) for assertion in failed_assertions(test)]
-    failure = test.failure
+class Reason(NamedTuple):
+    """One line on why a test failed, and the assertion that it is about, None where it is about none."""
+
+    text: str
+    assertion: AssertionResult | None = None
+
+
+def reasons(test: TestResult) -> tuple[Reason, ...]:
+    """Why a test failed, at least one line: each failed assertion, what failed besides, then each step of `verify` that did.
+
+    What kept the test from being judged comes before the assertions that did not hold because of it.
+    """
+    found = [Reason(assertion_text(row), row) for row in failed_assertions(test)]
+    own = _own_failure(test)
+    if own is not None and own.kind not in JUDGED_FAILURES:
+        found = _told(own) + found
+    elif own is not None and (own.kind is not FailureKind.ASSERTION or not found):
+        found += _told(own)
+    for step in _failed_steps(test):
+        found += _step_reasons(step)
+    return tuple(found) or (Reason(one_line(test.message or "failed without a reason", MESSAGE_LIMIT)),)
+
+
+def shown_assertion(test: TestResult) -> AssertionResult | None:
+    """The assertion whose value is shown beside the first reason; None where none belongs to it."""
+    return reasons(test)[0].assertion or next(iter(failed_assertions(test)), None)
+
+
+def _told(failure: Failure) -> list[Reason]:
+    # The message of a refused token is ours and has three lines; any other line break is a server's.
+    lines = failure.message.split("\n") if failure.kind is FailureKind.AUTH else [failure.message]
+    return [Reason(one_line(line, MESSAGE_LIMIT)) for line in lines]
+
+
+def _step_reasons(step: VerifyResult) -> list[Reason]:
+    label = one_line(step.label)
+    found = [Reason(f"{label}: {assertion_text(row)}", row) for row in failed_assertions(step)]
+    failure = step.failure
     if failure is not None and (failure.kind is not FailureKind.ASSERTION or not found):
-        # The message of a refused token is ours and has three lines; any other line break is a server's.
-        lines = failure.message.split("\n") if failure.kind is FailureKind.AUTH else [failure.message]
-        found += [one_line(line, MESSAGE_LIMIT) for line in lines]
-    return tuple(found) or (one_line(test.message or "failed without a reason", MESSAGE_LIMIT),)
+        first, *further = _told(failure)
+        found += [Reason(f"{label}: {first.text}"), *further]
+    return found
+
+
+def _failed_steps(test: TestResult) -> tuple[VerifyResult, ...]:
+    return tuple(step for step in test.verify if step.failure is not None)
+
+
+def _own_failure(test: TestResult) -> Failure | None:
+    """The failure of the test's own call: where a step of `verify` failed too, the test's message tells that one as well."""
+    failure, steps = test.failure, _failed_steps(test)
+    if failure is None or not steps:
+        return failure
+    told = steps[0].told
+    if failure.message == told:
+        return None
+    return replace(failure, message=failure.message.removesuffix(f"; {told.replace(chr(10), '; ')}"))
+
+
+def failed_server(test: TestResult) -> str:
+    """The name of the server whose words a failure carries: the test's own, unless only a step of `verify` failed."""
+    steps = _failed_steps(test)
+    return one_line(steps[0].server if steps and _own_failure(test) is None else test.server)
 
 
 def assertion_text(assertion: AssertionResult) -> str:
@@ -101,6 +156,27 @@ def inconclusive_text(test: TestResult) -> str:
     return remark(test) or "there was nothing to judge by"
 
 
+def fault_text(test: TestResult) -> str | None:
+    """What the test did to its first answer, and what was judged instead; None where it did nothing."""
+    first = test.attempts[0] if test.attempts else None
+    if first is None or first.fault is None:
+        return None
+    fault, made = one_line(first.fault, 40), len(test.attempts)
+    if first.verdict is not Verdict.INCONCLUSIVE:
+        return (
+            f"1st answer delayed by `fault: {fault}`"
+            if fault == "delay_ms"
+            else f"`fault: {fault}` did not come to pass"
+        )
+    taken = f"1st answer {'cut off' if fault == 'disconnect' else 'dropped'} by `fault: {fault}`"
+    return f"{taken}; {_ordinal(made)} attempt judged" if made > 1 else f"{taken}; `verify` alone judged"
+
+
+def _ordinal(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in {11, 12, 13} else "th"
+    return f"{number}{ending}"
+
+
 def flaky_text(test: TestResult) -> str:
     """How a flaky test came to its pass."""
     return f"flaky: passed at attempt {max(len(test.attempts), 2)}"
@@ -117,7 +193,17 @@ def run_reason(record: RunRecord) -> str | None:
     if record.verdict is not Verdict.FAIL or (record.totals.failed and record.exit_code == ExitCode.FAILED):
         return None
     words = _EXIT_REASONS.get(record.exit_code, _EXIT_REASONS[ExitCode.FAILED])
+    if record.exit_code == ExitCode.NOT_READY:
+        words = _not_ready_text(record) or words
     return f"{words} (exit code {record.exit_code})"
+
+
+def _not_ready_text(record: RunRecord) -> str | None:
+    """Which server was waited for in vain, in the words of the first test that needed it."""
+    failures = (test.failure for test in record.tests if test.failure is not None)
+    told = (failure.message for failure in failures if failure.kind is FailureKind.SERVER)
+    message = next((message for message in told if "`wait_for_ready`" in message), None)
+    return None if message is None else f"not ready: {one_line(message, MESSAGE_LIMIT)}"
 
 
 def warning_texts(record: RunRecord) -> tuple[str, ...]:
@@ -154,15 +240,14 @@ def value_text(value: Any) -> str:
 
 def detail_text(test: TestResult, more: Iterable[str] = (), *, stderr: bool = True) -> str:
     """A failed test's reasons, differences, stderr, hint and `more` as plain lines, without a final newline."""
-    failed = failed_assertions(test)
     lines: list[str] = []
-    for number, reason in enumerate(reasons(test)):
-        lines.append(reason)
-        if number < len(failed):
-            lines += ("  " + line for line in diff_lines(failed[number]))
+    for text, assertion in reasons(test):
+        lines.append(text)
+        if assertion is not None:
+            lines += ("  " + line for line in diff_lines(assertion))
     tail = stderr_lines(test) if stderr else []
     if tail:
-        lines.append(f"stderr of {one_line(test.server)}:")
+        lines.append(f"stderr of {failed_server(test)}:")
         lines += ("  " + line for line in tail)
     if test.failure is not None and test.failure.hint:
         lines.append(f"hint: {one_line(test.failure.hint, MESSAGE_LIMIT)}")

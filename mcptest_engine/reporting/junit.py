@@ -118,7 +118,7 @@ def _outcome(record: RunRecord, test: TestResult, options: RenderOptions) -> Ite
         kind = test.failure.kind if test.failure is not None else FailureKind.ASSERTION
         element = "failure" if kind in JUDGED_FAILURES else "error"
         body = facts.detail_text(test, [f"repro: {repro_line(record, test, options)}"], stderr=False)
-        head = _attributes({"message": facts.reasons(test)[0], "type": kind.value})
+        head = _attributes({"message": facts.reasons(test)[0].text, "type": kind.value})
         yield f"      <{element}{head}>{_text(body)}</{element}>"
         tail = "\n".join(facts.stderr_lines(test, _STDERR_LINES))
         if tail:

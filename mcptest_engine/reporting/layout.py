@@ -10,7 +10,10 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from mcptest_engine.core.kinds import Verdict
+
 ELLIPSIS = "…"
+WORDS = {Verdict.PASS: "PASS", Verdict.FAIL: "FAIL", Verdict.SKIP: "SKIP", Verdict.INCONCLUSIVE: "INCONC"}
 _ZERO_WIDTH_JOINER = "\u200d"
 _EMOJI_STYLE = "\ufe0f"
 _WORDS = re.compile(r" *[^ ]+")
@@ -53,6 +56,14 @@ class Ink:
 
     def _paint(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.on and text else text
+
+
+def word_of(verdict: Verdict, ink: Ink, width: int = 0) -> str:
+    """The verdict's word in its colour, padded to `width`."""
+    word = pad(WORDS[verdict], width)
+    if verdict is Verdict.PASS:
+        return ink.green(word)
+    return ink.strong_red(word) if verdict is Verdict.FAIL else ink.yellow(word)
 
 
 def columns(text: str) -> int:

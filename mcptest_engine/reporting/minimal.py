@@ -19,7 +19,9 @@ def render(record: RunRecord, options: RenderOptions) -> Rendered:  # noqa: ARG0
     """`ran 2 tests: 1 passed, 1 failed in 99ms`, and `FAIL name: reason` for each failure."""
     sums = f"ran {counted(record.totals.total, 'test')}: {facts.counts_text(record)}"
     stdout = f"{sums} in {facts.duration_text(record.duration_ms)}{', interrupted' if record.interrupted else ''}\n"
-    lines = [f"FAIL {one_line(test.name)}: {facts.reasons(test)[0]}" for test in facts.tests_with(record, Verdict.FAIL)]
+    lines = [
+        f"FAIL {one_line(test.name)}: {facts.reasons(test)[0].text}" for test in facts.tests_with(record, Verdict.FAIL)
+    ]
     reason = facts.run_reason(record)
     if reason is not None and not record.interrupted:
         lines.append(reason)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.reporting import facts
-from mcptest_engine.reporting.layout import Ink, columns, fold, pad
+from mcptest_engine.reporting.layout import WORDS, Ink, columns, fold, pad, word_of
 from mcptest_engine.reporting.pretty_failures import failure_blocks
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from mcptest_engine.reporting.registry import RenderOptions
 
 INDENT = "  "
-WORDS = {Verdict.PASS: "PASS", Verdict.FAIL: "FAIL", Verdict.SKIP: "SKIP", Verdict.INCONCLUSIVE: "INCONC"}
-
 NAME_COLUMNS = 56  # longer names push their own line's time to the right and nobody else's
 MIN_NAME_COLUMNS = 16
 TIME_COLUMNS = 16  # what is kept free behind a name on a terminal
@@ -42,14 +40,6 @@ def render(record: RunRecord, options: RenderOptions) -> str:
         [_trailer(record, ink)],
     )
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
-
-
-def word_of(verdict: Verdict, ink: Ink, width: int = 0) -> str:
-    """The verdict's word in its colour, padded to `width`."""
-    word = pad(WORDS[verdict], width)
-    if verdict is Verdict.PASS:
-        return ink.green(word)
-    return ink.strong_red(word) if verdict is Verdict.FAIL else ink.yellow(word)
 
 
 def _list(tests: Sequence[TestResult], options: RenderOptions, ink: Ink) -> list[str]:

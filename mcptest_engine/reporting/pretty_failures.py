@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.reporting import facts
-from mcptest_engine.reporting.layout import fold
+from mcptest_engine.reporting.layout import WORDS, fold, word_of
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def failure_blocks(record: RunRecord, options: RenderOptions, ink: Ink) -> list[
         body = [
             *_heading(test, several_servers, ink),
             *_why(test, options, ink),
+            *_verify(test, options, ink),
             *_stderr(test, number, told, ink),
             *_remedies(record, test, options, ink),
         ]
@@ -58,11 +59,10 @@ def _heading(test: TestResult, several_servers: bool, ink: Ink) -> Iterator[str]
 
 def _why(test: TestResult, options: RenderOptions, ink: Ink) -> Iterator[str]:
     """Each reason, and under that of an assertion the first place that differs and the diff."""
-    failed = facts.failed_assertions(test)
-    for number, reason in enumerate(facts.reasons(test)):
-        yield from fold(reason, _room(options))
-        if number < len(failed):
-            yield from _difference(failed[number], ink)
+    for text, assertion in facts.reasons(test):
+        yield from fold(text, _room(options))
+        if assertion is not None:
+            yield from _difference(assertion, ink)
 
 
 def _difference(assertion: AssertionResult, ink: Ink) -> Iterator[str]:
@@ -73,15 +73,33 @@ def _difference(assertion: AssertionResult, ink: Ink) -> Iterator[str]:
         yield f"  {ink.dim(BAR)}{paint(line)}".rstrip()
 
 
+def _verify(test: TestResult, options: RenderOptions, ink: Ink) -> Iterator[str]:
+    """Every step of `verify` with its verdict, in order: what of the state was as expected, and what was not.
+
+    Where a single step failed, the reason has said it all.
+    """
+    if not test.verify or (len(test.verify) == 1 and test.verify[0].failure is not None):
+        return
+    yield "verified:"
+    width = max(len(WORDS[step.verdict]) for step in test.verify)
+    for step in test.verify:
+        called = one_line(step.label.removeprefix("verify "), 200)
+        reason = f": {one_line(step.message, 200)}" if step.verdict is Verdict.SKIP and step.message else ""
+        first, *rest = fold(f"{called}{reason}", max(_room(options) - width - 4, 0))
+        yield f"  {word_of(step.verdict, ink, width)}  {first}"
+        yield from (f"{' ' * (width + 4)}{line}" for line in rest)
+
+
 def _stderr(test: TestResult, number: int, told: dict[tuple[str, str], int], ink: Ink) -> Iterator[str]:
     tail = facts.stderr_lines(test)
     if not tail:
         return
-    first = told.setdefault((test.server, "\n".join(tail)), number)
+    server = facts.failed_server(test)
+    first = told.setdefault((server, "\n".join(tail)), number)
     if first != number:
-        yield f"stderr of {one_line(test.server)}: as under {first})"
+        yield f"stderr of {server}: as under {first})"
         return
-    yield f"stderr of {one_line(test.server)}:"
+    yield f"stderr of {server}:"
     for line in tail:
         yield f"  {ink.dim(BAR)}{line}".rstrip()
 
@@ -91,7 +109,10 @@ def _remedies(record: RunRecord, test: TestResult, options: RenderOptions, ink: 
         first, *rest = fold(f"hint: {one_line(test.failure.hint, facts.MESSAGE_LIMIT)}", _room(options))
         yield ink.yellow(first)
         yield from (ink.yellow(f"      {line}") for line in rest)
-    if len(test.attempts) > 1:
+    fault = facts.fault_text(test)
+    if fault is not None:
+        yield fault
+    if len(test.attempts) > (2 if fault is not None and test.attempts[0].verdict is Verdict.INCONCLUSIVE else 1):
         yield f"attempts: {', '.join(_attempts(test))}"
     # Never folded: it is there to be copied.
     yield f"{ink.dim('repro:')} {repro_line(record, test, options)}"
@@ -99,7 +120,7 @@ def _remedies(record: RunRecord, test: TestResult, options: RenderOptions, ink: 
 
 def _attempts(test: TestResult) -> Iterator[str]:
     """Each attempt's verdict and time, and its reason where that is another one than the test's."""
-    final = facts.reasons(test)[0]
+    final = facts.reasons(test)[0].text
     for attempt in test.attempts:
         message = one_line(attempt.message or "", 120)
         other = f", {message}" if message and message != one_line(final, 120) else ""

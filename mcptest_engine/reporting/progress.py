@@ -160,7 +160,7 @@ class ProgressView:
                 if result.verdict is Verdict.FAIL:
                     time = facts.duration_text(result.duration_ms)
                     self._told.append(("  FAIL  ", f"{one_line(result.name)}  ({time})", self._ink.strong_red))
-                    self._told.append((" " * 8, one_line(facts.reasons(result)[0], 300), None))
+                    self._told.append((" " * 8, one_line(facts.reasons(result)[0].text, 300), None))
             case Warned() | RunFinished():
                 pass  # the report that follows has them
 

@@ -61,10 +61,10 @@ def _failure(record: RunRecord, test: TestResult, options: RenderOptions) -> Ite
     """The members of a failed test's diagnostic block."""
     first, *further = facts.reasons(test)
     failure = test.failure
-    yield f"message: {_quoted(first)}"
+    yield f"message: {_quoted(first.text)}"
     if further:
         yield "also:"
-        yield from (f"  - {_quoted(reason)}" for reason in further)
+        yield from (f"  - {_quoted(reason.text)}" for reason in further)
     yield "severity: fail"
     yield f"kind: {(failure.kind if failure is not None else FailureKind.ASSERTION).value}"
     yield f"duration_ms: {test.duration_ms}"
@@ -72,7 +72,8 @@ def _failure(record: RunRecord, test: TestResult, options: RenderOptions) -> Ite
     yield f"  file: {_quoted(one_line(test.file))}"
     yield f"  line: {test.line}"
     yield f"server: {_quoted(one_line(test.server))}"
-    for assertion in facts.failed_assertions(test)[:1]:
+    assertion = facts.shown_assertion(test)
+    if assertion is not None:
         if not assertion.absent:
             yield f"found: {_quoted(one_line(facts.value_text(assertion.actual), 300))}"
         yield from _literal("diff", facts.diff_lines(assertion))

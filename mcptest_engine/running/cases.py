@@ -10,9 +10,65 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from typing import Protocol
 
     from mcptest_engine.core.results import TestKind
+    from mcptest_engine.servers.calls import Fault
+
+    class Asked(Protocol):
+        """What a case and a step of its `verify` have in common: one request, and what is expected of its answer.
+
+        `watches`: it looks at `notifications` or `server_requests`. `asks_http`: at `http`, so that a refusal by HTTP can be
+        what it expects.
+        """
+
+        @property
+        def server(self) -> str: ...
+        @property
+        def tool(self) -> str | None: ...
+        @property
+        def method(self) -> str: ...
+        @property
+        def params(self) -> Mapping[str, Any] | None: ...
+        @property
+        def expect(self) -> Mapping[str, Any]: ...
+        @property
+        def timeout_seconds(self) -> float: ...
+        @property
+        def serial(self) -> bool: ...
+        @property
+        def watches(self) -> bool: ...
+        @property
+        def asks_http(self) -> bool: ...
+        @property
+        def slow_to_judge(self) -> bool: ...
+        @property
+        def snapshot_name(self) -> str: ...
+
+
+class VerifyStep(NamedTuple):
+    """A further call after a test's own, to look at the state that it left behind.
+
+    `number` is its place in `verify`, from 0. `snapshot_name` is what its snapshots go by, `line` 0 where it is unknown; the
+    rest is as in `Case`.
+    """
+
+    number: int
+    server: str
+    kind: TestKind
+    method: str
+    params: Mapping[str, Any] | None
+    expect: Mapping[str, Any]
+    timeout_seconds: float
+    snapshot_name: str
+    name: str | None = None
+    tool: str | None = None
+    serial: bool = False
+    watches: bool = False
+    asks_http: bool = False
+    slow_to_judge: bool = False
+    line: int = 0
 
 
 class Case(NamedTuple):
@@ -22,6 +78,8 @@ class Case(NamedTuple):
     wire; `expect` is the mapping form of the suite's `expect`. `skip` is the reason for not running it, or None. A serial
     case runs alone: earlier ones finish first, later ones follow. One that is `slow_to_judge` runs jq programs.
     `base_name` is what snapshots go by where it is not the name: without the number of a repeat, with that of a namesake.
+    `client` is what the test's own session offers the server, None for the server's shared one. `fault` befalls the first
+    answer; the steps of `verify` follow the deciding attempt.
     """
 
     id: str
@@ -43,6 +101,21 @@ class Case(NamedTuple):
     tags: tuple[str, ...] = ()
     description: str | None = None
     base_name: str | None = None
+    watches: bool = False
+    asks_http: bool = False
+    client: Mapping[str, Any] | None = None
+    fault: Fault | None = None
+    verify: tuple[VerifyStep, ...] = ()
+
+    @property
+    def snapshot_name(self) -> str:
+        """What the snapshots of this test go by."""
+        return self.base_name or self.name
+
+    def expectations(self) -> Iterator[Mapping[str, Any]]:
+        """What is expected of the test's own answer, and of those of its `verify` steps."""
+        yield self.expect
+        yield from (step.expect for step in self.verify)
 
 
 class Plan(NamedTuple):

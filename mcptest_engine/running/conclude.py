@@ -13,18 +13,30 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def exit_code(record: RunRecord, *, empty_is_fine: bool) -> ExitCode:
-    """The exit code of a run that was executed. `empty_is_fine`: a shard may hold no test."""
+def exit_code(record: RunRecord, *, empty_is_fine: bool, not_ready: bool = False) -> ExitCode:
+    """The exit code of a run that was executed; the first that applies of 130, 3 and 1.
+
+    `empty_is_fine`: a shard may hold no test. `not_ready`: the time of a `wait_for_ready` ran out.
+    """
     if record.interrupted:
         return ExitCode.INTERRUPTED
+    if not_ready:
+        return ExitCode.NOT_READY
     if not record.tests:
         return ExitCode.PASSED if empty_is_fine else ExitCode.NO_TESTS
     return ExitCode.FAILED if record.totals.failed else ExitCode.PASSED
 
 
-def concluded(record: RunRecord, *, performance: Mapping[str, Any], empty_is_fine: bool, declared: int) -> RunRecord:
+def concluded(
+    record: RunRecord,
+    *,
+    performance: Mapping[str, Any],
+    empty_is_fine: bool,
+    declared: int,
+    not_ready: bool = False,
+) -> RunRecord:
     """The record with its exit code, verdict and closing warnings."""
-    code = exit_code(record, empty_is_fine=empty_is_fine)
+    code = exit_code(record, empty_is_fine=empty_is_fine, not_ready=not_ready)
     warnings = list(record.warnings)
     if code is ExitCode.NO_TESTS:
         warnings.append(

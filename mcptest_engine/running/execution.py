@@ -61,8 +61,9 @@ async def execute(
         create=settings.interactive and not settings.ci,
         keep_pending=not settings.ci,
     )
-    preload(key for case in plan.cases for row in case.expect["assertions"] for key in row["matcher"])
-    if any(uses_matcher(case.expect, "snapshot") for case in plan.cases):
+    expectations = [expect for case in plan.cases for expect in case.expectations()]
+    preload(key for expect in expectations for row in expect["assertions"] for key in row["matcher"])
+    if any(uses_matcher(expect, "snapshot") for expect in expectations):
         snapshots.lookup("")  # a file that cannot be read is told before anything is called
     side_files = SideFiles(workspace, blank.run_id)
     conclude = partial(
@@ -78,7 +79,7 @@ async def execute(
         keeper=Keeper(redactor, side_files),
         blank=blank,
         snapshots=snapshots,
-        conclude=lambda record: conclude(_completed(record, source, side_files, snapshots)),
+        conclude=lambda record: conclude(_completed(record, source, side_files, snapshots), not_ready=pool.not_ready),
     )
     return await run.execute(interrupted=interrupted)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mcptest_engine.core.redaction import Redactor
-    from mcptest_engine.core.results import AssertionResult, Attempt, Failure, TestResult
+    from mcptest_engine.core.results import AssertionResult, Attempt, Failure, TestResult, VerifyResult
 
     Externalise = Callable[[Any, str], Any]
 
@@ -52,10 +52,11 @@ class Keeper:
             kept = tuple(self._keep_row(row) for row in assertions)
             if any(new is not old for new, old in zip(kept, assertions, strict=True)):
                 assertions, changed = kept, True
+        own_name = result.id.rsplit("::", 1)[-1]
         if output is not None and size:
-            small = self._externalise(output, result.id.rsplit("::", 1)[-1])
+            small = self._externalise(output, own_name)
             changed, output = changed or small is not output, small
-        if result.failure is None and result.message is None and not result.attempts and not changed:
+        if result.failure is None and result.message is None and not (result.attempts or result.verify or changed):
             return result
         return replace(
             result,
@@ -66,6 +67,23 @@ class Keeper:
             message=self._text(result.message),
             failure=self._keep_failure(result.failure),
             attempts=tuple(self._keep_attempt(attempt) for attempt in result.attempts),
+            verify=tuple(self._keep_step(step, own_name) for step in result.verify),
+        )
+
+    def _keep_step(self, step: VerifyResult, own_name: str) -> VerifyResult:
+        redact = self._redactor.redact
+        output = shallow(redact(step.output))
+        if output is not None:
+            output = self._externalise(output, f"{own_name} verify {step.index}")
+        return replace(
+            step,
+            name=self._text(step.name),
+            tool=self._text(step.tool),
+            message=self._text(step.message),
+            failure=self._keep_failure(step.failure),
+            assertions=tuple(self._keep_row(row) for row in step.assertions),
+            request=redact(step.request),
+            output=output,
         )
 
     def _keep_row(self, row: AssertionResult) -> AssertionResult:

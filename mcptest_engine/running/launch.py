@@ -20,15 +20,25 @@ if TYPE_CHECKING:
     from mcptest_engine.core.results import RunRecord
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.servers.spec import ServerSpec
-    from mcptest_engine.suite.load import LoadedSuite
+    from mcptest_engine.suite.load import LoadedSuite, TestEntry
     from mcptest_engine.workspace.workspace import Workspace
 
 DEFAULT_CONNECT_TIMEOUT_MS = 15_000
 TURNS_TO_SPAWN = 3
+URL_ONLY = frozenset({"url", "headers", "auth", "http", "wait_for_ready"})
 
 
-def server_specs(suite: LoadedSuite, settings: RunSettings, *, redact: Callable[[str], str]) -> dict[str, ServerSpec]:
-    """How each of the suite's servers is started or reached; `redact` takes secrets out of what they are quoted with."""
+def server_specs(
+    suite: LoadedSuite,
+    settings: RunSettings,
+    *,
+    redact: Callable[[str], str],
+    keep_secret: Callable[[str], None] | None = None,
+) -> dict[str, ServerSpec]:
+    """How each of the suite's servers is started or reached.
+
+    `redact` takes secrets out of what they are quoted with, `keep_secret` is told those that are got during the run.
+    """
     from mcptest_engine.servers.spec import spec_from_settings
 
     connect_ms = suite.run_options.get("connect_timeout_ms", DEFAULT_CONNECT_TIMEOUT_MS)
@@ -36,7 +46,7 @@ def server_specs(suite: LoadedSuite, settings: RunSettings, *, redact: Callable[
     for name, declared in suite.servers.items():
         server = declared
         if settings.server_command is not None:
-            kept = {key: value for key, value in declared.items() if key not in {"url", "headers", "auth"}}
+            kept = {key: value for key, value in declared.items() if key not in URL_ONLY}
             server = {**kept, "command": list(settings.server_command)}
         if settings.protocol is not None:
             server = {**server, "protocol": settings.protocol}
@@ -48,7 +58,9 @@ def server_specs(suite: LoadedSuite, settings: RunSettings, *, redact: Callable[
             lookups=suite.lookups,
             config_dir=suite.path.parent,
             redact=redact,
+            keep_secret=keep_secret,
             default_connect_timeout_seconds=connect_ms / 1000,
+            wait_for_ready_seconds=settings.wait_for_ready_seconds,
         )
     return specs
 
@@ -63,7 +75,12 @@ def open_pool(suite: LoadedSuite, settings: RunSettings) -> Pool:
 
         return Redactor(suite.secrets)
 
-    specs = server_specs(suite, settings, redact=lambda text: redactor().redact_text(text))
+    specs = server_specs(
+        suite,
+        settings,
+        redact=lambda text: redactor().redact_text(text),
+        keep_secret=lambda secret: redactor().register(secret),
+    )
     return Pool(specs, connect, redactor)
 
 
@@ -102,4 +119,14 @@ def needed_servers(suite: LoadedSuite, settings: RunSettings) -> tuple[str, ...]
     """The servers that this run is sure to use, before it is planned: all of its tests', unless something narrows it."""
     if not settings.selection.takes_all or any(entry.data.get("only") for entry in suite.tests):
         return ()
-    return tuple(dict.fromkeys(entry.server for entry in suite.tests if not entry.data.get("skip")))
+    return tuple(
+        dict.fromkeys(name for entry in suite.tests if not entry.data.get("skip") for name in _talked_to(entry))
+    )
+
+
+def _talked_to(entry: TestEntry) -> list[str]:
+    """The servers whose shared sessions a test uses; one with its own `client` opens its server's itself."""
+    data = entry.data
+    own = "client" in data
+    steps = [step.get("server", entry.server) for step in data.get("verify", ())]
+    return [name for name in ([] if own else [entry.server]) + steps if not own or name != entry.server]

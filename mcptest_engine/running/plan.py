@@ -13,12 +13,13 @@ from zlib import crc32
 from mcptest_engine.core.errors import UsageError, did_you_mean
 from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.targets import parse_target
-from mcptest_engine.running.cases import Case, Plan
+from mcptest_engine.running.cases import Case, Plan, VerifyStep
 from mcptest_engine.safety.policy import ToolClass, classify_name
+from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.checks import LIST_METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mcptest_engine.running.settings import RunSettings, Selection
@@ -29,6 +30,10 @@ RUN_MARK = " #run"
 NESTING = frozenset({"not", "all-of", "any-of", "each", "some", "length"})
 DEFAULT_TIMEOUT_MS = 30_000
 CHANGES_STATE = frozenset({ToolClass.MUTATING, ToolClass.DESTRUCTIVE})
+WATCHED = frozenset({"notifications", "server_requests"})
+"""What of the envelope may hold another test's doings too, unless the test runs alone."""
+PROGRESS_TOKEN = "mcptest-1"
+"""The `progressToken` of a call whose notifications are looked at. One is enough: such calls are made one at a time."""
 
 
 def make_plan(
@@ -47,7 +52,8 @@ def make_plan(
     """
     options = suite.run_options
     default_retries = retries if retries is not None else int(options.get("retries", 0))
-    declared = _declared_cases(suite, default_retries, relative)
+    drafting = _Drafting(suite, default_retries, relative)
+    declared = [drafting.case(entry) for entry in suite.tests]
     focused = [case for case in declared if case.only]
     selected = _select(focused or declared, selection, servers=suite.servers)
     cases = [case for case in selected if _in_shard(case.id, selection.shard)]
@@ -83,77 +89,152 @@ def _bail(value: object) -> int | None:
     return value if isinstance(value, int) and value is not False else None
 
 
-def _declared_cases(suite: LoadedSuite, retries: int, relative: Callable[[Path], str]) -> list[Case]:
-    path = relative(suite.path)
-    serial_servers = {name for name, settings in suite.servers.items() if settings.get("serial")}
-    default_ms = suite.performance.get("default_timeout_ms", suite.run_options.get("timeout_ms", DEFAULT_TIMEOUT_MS))
-    server_ms = {name: settings.get("timeout_ms", default_ms) for name, settings in suite.servers.items()}
-    seen: dict[str, int] = {}
-    taken: set[str] = set()
-    files: dict[Path, str] = {}
-    mutating: dict[str, bool] = {}
-    cases = []
-    for entry in suite.tests:
+class _Drafting:
+    """Makes the cases of one suite in declared order, and remembers what many of its tests share."""
+
+    def __init__(self, suite: LoadedSuite, retries: int, relative: Callable[[Path], str]) -> None:
+        self._path = relative(suite.path)
+        self._relative = relative
+        self._retries = retries
+        self._serial_servers = {name for name, settings in suite.servers.items() if settings.get("serial")}
+        options, performance = suite.run_options, suite.performance
+        self._default_ms = performance.get("default_timeout_ms", options.get("timeout_ms", DEFAULT_TIMEOUT_MS))
+        self._server_ms = {n: settings.get("timeout_ms", self._default_ms) for n, settings in suite.servers.items()}
+        self._seen: dict[str, int] = {}
+        self._taken: set[str] = set()
+        self._files: dict[Path, str] = {}
+        self._mutating: dict[str, bool] = {}
+
+    def case(self, entry: TestEntry) -> Case:
+        """The case of one test."""
         data = entry.data
-        name = data["name"]
-        case_id = f"{path}::{entry.kind.value}::{name}"
-        count = seen[case_id] = seen.get(case_id, 0) + 1
-        while count > 1 and f"{case_id} #{count}" in taken:  # a test may be called "a #2"
-            count = seen[case_id] = count + 1
-        own_id = case_id if count == 1 else f"{case_id} #{count}"
-        taken.add(own_id)
-        file = files.get(entry.file)
-        if file is None:
-            file = files[entry.file] = relative(entry.file)
-        method, params = _request(entry)
-        tool = data.get("tool")
-        serial = data.get("serial")
-        if serial is None and tool is not None:
-            serial = mutating.get(tool)
-            if serial is None:
-                serial = mutating[tool] = classify_name(tool) in CHANGES_STATE
-        expect = data["expect"]
-        cases.append(
-            Case(
-                id=own_id,
-                name=name,
-                kind=entry.kind,
-                server=entry.server,
-                method=method,
-                params=params,
-                expect=expect,
-                timeout_seconds=data.get("timeout_ms", server_ms.get(entry.server, default_ms)) / 1000,
-                file=file,
-                line=entry.line,
-                tool=tool,
-                retries=data.get("retries", retries),
-                serial=bool(serial) or entry.server in serial_servers or _watches_notifications(expect),
-                slow_to_judge=uses_matcher(expect, "jq") or any("transform" in row for row in expect["assertions"]),
-                only=data.get("only", False),
-                skip=_skip_reason(data.get("skip")),
-                tags=tuple(data.get("tags", ())),
-                description=data.get("description"),
-                base_name=None if count == 1 else f"{name} #{count}",
-            )
+        name, expect, server = data["name"], data["expect"], entry.server
+        own_id, count = self._own_id(f"{self._path}::{entry.kind.value}::{name}")
+        base_name = None if count == 1 else f"{name} #{count}"
+        roots = _roots(expect)
+        timeout_seconds = data.get("timeout_ms", self._server_ms.get(server, self._default_ms)) / 1000
+        method, params = _request(entry.kind, data, roots)
+        steps = data.get("verify") or ()
+        watches = not WATCHED.isdisjoint(roots)
+        alone = watches or any(not WATCHED.isdisjoint(_roots(step["expect"])) for step in steps)
+        case = Case(
+            id=own_id,
+            name=name,
+            kind=entry.kind,
+            server=server,
+            method=method,
+            params=params,
+            expect=expect,
+            timeout_seconds=timeout_seconds,
+            file=self._file(entry.file),
+            line=entry.line,
+            tool=data.get("tool"),
+            retries=data.get("retries", self._retries),
+            serial=alone or server in self._serial_servers or self._wants_to_be_alone(data),
+            slow_to_judge=_slow_to_judge(expect),
+            only=data.get("only", False),
+            skip=_skip_reason(data.get("skip")),
+            tags=tuple(data.get("tags", ())),
+            description=data.get("description"),
+            base_name=base_name,
+            watches=watches,
+            asks_http="http" in roots,
+            client=data.get("client"),
+            fault=_fault(data.get("fault")),
         )
-    return cases
+        return case._replace(verify=tuple(_steps(case, steps))) if steps else case
+
+    def _own_id(self, case_id: str) -> tuple[str, int]:
+        """The id, numbered where another test has it, and that number."""
+        count = self._seen[case_id] = self._seen.get(case_id, 0) + 1
+        while count > 1 and f"{case_id} #{count}" in self._taken:  # a test may be called "a #2"
+            count = self._seen[case_id] = count + 1
+        own_id = case_id if count == 1 else f"{case_id} #{count}"
+        self._taken.add(own_id)
+        return own_id, count
+
+    def _file(self, path: Path) -> str:
+        file = self._files.get(path)
+        if file is None:
+            file = self._files[path] = self._relative(path)
+        return file
+
+    def _wants_to_be_alone(self, data: Mapping[str, Any]) -> bool:
+        """As the test says; else when it changes the server's state, or looks at what its call has done to it."""
+        serial = data.get("serial")
+        if serial is not None:
+            return bool(serial)
+        if "fault" in data or "verify" in data:
+            return True
+        tool = data.get("tool")
+        if tool is None:
+            return False
+        mutating = self._mutating.get(tool)
+        if mutating is None:
+            mutating = self._mutating[tool] = classify_name(tool) in CHANGES_STATE
+        return mutating
 
 
-def _request(entry: TestEntry) -> tuple[str, Mapping[str, Any] | None]:
-    """What goes on the wire. Source: MCP 2025-11-25, server/tools, server/resources, server/prompts."""
-    data = entry.data
-    if entry.kind is TestKind.TOOL:
+def _steps(case: Case, steps: Sequence[Mapping[str, Any]]) -> Iterator[VerifyStep]:
+    """The steps of a test's `verify`; what one leaves out is as for the test."""
+    for number, data in enumerate(steps):
+        expect = data["expect"]
+        roots = _roots(expect)
+        kind = TestKind.TOOL if "tool" in data else TestKind.RESOURCE if "uri" in data else TestKind.PROMPT
+        method, params = _request(kind, data, roots)
+        yield VerifyStep(
+            number=number,
+            server=data.get("server", case.server),
+            kind=kind,
+            method=method,
+            params=params,
+            expect=expect,
+            timeout_seconds=data["timeout_ms"] / 1000 if "timeout_ms" in data else case.timeout_seconds,
+            snapshot_name=f"{case.snapshot_name}, verify #{number}",
+            name=data.get("name"),
+            tool=data.get("tool"),
+            serial=case.serial,
+            watches=not WATCHED.isdisjoint(roots),
+            asks_http="http" in roots,
+            slow_to_judge=_slow_to_judge(expect),
+        )
+
+
+def _request(kind: TestKind, data: Mapping[str, Any], roots: frozenset[object]) -> tuple[str, Mapping[str, Any] | None]:
+    """What goes on the wire. Source: MCP 2025-11-25, server/tools, server/resources, server/prompts.
+
+    A call of a tool whose notifications are looked at asks for progress, which a server reports only when it is asked to
+    (basic/utilities/progress); a token of the test's own stands.
+    """
+    meta = data.get("meta")
+    method, params = _bare_request(kind, data)
+    if method == "tools/call" and "notifications" in roots:
+        meta = {"progressToken": PROGRESS_TOKEN, **(meta or {})}
+    return (method, params) if meta is None else (method, {**(params or {}), "_meta": meta})
+
+
+def _bare_request(kind: TestKind, data: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
+    if kind is TestKind.TOOL:
         tool = data["tool"]
         arguments = data.get("args")
         if tool in LIST_METHODS:
             return tool, arguments or None
         return "tools/call", {"name": tool, "arguments": arguments if arguments is not None else {}}
-    if entry.kind is TestKind.RESOURCE:
+    if kind is TestKind.RESOURCE:
         return "resources/read", {"uri": data["uri"]}
     params: dict[str, Any] = {"name": data["prompt"]}
     if data.get("args"):
         params["arguments"] = data["args"]
     return "prompts/get", params
+
+
+def _fault(written: object) -> Fault | None:
+    if written is None:
+        return None
+    if isinstance(written, str):
+        return Fault(written)
+    assert isinstance(written, dict)
+    return Fault("delay", written["delay_ms"] / 1000)
 
 
 def _skip_reason(skip: object) -> str | None:
@@ -162,8 +243,13 @@ def _skip_reason(skip: object) -> str | None:
     return skip if isinstance(skip, str) else None
 
 
-def _watches_notifications(expect: Mapping[str, Any]) -> bool:
-    return any(parse_target(row["target"]).segments[0] == "notifications" for row in expect["assertions"])
+def _roots(expect: Mapping[str, Any]) -> frozenset[object]:
+    """The members of the envelope that the assertions look at."""
+    return frozenset([parse_target(row["target"]).segments[0] for row in expect["assertions"]])
+
+
+def _slow_to_judge(expect: Mapping[str, Any]) -> bool:
+    return uses_matcher(expect, "jq") or any("transform" in row for row in expect["assertions"])
 
 
 def uses_matcher(expect: Mapping[str, Any], name: str) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.errors import ServerDied, ServerError
+from mcptest_engine.core.errors import NotReady, ServerDied, ServerError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.redaction import Redactor
@@ -56,6 +57,9 @@ class Pool:
         self.remarks: dict[str, list[str]] = {}
         self._entries: dict[str, _Entry] = {}
         self._closing: set[asyncio.Task[None]] = set()
+        self._own: dict[str, Session] = {}
+        self._own_open: set[Session] = set()
+        self.not_ready = False
 
     @property
     def redactor(self) -> Redactor:
@@ -110,6 +114,31 @@ class Pool:
             entry.lost = error
             self._failed(name, error, restarting=self.restart and entry.restarts < MAX_RESTARTS)
 
+    @asynccontextmanager
+    async def own_session(self, name: str, client: Mapping[str, Any]) -> AsyncIterator[Session]:
+        """A fresh session of the server for one test, with another `client`; ended with the block. Raises: ServerError."""
+        try:
+            session = await self._connect(replace(self._specs[name], client=client))
+        except NotReady:
+            self.not_ready = True
+            raise
+        self._own[name] = session
+        self._own_open.add(session)
+        self._remember(name, session)
+        try:
+            yield session
+        finally:
+            await session.close()
+            self._remember(name, session)
+            self._own_open.discard(session)
+
+    async def renew(self, name: str, session: Session) -> None:
+        """Open another session in place of one that was ended on purpose, once that one is gone; no restart is counted."""
+        entry = self._entries.get(name)
+        if entry is not None and entry.session is session:
+            entry.opening, entry.session, entry.lost = self._opened(name, after=session).opening, None, None
+            await asyncio.wait((entry.opening,))
+
     async def close(self) -> None:
         """End every server of the run, all at once, and wait until each is reaped."""
         for entry in self._entries.values():
@@ -120,49 +149,70 @@ class Pool:
             (outcome,) = await asyncio.gather(entry.opening, return_exceptions=True)
             if not isinstance(outcome, BaseException):
                 sessions.append(outcome)
+        sessions += self._own_open
         await asyncio.gather(*(session.close() for session in sessions), *self._closing, return_exceptions=True)
+        for name, entry in self._entries.items():
+            late = _session_of(entry)  # what was odd after it had been opened
+            if late is not None:
+                self._remember(name, late)
 
     def records(self) -> tuple[ServerRecord, ...]:
         """What the record says of each server that the run reached for, in the order of the suite."""
-        return tuple(
-            _record(self._specs[name], self._entries[name], self.redactor)
-            for name in self._specs
-            if name in self._entries
-        )
+        told = []
+        for name, spec in self._specs.items():
+            entry = self._entries.get(name)
+            session = self._own.get(name) if entry is None else _session_of(entry)
+            if entry is not None or session is not None:
+                told.append(_record(spec, entry, session, self.redactor))
+        return tuple(told)
 
-    def _opened(self, name: str, restarts: int = 0) -> _Entry:
-        task = asyncio.get_running_loop().create_task(self._open(name), name=f"server {name}")
+    def _opened(self, name: str, restarts: int = 0, *, after: Session | None = None) -> _Entry:
+        opening = self._open(name) if after is None else self._open_after(name, after)
+        task = asyncio.get_running_loop().create_task(opening, name=f"server {name}")
         task.add_done_callback(_retrieve)
         return _Entry(opening=task, restarts=restarts)
+
+    async def _open_after(self, name: str, ended: Session) -> Session:
+        await ended.close()
+        return await self._open(name)
 
     async def _open(self, name: str) -> Session:
         started = time.monotonic()
         connecting = asyncio.ensure_future(self._connect(self._specs[name]))
         try:
             await asyncio.sleep(0)  # the server is spawned before anything is imported
-            from mcptest_engine.core.events import ServerReady, ServerStarting, Warned
+            from mcptest_engine.core.events import ServerReady, ServerStarting
 
             self.emit(ServerStarting(server=name))
             session = await connecting
         except ServerError as error:
+            self.not_ready = self.not_ready or isinstance(error, NotReady)
             self._failed(name, error, restarting=False)
             raise
         except asyncio.CancelledError:
             await _abandon(connecting)
             raise
-        redact = self.redactor.redact_text
-        for remark in session.remarks:
-            self.remarks.setdefault(name, []).append(redact(remark))
-            self.emit(Warned(message=redact(remark)))
+        self._remember(name, session)
         self.emit(
             ServerReady(
                 server=name,
                 server_info=self.redactor.redact(session.server_info),
-                protocol_version=_redacted(session.protocol_version, redact),
+                protocol_version=_redacted(session.protocol_version, self.redactor.redact_text),
                 duration_ms=(time.monotonic() - started) * 1000,
             )
         )
         return session
+
+    def _remember(self, name: str, session: Session) -> None:
+        """Tell what was odd about the server, each thing once."""
+        told = self.remarks.setdefault(name, [])
+        for remark in session.remarks:
+            text = self.redactor.redact_text(remark)
+            if text not in told:
+                from mcptest_engine.core.events import Warned
+
+                told.append(text)
+                self.emit(Warned(message=text))
 
     def _failed(self, name: str, error: ServerError, *, restarting: bool) -> None:
         from mcptest_engine.core.events import ServerFailed
@@ -220,20 +270,33 @@ def _redacted(text: str | None, redact: Callable[[str], str]) -> str | None:
     return None if text is None else redact(text)
 
 
-def _record(spec: ServerSpec, entry: _Entry, redactor: Redactor) -> ServerRecord:
+def _session_of(entry: _Entry) -> Session | None:
+    """The session that is open or was last, None when none came about."""
+    if entry.session is not None:
+        return entry.session
+    ended = entry.opening.done() and not entry.opening.cancelled() and entry.opening.exception() is None
+    return entry.opening.result() if ended else None
+
+
+def _record(spec: ServerSpec, entry: _Entry | None, session: Session | None, redactor: Redactor) -> ServerRecord:
     from mcptest_engine.core.results import ServerRecord
 
-    failed = entry.opening.exception() if entry.opening.done() and not entry.opening.cancelled() else None
-    session = entry.session
-    if session is None and entry.opening.done() and not entry.opening.cancelled() and failed is None:
-        session = entry.opening.result()
-    stderr = session.stderr_tail if session is not None else getattr(failed, "stderr_tail", "")
+    if session is None:
+        opening = None if entry is None else entry.opening
+        failed = opening.exception() if opening is not None and opening.done() and not opening.cancelled() else None
+        return ServerRecord(
+            name=spec.name,
+            transport="stdio" if spec.command is not None else "http",
+            auth=spec.auth,
+            restarts=0 if entry is None else entry.restarts,
+            stderr_tail=redactor.redact_text(getattr(failed, "stderr_tail", "")),
+        )
     return ServerRecord(
         name=spec.name,
-        transport="stdio" if spec.command is not None else "http",
-        auth=spec.auth,
-        server_info=redactor.redact(session.server_info) if session is not None else None,
-        protocol_version=_redacted(session.protocol_version, redactor.redact_text) if session is not None else None,
-        restarts=entry.restarts,
-        stderr_tail=redactor.redact_text(stderr),
+        transport=session.transport,
+        auth=session.auth,
+        server_info=redactor.redact(session.server_info),
+        protocol_version=_redacted(session.protocol_version, redactor.redact_text),
+        restarts=0 if entry is None else entry.restarts,
+        stderr_tail=redactor.redact_text(session.stderr_tail),
     )

@@ -1,7 +1,7 @@
 """The one orchestrator: takes a plan and a pool of servers, tells what happens, and returns the run's record.
 
-It never prints, writes or waits for a listener. Workers take cases in declared order; a serial case is a barrier. Judging
-happens between two answers on the same loop: it is short, and what is not (jq, regular expressions) is bounded in time.
+It never prints, writes or waits for a listener. Workers take cases in declared order; a serial case is a barrier. How one case
+comes to its verdict is `attempts.py`'s affair, and `calling.py`'s how one request does.
 """
 
 from __future__ import annotations
@@ -9,19 +9,17 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mcptest_engine.core.errors import McptestError, ServerDied, ServerError
 from mcptest_engine.core.events import CaseFinished, CaseStarted, PlannedTest, RunFinished, RunStarted, Warned
-from mcptest_engine.core.results import Attempt, Failure, FailureKind, RunRecord, TestResult, Verdict
+from mcptest_engine.core.results import FailureKind, RunRecord, TestResult, Verdict
 from mcptest_engine.core.words import counted
-from mcptest_engine.running.keeping import CERTAINLY_SMALL
-from mcptest_engine.running.verdicts import Outcome, failed, judge, with_tool_hint
+from mcptest_engine.running.attempts import Decision, decide
+from mcptest_engine.running.calling import Caller
+from mcptest_engine.running.verdicts import Outcome, with_tool_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from concurrent.futures import ThreadPoolExecutor
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.judging.snapshots import SnapshotStore
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from mcptest_engine.running.pool import Pool
 
 INTERRUPTED = "not run: interrupted"
-CONCURRENCY_MATTERS = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT, FailureKind.SERVER})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,11 +50,12 @@ class Run:
     _results: list[TestResult | None] = field(default_factory=list)
     _started: float = 0.0
     _failures: int = 0
-    _under_way: dict[str, int] = field(default_factory=dict)
     _stopped: str | None = None
-    _tools: dict[str, set[str]] = field(default_factory=dict)
     _warnings: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    _thread: ThreadPoolExecutor | None = None
+    _caller: Caller = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._caller = Caller(snapshots=self.snapshots, redact=self.keeper.redact, clock=self.clock)
 
     async def execute(self, *, interrupted: bool = False) -> RunRecord:
         """Run every case; the record holds one result for each, in declared order. `interrupted`: run none of them."""
@@ -110,78 +108,15 @@ class Run:
     async def _decide(self, index: int, case: Case) -> None:
         """Bring one case to its verdict, with as many attempts as it may have."""
         if case.skip is not None or self._stopped is not None:
-            self._finish(index, case, _skipped(case.skip or self._stopped or ""), (), self.clock())
+            self._finish(index, case, _skipped(case.skip or self._stopped or ""), self.clock())
             return
         began = self.clock()
         self.emit(CaseStarted(index=index, id=case.id))
-        attempts: list[Outcome] = []
-        while True:
-            outcome = await self._attempt(case, len(attempts) + 1)
-            attempts.append(outcome)
-            if outcome.verdict is not Verdict.FAIL or len(attempts) > case.retries or self._stopped is not None:
-                break
-        self._finish(index, case, outcome, tuple(attempts), began)
+        decision = await decide(case, pool=self.pool, caller=self._caller, stopped=lambda: self._stopped is not None)
+        self._finish(index, case, decision, began)
 
-    async def _attempt(self, case: Case, number: int) -> Outcome:
-        """One try. Whatever goes wrong in it is this test's failure and nobody else's."""
-        try:
-            return await self._tried(case, number)
-        except McptestError as error:
-            failure = Failure(kind=FailureKind.SUITE, message=error.message, hint=error.hint)
-        except Exception as wrong:  # noqa: BLE001 - one answer that trips us must not cost the whole run
-            told = f"this is a bug in mcptest, not in your server: {type(wrong).__name__}: {wrong}"
-            failure = Failure(kind=FailureKind.SUITE, message=told)
-        return Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=failure.message, failure=failure)
-
-    async def _tried(self, case: Case, number: int) -> Outcome:
-        began = self.clock()
-        session = None
-        beside = False
-        try:
-            session = self.pool.ready(case.server) or await self.pool.session(case.server)
-            seen = len(session.notifications)
-            others = self._under_way.get(case.server, 0)
-            self._under_way[case.server] = others + 1
-            try:
-                exchange = await session.request(case.method, case.params, timeout_seconds=case.timeout_seconds)
-            finally:
-                self._under_way[case.server] -= 1
-                beside = others > 0 or self._under_way[case.server] > 0
-        except ServerError as error:
-            if session is not None and isinstance(error, ServerDied):
-                self.pool.lost(case.server, session, error)
-            await asyncio.sleep(0)  # a server that is gone fails every call at once, and others want their turn
-            outcome = failed(error, duration_ms=(self.clock() - began) * 1000)
-            return _with_concurrency_hint(outcome) if beside else outcome
-        answer = exchange.answer
-        if case.tool is not None and "result" in answer and answer["result"].get("isError") is not True:
-            self._tools.setdefault(case.server, set()).add(case.tool)
-        envelope: dict[str, Any] = {"result": answer["result"]} if "result" in answer else {}
-        envelope["error"] = answer.get("error")
-        envelope["duration_ms"] = exchange.duration_ms
-        envelope["attempt"] = number
-        envelope["request"] = {"method": case.method, "params": case.params}
-        envelope["notifications"] = session.notifications[seen:] if case.serial else []
-        envelope["http"] = exchange.http
-        judging = partial(judge, case, envelope, snapshots=self.snapshots, redact=self.keeper.redact)
-        if case.slow_to_judge:  # a jq program may take its second while other answers are timed
-            outcome = await asyncio.get_running_loop().run_in_executor(self._judge(), judging)
-        else:
-            outcome = judging()
-        if beside:
-            outcome = _with_concurrency_hint(outcome)
-        return outcome if exchange.size < CERTAINLY_SMALL else outcome._replace(size=exchange.size)
-
-    def _judge(self) -> ThreadPoolExecutor:
-        """The one thread for slow judging, made when first needed."""
-        if self._thread is None:
-            from concurrent.futures import ThreadPoolExecutor
-
-            self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="judge")
-        return self._thread
-
-    def _finish(self, index: int, case: Case, outcome: Outcome, attempts: tuple[Outcome, ...], began: float) -> None:
-        flaky = outcome.verdict is Verdict.PASS and len(attempts) > 1
+    def _finish(self, index: int, case: Case, decision: Decision, began: float) -> None:
+        outcome, attempts = decision
         result = TestResult(
             id=case.id,
             name=case.name,
@@ -191,8 +126,8 @@ class Run:
             verdict=outcome.verdict,
             duration_ms=round(outcome.duration_ms, 3),
             started_offset_ms=round((began - self._started) * 1000, 3),
-            flaky=flaky,
-            attempts=tuple(_told(attempt) for attempt in attempts) if len(attempts) > 1 else (),
+            flaky=decision.flaky,
+            attempts=attempts if len(attempts) > 1 or case.fault is not None else (),
             file=case.file,
             line=case.line,
             tags=case.tags,
@@ -201,6 +136,7 @@ class Run:
             assertions=outcome.assertions,
             request={"method": case.method, "params": case.params} if attempts else None,
             output=outcome.output,
+            verify=outcome.verify,
         )
         result = self.keeper.keep(result, size=outcome.size)
         self._results[index] = result
@@ -217,10 +153,8 @@ class Run:
     def _record(self, duration_ms: float, interrupted: bool) -> RunRecord:
         for index, case in enumerate(self.plan.cases):
             if self._results[index] is None:
-                self._finish(index, case, _skipped(INTERRUPTED), (), self.clock())
-        tests = tuple(
-            with_tool_hint(result, self._tools.get(result.server, ())) for result in self._results if result is not None
-        )
+                self._finish(index, case, _skipped(INTERRUPTED), self.clock())
+        tests = tuple(with_tool_hint(result, self._caller.answered) for result in self._results if result is not None)
         judged = tuple(text for index in sorted(self._warnings) for text in self._warnings[index])
         record = replace(
             self.blank.with_tests(tests),
@@ -237,17 +171,6 @@ class Run:
         if not judged or all(len(batch) == 1 for batch in _batches(self.plan.cases, self.plan.workers)):
             return ()
         return ("tests ran concurrently; if one depends on another, run them in order with --workers 1",)
-
-
-def _with_concurrency_hint(outcome: Outcome) -> Outcome:
-    """What a failure may owe to other calls of its server. Source: decisions 4, it hints at `--workers 1`."""
-    failure = outcome.failure
-    if failure is None or failure.hint is not None or failure.kind not in CONCURRENCY_MATTERS:
-        return outcome
-    if failure.kind is FailureKind.BUDGET and "duration" not in failure.message:
-        return outcome
-    hint = "other calls to this server were under way; to see this one alone, run with --workers 1"
-    return outcome._replace(failure=replace(failure, hint=hint))
 
 
 def _batches(cases: Sequence[Case], workers: int) -> Iterator[list[tuple[int, Case]]]:
@@ -269,9 +192,5 @@ def _planned(case: Case) -> PlannedTest:
     return PlannedTest(id=case.id, name=case.name, kind=case.kind, server=case.server, file=case.file, line=case.line)
 
 
-def _skipped(reason: str) -> Outcome:
-    return Outcome(verdict=Verdict.SKIP, duration_ms=0.0, message=reason)
-
-
-def _told(outcome: Outcome) -> Attempt:
-    return Attempt(verdict=outcome.verdict, duration_ms=round(outcome.duration_ms, 3), message=outcome.message)
+def _skipped(reason: str) -> Decision:
+    return Decision(Outcome(verdict=Verdict.SKIP, duration_ms=0.0, message=reason), ())

@@ -46,6 +46,7 @@ class RunSettings(NamedTuple):
     bail: int | None = None
     server_command: tuple[str, ...] | None = None
     protocol: str | None = None
+    wait_for_ready_seconds: float | None = None
     update_snapshots: bool = False
     interactive: bool = False
     environ: Mapping[str, str] = os.environ

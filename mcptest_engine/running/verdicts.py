@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.errors import AuthFailed, CallTimeout, did_you_mean
+from mcptest_engine.core.errors import AnswerLost, AuthFailed, CallTimeout, did_you_mean
 from mcptest_engine.core.results import AssertionResult, Failure, FailureKind, Verdict
 from mcptest_engine.judging.assertions import judge_assertions
 from mcptest_engine.judging.budgets import judge_budgets
@@ -15,15 +15,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from mcptest_engine.core.errors import ServerError
-    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.results import TestResult, VerifyResult
     from mcptest_engine.judging.snapshots import SnapshotStore
-    from mcptest_engine.running.cases import Case
+    from mcptest_engine.running.cases import Asked
 
 UNKNOWN_NAME_CODES = frozenset({-32601, -32602})
+CONCURRENCY_MATTERS = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT, FailureKind.SERVER})
 
 
 class Outcome(NamedTuple):
-    """What one attempt came to. `output` is what the record keeps of the answer, `size` the bytes that it came in."""
+    """What one attempt came to. `output` is what the record keeps of the answer, `size` the bytes that it came in.
+
+    `lost`: the answer was taken away by the test's own `fault`, so that there is nothing to judge yet. `gone`: the server did
+    not start, or ended. `verify` holds the steps that followed, in order.
+    """
 
     verdict: Verdict
     duration_ms: float
@@ -33,6 +38,9 @@ class Outcome(NamedTuple):
     output: Mapping[str, Any] | None = None
     warnings: tuple[str, ...] = ()
     size: int = 0
+    lost: bool = False
+    gone: bool = False
+    verify: tuple[VerifyResult, ...] = ()
 
 
 def failure_of(error: ServerError) -> Failure:
@@ -46,13 +54,35 @@ def failure_of(error: ServerError) -> Failure:
 
 
 def failed(error: ServerError, *, duration_ms: float) -> Outcome:
-    """The outcome of an attempt that got no answer to judge."""
+    """The outcome of an attempt that got no answer to judge; what was told over HTTP instead is kept.
+
+    An answer that the test had taken away is no failure: it was asked for.
+    """
+    output = None if error.http is None else {"http": error.http}
+    if isinstance(error, AnswerLost):
+        return Outcome(
+            verdict=Verdict.INCONCLUSIVE, duration_ms=duration_ms, message=error.message, output=output, lost=True
+        )
     failure = failure_of(error)
-    return Outcome(verdict=Verdict.FAIL, duration_ms=duration_ms, message=failure.message, failure=failure)
+    return Outcome(
+        verdict=Verdict.FAIL, duration_ms=duration_ms, message=failure.message, failure=failure, output=output
+    )
+
+
+def refused(outcome: Outcome, judged: Outcome) -> Outcome:
+    """An attempt that HTTP refused (`outcome`), where the test expects something of `http` (`judged`).
+
+    It passes when all that it expects holds and the status does say no. A status of success without an answer is a broken
+    answer whatever is expected of it: green means checked.
+    """
+    status = (outcome.output or {}).get("http", {}).get("status")
+    if judged.verdict is Verdict.PASS and not (isinstance(status, int) and 200 <= status < 300):
+        return judged
+    return outcome._replace(assertions=judged.assertions)
 
 
 def judge(
-    case: Case,
+    asked: Asked,
     envelope: Mapping[str, Any],
     *,
     snapshots: SnapshotStore | None,
@@ -64,13 +94,11 @@ def judge(
 
     Without assertions a test passes only if the server answered without an error (`decisions` 4).
     """
-    expect = case.expect
+    expect = asked.expect
     assertions = expect.get("assertions", ())
     rows: tuple[AssertionResult, ...] = ()
     if assertions:
-        rows = judge_assertions(
-            assertions, envelope, snapshots=snapshots, test_name=case.base_name or case.name, redact=redact
-        )
+        rows = judge_assertions(assertions, envelope, snapshots=snapshots, test_name=asked.snapshot_name, redact=redact)
     failure = next((_assertion_failure(row) for row in rows if row.passed is False), None)
     if failure is None and not assertions:
         failure = _unasserted_failure(envelope, redact)
@@ -110,15 +138,32 @@ def _unasserted_failure(envelope: Mapping[str, Any], redact: Callable[[Any], Any
     return None
 
 
-def with_tool_hint(result: TestResult, answered: Collection[str]) -> TestResult:
-    """A failed call of a tool that the server does not know, with the nearest name among those that `answered`."""
-    output = result.output or {}
-    if result.failure is None or result.failure.hint is not None or result.tool is None:
+def with_concurrency_hint(outcome: Outcome) -> Outcome:
+    """What a failure may owe to other calls of its server. Source: decisions 4, it hints at `--workers 1`."""
+    failure = outcome.failure
+    if failure is None or failure.hint is not None or failure.kind not in CONCURRENCY_MATTERS:
+        return outcome
+    if failure.kind is FailureKind.BUDGET and "duration" not in failure.message:
+        return outcome
+    hint = "other calls to this server were under way; to see this one alone, run with --workers 1"
+    return outcome._replace(failure=replace(failure, hint=hint))
+
+
+def with_tool_hint(result: TestResult, answered: Mapping[str, Collection[str]]) -> TestResult:
+    """A failed call of a tool that the server does not know, with the nearest name among those that `answered` of it."""
+    if result.failure is None or result.failure.hint is not None:
         return result
-    if not _says_unknown(output.get("error"), output.get("result"), result.tool):
-        return result
-    hint = did_you_mean(result.tool, answered)
+    calls: tuple[TestResult | VerifyResult, ...] = (result, *result.verify)
+    hints = (_unknown_tool_hint(call, answered.get(call.server, ())) for call in calls if call.failure is not None)
+    hint = next((hint for hint in hints if hint is not None), None)
     return result if hint is None else replace(result, failure=replace(result.failure, hint=hint))
+
+
+def _unknown_tool_hint(call: TestResult | VerifyResult, answered: Collection[str]) -> str | None:
+    output = call.output or {}
+    if call.tool is None or not _says_unknown(output.get("error"), output.get("result"), call.tool):
+        return None
+    return did_you_mean(call.tool, answered)
 
 
 def _says_unknown(error: object, answer: object, tool: str) -> bool:
@@ -132,11 +177,12 @@ def _says_unknown(error: object, answer: object, tool: str) -> bool:
 
 
 def _output(envelope: Mapping[str, Any]) -> dict[str, Any]:
-    output = {key: envelope[key] for key in ("result",) if key in envelope}
+    output = {"result": envelope["result"]} if "result" in envelope else {}
     if envelope["error"] is not None:
         output["error"] = envelope["error"]
-    if envelope["notifications"]:
-        output["notifications"] = envelope["notifications"]
+    for key in ("notifications", "server_requests"):
+        if envelope[key]:
+            output[key] = envelope[key]
     if envelope["http"] is not None:
         output["http"] = envelope["http"]
     return output

@@ -1,38 +1,53 @@
 """Which secrets may go where, and how a refusal is told.
 
 A token goes to https or to this machine, never elsewhere and never along a redirect to another origin. A 401 or 403 is
-told in three lines: what the server said, which input to mend, and the command that looks closer.
+told in three lines: what the server said, which input to mend, and the command that looks closer. The surprising thing: what
+`mcptest login` stored is looked at again when a refusal is told, since a spec says nothing of it.
 """
 
 from __future__ import annotations
 
 import ipaddress
+import re
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from mcptest_engine.core.errors import AuthFailed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from mcptest_engine.servers.spec import ServerSpec
+    from mcptest_engine.servers.token_store import StoredToken
+
+_LONGEST_CHALLENGE = 500
+_PARAMETER = r'(?:^|[\s,]){name}\s*=\s*(?:"([^"]*)"|([^\s,]+))'
 
 
 def check_secrets_may_go(spec: ServerSpec) -> None:
-    """Raises: AuthFailed when a secret header, or a password in the URL, would travel in the clear over a network."""
+    """Raises: AuthFailed when a secret header, a token, or a password in the URL would travel in the clear over a network."""
     assert spec.url is not None
     parts = urlsplit(spec.url)
-    secret = bool(spec.secret_headers) or parts.password is not None
-    if not secret or parts.scheme == "https" or is_loopback(parts.hostname or ""):
+    secret = bool(spec.secret_headers) or spec.oauth is not None or parts.password is not None
+    if not secret or may_take_secrets(spec.url):
         return
-    if not spec.secret_headers:
-        what = "the password in the URL is"
-    else:
+    if spec.secret_headers:
         what = "the bearer token is" if spec.auth == "bearer" else f"the header `{min(spec.secret_headers)}` is"
+    else:
+        what = "the OAuth token is" if spec.oauth is not None else "the password in the URL is"
     raise AuthFailed(
         f"auth failed: {what} not sent to {shown_url(spec.url)}: tokens go only to https or to this machine",
         server=spec.name,
         hint="use an https URL",
     )
+
+
+def may_take_secrets(url: str) -> bool:
+    """Whether a token may be sent to `url`: https, or this machine."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or is_loopback(parts.hostname or "")
 
 
 def is_loopback(host: str) -> bool:
@@ -48,7 +63,7 @@ def is_loopback(host: str) -> bool:
 def refused(spec: ServerSpec, status: int, challenge: str | None) -> AuthFailed:
     """The failure for HTTP 401 or 403; `challenge` is the `WWW-Authenticate` header."""
     assert spec.url is not None
-    what, remedy = _input_to_mend(spec)
+    what, remedy = _input_to_mend(spec, challenge)
     url = shown_url(spec.url)
     doctor = f"mcptest doctor --url {shlex.quote(url)}"
     if spec.bearer_token_env:
@@ -61,6 +76,24 @@ def refused(spec: ServerSpec, status: int, challenge: str | None) -> AuthFailed:
     return AuthFailed(message, server=spec.name)
 
 
+def takes_stored_token(spec: ServerSpec) -> bool:
+    """Whether a token of `mcptest login` would be sent: the suite shows no other way to say who it is."""
+    own = spec.oauth is not None or spec.bearer_token_env is not None
+    return spec.url is not None and not own and not any(name.lower() == "authorization" for name in spec.headers)
+
+
+def challenge_parameter(challenge: str | None, name: str) -> str | None:
+    """A parameter of a `WWW-Authenticate` header, such as "scope". Source: RFC 9110 section 11.6.1."""
+    found = re.search(_PARAMETER.format(name=re.escape(name)), challenge or "", re.IGNORECASE)
+    return None if found is None else found[1] or found[2]
+
+
+def login_command(url: str, *flags: str) -> str:
+    """The command that logs in at `url`; what may be secret in the URL is left for the reader to fill in."""
+    shown = shown_url(url)
+    return shlex.join(["mcptest", "login", shown if shown == url else "URL", *flags])
+
+
 def shown_url(url: str) -> str:
     """`url` without what may be secret in it: user, password, query, fragment."""
     parts = urlsplit(url)
@@ -71,21 +104,72 @@ def shown_url(url: str) -> str:
 def _advertised(challenge: str | None) -> str:
     if not challenge or not challenge.strip():
         return "no scheme"
-    scheme, _, parameters = challenge.strip().partition(" ")
+    challenge = challenge.strip()
+    if len(challenge) > _LONGEST_CHALLENGE:
+        challenge = challenge[:_LONGEST_CHALLENGE] + "…"
+    scheme, _, parameters = challenge.partition(" ")
     return f"{scheme} ({parameters.strip()})" if parameters.strip() else scheme
 
 
-def _input_to_mend(spec: ServerSpec) -> tuple[str, str]:
+class _Mend(NamedTuple):
+    """What was the matter with what was sent, and what to do about it."""
+
+    what: str
+    remedy: str
+
+
+def _input_to_mend(spec: ServerSpec, challenge: str | None) -> _Mend:
+    if spec.oauth is not None:
+        return _of_client_credentials(spec.oauth, challenge)
     variable = spec.bearer_token_env
     if variable and "authorization" not in spec.secret_headers:
         what = f"env var `{variable}` (named by `bearer_token_env`) is not set or is empty in this process"
-        return what, "export a valid token into it"
+        return _Mend(what, "export a valid token into it")
     if variable:
-        return (
-            f"the token in env var `{variable}` (named by `bearer_token_env`) was not accepted",
-            "export a valid token into it",
-        )
+        what = f"the token in env var `{variable}` (named by `bearer_token_env`) was not accepted"
+        return _Mend(what, "export a valid token into it")
+    stored = _stored(spec)
+    if stored is not None:
+        return _of_login(stored, challenge)
     if spec.secret_headers:
         names = ", ".join(f"`{name}`" for name in sorted(spec.secret_headers))
-        return f"the credentials in {names} (from `headers`) were not accepted", "mend what `headers` names"
-    return "no token was sent", "name the env var that holds one with `bearer_token_env`"
+        return _Mend(f"the credentials in {names} (from `headers`) were not accepted", "mend what `headers` names")
+    remedy = "name the env var that holds one with `bearer_token_env`"
+    if spec.url is not None and challenge_parameter(challenge, "resource_metadata") is not None:
+        remedy += f", or log in with: {login_command(spec.url)}"
+    return _Mend("no token was sent", remedy)
+
+
+def _of_client_credentials(oauth: Mapping[str, Any], challenge: str | None) -> _Mend:
+    variable = oauth.get("client_secret_env")
+    secret = f"env var `{variable}` (named by `client_secret_env`)"
+    what = f"the token that client `{oauth.get('client_id')}` was given (`auth.oauth`, client credentials) was not accepted"
+    wanted = challenge_parameter(challenge, "scope")
+    if challenge_parameter(challenge, "error") == "insufficient_scope" and wanted:
+        return _Mend(what, f'let the client have the scope "{wanted}" and name it with `scope`')
+    return _Mend(what, f"mend `client_id`, the secret in {secret}, or the `scope` asked for")
+
+
+def _of_login(stored: StoredToken, challenge: str | None) -> _Mend:
+    import time
+
+    over = stored.expires_at_unix is not None and stored.expires_at_unix <= time.time()
+    what = "the token stored by `mcptest login` was not accepted"
+    if over and not stored.can_be_refreshed:
+        what = "the token stored by `mcptest login` has expired and cannot be refreshed"
+    wanted = challenge_parameter(challenge, "scope")
+    if challenge_parameter(challenge, "error") == "insufficient_scope" and wanted:
+        return _Mend(what, f"log in with the scope that is asked for: {login_command(stored.url, '--scope', wanted)}")
+    return _Mend(what, f"log in again with: {login_command(stored.url)}")
+
+
+def _stored(spec: ServerSpec) -> StoredToken | None:
+    """What `mcptest login` keeps for this URL, where it was what was sent."""
+    if spec.url is None or not takes_stored_token(spec):
+        return None
+    from mcptest_engine.servers import token_store
+
+    try:
+        return token_store.load(spec.url)
+    except token_store.StoreTrouble:
+        return None

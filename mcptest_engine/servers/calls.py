@@ -8,27 +8,55 @@ from __future__ import annotations
 
 import asyncio
 from time import monotonic
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 OUR_STALL_SECONDS = 0.1
+
+
+class Fault(NamedTuple):
+    """What happens to an answer on purpose: the suite's `fault:`.
+
+    `kind` is "drop_response" (the answer is taken away when it has come), "disconnect" (the connection is cut when the answer
+    comes) or "delay" (it counts as come `delay_seconds` later).
+    """
+
+    kind: str
+    delay_seconds: float = 0.0
 
 
 class Call:
     """A request on its way.
 
-    `sent_at` and `done_at` are monotonic seconds; `http` is what came with the answer, `size` how many bytes it had.
+    `params` is what was sent, `_meta` included. `sent_at` and `done_at` are monotonic seconds; `http` is what came with the
+    answer, `headers` what this one request carries beyond the session's; `size` how many bytes the answer had.
     """
 
-    __slots__ = ("deadline", "done_at", "future", "http", "id", "method", "sent_at", "size", "timeout_seconds")
+    __slots__ = (
+        "deadline",
+        "done_at",
+        "fault",
+        "future",
+        "headers",
+        "http",
+        "id",
+        "method",
+        "params",
+        "sent_at",
+        "size",
+        "timeout_seconds",
+    )
 
     def __init__(
         self, call_id: int, method: str, timeout_seconds: float, future: asyncio.Future[dict[str, Any]]
     ) -> None:
         self.id = call_id
         self.method = method
+        self.params: Mapping[str, Any] | None = None
+        self.fault: Fault | None = None
+        self.headers: Mapping[str, str] | None = None
         self.timeout_seconds = timeout_seconds
         self.future = future
         self.sent_at = self.done_at = monotonic()

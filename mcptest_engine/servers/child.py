@@ -14,7 +14,7 @@ import os
 import signal
 import subprocess
 import threading
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from mcptest_engine.servers import guardian
 from mcptest_engine.servers.failures import Ending, could_not_spawn
@@ -35,25 +35,13 @@ class Child:
     """
 
     def __init__(self, spec: ServerSpec, on_exit: Callable[[], None]) -> None:
-        assert spec.command is not None
-        try:
-            self._process = subprocess.Popen(
-                spec.command,
-                bufsize=0,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=spec.cwd,
-                env=dict(spec.env),
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as wrong:
-            raise could_not_spawn(spec, wrong) from None
+        self._process, self.stdin = _spawned(spec)
         self.pid = self._process.pid
         guardian.watch(self.pid)
         self._on_exit = on_exit
-        self.stdin, self.stdout, self.stderr = _take_pipes(self._process)
+        self.stdout, self.stderr = _taken(self._process.stdout), _taken(self._process.stderr)
         self._loop = asyncio.get_running_loop()
+        guardian.stand_by(self._loop)
         self.exited: asyncio.Future[None] = self._loop.create_future()
         self._pidfd = -1
         self._watch_exit()
@@ -81,6 +69,7 @@ class Child:
                 return "eof"
             for signum in (signal.SIGTERM, signal.SIGKILL):
                 self._signal(signum)
+                self._signal(signal.SIGCONT)  # one that is stopped hears of no end but SIGKILL
                 if await self._wait(grace_seconds if signum is signal.SIGTERM else _LAST_WAIT_SECONDS):
                     break
             return signum.name
@@ -145,17 +134,41 @@ class Child:
         self._on_exit()
 
 
-def _take_pipes(process: subprocess.Popen[bytes]) -> tuple[int, int, int]:
-    """Our ends as bare descriptors: file objects would close them a second time, when they may be somebody else's."""
-    taken = []
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        assert pipe is not None
-        descriptor = os.dup(pipe.fileno())
-        pipe.close()
-        os.set_blocking(descriptor, False)
-        taken.append(descriptor)
-    stdin, stdout, stderr = taken
-    return stdin, stdout, stderr
+def _spawned(spec: ServerSpec) -> tuple[subprocess.Popen[bytes], int]:
+    """The process, and our end of its stdin: a pipe of our making, which the guardian hears of before the process is there."""
+    assert spec.command is not None
+    theirs, ours = os.pipe()
+    guardian.starting(theirs)
+    try:
+        process = subprocess.Popen(
+            spec.command,
+            bufsize=0,
+            stdin=theirs,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=spec.cwd,
+            env=dict(spec.env),
+            start_new_session=True,
+        )
+    except BaseException as wrong:
+        guardian.did_not_start()
+        os.close(ours)
+        if isinstance(wrong, OSError | ValueError):
+            raise could_not_spawn(spec, wrong) from None
+        raise
+    finally:
+        os.close(theirs)
+    os.set_blocking(ours, False)
+    return process, ours
+
+
+def _taken(pipe: IO[bytes] | None) -> int:
+    """Our end as a bare descriptor: a file object would close it a second time, when it may be somebody else's."""
+    assert pipe is not None
+    descriptor = os.dup(pipe.fileno())
+    pipe.close()
+    os.set_blocking(descriptor, False)
+    return descriptor
 
 
 def _signal_name(number: int) -> str:

@@ -11,9 +11,10 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcptest_engine.core.errors import (
+    AnswerLost,
     CallTimeout,
     ProtocolBroken,
     ServerDidNotStart,
@@ -52,9 +53,16 @@ class CallFailed(Exception):
     """A call that came to nothing. `error` is the public class; `clause` lacks its subject and the method's name."""
 
     def __init__(
-        self, error: type[ServerError], clause: str, *, hint: str | None = None, ending: Ending | None = None
+        self,
+        error: type[ServerError],
+        clause: str,
+        *,
+        hint: str | None = None,
+        ending: Ending | None = None,
+        http: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(clause)
+        self.http = http
         self.error = error
         self.clause = clause
         self.hint = hint
@@ -87,15 +95,30 @@ class CallFailed(Exception):
             stderr_tail=stderr_tail,
             exit_code=None if ending is None else ending.exit_code,
             signal=None if ending is None else ending.signal,
+            http=self.http,
         )
 
 
-def timed_out(method: str, seconds: float, *, noise: str | None, unfinished: str | None) -> CallFailed:
-    """No answer in time; `noise` is what came instead, and `unfinished` the start of a line whose end did not come."""
+def timed_out(
+    method: str, seconds: float, *, noise: str | None, unfinished: str | None, refused: str | None = None
+) -> CallFailed:
+    """No answer in time.
+
+    `noise` is what came instead, `unfinished` the start of a line whose end did not come, `refused` the request that the server
+    made meanwhile and that this client had not declared.
+    """
     hint = None if noise is None else f"what came instead of an answer: {noise}"
+    if refused is not None:
+        hint = f"it asked for `{refused}`, which this client did not declare: declare and answer it under `client:`"
     if unfinished is not None:
         hint = f"an unfinished line is waiting: {unfinished}; a message ends with a newline"
     return CallFailed(CallTimeout, f'did not answer "{method}" within {duration(seconds)}', hint=hint)
+
+
+def answer_lost(method: str, kind: str) -> CallFailed:
+    """The answer came, and the test's own `fault` took it away."""
+    told = "cut off by" if kind == "disconnect" else "dropped by"
+    return CallFailed(AnswerLost, f'had its answer to "{method}" {told} `fault: {kind}`')
 
 
 def broken_answer(method: str, fault: str, shown: str) -> CallFailed:

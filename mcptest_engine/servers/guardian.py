@@ -2,7 +2,11 @@
 
 A normal exit and an unhandled crash are covered by `atexit`. For SIGKILL there is the guardian: one `sh` in a session of its
 own that reads "+pgid" and "-pgid" from a pipe whose only write end is ours. When we are gone the pipe ends, and it kills the
-groups still on its list. It starts with the first group, costs about a millisecond, and ends with us.
+groups still on its list. It starts just before the first server, costs about a millisecond, and ends with us. When somebody
+kills the guardian alone, another takes its place at once (on Linux; elsewhere with the next server that starts or ends).
+
+The surprising thing: a server runs for about a millisecond before its number can be told. So the guardian hears first of the
+pipe that will be its stdin ("?inode"), and when we are killed in that millisecond it looks for whoever holds it (Linux only).
 """
 
 from __future__ import annotations
@@ -13,19 +17,50 @@ import os
 import signal
 import subprocess
 import threading
+from typing import TYPE_CHECKING
 
-# Only builtins: no PATH is needed. A trap keeps it alive when somebody signals every process of the user's terminal.
+if TYPE_CHECKING:
+    import asyncio
+
+# Only builtins, but for one look through /proc: no PATH is needed. A trap keeps it alive when somebody signals every process
+# of the user's terminal. The look is repeated, since a child that is about to run its program has our stdin for a moment.
 _SCRIPT = """trap '' INT TERM HUP QUIT
 list=' '
+starting=
 while read -r line; do
   id=${line#?}
   case $line in
-    +*) list="$list$id " ;;
+    \\?*) starting=$id ;;
+    +*) starting=; list="$list$id " ;;
     -*) case $list in *" $id "*) list="${list%% $id *} ${list#* $id }" ;; esac ;;
+    *) starting= ;;
   esac
 done
 for id in $list; do kill -9 "-$id"; done
+[ -n "$starting" ] || exit 0
+for look in 1 2 3; do
+  /bin/ls -l /proc/[0-9]*/fd/0 | while read -r line; do
+    case $line in
+      *" -> pipe:[$starting]") id=${line#*/proc/}; id=${id%%/*}; kill -9 "-$id" || kill -9 "$id" ;;
+    esac
+  done
+done
 """
+
+
+def starting(stdin: int) -> None:
+    """A server is about to be started with this end of a pipe as its stdin; `watch` or `did_not_start` follows."""
+    _guardian.starting(os.fstat(stdin).st_ino)
+
+
+def did_not_start() -> None:
+    """The server that was about to be started could not be."""
+    _guardian.did_not_start()
+
+
+def stand_by(loop: asyncio.AbstractEventLoop) -> None:
+    """Have `loop` see to it that the guardian is replaced as soon as somebody kills it, where the system can tell."""
+    _guardian.stand_by(loop)
 
 
 def watch(pgid: int) -> None:
@@ -55,11 +90,25 @@ class _Guardian:
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = os.getpid()
         self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None  # the one that waits for the guardian's end
+        self._pidfd = -1
+
+    def starting(self, inode: int) -> None:
+        with self._lock:
+            self._own()
+            if self._process is None or not self._write(self._process, f"?{inode}\n"):
+                self._start_anew()
+                if self._process is not None:
+                    self._write(self._process, f"?{inode}\n")
+
+    def did_not_start(self) -> None:
+        with self._lock:
+            if self._process is not None:
+                self._write(self._process, "!\n")
 
     def watch(self, pgid: int) -> None:
         with self._lock:
-            if self._owner != os.getpid():  # forked: the list and the pipe are the parent's
-                self._owner, self._groups, self._process = os.getpid(), set(), None
+            self._own()
             self._groups.add(pgid)
             self._tell(f"+{pgid}\n")
 
@@ -68,6 +117,18 @@ class _Guardian:
             if pgid in self._groups and self._owner == os.getpid():
                 self._groups.discard(pgid)
                 self._tell(f"-{pgid}\n")
+
+    def stand_by(self, loop: asyncio.AbstractEventLoop) -> None:
+        with self._lock:
+            if self._process is None or (self._pidfd >= 0 and self._loop is loop):
+                return
+            try:
+                if self._pidfd < 0:
+                    self._pidfd = os.pidfd_open(self._process.pid)
+                loop.add_reader(self._pidfd, self._replace)
+                self._loop = loop
+            except (AttributeError, OSError):  # not Linux, or a sandbox that forbids it
+                return
 
     def kill_all(self) -> None:
         # The groups stay listed: their leaders are not reaped yet, and whoever owns them still will.
@@ -85,16 +146,42 @@ class _Guardian:
             self._stop(self._process)
             self._process = None
 
+    def _own(self) -> None:
+        """After a fork the list and the pipe are the parent's, and this process begins anew."""
+        if self._owner != os.getpid():
+            self._owner, self._groups, self._process = os.getpid(), set(), None
+            self._loop, self._pidfd = None, -1
+
+    def _replace(self) -> None:
+        """The guardian has ended, and not because we did: somebody killed it. Called by the loop that stands by."""
+        with self._lock:
+            loop = self._loop
+            self._start_anew()
+        if loop is not None:
+            self.stand_by(loop)
+
     def _tell(self, line: str) -> None:
         if self._process is not None and self._write(self._process, line):
             return
-        if not self._groups:
-            return
+        if self._groups:
+            self._start_anew()
+
+    def _start_anew(self) -> None:
+        """Another guardian with the same list; the one before, if there was one, is reaped."""
+        self._stand_down()
         if self._process is not None:
             self._stop(self._process)
         self._process = _start()
         if self._process is not None:
             self._write(self._process, "".join(f"+{pgid}\n" for pgid in self._groups))
+
+    def _stand_down(self) -> None:
+        if self._pidfd < 0:
+            return
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        self._loop, self._pidfd = None, -1
 
     @staticmethod
     def _write(process: subprocess.Popen[bytes], text: str) -> bool:

@@ -1,8 +1,8 @@
-"""One live session with one server: the handshake, calls in flight together, and everything that was said.
+"""One live session with one server: its opening, calls in flight together, and everything that was said.
 
-`connect` is the way in. The session never sends what the suite did not ask for: beyond its calls there are only the
-handshake, `notifications/cancelled` for a call that nobody waits for any longer, and the answers that the protocol owes the
-server (`ping`; anything else is refused, as no capability was declared). What the server sent is kept as it was sent.
+`connect` is the way in. The session never sends what the suite did not ask for: beyond its calls there are only the opening
+(`eras.py`), what the suite's `client:` asks for (`asking.py`), `notifications/cancelled` for a call that nobody waits for any
+longer, and the answers that the protocol owes the server. What the server sent is kept as it was sent.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-import mcptest_engine
-from mcptest_engine.core.errors import ProtocolBroken, ServerDidNotStart, ServerDied, ServerError
+from mcptest_engine.core.errors import CallTimeout, ProtocolBroken, ServerDied, ServerError
 from mcptest_engine.servers import wire
 from mcptest_engine.servers.calls import Call, Calls
 from mcptest_engine.servers.failures import (
     CallFailed,
     Ending,
+    answer_lost,
     broken_answer,
     timed_out,
     withheld_variable_hint,
@@ -28,14 +28,18 @@ from mcptest_engine.servers.traffic import Traffic
 from mcptest_engine.servers.wire import Kind, clip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
+    from mcptest_engine.servers.calls import Fault
+    from mcptest_engine.servers.client_side import ClientSide
+    from mcptest_engine.servers.param_headers import ParamHeaders
     from mcptest_engine.servers.spec import ServerSpec
     from mcptest_engine.servers.transport import Transport
 
 _KEPT_NOTIFICATION_BYTES = 64 * 1024 * 1024
 _KEPT_NOISE = 100
-_HANDSHAKE = "initialize"
+_QUOTED_NOISE = 3
+_OPENING = frozenset({"initialize", "server/discover"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,39 +60,62 @@ class Exchange:
 
 
 async def connect(spec: ServerSpec) -> Session:
-    """Start or reach the server and shake hands.
+    """Start or reach the server and open a session, as `spec.protocol` has it.
 
-    The process runs and `initialize` is written before the loop gets its first turn, so a caller that starts this as a task
-    may import what it needs meanwhile. What was odd stands in `Session.remarks`.
-    Raises: ServerDidNotStart, AuthFailed; nothing is left running then, nor when the caller is cancelled.
+    The process runs and its first request is written before the loop gets its first turn, so a caller that starts this as a
+    task may import what it needs meanwhile. What was odd stands in `Session.remarks`.
+    Raises: ServerDidNotStart (NotReady, when `wait_for_ready` ran out), AuthFailed; nothing is left running then, nor when the
+    caller is cancelled.
     """
+    if spec.wait_for_ready is not None:
+        from mcptest_engine.servers.readiness import wait_until_ready
+
+        await wait_until_ready(spec)
+    try:
+        return await _opened(spec)
+    except _ended_by_probe():
+        session = await _opened(replace(spec, protocol=None))
+        session.remarked("ended when it was asked `server/discover`, and was started again without that")
+        return session
+
+
+async def _opened(spec: ServerSpec) -> Session:
     session = Session(spec, _transport(spec))
     try:
-        await session._shake_hands()
+        await session._open()
     except BaseException:
         await session.close()
         raise
     return session
 
 
+def _ended_by_probe() -> type[Exception]:
+    from mcptest_engine.servers.eras import ProbeFatal  # by then it has been imported
+
+    return ProbeFatal
+
+
 class Session:
     """A connected server. Made by `connect`; used from one event loop.
 
     `server_info`, `capabilities` and `instructions` are as sent (None, {} and None when they were not, or were of the wrong
-    type). `handshake` is the whole exchange. `notifications` grows by what the server sends unasked, as sent; past 64 MiB no
-    more are kept. `remarks` are oddities that fail nothing, without secrets. `noise_count` is how many lines were no message.
-    `ending` is set once the connection is gone.
+    type). `handshake` is the whole opening exchange; `stateless` whether the revision has no session, so that every request
+    says who asks. `notifications` grows by what the server sends unasked, as sent, and `server_requests` by what it asks of
+    this client, as {"method", "params", "result" or "error"} with what it was answered; past 64 MiB no more are kept.
+    `remarks` are oddities that fail nothing, without secrets. `noise_count` is how many lines were no message. `ending` is set
+    once the connection is gone.
     """
 
     def __init__(self, spec: ServerSpec, transport: Transport) -> None:
         self.spec = spec
-        self.transport = transport.kind
+        self.stateless = False
         self.handshake: Exchange | None = None
         self.server_info: dict[str, Any] | None = None
         self.protocol_version: str | None = None
         self.capabilities: dict[str, Any] = {}
         self.instructions: str | None = None
         self.notifications: list[dict[str, Any]] = []
+        self.server_requests: list[dict[str, Any]] = []
         self.remarks: list[str] = []
         self._noise_lines: deque[tuple[float, bytes]] = deque(maxlen=_KEPT_NOISE)
         self.noise_count = 0
@@ -97,8 +124,26 @@ class Session:
         self._transport = transport
         self._calls = Calls(self._timed_out)
         self._notification_bytes = 0
+        self._unasked: list[asyncio.Future[None]] = []
+        self._refused: tuple[float, str] | None = None
+        self._given_up: set[int] = set()
+        self._answered_twice = False
+        self._opening_method = "initialize"
+        self.request_meta: dict[str, Any] = {}
+        self.param_headers: ParamHeaders | None = None
+        self._client: ClientSide | None = None
         self._ready_at = 0.0
         self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def transport(self) -> str:
+        """How the server is reached: "stdio", "http", or "sse" (HTTP as of 2024-11-05)."""
+        return self._transport.kind
+
+    @property
+    def auth(self) -> str:
+        """How mcptest shows who it is: "none", "bearer", "oauth" or "headers"."""
+        return self._transport.auth
 
     @property
     def alive(self) -> bool:
@@ -119,19 +164,43 @@ class Session:
         """The newest lines that were no message, as (monotonic seconds, the start as text), without secrets."""
         return tuple((at, self._shown(line)) for at, line in self._noise_lines)
 
-    async def request(self, method: str, params: Mapping[str, Any] | None, *, timeout_seconds: float) -> Exchange:
+    async def request(
+        self, method: str, params: Mapping[str, Any] | None, *, timeout_seconds: float, fault: Fault | None = None
+    ) -> Exchange:
         """Send one request and wait for its answer; any number may be under way.
 
-        Raises: CallTimeout (the session stays usable), ServerDied, ProtocolBroken (an answer that is not JSON-RPC),
-        AuthFailed. An answer that holds an `error` is an answer.
+        In the stateless era a result that asks for input is answered as `client:` has it, and the final one is what counts.
+        Raises: CallTimeout (the session stays usable), ServerDied, ProtocolBroken (an answer that is not JSON-RPC), AuthFailed,
+        AnswerLost when `fault` took the answer away. An answer that holds an `error` is an answer.
         """
         try:
-            return await self._exchange(method, params, timeout_seconds)
+            if not self.stateless:
+                return await self.ask(method, params, timeout_seconds, fault)
+            from mcptest_engine.servers.rounds import ask_in_rounds
+
+            return await ask_in_rounds(self, method, params, timeout_seconds, fault)
         except CallFailed as failure:
             # What it said in the handshake has nothing to do with a later death.
             last = self.traffic.last_received(since=self._ready_at) if failure.error is ServerDied else None
             shown = None if last is None else self._shown(last, 160)
             raise failure.during(method, server=self.spec.name, stderr_tail=self.stderr_tail, last=shown) from None
+
+    async def listening(self, timeout_seconds: float) -> None:
+        """Wait until what the server sends unasked would arrive: over HTTP its own stream is open, or it has none."""
+        await self._transport.listening(timeout_seconds)
+
+    async def next_notification(self, timeout_seconds: float) -> bool:
+        """Wait for the server to send or ask anything unasked; false when the time is over or the session at its end."""
+        if not self.alive:
+            return False
+        waiter = asyncio.get_running_loop().create_future()
+        self._unasked.append(waiter)
+        try:
+            done, _ = await asyncio.wait((waiter,), timeout=timeout_seconds)
+        finally:
+            if waiter in self._unasked:
+                self._unasked.remove(waiter)
+        return bool(done) and self.alive
 
     async def close(self) -> None:
         """End the session; may be called again, also while it runs. Waiting calls end with ServerDied.
@@ -140,32 +209,58 @@ class Session:
         """
         if self._closing is None:
             self._end_calls(Ending(clause="was closed by mcptest"))
+            self._wake()
             self._closing = asyncio.ensure_future(self._close())
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
         self._calls.stop()
+        if self._noise_lines:
+            first = self._shown(self._noise_lines[0][1], 160)
+            lines = "a line that is" if self.noise_count == 1 else f"{self.noise_count} lines that are"
+            self._remark(f"wrote {lines} no message to stdout, such as: {first}")
         before = self.ending
         closed = await self._transport.close()
         # How it was lost says more than how it was closed after that; but only closing may have got an exit out of it.
         self.ending = closed if before is None else replace(closed, clause=before.clause)
 
-    async def _exchange(self, method: str, params: Mapping[str, Any] | None, timeout_seconds: float) -> Exchange:
+    # --- what the opening and the modules beside it use
+
+    async def ask(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        timeout_seconds: float,
+        fault: Fault | None = None,
+        *,
+        sent: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Exchange:
+        """One request on the wire. `sent` is what goes as its params where that is more than `params`.
+
+        Raises: CallFailed, AuthFailed, and ServerDied for a session that is gone.
+        """
         if not self.alive:
             raise self._gone()
         calls = self._calls
         urgent = not calls
         call = calls.start(method, timeout_seconds)
+        call.params, call.fault, call.headers = params if sent is None else sent, fault, headers
         try:
-            line = wire.encode_request(call.id, method, params)
+            line = wire.encode_request(call.id, method, call.params)
             self.traffic.add(call.sent_at, True, line)
             self._transport.send(line, call, urgent=urgent)
             answer = await call.future
         except asyncio.CancelledError:
             if call.future.cancelled():
+                self._given_up.add(call.id)
                 self._abandon(call, "the caller was cancelled")
             else:
                 call.future.exception()  # it failed in the same turn: looked at, so that nothing is logged
+            raise
+        except (CallFailed, ServerError) as failure:
+            if failure.http is None:
+                failure.http = call.http
             raise
         finally:
             calls.drop(call)
@@ -174,41 +269,47 @@ class Session:
             method=method, params=params, answer=answer, duration_ms=duration_ms, http=call.http, size=call.size
         )
 
-    # --- the handshake
+    def offering(self, revision: str, *, stateless: bool) -> None:
+        """From the next request on this revision is spoken."""
+        self._opening_method = "server/discover" if stateless else "initialize"
+        self._transport.offering(revision, stateless=stateless)
 
-    async def _shake_hands(self) -> None:
+    @property
+    def client_side(self) -> ClientSide:
+        """What answers the server's own requests."""
+        if self._client is None:
+            from mcptest_engine.servers.client_side import ClientSide
+
+            self._client = ClientSide(self.spec.client)
+        return self._client
+
+    # --- the opening
+
+    async def _open(self) -> None:
         spec = self.spec
         self._transport.open(self)
-        offer = wire.DEFAULT_REVISION if spec.protocol in (None, "auto") else spec.protocol
-        client = {"name": "mcptest", "version": mcptest_engine.__version__}
-        params = {"protocolVersion": offer, "capabilities": {}, "clientInfo": client}
         try:
-            exchange = await self._exchange(_HANDSHAKE, params, spec.connect_timeout_seconds)
-            self._take_handshake(exchange)
-            self._notify("notifications/initialized")
+            from mcptest_engine.servers.eras import open_session, request_meta  # the process is on its way by now
+
+            opened = await open_session(self)
+            self.handshake, self._ready_at = opened.exchange, monotonic()
+            self.server_info, self.protocol_version = opened.server_info, opened.protocol_version
+            self.capabilities, self.instructions = opened.capabilities, opened.instructions
+            self.stateless = opened.stateless
+            self._transport.handshake_done(self.protocol_version)
+            if self.stateless:
+                self.request_meta = request_meta(spec.client, self.protocol_version or "")
+            else:
+                self._notify("notifications/initialized")
             await self._transport.settled()
         except CallFailed as failure:
             tail = self.stderr_tail
             hint = withheld_variable_hint(tail, spec.withheld)
-            raise failure.at_start(_HANDSHAKE, server=spec.name, stderr_tail=tail, hint=hint) from None
+            raise failure.at_start(self._opening_method, server=spec.name, stderr_tail=tail, hint=hint) from None
+        if spec.client:
+            from mcptest_engine.servers.asking import ask_for_notifications
 
-    def _take_handshake(self, exchange: Exchange) -> None:
-        self.handshake, self._ready_at = exchange, monotonic()
-        if "error" in exchange.answer:
-            raise _refusal(exchange.answer["error"], self.spec.redact)
-        result = exchange.answer["result"]
-        info, capabilities = result.get("serverInfo"), result.get("capabilities")
-        version, instructions = result.get("protocolVersion"), result.get("instructions")
-        self.server_info = info if isinstance(info, dict) else None
-        self.capabilities = capabilities if isinstance(capabilities, dict) else {}
-        self.instructions = instructions if isinstance(instructions, str) else None
-        self.protocol_version = version if isinstance(version, str) else None
-        # A revision unknown to us is told and not refused: what its answers are worth is the suite's to judge.
-        if self.protocol_version is None:
-            self._remark("answered `initialize` without a `protocolVersion`")
-        elif version not in wire.HANDSHAKE_REVISIONS:
-            self._remark(f'answered `initialize` with the protocol version "{version}", which mcptest does not know')
-        self._transport.handshake_done(self.protocol_version)
+            await ask_for_notifications(self)
 
     def _remark(self, text: str) -> None:
         self.remarks.append(self.spec.redact(f'server "{self.spec.name}" {text}'))
@@ -246,6 +347,8 @@ class Session:
 
     def failed(self, call: Call, failure: CallFailed | ServerError) -> None:
         """No answer will come for `call`."""
+        if isinstance(failure, CallFailed) and failure.error is CallTimeout and self._calls.get(call.id) is call:
+            self._abandon(call, "no answer within `http.timeout`")
         self._calls.drop(call)
         if not call.future.done():
             call.future.set_exception(failure)
@@ -255,6 +358,7 @@ class Session:
         if self.ending is None:
             self.ending = ending
         self._end_calls(ending)
+        self._wake()
 
     def _take(self, message: Any, line: bytes, at: float) -> None:
         kind = wire.kind_of(message)
@@ -263,7 +367,7 @@ class Session:
         elif kind is Kind.NOTIFICATION:
             self._notification(message, line)
         elif kind is Kind.REQUEST:
-            self._reply(message)
+            self._reply(message, line)
         elif kind is Kind.BATCH:
             self._batch(message, line, at)
         else:
@@ -281,15 +385,39 @@ class Session:
         if fault is not None:
             self.failed(call, broken_answer(call.method, fault, self._shown(line)))
             return
+        if call.fault is not None:
+            self._faulted(call, message)
+            return
         self._calls.drop(call)
         if not call.future.done():
+            call.future.set_result(message)
+
+    def _faulted(self, call: Call, message: dict[str, Any]) -> None:
+        """The answer is here, and the test wants something to happen to it."""
+        fault, call.fault = call.fault, None
+        assert fault is not None
+        if fault.kind == "delay":
+            asyncio.get_running_loop().call_later(fault.delay_seconds, self._answer_late, call, message)
+            return
+        self.failed(call, answer_lost(call.method, fault.kind))
+        if fault.kind == "disconnect" and self._transport.kind == "stdio":
+            self.lost(Ending(clause="was cut off by `fault: disconnect`"))
+
+    def _answer_late(self, call: Call, message: dict[str, Any]) -> None:
+        self._calls.drop(call)
+        if not call.future.done():
+            call.done_at = monotonic()
             call.future.set_result(message)
 
     def _unmatched(self, message: dict[str, Any], line: bytes, at: float) -> None:
         """An answer whose id is no waiting call's: one that comes late, or one whose id is spoilt."""
         call_id = message.get("id")
         if self._calls.was_issued(call_id):
-            return  # late: its caller was told, and the traffic has it
+            # Late: its caller was told, and the traffic has it. Or it is the second answer, and the first one counts.
+            if call_id not in self._given_up and not self._answered_twice:
+                self._answered_twice = True
+                self._remark("answered a request twice; the first answer counts")
+            return
         call, fault = None, ""
         if isinstance(call_id, str) and call_id.isdecimal():
             call, fault = self._calls.get(int(call_id)), "its `id` is a string, where the request's was a number"
@@ -321,30 +449,48 @@ class Session:
         self._notification_bytes += len(line)
         if self._notification_bytes <= _KEPT_NOTIFICATION_BYTES:
             self.notifications.append(message)
+        self._wake()
 
-    def _reply(self, message: dict[str, Any]) -> None:
-        if message["method"] == "ping":
-            line = wire.encode_reply(message["id"], result={})
-        else:
-            told = f"mcptest declared no capability for {message['method']!r}"
-            line = wire.encode_reply(message["id"], error={"code": wire.METHOD_NOT_FOUND, "message": told})
-        self._send(line)
+    def _reply(self, message: dict[str, Any], line: bytes) -> None:
+        method = message["method"]
+        answer = self.client_side.answer(method, message.get("params"))
+        self._send(wire.encode_reply(message["id"], result=answer.get("result"), error=answer.get("error")))
+        if method == "ping":
+            return
+        if not self.client_side.declares(method):
+            self._refused = (monotonic(), method)
+        self._notification_bytes += len(line)
+        if self._notification_bytes <= _KEPT_NOTIFICATION_BYTES:
+            self.server_requests.append({"method": method, "params": message.get("params"), **answer})
+        self._wake()
+
+    def _wake(self) -> None:
+        for waiter in self._unasked:
+            if not waiter.done():
+                waiter.set_result(None)
+        self._unasked.clear()
 
     # --- ends
 
     def _timed_out(self, call: Call) -> None:
         self._abandon(call, f"no answer within {call.timeout_seconds:g} s")
-        noise = next((text for at, text in reversed(self.noise) if at >= call.sent_at), None)
+        self._given_up.add(call.id)
+        noise = " ⏎ ".join([text for at, text in self.noise if at >= call.sent_at][:_QUOTED_NOISE]) or None
         held = self._transport.unfinished()
-        unfinished = self._shown(held, 160) if held.strip() else None
-        self.failed(call, timed_out(call.method, call.timeout_seconds, noise=noise, unfinished=unfinished))
+        unfinished = self._shown(held, 160) if held.strip(b" \t\r\n\0") else None
+        refused = self._refused[1] if self._refused is not None and self._refused[0] >= call.sent_at else None
+        told = timed_out(call.method, call.timeout_seconds, noise=noise, unfinished=unfinished, refused=refused)
+        self.failed(call, told)
 
     def _abandon(self, call: Call, reason: str) -> None:
         """Tell the server that nobody waits, unless it never heard of the call.
 
-        `initialize` must not be cancelled (MCP 2025-11-25, basic/utilities/cancellation).
+        `initialize` must not be cancelled (MCP 2025-11-25, basic/utilities/cancellation), and over HTTP the stateless revision
+        knows no message for it: closing the exchange says it.
         """
-        if self._transport.withdraw(call) or call.method == _HANDSHAKE or not self.alive:
+        if self._transport.withdraw(call) or call.method in _OPENING or not self.alive:
+            return
+        if self._transport.cancels_by_closing:
             return
         self._notify("notifications/cancelled", {"requestId": call.id, "reason": reason})
 
@@ -363,18 +509,6 @@ class Session:
         ending = self.ending or Ending(clause="was closed by mcptest")
         failure = CallFailed(ServerDied, f"is gone: it {ending.clause}", ending=ending)
         return failure.plain(server=self.spec.name, stderr_tail=self.stderr_tail)
-
-
-def _refusal(error: Mapping[str, Any], redact: Callable[[str], str]) -> CallFailed:
-    from mcptest_engine.core.clipping import told_error
-
-    told = f"refused `initialize`: {told_error(error, redact)}"
-    data = error.get("data")
-    supported = data.get("supported") if isinstance(data, dict) else None
-    hint = None
-    if isinstance(supported, list) and supported:
-        hint = "it speaks " + ", ".join(f"`{version}`" for version in supported[:10]) + ": offer one with `protocol:`"
-    return CallFailed(ServerDidNotStart, told, hint=hint)
 
 
 def _transport(spec: ServerSpec) -> Transport:

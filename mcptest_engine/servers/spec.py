@@ -11,8 +11,9 @@ import json
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.durations import seconds_of
 from mcptest_engine.core.errors import Problem, SuiteError
 from mcptest_engine.core.pointers import pointer
 from mcptest_engine.servers.wire import as_it_is
@@ -28,16 +29,50 @@ DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024
 _BOOTSTRAP = "import sys; sys.path.insert(0, {root!r}); from mcptest_tui.__main__ import main; sys.exit(main())"
 
 
+class HttpOptions(NamedTuple):
+    """How an HTTP server is spoken to.
+
+    `timeout_seconds` bounds one exchange from its first byte out to its last byte in, None leaves that to the call's own
+    time; `connect_timeout_seconds` one connection. `verify` is True for the system's certificates, False for none, or the path
+    of a file or directory with the authorities to trust. `proxy` is the URL of an HTTP proxy.
+    """
+
+    timeout_seconds: float | None = None
+    connect_timeout_seconds: float | None = None
+    verify: bool | str = True
+    proxy: str | None = None
+
+
+DEFAULT_HTTP = HttpOptions()
+
+
+class Readiness(NamedTuple):
+    """How long to wait for a server that is still starting. `url` answers with 2xx once it is ready; None: its port does."""
+
+    timeout_seconds: float
+    url: str | None = None
+
+
+DEFAULT_READINESS_SECONDS = 60.0
+
+
+def _forget(secret: str) -> None:
+    """For a spec whose user shows nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSpec:
     """One server, ready to be connected to. Exactly one of `command` and `url` is set.
 
     `env` is the whole environment of the child, `cwd` None is the directory mcptest was started in. `headers` holds what goes
     with every HTTP request, the bearer token included; `secret_headers` names (lower case) those that go only to https or
-    loopback. `auth` is "none", "bearer" or "headers"; `bearer_token_env` is the variable the token was looked up in, also
-    when that was empty. `protocol` is the revision to offer, None for the newest handshake revision. `withheld` names the
+    loopback. `auth` is "none", "bearer", "oauth" or "headers"; `bearer_token_env` is the variable the token was looked up in,
+    also when that was empty. `oauth` holds the suite's `auth.oauth` with `client_secret` looked up, else None. `protocol` is
+    the revision to offer, "auto" for a probe, None for the newest handshake revision. `client` is what this client declares
+    and answers, as the suite's `client:` has it. `withheld` names the
     variables that are set here and were not passed, for hints. `config_dir` is the suite's directory, for hints. `redact` takes
     secrets out of a text before the server's words in it are clipped; what is not clipped is left to the caller.
+    `keep_secret` is told each token that is got on the way, so that `redact`, and all that the run shows, is without it.
     """
 
     name: str
@@ -46,6 +81,10 @@ class ServerSpec:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    http: HttpOptions = DEFAULT_HTTP
+    wait_for_ready: Readiness | None = None
+    oauth: Mapping[str, Any] | None = field(default=None, repr=False)
+    client: Mapping[str, Any] = field(default_factory=dict)
     protocol: str | None = None
     timeout_seconds: float = 30.0
     connect_timeout_seconds: float = 15.0
@@ -57,6 +96,7 @@ class ServerSpec:
     config_dir: str | None = None
     max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
     redact: Callable[[str], str] = field(default=as_it_is, repr=False, compare=False)
+    keep_secret: Callable[[str], None] = field(default=_forget, repr=False, compare=False)
 
 
 def spec_from_settings(
@@ -69,11 +109,14 @@ def spec_from_settings(
     config_dir: Path | str | None = None,
     default_timeout_seconds: float = 30.0,
     default_connect_timeout_seconds: float = 15.0,
+    wait_for_ready_seconds: float | None = None,
     redact: Callable[[str], str] = as_it_is,
+    keep_secret: Callable[[str], None] | None = None,
 ) -> ServerSpec:
     """The spec of the server that a suite declares as `settings` (validated, templates expanded).
 
-    `environ` is what the child may inherit from; `lookups` is where tokens and headers are looked up, `environ` when None
+    `wait_for_ready_seconds` is the command line's, over the suite's, and holds for a URL. `environ` is what the child may
+    inherit from; `lookups` is where tokens and headers are looked up, `environ` when None
     (a suite's `.env` feeds look-ups and never a server).
 
     Raises: SuiteError when a header names a variable that is not set.
@@ -81,7 +124,9 @@ def spec_from_settings(
     """
     lookups = environ if lookups is None else lookups
     headers, secret = _headers(name, settings, lookups)
-    token_env = (settings.get("auth") or {}).get("bearer_token_env")
+    auth = settings.get("auth") or {}
+    token_env = auth.get("bearer_token_env")
+    oauth = _oauth(auth.get("oauth"), lookups)
     if token_env and lookups.get(token_env):
         headers = {key: value for key, value in headers.items() if key.lower() != "authorization"}
         headers["Authorization"] = f"Bearer {lookups[token_env]}"
@@ -95,16 +140,21 @@ def spec_from_settings(
         env=env,
         cwd=settings.get("cwd"),
         headers=headers,
+        http=_http_options(settings.get("http") or {}),
+        wait_for_ready=_readiness(settings, wait_for_ready_seconds),
+        oauth=oauth,
+        client=settings.get("client") or {},
         protocol=settings.get("protocol"),
         timeout_seconds=_seconds(settings, "timeout_ms", default_timeout_seconds),
         connect_timeout_seconds=_seconds(settings, "connect_timeout_ms", default_connect_timeout_seconds),
         grace_seconds=_seconds(settings, "shutdown_grace_ms", 0.5),
-        auth="bearer" if token_env else "headers" if headers else "none",
+        auth="bearer" if token_env else "oauth" if oauth is not None else "headers" if headers else "none",
         bearer_token_env=token_env,
         secret_headers=secret,
         withheld=frozenset(environ) - frozenset(env),
         config_dir=None if config_dir is None else str(config_dir),
         redact=redact,
+        keep_secret=keep_secret or _forget,
     )
 
 
@@ -143,6 +193,41 @@ def _site_directories() -> frozenset[str]:
 
     found = [*site.getsitepackages(), site.getusersitepackages()]
     return frozenset(str(Path(folder).resolve()) for folder in found)
+
+
+def _http_options(settings: Mapping[str, Any]) -> HttpOptions:
+    timeout, connect = settings.get("timeout"), settings.get("connect_timeout")
+    return HttpOptions(
+        timeout_seconds=None if timeout is None else seconds_of(timeout),
+        connect_timeout_seconds=None if connect is None else seconds_of(connect),
+        verify=settings.get("verify", True),
+        proxy=settings.get("proxy"),
+    )
+
+
+def _readiness(settings: Mapping[str, Any], asked_seconds: float | None) -> Readiness | None:
+    """A duration, a URL, or a mapping of both; only what has a URL can be waited for."""
+    if settings.get("url") is None:
+        return None
+    declared = settings.get("wait_for_ready")
+    if declared is None:
+        return None if asked_seconds is None else Readiness(asked_seconds)
+    if isinstance(declared, dict):
+        timeout = declared.get("timeout")
+        ready = Readiness(DEFAULT_READINESS_SECONDS if timeout is None else seconds_of(timeout), declared.get("url"))
+    elif "://" in declared:
+        ready = Readiness(DEFAULT_READINESS_SECONDS, declared)
+    else:
+        ready = Readiness(seconds_of(declared))
+    return ready if asked_seconds is None else ready._replace(timeout_seconds=asked_seconds)
+
+
+def _oauth(settings: Mapping[str, Any] | None, lookups: Mapping[str, str]) -> dict[str, Any] | None:
+    """The suite's `auth.oauth`, with the client's secret looked up; "" when its variable is not set."""
+    if settings is None:
+        return None
+    variable = settings.get("client_secret_env")
+    return {**settings, **({} if variable is None else {"client_secret": lookups.get(variable, "")})}
 
 
 def _headers(

@@ -19,12 +19,17 @@ class ServerSentEvent:
     retry_ms: int | None = None
 
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_MOST_RETRY_DIGITS = 9  # twelve days; more is nonsense, and Python refuses to read thousands of digits
+
+
 class EventSplitter:
     """Feed it chunks, take the events that they complete."""
 
-    __slots__ = ("_after_cr", "_data", "_event", "_held", "_id", "_retry_ms")
+    __slots__ = ("_after_cr", "_begun", "_data", "_event", "_held", "_id", "_retry_ms")
 
     def __init__(self) -> None:
+        self._begun = False
         self._held: list[bytes] = []
         self._after_cr = False
         self._data: list[bytes] = []
@@ -49,7 +54,17 @@ class EventSplitter:
         self._held = [rest[-1]]
         return [event for line in lines if (event := self._line(line)) is not None]
 
+    def rest(self) -> bytes:
+        """The start of an event that is not ended yet, as its data or its line; b"" between events and in a comment."""
+        held = b"".join(self._held)
+        if self._data:
+            return b"\n".join(self._data)
+        return b"" if held.startswith(b":") else held
+
     def _line(self, line: bytes) -> ServerSentEvent | None:
+        if not self._begun:
+            self._begun = True
+            line = line.removeprefix(_BYTE_ORDER_MARK)
         if not line:
             return self._dispatch()
         name, _, value = line.partition(b":")
@@ -60,7 +75,7 @@ class EventSplitter:
             self._event = value.decode("utf-8", "replace")
         elif name == b"id" and b"\0" not in value:
             self._id = value.decode("utf-8", "replace")
-        elif name == b"retry" and value.isdigit():
+        elif name == b"retry" and value.isdigit() and len(value) <= _MOST_RETRY_DIGITS:
             self._retry_ms = int(value)
         return None
 

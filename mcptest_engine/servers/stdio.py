@@ -42,6 +42,8 @@ class StdioTransport:
     """A child process spoken to over its stdin and stdout."""
 
     kind = "stdio"
+    auth = "none"
+    cancels_by_closing = False
 
     def __init__(self, spec: ServerSpec) -> None:
         self._spec = spec
@@ -96,6 +98,12 @@ class StdioTransport:
 
     def handshake_done(self, protocol_version: str | None) -> None:
         """Nothing changes on a pipe."""
+
+    def offering(self, protocol_version: str, *, stateless: bool) -> None:
+        """Nothing changes on a pipe."""
+
+    async def listening(self, timeout_seconds: float) -> None:
+        """A pipe is always open."""
 
     async def settled(self) -> None:
         """Pipes keep their order, so there is nothing to wait for."""

@@ -8,8 +8,20 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Listener = Callable[[float, bool, int, bytes, Any], None]
+
+LISTENER: ContextVar[Listener | None] = ContextVar("traffic_listener", default=None)
+"""Who hears of each row as it comes, called as `Traffic.add` keeps it: (at, sent, size, line, message).
+
+Asked for when a session is made, so whoever sets it before `connect` hears the handshake too; it must be quick and not raise.
+"""
 
 KEPT_BYTES = 64 * 1024 * 1024
 LARGE_BYTES = 64 * 1024
@@ -31,12 +43,13 @@ class TrafficEntry:
 class Traffic:
     """The log of one session. `dropped` counts what was let go to stay within `kept_bytes`."""
 
-    __slots__ = ("_kept_bytes", "_rows", "_size", "dropped")
+    __slots__ = ("_kept_bytes", "_listener", "_rows", "_size", "dropped")
 
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
         self._rows: deque[_Row] = deque()
         self._size = 0
         self._kept_bytes = kept_bytes
+        self._listener = LISTENER.get()
         self.dropped = 0
 
     def __len__(self) -> int:
@@ -54,6 +67,8 @@ class Traffic:
         while self._size > self._kept_bytes and len(self._rows) > 1:
             self._size -= self._rows.popleft()[2]
             self.dropped += 1
+        if self._listener is not None:
+            self._listener(at, sent, size, line, message)
 
     def entries(self) -> tuple[TrafficEntry, ...]:
         """What is kept, oldest first, parsed now rather than when it came."""

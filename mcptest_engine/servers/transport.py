@@ -37,9 +37,16 @@ class Receiver(Protocol):
 
 
 class Transport(Protocol):
-    """A way to reach a server. `kind` is "stdio" or "http"."""
+    """A way to reach a server.
+
+    `kind` is "stdio", "http" or, once it has turned out to be one, "sse" (HTTP of 2024-11-05). `auth` is how mcptest shows who
+    it is, as in the record. `cancels_by_closing`: giving a call up closes its exchange, and that is all the cancelling the
+    revision knows.
+    """
 
     kind: str
+    auth: str
+    cancels_by_closing: bool
 
     def open(self, receiver: Receiver) -> None:
         """Start the process or the client; does not wait. Raises: ServerDidNotStart, AuthFailed."""
@@ -50,8 +57,18 @@ class Transport(Protocol):
     def withdraw(self, call: Call) -> bool:
         """The caller no longer waits. True when the request never left, so that nothing has to be cancelled."""
 
+    def offering(self, protocol_version: str, *, stateless: bool) -> None:
+        """From here on requests speak this revision: before the probe and with the fallback from it, before `initialize`.
+
+        `stateless`: there is no session, no GET stream and no `initialize`; every request names its revision, its method and
+        what it is about in headers. Source: MCP 2026-07-28, basic/transports.
+        """
+
     def handshake_done(self, protocol_version: str | None) -> None:
-        """From here on the revision is agreed on."""
+        """From here on the revision is agreed on; over HTTP the server's own stream is opened now, without waiting for it."""
+
+    async def listening(self, timeout_seconds: float) -> None:
+        """Wait until what the server sends unasked would arrive: its own stream is open, or it has none. Never raises."""
 
     def unfinished(self) -> bytes:
         """The start of a line that has begun and not ended; b"" when there is none, and over HTTP."""

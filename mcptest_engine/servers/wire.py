@@ -11,6 +11,7 @@ import gc
 import json
 import re
 import sys
+from codecs import BOM_UTF8
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +99,8 @@ def parse(line: bytes) -> Any:
     except RecursionError:
         raise Unreadable("it is nested too deeply to be read", _id_within(line)) from None
     except json.JSONDecodeError as wrong:
-        raise Unreadable(f"it is not JSON: {_first_line(wrong)}", _id_within(line)) from None
+        fault = "it begins with a byte order mark" if line.startswith(BOM_UTF8) else _first_line(wrong)
+        raise Unreadable(f"it is not JSON: {fault}", _id_within(line)) from None
     except _NumberRefused as wrong:
         raise Unreadable(str(wrong), _id_within(line)) from None
     except ValueError:
@@ -274,7 +276,11 @@ def _line(head: str, value: object) -> bytes:
 
 def _id_within(line: bytes) -> int | None:
     """The id of a broken line that looks like an answer: at its start or end, where writers put it."""
-    if not line.lstrip().startswith(b"{") or b'"jsonrpc"' not in line or b'"method"' in line[:200]:
+    if (
+        not line.lstrip().removeprefix(BOM_UTF8).startswith(b"{")
+        or b'"jsonrpc"' not in line
+        or b'"method"' in line[:200]
+    ):
         return None
     found = _ID_IN_TEXT.search(line[:200]) or _ID_IN_TEXT.search(line[-200:])
     return int(found.group(1)) if found else None

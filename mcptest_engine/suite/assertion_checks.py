@@ -18,13 +18,21 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.places import Places
     from mcptest_engine.suite.yaml import Pointer
 
-ROOTS = ("result", "error", "duration_ms", "attempt", "request", "notifications", "http")
+ROOTS = ("result", "error", "duration_ms", "attempt", "request", "notifications", "server_requests", "http")
 """What a target may start with: the members of the envelope."""
 
 _OF_TOOLS = ("content", "structuredContent", "isError", "tools")
 _OF_OTHERS = ("contents", "resources", "resourceTemplates", "messages", "description", "prompts", "nextCursor", "_meta")
 _RESULT_MEMBERS = (*_OF_TOOLS, *_OF_OTHERS)
-_OTHER_MEMBERS = {"code": "error", "data": "error", "status": "http", "headers": "http", "method": "request"}
+_OTHER_MEMBERS = {
+    "body": "http",
+    "code": "error",
+    "data": "error",
+    "headers": "http",
+    "method": "request",
+    "retries": "http",
+    "status": "http",
+}
 _NEEDS_A_LOOK = frozenset(
     ("regex", "schema", "jq", "between", "snapshot", "not", "each", "some", "length", "all-of", "any-of")
 )

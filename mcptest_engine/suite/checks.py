@@ -7,17 +7,16 @@ anything runs.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.errors import SuiteError, did_you_mean
+from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.sanitise import first_control, replace_unsafe
 from mcptest_engine.suite.assertion_checks import AssertionChecks
 from mcptest_engine.suite.places import quoted
-from mcptest_engine.suite.secrets import USERINFO_HINT, USERINFO_MESSAGE, has_userinfo, holds_secret
+from mcptest_engine.suite.secrets import holds_secret
+from mcptest_engine.suite.server_checks import HANDSHAKE_REVISIONS, STATELESS_REVISION, check_server
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,16 +25,47 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.places import Places
     from mcptest_engine.suite.yaml import Pointer
 
-LIST_METHODS = frozenset({"tools/list", "resources/list", "resources/templates/list", "prompts/list", "ping"})
-"""Names of `tool:` that stand for the MCP request of that name."""
+LIST_METHODS = frozenset(
+    {
+        "completion/complete",
+        "logging/setLevel",
+        "ping",
+        "prompts/list",
+        "resources/list",
+        "resources/subscribe",
+        "resources/templates/list",
+        "resources/unsubscribe",
+        "server/discover",
+        "tools/list",
+    }
+)
+"""Names of `tool:` that stand for the MCP request of that name; `args` are its parameters."""
 
+_ANSWERED = "a server asks that of its client: say under `client:` what it is answered"
 _OTHER_METHODS = {
     "tools/call": "name the tool itself: `tool: NAME`",
     "resources/read": "use an entry of `resources:` with `uri:`",
     "prompts/get": "use an entry of `prompts:` with `prompt:`",
     "initialize": "the session does that; look at the answer with `mcptest capabilities`",
+    "subscriptions/listen": "the session does that, as `subscriptions` and `list_changed` under `client:` ask for it",
+    "sampling/createMessage": _ANSWERED,
+    "elicitation/create": _ANSWERED,
+    "roots/list": _ANSWERED,
 }
-_LARGEST_MANIFEST = 4_000_000
+_SUBSCRIBED = "there `client: { subscriptions: [URI] }` asks to be told of changes"
+# The requests that not every revision has, and what 2026-07-28 has instead.
+_OF_ONE_ERA = {
+    "ping": "there `server/discover` is the request that any server answers",
+    "logging/setLevel": "there `client: { log_level: … }` asks for log messages",
+    "resources/subscribe": _SUBSCRIBED,
+    "resources/unsubscribe": _SUBSCRIBED,
+    "server/discover": "",
+}
+_LOSSES = {
+    "drop_response": "throws the answer away",
+    "disconnect": "cuts the connection when the answer comes",
+}
+_SENT = ("args", "meta")
 _NAMES_SHOWN = 8
 
 
@@ -79,63 +109,16 @@ def _check_presence(merged: Merged, places: Places) -> None:
 
 def _check_server(name: str, server: Placed, places: Places, surroundings: Surroundings) -> None:
     _check_name(name, "a server's name", server.file, server.path, places)
-    value = server.value
-    if not isinstance(value, dict):
-        return
-    cwd = value.get("cwd")
-    if isinstance(cwd, str) and "\0" not in cwd and not _is_directory(cwd, surroundings):
-        hint = None if os.path.isabs(cwd) else _CWD_HINT  # noqa: PTH117  (no Path for a question about text)
-        places.tell(server.file, (*server.path, "cwd"), f"there is no directory {quoted(cwd)}", hint)
-    _check_way(value, server, places)
-    auth = value.get("auth")
-    if isinstance(auth, dict):
-        token = auth.get("bearer_token_env")
-        _check_variable(token, server, ("auth", "bearer_token_env"), places, surroundings)
-    headers = value.get("headers")
-    for header, source in headers.items() if isinstance(headers, dict) else ():
-        if isinstance(source, dict):
-            _check_variable(source.get("env"), server, ("headers", header, "env"), places, surroundings)
+    if isinstance(server.value, dict):
+        check_server(server, places, surroundings)
+        if "client" in server.value:
+            _check_client(server.value["client"], server.file, (*server.path, "client"), places)
 
 
-def _check_way(value: dict[str, Any], server: Placed, places: Places) -> None:
-    """Keys of one way to reach a server do nothing on the other, and a URL is no place for a password."""
-    if ("command" in value) == ("url" in value):
-        return  # the structural check tells
-    way, other = ("command", "url") if "command" in value else ("url", "command")
-    for key in _ONLY_WITH[other]:
-        if key in value:
-            message = f"`{key}` does nothing for a server with `{way}`; it goes with `{other}`"
-            places.tell(server.file, (*server.path, key), message, _INSTEAD.get(key, "remove it"), key=True)
-    url = value.get("url")
-    if isinstance(url, str) and has_userinfo(url):
-        places.tell(server.file, (*server.path, "url"), USERINFO_MESSAGE, USERINFO_HINT)
+def _check_client(client: Any, file: int, path: Pointer, places: Places) -> None:
+    from mcptest_engine.suite.client_checks import check_client  # few suites have one
 
-
-_ONLY_WITH = {"command": ("env", "cwd", "inherit_env", "shutdown_grace_ms"), "url": ("headers", "auth")}
-_INSTEAD = {
-    "headers": "remove it, or give the program what it needs under `env:`",
-    "auth": "remove it, or give the program its token under `env:`",
-}
-_CWD_HINT = "a relative path starts where mcptest was started; `${CONFIG_DIR}` is the suite's directory"
-
-
-def _is_directory(path: str, surroundings: Surroundings) -> bool:
-    return os.path.isdir(os.path.join(surroundings.start_dir, path))  # noqa: PTH112, PTH118
-
-
-def _check_variable(
-    name: Any, server: Placed, below: tuple[str, ...], places: Places, surroundings: Surroundings
-) -> None:
-    if isinstance(name, str) and name and not surroundings.environ.get(name):
-        if name in surroundings.environ:
-            message, hint = f"environment variable {quoted(name)} is empty", None
-        else:
-            message = f"environment variable {quoted(name)} is not set"
-            hint = did_you_mean(name[:80], surroundings.environ) or _UNSET_HINT
-        places.warn(server.file, (*server.path, *below), message, hint)
-
-
-_UNSET_HINT = "set it, or put it into a file `.env` beside the suite"
+    check_client(client, file, path, places)
 
 
 def _check_name(name: Any, whose: str, file: int, path: tuple[str | int, ...], places: Places) -> None:
@@ -171,59 +154,76 @@ class _TestChecks:
         self._places, self._surroundings = places, surroundings
         self._servers = merged.servers
         self._knows_servers = bool(merged.servers) and merged.knows_servers and merged.complete
+        self._retries = merged.run_options.get("retries", 0)
         self._hints: dict[str, str] = {}
         self._mocks: dict[str, frozenset[str] | None] = {}
 
     def check(self, test: PlacedTest) -> None:
         entry: dict[str, Any] = test.entry
+        file, path = test.file, test.path
         name = entry.get("name")
-        if type(name) is str and not name.isprintable():
-            _check_name(name, "a test's name", test.file, (*test.path, "name"), self._places)
-        if self._surroundings.secrets:
-            self._check_secrets(entry, test)
-        self._check_server(entry, test)
+        if (type(name) is str and not name.isprintable()) or self._surroundings.secrets:
+            self._check_words(entry, file, path, "test")
+        self._check_server(entry, file, path)
         if entry.get("only") is True and self._surroundings.in_ci:
             message, hint = (
                 "focused tests (`only`) are refused under CI",
                 "remove it, and select with `--filter` instead",
             )
-            self._places.tell(test.file, (*test.path, "only"), message, hint, key=True)
-        self._check_expect(entry, test)
+            self._places.tell(file, (*path, "only"), message, hint, key=True)
+        silent = self._check_expect(entry, file, path)
+        lost = "fault" in entry and self._check_fault(entry, silent, file, path)
+        if silent and not lost and not entry.get("verify"):
+            message = "the test asserts nothing: it passes whenever the server answers without an error"
+            self._places.warn(file, path, message, "add `expect:` with at least one assertion")
         if test.kind is TestKind.TOOL:
-            self._check_tool(entry, test)
-        args = entry.get("args")
-        if args and type(args) is dict and self._places.has_templates(test.file):
-            self._check_keys(args, test, (*test.path, "args"))
+            self._check_tool(entry, entry.get("server"), file, path)
+        if ("args" in entry or "meta" in entry) and self._places.has_templates(file):
+            self._check_data(entry, file, path)
+        if "client" in entry:
+            _check_client(entry["client"], file, (*path, "client"), self._places)
+        if "verify" in entry:
+            self._check_steps(entry, file, path)
 
-    def _check_keys(self, value: Any, test: PlacedTest, path: Pointer) -> None:
+    def _check_words(self, entry: dict[str, Any], file: int, path: Pointer, noun: str) -> None:
+        """Names and tags are printed and selected by."""
+        name = entry.get("name")
+        if type(name) is str and not name.isprintable():
+            _check_name(name, f"a {noun}'s name", file, (*path, "name"), self._places)
+        secrets = self._surroundings.secrets
+        if secrets:
+            _check_no_secret(name, f"the {noun}'s name", file, (*path, "name"), self._places, secrets)
+            tags = entry.get("tags")
+            for index, tag in enumerate(tags if isinstance(tags, list) else ()):
+                _check_no_secret(tag, "the tag", file, (*path, "tags", index), self._places, secrets)
+
+    def _check_data(self, entry: dict[str, Any], file: int, path: Pointer) -> None:
+        """What is sent as it stands, its templates replaced."""
+        for key in _SENT:
+            if type(value := entry.get(key)) is dict:
+                self._check_keys(value, file, (*path, key))
+
+    def _check_keys(self, value: Any, file: int, path: Pointer) -> None:
         """A template is replaced in values only."""
         if isinstance(value, list):
             for index, item in enumerate(value):
-                self._check_keys(item, test, (*path, index))
+                self._check_keys(item, file, (*path, index))
         for key, item in value.items() if isinstance(value, dict) else ():
             if "${" in key:
                 message = f"templates are replaced in values, not in keys: {quoted(key)} is sent as it stands"
-                self._places.warn(test.file, (*path, key), message, key=True)
+                self._places.warn(file, (*path, key), message, key=True)
             if isinstance(item, dict | list):
-                self._check_keys(item, test, (*path, key))
+                self._check_keys(item, file, (*path, key))
 
-    def _check_secrets(self, entry: dict[str, Any], test: PlacedTest) -> None:
-        secrets, tags = self._surroundings.secrets, entry.get("tags")
-        path = (*test.path, "name")
-        _check_no_secret(entry.get("name"), "the test's name", test.file, path, self._places, secrets)
-        for index, tag in enumerate(tags if isinstance(tags, list) else ()):
-            _check_no_secret(tag, "the tag", test.file, (*test.path, "tags", index), self._places, secrets)
-
-    def _check_server(self, entry: dict[str, Any], test: PlacedTest) -> None:
+    def _check_server(self, entry: dict[str, Any], file: int, path: Pointer, *, may_be_left_out: bool = False) -> None:
         server = entry.get("server")
         if type(server) is str:
             if server not in self._servers and self._knows_servers:
-                self._places.tell(
-                    test.file, (*test.path, "server"), f"unknown server {quoted(server)}", self._server_hint(server)
-                )
-        elif "server" not in entry and len(self._servers) > 1 and self._knows_servers:
+                message = f"unknown server {quoted(server)}"
+                self._places.tell(file, (*path, "server"), message, self._server_hint(server))
+        elif "server" not in entry and not may_be_left_out and len(self._servers) > 1 and self._knows_servers:
             message = f"the test names no server, and the suite declares {len(self._servers)}"
-            self._places.tell(test.file, test.path, message, f"add `server:` with one of {_listed(self._servers)}")
+            self._places.tell(file, path, message, f"add `server:` with one of {_listed(self._servers)}")
 
     def _server_hint(self, server: str) -> str:
         if server not in self._hints:
@@ -231,45 +231,126 @@ class _TestChecks:
             self._hints[server] = near or f"declared are {_listed(self._servers)}"
         return self._hints[server]
 
-    def _check_expect(self, entry: dict[str, Any], test: PlacedTest) -> None:
+    def _check_expect(self, entry: dict[str, Any], file: int, path: Pointer) -> bool:
+        """Check what is expected; gives whether that is nothing."""
         expect = entry.get("expect")
         if type(expect) is list:
-            self.assertions.check(expect, test.file, (*test.path, "expect"))
-            silent = not expect
-        elif type(expect) is dict:
+            self.assertions.check(expect, file, (*path, "expect"))
+            return not expect
+        if type(expect) is dict:
             assertions = expect.get("assertions")
             if type(assertions) is list:
-                self.assertions.check(assertions, test.file, (*test.path, "expect", "assertions"))
-            silent = not assertions and "max_duration_ms" not in expect and "max_response_tokens" not in expect
-        else:
-            silent = "expect" not in entry
-        if silent:
-            message = "the test asserts nothing: it passes whenever the server answers without an error"
-            self._places.warn(test.file, test.path, message, "add `expect:` with at least one assertion")
+                self.assertions.check(assertions, file, (*path, "expect", "assertions"))
+            return not assertions and "max_duration_ms" not in expect and "max_response_tokens" not in expect
+        return "expect" not in entry
 
-    def _check_tool(self, entry: dict[str, Any], test: PlacedTest) -> None:
+    def _check_fault(self, entry: dict[str, Any], silent: bool, file: int, path: Pointer) -> bool:
+        """A call whose answer is lost is judged when it is made again, or by what it left behind.
+
+        Tells, and gives True, where neither is so; `silent` says that the test expects nothing of the answer itself.
+        """
+        loss = _LOSSES.get(fault) if isinstance(fault := entry["fault"], str) else None
+        retries = entry.get("retries", self._retries)
+        if loss is None or type(retries) is not int or retries > 0:
+            return False
+        again = "write `retries: 1`" if "retries" in entry else "add `retries: 1`"
+        if not silent:
+            message = f"`fault: {fault}` {loss}, so there is nothing for `expect` to judge"
+            hint = f"{again}, so that the call is made again and judged, or move it into a step under `verify:`"
+            self._places.tell(file, (*path, "expect"), message, hint, key=True)
+        elif not entry.get("verify"):
+            message = f"`fault: {fault}` {loss}, and nothing looks at what the call left behind"
+            hint = f"add `verify:` with a call that does, or {again}, so that the call is made again"
+            self._places.tell(file, (*path, "fault"), message, hint, key=True)
+        else:
+            return False
+        return True
+
+    def _check_steps(self, entry: dict[str, Any], file: int, path: Pointer) -> None:
+        steps = entry["verify"]
+        for index, step in enumerate(steps if isinstance(steps, list) else ()):
+            if isinstance(step, dict):
+                self._check_step(step, entry.get("server"), file, (*path, "verify", index))
+
+    def _check_step(self, step: dict[str, Any], server: Any, file: int, path: Pointer) -> None:
+        self._check_words(step, file, path, "step")
+        self._check_server(step, file, path, may_be_left_out=True)
+        if self._check_expect(step, file, path):
+            message = "the step asserts nothing: it holds whenever the server answers without an error"
+            self._places.warn(file, path, message, "add `expect:` with at least one assertion")
+        if "tool" in step:
+            self._check_tool(step, step.get("server", server), file, path)
+        elif "args" in step:
+            self._check_step_args(step, file, path)
+        self._check_data(step, file, path)
+
+    def _check_step_args(self, step: dict[str, Any], file: int, path: Pointer) -> None:
+        args = step["args"]
+        if "uri" in step:
+            message = "`args` does nothing for a step with `uri`; it goes with `tool` or `prompt`"
+            self._places.tell(file, (*path, "args"), message, "remove it", key=True)
+        for name, value in args.items() if "prompt" in step and isinstance(args, dict) else ():
+            if not isinstance(value, str):
+                from mcptest_engine.suite.problem_words import found
+
+                message = f"the arguments of a prompt are texts, found {found(value)}"
+                self._places.tell(file, (*path, "args", name), message, "quote it to make it text")
+
+    def _check_tool(self, entry: dict[str, Any], server: Any, file: int, path: Pointer) -> None:
         tool = entry.get("tool")
-        if type(tool) is not str or tool in LIST_METHODS:
+        if type(tool) is not str:
+            return
+        if tool in LIST_METHODS:
+            if tool in _OF_ONE_ERA and not _expects_an_error(entry.get("expect")):
+                self._check_era(tool, server, file, (*path, "tool"))
             return
         if tool in _OTHER_METHODS:
             message = f"{quoted(tool)} is called as a tool of that name, not as the request"
-            self._places.warn(test.file, (*test.path, "tool"), message, _OTHER_METHODS[tool])
+            self._places.warn(file, (*path, "tool"), message, _OTHER_METHODS[tool])
             return
-        tools = self._mock_tools(entry.get("server"))
+        tools = self._mock_tools(server)
         if tools is not None and tool not in tools and not _expects_an_error(entry.get("expect")):
             hint = did_you_mean(tool[:80], tools) or f"it has {_listed(tools)}" if tools else "its manifest lists none"
             message = f"the mock server has no tool {quoted(tool)}"
-            self._places.warn(test.file, (*test.path, "tool"), message, hint)
+            self._places.warn(file, (*path, "tool"), message, hint)
 
-    def _mock_tools(self, server: Any) -> frozenset[str] | None:
-        """The tools of a server that is our mock with a readable manifest; None for any other."""
+    def _check_era(self, method: str, server: Any, file: int, path: Pointer) -> None:
+        """Each era of the protocol has requests that the other has not."""
+        settings = self._settings(server)
+        if settings is None:
+            return
+        protocol = settings.get("protocol")
+        if method == "server/discover":
+            if protocol is None or protocol in HANDSHAKE_REVISIONS:
+                message = f"{quoted(method)} is a request of {STATELESS_REVISION}, which this server is not offered"
+                hint = f'give the server `protocol: "{STATELESS_REVISION}"` or `protocol: auto`'
+                self._places.warn(file, path, message, hint)
+        elif protocol == STATELESS_REVISION:
+            message = f"revision {STATELESS_REVISION} has no request {quoted(method)}"
+            self._places.warn(file, path, message, _OF_ONE_ERA[method])
+
+    def _settings(self, server: Any) -> dict[str, Any] | None:
+        """The server of that name, or the only one there is; None where it is not known."""
         if server is None and len(self._servers) == 1:
             server = next(iter(self._servers))
         if type(server) is not str or server not in self._servers:
             return None
-        if server not in self._mocks:
-            self._mocks[server] = _manifest_tools(self._servers[server].value, self._surroundings)
-        return self._mocks[server]
+        settings = self._servers[server].value
+        return settings if isinstance(settings, dict) else None
+
+    def _mock_tools(self, server: Any) -> frozenset[str] | None:
+        """The tools of a server that is our mock with a readable manifest; None for any other."""
+        key = server if type(server) is str else ""
+        if key not in self._mocks:
+            settings = self._settings(server)
+            command = None if settings is None else settings.get("command")
+            tools = None
+            if isinstance(command, list) and "mock" in command:
+                from mcptest_engine.suite.mock_manifest import manifest_tools
+
+                tools = manifest_tools(settings, self._surroundings)
+            self._mocks[key] = tools
+        return self._mocks[key]
 
 
 def _expects_an_error(expect: Any) -> bool:
@@ -285,50 +366,6 @@ def _expects_an_error(expect: Any) -> bool:
         if about_error and matcher not in ({"exact": None}, {"exists": False}):
             return True
     return False
-
-
-def _manifest_tools(server: Any, surroundings: Surroundings) -> frozenset[str] | None:
-    path = _manifest_path(server)
-    if path is None:
-        return None
-    base = server.get("cwd")
-    start = Path(surroundings.start_dir, base if isinstance(base, str) else "")
-    from mcptest_engine.suite.yaml import read_file
-
-    try:
-        file = start / path
-        if not file.is_file() or file.stat().st_size > _LARGEST_MANIFEST:
-            return None
-        manifest = read_file(file, file=path).value
-    except (SuiteError, OSError, ValueError, RecursionError):
-        return None  # the mock itself tells what is wrong with its manifest
-    return _tool_names(manifest)
-
-
-def _manifest_path(server: Any) -> str | None:
-    """FILE of `mcptest mock --tools-from FILE`, whichever way mcptest is started."""
-    command = server.get("command") if isinstance(server, dict) else None
-    if not isinstance(command, list) or not all(isinstance(part, str) for part in command) or "mock" not in command:
-        return None
-    before, after = command[: command.index("mock")], command[command.index("mock") + 1 :]
-    if not any(os.path.basename(part).startswith("mcptest") for part in before):  # noqa: PTH119
-        return None
-    for index, part in enumerate(after):
-        if part.startswith("--tools-from="):
-            return str(part.partition("=")[2])
-        if part == "--tools-from" and index + 1 < len(after):
-            return str(after[index + 1])
-    return None
-
-
-def _tool_names(manifest: Any) -> frozenset[str] | None:
-    if isinstance(manifest, dict):
-        manifest = manifest.get("mock_server", manifest)
-    tools = manifest.get("tools", []) if isinstance(manifest, dict) else None
-    if not isinstance(tools, list):
-        return None
-    names = [tool.get("name") for tool in tools if isinstance(tool, dict)]
-    return frozenset(name for name in names if isinstance(name, str))
 
 
 def _listed(names: Any) -> str:

@@ -59,8 +59,9 @@ class TestEntry:
     """One test as the suite declares it.
 
     `data` is the entry with its templates replaced and `expect` as a mapping: {"assertions": […], "max_duration_ms"?,
-    "max_response_tokens"?}. `file` is absolute; `line` is that of the entry's first key; `pointer` is its JSON Pointer in
-    that file; `server` names the server also where the entry leaves it out.
+    "max_response_tokens"?}. Each step under its `verify` has `expect` as such a mapping too, and a `server` only where it is
+    not the test's. `file` is absolute; `line` is that of the entry's first key; `pointer` is its JSON Pointer in that file;
+    `server` names the server also where the entry leaves it out.
     """
 
     kind: TestKind
@@ -353,11 +354,9 @@ class _Load:
 
 
 def _entry(test: PlacedTest, path: Path, places: Places, only_server: str) -> TestEntry:
-    entry: Mapping[str, Any] = test.entry
-    expect = entry.get("expect")
-    if type(expect) is not dict or "assertions" not in expect:
-        budgets = expect if isinstance(expect, dict) else {}
-        entry = {**entry, "expect": {"assertions": expect if isinstance(expect, list) else [], **budgets}}
+    entry = _with_assertions(test.entry)
+    if "verify" in entry:
+        entry = {**entry, "verify": [_with_assertions(step) for step in entry["verify"]]}
     return TestEntry(
         kind=test.kind,
         data=entry,
@@ -366,6 +365,15 @@ def _entry(test: PlacedTest, path: Path, places: Places, only_server: str) -> Te
         pointer=f"/{test.block}/{test.number}",
         server=entry.get("server", only_server),
     )
+
+
+def _with_assertions(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A test or a step whose `expect` is a mapping with `assertions`, whichever way it was written."""
+    expect = call.get("expect")
+    if type(expect) is dict and "assertions" in expect:
+        return call
+    budgets = expect if isinstance(expect, dict) else {}
+    return {**call, "expect": {"assertions": expect if isinstance(expect, list) else [], **budgets}}
 
 
 def _declares_env(document: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.suite.forms import is_duration, is_url
 from mcptest_engine.suite.known_words import VALUE_ALIASES
 from mcptest_engine.suite.secrets import without_userinfo
 
@@ -71,6 +72,11 @@ _ITEMS = {
     "assertions": "assertions",
     "all-of": "matchers",
     "any-of": "matchers",
+    "verify": "steps",
+    "roots": "roots",
+    "subscriptions": "uris",
+    "sampling": "answers",
+    "elicitation": "answers",
 }
 _MAPPINGS = {
     "ToolTest": "a test, which is a mapping",
@@ -83,15 +89,36 @@ _MAPPINGS = {
     "Approx": "a mapping with `value` and `tolerance`",
     "Transform": "a mapping with `jq`",
     "HeaderFromEnv": "a mapping with `env`",
-    "Auth": "a mapping with `bearer_token_env`",
+    "Auth": "a mapping with `bearer_token_env` or `oauth`",
+    "OAuth": "a mapping with `grant`, `client_id` and `client_secret_env`",
+    "Http": "a mapping with keys such as `timeout` and `verify`",
+    "Readiness": "a mapping with `url` and `timeout`",
+    "Client": "a mapping with keys such as `sampling` and `elicitation`",
+    "Sampling": "a mapping with `content` or `error`",
+    "Elicitation": "a mapping with `action` or `error`",
+    "ProtocolError": "a mapping with `code` and `message`",
+    "Root": "a mapping with `uri`",
+    "Delay": "a mapping with `delay_ms`",
+    "VerifyStep": "a step, which is a mapping with `tool`, `uri` or `prompt`",
     "TokenBudget": "a mapping with `budget`",
+}
+
+
+# A definition of which exactly one of several keys is there -> what it is called, and how it is written.
+WAYS = {
+    "Server": ("a server", "write `command: [program, argument]` or `url: http://…`"),
+    "Auth": ("`auth`", "write `bearer_token_env: NAME`, with the name of an environment variable"),
+    "VerifyStep": ("a step", "say what is asked of the server: `tool: NAME`, `uri: URI` or `prompt: NAME`"),
+    "Sampling": ("an answer to sampling", "write what the model says, such as `content: Paris`"),
+    "Elicitation": ("an answer to elicitation", "write `action: accept`, `decline` or `cancel`"),
 }
 
 
 def expected(schema: dict[str, Any], key: str, definition: str | None) -> str:
     """What a piece of schema asks for, in the author's words; `key` is the key that it stands under."""
     if "const" in schema:
-        return _shown(schema["const"])
+        const = schema["const"]
+        return f"`{const}`" if isinstance(const, str) else _shown(const)
     if "enum" in schema:
         return "one of " + ", ".join(f"`{word}`" for word in schema["enum"])
     match schema.get("type"):
@@ -102,28 +129,75 @@ def expected(schema: dict[str, Any], key: str, definition: str | None) -> str:
         case "boolean":
             return "true or false"
         case "string":
-            return "text"
+            return ", ".join(_forms(schema["pattern"])) if "pattern" in schema else "text"
         case "array":
-            items = "numbers" if schema.get("items", {}).get("type") == "number" else _ITEMS.get(key)
+            kind = schema.get("items", {}).get("type")
+            items = (
+                "numbers" if kind == "number" else _ITEMS.get(key, "texts" if kind == "string" and not key else None)
+            )
             return f"a list of {items}" if items else "a list"
         case _:
             return _MAPPINGS.get(definition or "", "a mapping")
 
 
-def either(phrases: list[str]) -> str:
+def either(phrases: list[str], conjunction: str = "or") -> str:
     """`a`, `a or b`, `a, b or c`, without repetition."""
     unique = list(dict.fromkeys(phrases))
-    return unique[0] if len(unique) == 1 else f"{', '.join(unique[:-1])} or {unique[-1]}"
+    return unique[0] if len(unique) == 1 else f"{', '.join(unique[:-1])} {conjunction} {unique[-1]}"
+
+
+_A_DURATION = "a number and its unit, such as `30s`"
+
+
+def _forms(pattern: str) -> list[str]:
+    return ([_A_DURATION] if is_duration(pattern) else []) + (["a url"] if is_url(pattern) else [])
+
+
+def wrong_form(pattern: str, value: str, key: str) -> tuple[str, str | None]:
+    """The message and the hint for a text that has not the form asked for."""
+    shown = found(value) if "@" not in value else "another text"  # it may hold a password
+    if not is_duration(pattern):
+        scheme = "https" if key == "token_endpoint" else "http"
+        return f"a url starts with {_SCHEMES}, found {shown}", _url_hint(value, scheme)
+    hint = _duration_hint(value)
+    if hint is None and is_url(pattern):
+        hint = f"a url starts with {_SCHEMES}" if "://" in value else _url_hint(value, "http")
+    message = f"expected {', or '.join(_forms(pattern))}, found {shown}"
+    return message, hint or f"write `{key}: 30s`"
+
+
+_SCHEMES = "`http://` or `https://`"
+
+
+def _url_hint(value: str, scheme: str) -> str | None:
+    if re.fullmatch(r"[A-Za-z0-9.-]+(:[0-9]+)?(/[^\s@]*)?", value) and ("." in value or ":" in value):
+        return f"write `{scheme}://{one_line(value, 60)}`"
+    return None
+
+
+def const_hint(const: Any) -> str | None:
+    """What to do about the one value that is possible."""
+    if const is True:
+        return "remove it, or write `true`"
+    return "a person signs in with `mcptest login URL`, without `auth`" if const == "client_credentials" else None
 
 
 def type_hint(schema: dict[str, Any], value: Any, key: str, definition: str | None, spelling: str) -> str | None:
     """How to mend a value of the wrong type; `spelling` is the value as the file has it."""
+    if "enum" in schema:
+        return _word_for(value, schema["enum"])
     match schema.get("type"):
         case "integer" | "number":
             return _number_hint(value, key, whole=schema["type"] == "integer")
         case "boolean":
             return boolean_hint(value)
+        case "string" if is_duration(schema.get("pattern", "")):
+            return _duration_hint(value)
         case "string":
+            if key == "sampling" and isinstance(value, bool):
+                return "write the text that the model says"
+            if key == "scope" and isinstance(value, list) and all(isinstance(item, str) for item in value):
+                return one_line(f'write `"{" ".join(value)}"`, with spaces between them', 120)
             hint = _text_hint(value, spelling)
             return hint and without_userinfo(hint)
         case "array":
@@ -156,6 +230,37 @@ def _number_hint(value: Any, key: str, *, whole: bool) -> str | None:
     return f"write `{round(float(duration[1]) * factor)}`"
 
 
+_COMPOUND = re.compile(r"(?:([0-9]+)h)? *(?:([0-9]+)m)? *(?:([0-9]+)s)?")
+
+
+def _duration_hint(value: Any) -> str | None:
+    """How a bare number, or a number with a unit of another spelling, is written."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e9:
+        return f"write `{_number(value)}s` for seconds, or `{_number(value)}ms` for milliseconds"
+    text = value.strip() if isinstance(value, str) and len(value) < _SHOWN else ""
+    if _NUMERIC.fullmatch(text) and not text.startswith(("-", "+")):
+        return f"write `{text}s` for seconds, or `{text}ms` for milliseconds"
+    duration = _DURATION.fullmatch(text)
+    if duration is None:
+        parts = _COMPOUND.fullmatch(text)
+        hours, minutes, seconds = (int(part or 0) for part in parts.groups()) if parts and text else (0, 0, 0)
+        total = hours * 3600 + minutes * 60 + seconds
+        return f"write `{total}s`" if total else None
+    unit = duration[2].lower()
+    return f"write `{duration[1]}{'ms' if unit.startswith(('ms', 'milli')) else unit[0]}`"
+
+
+def _word_for(value: Any, words: list[Any]) -> str | None:
+    """What is written for a value of another type where one of a few words belongs."""
+    if "accept" in words and isinstance(value, bool):
+        return "write `accept`" if value else "write `decline`"
+    if "drop_response" in words and type(value) is int:
+        return f"write `{{ delay_ms: {_number(value)} }}`"
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str) and value[0] in words:
+        return f"write `{value[0]}`, without a list"
+    return None
+
+
 _TRUE = frozenset({"yes", "on", "y", "true", "1"})
 _FALSE = frozenset({"no", "off", "n", "false", "0"})
 
@@ -181,6 +286,10 @@ def _text_hint(value: Any, spelling: str) -> str | None:
 
 
 def _list_hint(value: Any, key: str) -> str | None:
+    if key == "verify" and isinstance(value, dict | str):
+        return (
+            "put `- ` before the step" if isinstance(value, dict) else f"write `- tool: {_flow_item(value)}` below it"
+        )
     if isinstance(value, dict):
         return "put `- ` before each entry" if value else "write `[]`"
     if not isinstance(value, str) or not value.strip():
@@ -217,7 +326,9 @@ def _mapping_hint(value: Any, key: str, definition: str | None) -> str | None:
     if isinstance(value, list):
         if definition == "Matcher":
             return "write `all-of:` before a list of matchers"
-        if key in ("env", "headers", "args", "variables"):
+        if key == "capabilities":
+            return "write each capability as `name: {}`, without `- `"
+        if key in ("env", "headers", "args", "variables", "meta", "content"):
             return "write each entry as `name: value`, without `- `"
         return "write each server as `name:` with its keys below" if key == "servers" else "remove the `- `"
     if definition == "Matcher":
@@ -237,13 +348,26 @@ def _text_for_mapping(value: str, definition: str | None) -> str | None:
         return one_line(f"write `command: [{', '.join(_flow_item(part) for part in _argv(value))}]` below it", 120)
     if definition == "Transform":
         return one_line(f"write `{{ jq: {text} }}`", 120)
-    if definition == "Auth":
-        return "write `{ bearer_token_env: NAME }`, with the name of an environment variable"
+    if definition in _TEXT_FOR_MAPPING:
+        return _TEXT_FOR_MAPPING[definition]
+    if definition == "Root":
+        return one_line(f"write `{{ uri: {text} }}`", 120)
     if definition == "Snapshot":
         return one_line(f"write `true`, or `{{ name: {text} }}`", 120)
     if definition in ("ToolTest", "ResourceTest", "PromptTest"):
         return one_line(f"write `name: {text}`, and what is asked of the server below it", 120)
+    if definition == "VerifyStep":
+        return one_line(f"write `tool: {text}`, and its `args` and `expect` below it", 120)
     return None
+
+
+_TEXT_FOR_MAPPING = {
+    "Auth": "write `{ bearer_token_env: NAME }`, with the name of an environment variable",
+    "OAuth": "write `{ grant: client_credentials, client_id: …, client_secret_env: NAME }`",
+    "Http": "write `{ timeout: 30s }`, or the other options that are meant",
+    "Client": "write `{ sampling: … }`, or what else the client can do",
+    "ProtocolError": "write `{ code: -1, message: … }`",
+}
 
 
 def enum_hint(value: Any, words: list[Any]) -> str | None:
@@ -252,16 +376,73 @@ def enum_hint(value: Any, words: list[Any]) -> str | None:
         return 'quote it: "null"'
     if not isinstance(value, str):
         return None
+    if "drop_response" in words and "delay" in value.lower():
+        return "write `{ delay_ms: 250 }`"
     alias = VALUE_ALIASES.get(value.strip().lower())
     if alias in words:
         return f"did you mean `{alias}`?"
-    return did_you_mean(value, [str(word) for word in words])
+    near = did_you_mean(value, [str(word) for word in words])
+    if near is None and "drop_response" in words:
+        return "it may also be `{ delay_ms: 250 }`"
+    return near
+
+
+def alias_hint(key: str, alias: str, name: str, value: Any) -> str:
+    """What to write for a word of another tool; `name` is the definition whose key `alias` is meant."""
+    if (special := _ALIAS_HINTS.get((name, key))) is not None:
+        return special
+    if name == "Matcher" and alias == "not" and key != "not":
+        inner = "contains" if "contains" in key else "exact"
+        return f"did you mean `not: {{ {inner}: … }}`?"
+    if name == "Auth" and alias == "oauth":
+        return "did you mean `oauth: { grant: client_credentials, … }`?"
+    if name == "OAuth" and alias == "client_secret_env":
+        return "a secret stays out of the file: name the environment variable that holds it, `client_secret_env: NAME`"
+    if alias == "fault" and key in ("delay", "latency"):
+        shown = value if type(value) is int else 250
+        return f"did you mean `fault: {{ delay_ms: {shown} }}`?"
+    if name == "Http" and key == "insecure":
+        return "did you mean `verify: false`?"
+    return f"did you mean `{alias}`?"
+
+
+_AUTH_HINT = "did you mean `auth: { bearer_token_env: NAME }`?"
+_OAUTH_HINT = "did you mean `auth: { oauth: { grant: client_credentials, … } }`?"
+_VERIFY_HINT = "did you mean `http: { verify: … }`?"
+_DROP_HINT = "did you mean `fault: drop_response`?"
+_COMMAND_HINT = "arguments stand in the list of `command`, after the program"
+_ALIAS_HINTS = {
+    ("Server", "args"): _COMMAND_HINT,
+    ("Server", "arguments"): _COMMAND_HINT,
+    ("Server", "token_env"): _AUTH_HINT,
+    ("Server", "bearer_token_env"): _AUTH_HINT,
+    ("Server", "oauth"): _OAUTH_HINT,
+    ("Server", "client_id"): _OAUTH_HINT,
+    ("Server", "client_secret"): _OAUTH_HINT,
+    ("Server", "client_secret_env"): _OAUTH_HINT,
+    ("Server", "insecure"): "did you mean `http: { verify: false }`?",
+    ("Server", "tls_verify"): _VERIFY_HINT,
+    ("Server", "ssl_verify"): _VERIFY_HINT,
+    ("Server", "verify_ssl"): _VERIFY_HINT,
+    ("Server", "verify_tls"): _VERIFY_HINT,
+    ("Server", "capabilities"): "did you mean `client: { capabilities: … }`?",
+    ("ToolTest", "drop"): _DROP_HINT,
+    ("ResourceTest", "drop"): _DROP_HINT,
+    ("PromptTest", "drop"): _DROP_HINT,
+    ("Delay", "drop"): "write `fault: drop_response`, without a mapping",
+    ("Delay", "drop_response"): "write `fault: drop_response`, without a mapping",
+    ("Delay", "disconnect"): "write `fault: disconnect`, without a mapping",
+}
 
 
 def null_hint(schema: dict[str, Any], key: str) -> str:
     """What to do about a key without a value."""
     if key == "args":
         return "remove the key, or write `{}`"
+    if key in ("client", "http"):
+        return (
+            "indent what belongs to it below it, or write `{}`" if key == "client" else "remove the key, or write `{}`"
+        )
     if schema.get("type") in ("integer", "boolean", "string", "number"):
         return "write a value after the colon, or remove the key"
     return "indent what belongs to it below it, or remove the key"

@@ -140,7 +140,10 @@ class _Walk:
         if definition == "Matcher":
             self._one_matcher(value, place)
         elif "oneOf" in schema:
-            self._one_way([branch["required"][0] for branch in schema["oneOf"]], value, meant, place)
+            self._one_way([branch["required"][0] for branch in schema["oneOf"]], value, meant, place, definition or "")
+        elif len(value) < schema.get("minProperties", 0):
+            shown = " or ".join(f"`{key}`" for key in properties)
+            self._report(place, f"an empty mapping says nothing here: it needs {shown}", "write one of them")
 
     def _check_member(self, schema: Any, value: Any, place: _Place) -> None:
         if value is not None or self._allows_null(schema):
@@ -170,15 +173,14 @@ class _Walk:
         if "enum" in schema and value not in schema["enum"]:
             message = f"expected {words.expected(schema, place.key, None)}, found {words.found(value)}"
             self._report(place, message, words.enum_hint(value, schema["enum"]))
-        elif "const" in schema and value is not schema["const"]:
+        elif "const" in schema and value != schema["const"]:
             message = f"expected {words.expected(schema, place.key, None)}, found {words.found(value)}"
-            self._report(place, message, "remove it, or write `true`")
+            self._report(place, message, words.const_hint(schema["const"]))
         elif "not" in schema and value in schema["not"]["enum"]:
             message = f"expected true or false, or a reason, found {words.found(value)}"
             self._report(place, message, words.boolean_hint(value))
-        elif "pattern" in schema and not re.search(schema["pattern"], value):
-            shown = words.found(value) if "@" not in value else "another text"  # it may hold a password
-            self._report(place, f"a url starts with `http://` or `https://`, found {shown}", _url_hint(value))
+        elif "pattern" in schema and not _matches(schema["pattern"], value):
+            self._report(place, *words.wrong_form(schema["pattern"], value, place.key))
         else:
             self._check_bounds(schema, value, place)
 
@@ -232,13 +234,14 @@ class _Walk:
     ) -> tuple[str | None, str]:
         """The hint for an unknown key, and the key of this place that it stands for."""
         from mcptest_engine.suite.known_words import ALIASES
+        from mcptest_engine.suite.problem_words import alias_hint
 
         head, colon, tail = key.partition(":")
         if colon and tail and head in properties:
             return f"a space is missing after the colon: write `{head}: {_plain(tail)}`", head
         alias = ALIASES.get(name, {}).get(key)
         if alias is not None and alias in properties:
-            return _alias_hint(key, alias, name), alias
+            return alias_hint(key, alias, name, value), alias
         word = self._nearest(key, properties, name)
         near = ALIASES.get(name, {}).get(word, word) if word is not None else None
         if word is not None and near is not None and _closeness(key, word) >= 0.8:
@@ -283,7 +286,7 @@ class _Walk:
             return None
         definitions = {"Suite": self._schema, **self._schema["$defs"]}
         below = _mentioned(definitions[name]) if name in definitions else []
-        asserting = name in TESTS or name in ("Assertion", "Expect")
+        asserting = name in TESTS or name in ("Assertion", "Expect", "VerifyStep")
         other = [
             home for home in definitions if not (name in TESTS and home in TESTS) and (home != "Matcher" or asserting)
         ]
@@ -302,16 +305,21 @@ class _Walk:
             message, hint = f"a matcher has exactly one key, found {shown}", f"write `all-of: [{inner}]`"
             self._report(_Place((*place.path, keys[1])), message, hint, key=True)
 
-    def _one_way(self, ways: list[str], value: dict[str, Any], meant: set[str], place: _Place) -> None:
+    def _one_way(self, ways: list[str], value: dict[str, Any], meant: set[str], place: _Place, definition: str) -> None:
+        from mcptest_engine.suite import problem_words as words
+
+        noun, hint = words.WAYS[definition]
         present = [key for key in value if key in ways]
-        shown = " or ".join(f"`{way}`" for way in ways)
+        shown = words.either([f"`{way}`" for way in ways])
         if len(present) > 1:
-            both = " and ".join(f"`{way}`" for way in present)
-            at = _Place((*place.path, present[1]))
-            self._report(at, f"a server has either {shown}, found both {both}", "remove one of the two", key=True)
+            found = words.either([f"`{way}`" for way in present], "and")
+            at, two = _Place((*place.path, present[1])), len(present) == 2
+            message = (
+                f"{noun} has {'either' if len(ways) == 2 else 'one of'} {shown}, found {'both ' if two else ''}{found}"
+            )
+            self._report(at, message, "remove one of the two" if two else "keep one of them", key=True)
         elif not present and not meant & set(ways):
-            hint = "write `command: [program, argument]` or `url: http://…`"
-            self._report(place, f"a server needs {shown}", hint)
+            self._report(place, f"{noun} needs {shown}", hint)
 
     def _non_finite(self, value: Any, path: Pointer, told: set[Span | None]) -> None:
         members: Iterable[tuple[str | int, Any]] = ()
@@ -346,6 +354,13 @@ _MISSING_HINTS = {
     ("PromptTest", "prompt"): "say which prompt is got",
     ("Assertion", "target"): 'say where to look, such as `target: "result.content[0].text"`',
     ("Assertion", "matcher"): "say what must hold, such as `matcher: { exists: true }`",
+    ("Delay", "delay_ms"): "say how much later, such as `{ delay_ms: 250 }`",
+    ("OAuth", "grant"): "write `grant: client_credentials`",
+    ("OAuth", "client_id"): "say as which client the token is asked for",
+    ("OAuth", "client_secret_env"): "name the environment variable that holds the client's secret",
+    ("Root", "uri"): 'say where it is, such as `uri: "file:///data"`',
+    ("ProtocolError", "code"): "a JSON-RPC error has a number, such as `code: -1`",
+    ("ProtocolError", "message"): 'say what went wrong, such as `message: "rejected by the user"`',
 }
 # A later version's key that stands in place of others, which are then not missed.
 _STANDS_FOR = {"assert-set": frozenset({"target", "matcher"})}
@@ -381,17 +396,6 @@ def _mentioned(schema: Any) -> list[str]:
     return []
 
 
-def _alias_hint(key: str, alias: str, name: str) -> str:
-    if name == "Matcher" and alias == "not" and key != "not":
-        inner = "contains" if "contains" in key else "exact"
-        return f"did you mean `not: {{ {inner}: … }}`?"
-    if name == "Server" and key in ("args", "arguments"):
-        return "arguments stand in the list of `command`, after the program"
-    if name == "Server" and alias == "auth":
-        return "did you mean `auth: { bearer_token_env: NAME }`?"
-    return f"did you mean `{alias}`?"
-
-
 def _closeness(left: str, right: str) -> float:
     from difflib import SequenceMatcher
 
@@ -412,7 +416,6 @@ def _one_scalar(value: Any) -> str:
     return "…" if isinstance(value, (dict, list)) else one_line(json.dumps(value, ensure_ascii=False), 40)
 
 
-def _url_hint(value: str) -> str | None:
-    if re.fullmatch(r"[A-Za-z0-9.-]+(:[0-9]+)?(/[^\s@]*)?", value) and ("." in value or ":" in value):
-        return f"write `http://{_plain(value)}`"
-    return None
+def _matches(pattern: str, value: str) -> bool:
+    """As the compiled schema reads the pattern: there `$` is the very end, in Python a last line break may follow it."""
+    return re.search(pattern, f"{value}\n" if value.endswith("\n") else value) is not None

@@ -11,6 +11,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from mcptest_engine.suite.forms import is_url
+
 SCHEMA_ID = "https://mcptest.sh/schema/v1.json"
 SCHEMA_PATH = Path(__file__).with_name("suite.schema.json")
 
@@ -21,6 +23,10 @@ _TEMPLATE = {
 }
 # Blocks that are the suite's own shape: no template can stand for them.
 _SHAPE = frozenset({"servers", "imports", "tools", "resources", "prompts", "expect", "assertions", "matcher"})
+# Mappings that are data: one whole template can stand for all of one.
+_DATA = frozenset({"args", "meta", "content", "capabilities"})
+# The last alternative of a URL's pattern, which only editors see: `${BASE}/mcp` is one as soon as the suite is loaded.
+_OR_TEMPLATE = r"|\$\{"
 
 
 def schema_text() -> str:
@@ -30,7 +36,7 @@ def schema_text() -> str:
 
 def strict_schema() -> dict[str, Any]:
     """The JSON Schema of a suite whose templates have been replaced by their values."""
-    schema: dict[str, Any] = json.loads(schema_text())
+    schema: dict[str, Any] = json.loads(schema_text().replace(json.dumps(_OR_TEMPLATE)[1:-1], ""))
     schema["$defs"]["Template"] = False
     return schema
 
@@ -73,15 +79,31 @@ def _clean(part: dict[str, Any]) -> dict[str, Any]:
 def _property(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     told = {key: schema[key] for key in ("description", "default", "examples") if schema.get(key) not in (None, [], {})}
     bare = {key: value for key, value in schema.items() if key not in ("title", "description", "default", "examples")}
-    branches = [branch for branch in bare.pop("anyOf", [bare]) if branch != {"type": "null"}]
-    if name == "args" or (name not in _SHAPE and _takes_template(branches)):
+    branches = [_with_template(branch) for branch in bare.pop("anyOf", [bare]) if branch != {"type": "null"}]
+    if name not in _SHAPE and _wants_template(branches, data=name in _DATA):
         branches.append({"$ref": "#/$defs/Template"})
     return {**told, **(branches[0] if len(branches) == 1 else {"anyOf": branches})}
 
 
-def _takes_template(branches: list[dict[str, Any]]) -> bool:
+def _with_template(branch: dict[str, Any]) -> dict[str, Any]:
+    """A URL may begin with a template."""
+    pattern = branch.get("pattern", "")
+    return {**branch, "pattern": f"{pattern[:-1]}{_OR_TEMPLATE})"} if is_url(pattern) else branch
+
+
+def _wants_template(branches: list[dict[str, Any]], *, data: bool) -> bool:
+    """Whether one whole template can stand here, and nothing else in these branches accepts it."""
+    if any(branch.get("type") == "string" and not _is_closed(branch) for branch in branches):
+        return False
     kinds = {branch.get("type") for branch in branches}
-    return "string" not in kinds and bool(kinds & {"integer", "number", "boolean", "array"})
+    return data or bool(kinds & {"string", "integer", "number", "boolean", "array"})
+
+
+def _is_closed(branch: dict[str, Any]) -> bool:
+    """Whether a text is of a form that no template has."""
+    if "enum" in branch or "const" in branch:
+        return True
+    return "pattern" in branch and _OR_TEMPLATE not in branch["pattern"]
 
 
 if __name__ == "__main__":

@@ -44,9 +44,9 @@ def secret_values(
 ) -> set[str]:
     """The values to redact.
 
-    They are those of `env:` maps, headers and variables with secret-looking names, and what `bearer_token_env` and
-    `{ env: NAME }` name. `lookups` is the environment in which those are looked up. What has the wrong shape is passed
-    over: the suite may not have been checked yet.
+    They are those of `env:` maps, headers and variables with secret-looking names, and what `bearer_token_env`,
+    `client_secret_env` and `{ env: NAME }` name. `lookups` is the environment in which those are looked up. What has the wrong
+    shape is passed over: the suite may not have been checked yet.
     """
     found = set(_named_secrets(env))
     found.update(_named_secrets({name: value for name, value in variables.items() if isinstance(value, str)}))
@@ -54,7 +54,9 @@ def secret_values(
         if isinstance(server, dict):
             found.update(_named_secrets(_mapping(server, "env")))
             found.update(_of_headers(_mapping(server, "headers"), lookups))
-            found.add(_looked_up(_mapping(server, "auth").get("bearer_token_env"), lookups))
+            auth = _mapping(server, "auth")
+            found.add(_looked_up(auth.get("bearer_token_env"), lookups))
+            found.add(_looked_up(_mapping(auth, "oauth").get("client_secret_env"), lookups))
     found.discard("")
     return found
 

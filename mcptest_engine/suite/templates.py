@@ -319,7 +319,7 @@ class _Walk:
             return entries
         changed: list[Any] | None = None
         for index, entry in enumerate(entries):
-            new = self._test(entry, block, index)
+            new = self._call(entry, (block, index))
             if new is not entry:
                 if changed is None:
                     changed = list(entries)
@@ -337,19 +337,27 @@ class _Walk:
             return self._list(value, path, literal)
         return value
 
-    def _test(self, entry: Any, block: str, index: int) -> Any:
+    def _call(self, entry: Any, path: Pointer) -> Any:
+        """A test, or one of the steps under its `verify`."""
         if type(entry) is not dict:
-            return self.value(entry, (block, index))
+            return self.value(entry, path)
         changed: dict[str, Any] | None = None
         for key, item in entry.items():
             if type(item) is str and "${" not in item:
                 continue
-            new = self.value(item, (block, index, key), _LITERAL_KEYS if key == "expect" else _NONE)
+            if key == "verify" and type(item) is list:
+                new: Any = self._steps(item, (*path, key))
+            else:
+                new = self.value(item, (*path, key), _LITERAL_KEYS if key == "expect" else _NONE)
             if new is not item:
                 if changed is None:
                     changed = dict(entry)
                 changed[key] = new
         return entry if changed is None else changed
+
+    def _steps(self, steps: list[Any], path: Pointer) -> list[Any]:
+        new = [self._call(step, (*path, index)) for index, step in enumerate(steps)]
+        return new if any(one is not other for one, other in zip(new, steps, strict=True)) else steps
 
     def _members(self, value: Any, path: Pointer, special: Mapping[str, Callable[[Any], Any]]) -> Any:
         if not isinstance(value, dict):

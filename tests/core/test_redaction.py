@@ -55,13 +55,14 @@ SECRET_NAMES = _words(
     "X-Auth-Token secret clientSecret client_secret api_key apiKey APIKEY apikey X-Api-Key x-api-key OPENAI_API_KEY "
     "access_token refreshToken id_token authtoken Authorization Proxy-Authorization Cookie Set-Cookie private_key "
     "signing-key AWS_SECRET_ACCESS_KEY SECRET_KEY_BASE passphrase credentials api_keys access_tokens password2 "
-    "X-Auth-User X-Amz-Security-Token session_secret BASIC_AUTH jwt password_hash encryptionKey"
+    "X-Auth-User X-Amz-Security-Token session_secret BASIC_AUTH jwt password_hash encryptionKey Mcp-Session-Id mcp-session-id"
 )
 PLAIN_NAMES = _words(
     "tokens max_tokens maxTokens input_tokens token_count token_type token_endpoint key keys primary_key foreignKey "
     "partition_key next_page_token nextPageToken pageToken nextCursor progressToken continuationToken password_hint "
     "passwordPolicy secret_name bearer_token_env author X-Author monkey keyboard secretary-desk cookie_consent name "
-    "text type content url id auth authors issueKey cache_key public_key sort_key idempotency_key tokenizer 1 _"
+    "text type content url id auth authors issueKey cache_key public_key sort_key idempotency_key tokenizer 1 _ "
+    "WWW-Authenticate proxy-authenticate session_id"
 )
 
 JSON = st.recursive(

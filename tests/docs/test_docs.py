@@ -33,7 +33,7 @@ DOCS = ROOT / "docs"
 QUICKSTART = ROOT / "examples" / "quickstart.yml"
 PICTURE = DOCS / "images" / "run.svg"
 BIN = Path(sys.executable).parent
-ENVIRON = {"PATH": "/usr/bin", "FILES_API_KEY": "x", "WEATHER_KEY": "x", "SEARCH_TOKEN": "x"}
+ENVIRON = {"PATH": "/usr/bin", "FILES_API_KEY": "x", "WEATHER_KEY": "x", "SEARCH_TOKEN": "x", "SEARCH_KEY": "x"}
 
 
 def script(name: str) -> ModuleType:

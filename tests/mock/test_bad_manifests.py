@@ -110,6 +110,63 @@ BAD = {
         "mock_server:\n  page_size: 0\n",
         "m.yml:2:14: `page_size` must be a whole number of at least 1, found the number 0\n  at /mock_server/page_size",
     ),
+    "progress zero": (
+        "mock_server:\n  tools:\n    - { name: a, progress: 0 }\n",
+        "m.yml:3:28: `progress` must be a whole number of at least 1, found the number 0\n  at /mock_server/tools/0/progress",
+    ),
+    "log level misspelt": (
+        "mock_server:\n  tools:\n    - { name: a, log: [{ level: warn, data: x }] }\n",
+        ('m.yml:3:33: unknown log level "warn"\n  at /mock_server/tools/0/log/0/level\n  did you mean `warning`?'),
+    ),
+    "log without data": (
+        "mock_server:\n  tools:\n    - { name: a, log: [{ level: info }] }\n",
+        "m.yml:3:24: `data` is missing: what the message says\n  at /mock_server/tools/0/log/0",
+    ),
+    "log with more keys": (
+        "mock_server:\n  tools:\n    - { name: a, log: [{ level: info, dat: x, data: x }] }\n",
+        "m.yml:3:39: unknown key `dat`\n  at /mock_server/tools/0/log/0\n  did you mean `data`?",
+    ),
+    "ask misspelt": (
+        "mock_server:\n  tools:\n    - { name: a, ask: { samplng: x } }\n",
+        ("m.yml:3:25: unknown key `samplng`\n  at /mock_server/tools/0/ask\n  did you mean `sampling`?"),
+    ),
+    "ask for two things": (
+        "mock_server:\n  tools:\n    - { name: a, ask: { sampling: x, elicitation: y } }\n",
+        "m.yml:3:23: `ask` needs exactly one of `sampling`, `elicitation`, `roots`\n  at /mock_server/tools/0/ask",
+    ),
+    "ask for roots with text": (
+        "mock_server:\n  tools:\n    - { name: a, ask: { roots: x } }\n",
+        'm.yml:3:32: `roots` must be a mapping of parameters, found the text "x"\n  at /mock_server/tools/0/ask/roots',
+    ),
+    "asked without ask": (
+        'mock_server:\n  tools:\n    - { name: a, response: { x: "${asked.action}" } }\n',
+        (
+            'm.yml:3:33: the template "${asked.action}" stands for an answer of the client, and nothing is asked: add `ask:`\n'
+            "  at /mock_server/tools/0/response/x"
+        ),
+    ),
+    "unknown template beside ask": (
+        'mock_server:\n  tools:\n    - { name: a, ask: { roots: }, response: { x: "${ask.action}" } }\n',
+        (
+            'm.yml:3:50: unknown template "${ask.action}"; only `${args.NAME}` and `${asked.NAME}` are known in an answer\n'
+            "  at /mock_server/tools/0/response/x"
+        ),
+    ),
+    "unknown list": (
+        "mock_server:\n  tools:\n    - { name: a, list_changed: [tool] }\n",
+        ('m.yml:3:32: unknown list "tool"\n  at /mock_server/tools/0/list_changed\n  did you mean `tools`?'),
+    ),
+    "list_changed a number": (
+        "mock_server:\n  tools:\n    - { name: a, listChanged: 1 }\n",
+        (
+            "m.yml:3:31: `listChanged` must be true, a list's name or several, found the number 1\n"
+            "  at /mock_server/tools/0/listChanged"
+        ),
+    ),
+    "touches nothing": (
+        "mock_server:\n  tools:\n    - { name: a, touches: memo://on }\n  resources: [{ uri: memo://one }]\n",
+        'm.yml:3:27: no resource is called "memo://on"\n  at /mock_server/tools/0/touches\n  did you mean `memo://one`?',
+    ),
     "case without args": (
         "mock_server:\n  tools:\n    - { name: a, when: [{ response: {} }] }\n",
         "m.yml:3:25: `args` is missing: the arguments that this case is for\n  at /mock_server/tools/0/when/0",

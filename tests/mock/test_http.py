@@ -73,7 +73,9 @@ def connect() -> Iterator[Callable[[str], Client]]:
 
 @pytest.fixture
 def client(serve, connect) -> Client:
-    client = connect(url_of(serve(SLOW, "--http", "0")))
+    mock = serve(SLOW, "--http", "0")
+    client = connect(url_of(mock))
+    client.mock = mock
     client.initialize()
     return client
 
@@ -127,11 +129,11 @@ def test_each_session_has_its_own_sequence_of_responses(client, connect):
     assert [turn(client), turn(client), turn(other), turn(client)] == ["one", "two", "one", "two"]
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "HEAD"])
+@pytest.mark.parametrize("method", ["PUT", "HEAD"])
 def test_other_methods_are_405(client, method, connect):
-    """MCP 2025-11-25, basic/transports#listening-for-messages-from-the-server: no stream is offered here."""
+    """RFC 9110, 15.5.6."""
     answer = client.http.request(method, client.url)
-    assert (answer.status_code, answer.headers["allow"]) == (405, "POST, DELETE")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST, DELETE")
 
 
 @pytest.mark.parametrize(
@@ -263,6 +265,15 @@ def test_a_signal_ends_the_endpoint_cleanly_with_requests_waiting(serve, number,
     mock.process.send_signal(number)
     assert mock.wait() == 0
     assert mock.process.stderr.read() == b""
+
+
+def test_a_signal_ends_the_endpoint_cleanly_with_streams_open(client):
+    """No traceback and exit code 0, also while a session listens."""
+    with client.http.stream("GET", client.url) as stream:
+        assert stream.status_code == 200
+        client.mock.process.send_signal(signal.SIGTERM)
+        assert client.mock.wait() == 0
+    assert client.mock.process.stderr.read() == b""
 
 
 def test_a_taken_port_is_one_clear_error(start, connect):

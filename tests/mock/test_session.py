@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from mcptest_engine.mock.faults import Fault, FaultCounter
 from mcptest_engine.mock.manifest import Manifest, Outcome, Tool
+from mcptest_engine.mock.messages import Answer, BadMessage, Cancel, Silence, read_message
 from mcptest_engine.mock.presets import load_preset
-from mcptest_engine.mock.server import Answer, BadMessage, Cancel, Session, Silence, read_message
+from mcptest_engine.mock.server import Session
 from mcptest_engine.mock.templates import compile_template
 
 DEMO = load_preset("demo")

@@ -39,8 +39,8 @@ def record(*tests: TestResult, interrupted: bool = False) -> RunRecord:
     return blank.with_tests(tests)
 
 
-def end(run: RunRecord, *, empty_is_fine: bool = False, **performance: float) -> RunRecord:
-    return concluded(run, performance=performance, empty_is_fine=empty_is_fine, declared=4)
+def end(run: RunRecord, *, empty_is_fine: bool = False, not_ready: bool = False, **performance: float) -> RunRecord:
+    return concluded(run, performance=performance, empty_is_fine=empty_is_fine, declared=4, not_ready=not_ready)
 
 
 @pytest.mark.parametrize(
@@ -76,3 +76,11 @@ def test_slow_tests_are_advised_and_never_gate() -> None:
     assert ended.exit_code == 0
     assert ended.warnings == ("p95 latency 900ms is over the advised 100ms (performance.p95_latency_ms)",)
     assert end(slow, p95_latency_ms=900).warnings == ()
+
+
+def test_a_server_that_was_not_ready_in_time_is_told_by_the_exit_code() -> None:
+    """Decisions 4: 3, and when several apply 130 before 3 before 1."""
+    ended = end(record(result(Verdict.FAIL)), not_ready=True)
+    assert (ended.exit_code, ended.verdict) == (3, "fail")
+    assert end(record(result(Verdict.PASS)), not_ready=True).exit_code == 3
+    assert end(record(result(Verdict.FAIL), interrupted=True), not_ready=True).exit_code == 130

@@ -10,7 +10,7 @@ import pytest
 
 from mcptest_engine.core.kinds import TestKind, Verdict
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.core.results import AssertionResult, TestResult
+from mcptest_engine.core.results import AssertionResult, Failure, FailureKind, TestResult, VerifyResult
 from mcptest_engine.running.keeping import ACTUAL_LIMIT, Keeper
 
 SECRET = "Zq8v-secret-value-0123456"
@@ -98,3 +98,43 @@ def test_a_deeply_nested_answer_costs_its_depth_and_not_the_record() -> None:
 def test_what_is_just_not_too_deep_is_kept_whole() -> None:
     output = {"result": {"v": nested(198)}}
     assert keeper().keep(replace(RESULT, output=output), size=0).output is output
+
+
+def test_no_part_of_a_step_shows_a_secret_and_a_large_answer_is_put_aside() -> None:
+    """Decisions 8: further calls are kept like the first."""
+    put: list[str] = []
+
+    def externalise(output: Any, name: str) -> Any:
+        put.append(name)
+        return {"$file": "x", "bytes": 1}
+
+    step = VerifyResult(
+        index=1,
+        name=f"is {SECRET}",
+        server="s",
+        tool=SECRET,
+        verdict=Verdict.FAIL,
+        duration_ms=1.0,
+        message=f"not {SECRET}",
+        failure=Failure(kind=FailureKind.SERVER, message=SECRET, hint=SECRET, stderr_tail=f"x {SECRET}"),
+        assertions=(replace(ROW, matcher={"exact": SECRET}, actual=SECRET),),
+        request={"method": "tools/call", "params": {"name": SECRET}},
+        output={"result": {"text": SECRET}},
+    )
+    kept = Keeper(Redactor((SECRET,)), externalise).keep(replace(RESULT, verify=(step,)), size=0)
+    assert SECRET not in json.dumps(kept.to_json())
+    assert kept.verify[0].output == {"$file": "x", "bytes": 1}
+    assert put == ["n verify 1"]
+
+
+def test_headers_that_are_credentials_are_masked_and_others_kept() -> None:
+    """A session's id speaks for the session; a challenge is what one needs to read."""
+    headers = {"mcp-session-id": "0a1b", "set-cookie": "a=b", "www-authenticate": "Bearer", "content-type": "text/html"}
+    kept = keeper().keep(replace(RESULT, output={"http": {"status": 401, "headers": headers}}), size=0)
+    assert kept.output is not None
+    assert kept.output["http"]["headers"] == {
+        "mcp-session-id": "[REDACTED]",
+        "set-cookie": "[REDACTED]",
+        "www-authenticate": "Bearer",
+        "content-type": "text/html",
+    }

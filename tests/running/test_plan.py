@@ -167,3 +167,73 @@ def test_options_of_the_suite_are_defaults(suite_of: Load) -> None:
     plan = planned(suite)
     assert (plan.workers, plan.bail, plan.restart) == (3, 2, False)
     assert planned(suite, workers=5, bail=1).workers == 5
+
+
+NEW = """\
+servers:
+  one: { command: ["true"], timeout_ms: 900 }
+  two: { command: ["true"] }
+tools:
+  - { name: plain, server: one, tool: look }
+  - { name: faulted, server: one, tool: look, fault: { delay_ms: 250 } }
+  - { name: not alone, server: one, tool: look, serial: false, verify: [{ tool: look }] }
+  - name: verified
+    server: one
+    tool: look
+    meta: { trace: a }
+    client: { elicitation: decline }
+    verify:
+      - { name: elsewhere, server: two, tool: look, args: { a: 1 }, timeout_ms: 70 }
+      - { uri: "file:///a", expect: [{ target: http.status, matcher: { exact: 401 } }] }
+      - { prompt: greet, args: { who: you }, expect: { max_duration_ms: 5 } }
+  - name: asks
+    server: one
+    tool: look
+    serial: false
+    expect: [{ target: "server_requests[0].method", matcher: { exact: roots/list } }]
+  - name: asks later
+    server: one
+    tool: look
+    serial: false
+    verify: [{ tool: look, expect: [{ target: notifications, matcher: { length: 1 } }] }]
+  - { name: level, server: one, tool: logging/setLevel, args: { level: debug }, serial: false, meta: { a: 1 } }
+resources:
+  - { name: reads, server: one, uri: "file:///a", meta: { b: 2 } }
+"""
+
+
+def test_a_test_says_what_befalls_it_and_what_is_verified_after(suite_of: Load) -> None:
+    """Decisions 2 and 4: what a step leaves out is as for its test."""
+    cases = {case.name: case for case in planned(suite_of(NEW)).cases}
+    assert cases["faulted"].fault == ("delay", 0.25)
+    case = cases["verified"]
+    assert (case.client, case.params) == (
+        {"elicitation": "decline"},
+        {"name": "look", "arguments": {}, "_meta": {"trace": "a"}},
+    )
+    told = [(step.number, step.name, step.server, step.method, step.timeout_seconds) for step in case.verify]
+    assert told == [
+        (0, "elsewhere", "two", "tools/call", 0.07),
+        (1, None, "one", "resources/read", 0.9),
+        (2, None, "one", "prompts/get", 0.9),
+    ]
+    assert [step.params for step in case.verify] == [
+        {"name": "look", "arguments": {"a": 1}},
+        {"uri": "file:///a"},
+        {"name": "greet", "arguments": {"who": "you"}},
+    ]
+    assert [step.asks_http for step in case.verify] == [False, True, False]
+    assert case.verify[2].expect == {"assertions": [], "max_duration_ms": 5}
+
+
+def test_what_a_request_carries_beside_its_parameters_goes_as_meta(suite_of: Load) -> None:
+    """basic#meta: any request may have it; a method named as a tool is sent itself."""
+    cases = {case.name: case for case in planned(suite_of(NEW)).cases}
+    assert (cases["level"].method, cases["level"].params) == ("logging/setLevel", {"level": "debug", "_meta": {"a": 1}})
+    assert cases["reads"].params == {"uri": "file:///a", "_meta": {"b": 2}}
+
+
+def test_tests_that_look_at_what_others_may_do_run_alone(suite_of: Load) -> None:
+    """With a fault or a `verify` unless it says otherwise; who watches what comes unasked always."""
+    serial = {case.name: case.serial for case in planned(suite_of(NEW)).cases if case.serial}
+    assert serial.keys() == {"faulted", "verified", "asks", "asks later"}

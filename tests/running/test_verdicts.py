@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from mcptest_engine.core.errors import AnswerLost, AuthFailed, NotReady, ProtocolBroken
 from mcptest_engine.core.kinds import TestKind, Verdict
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.core.results import FailureKind
+from mcptest_engine.core.results import Failure, FailureKind
 from mcptest_engine.running.cases import Case
-from mcptest_engine.running.verdicts import Outcome, judge
+from mcptest_engine.running.verdicts import Outcome, failed, judge, refused
 
 SECRET = "Zq8v-secret-value-0123456"
 
@@ -30,7 +31,15 @@ CASE = Case(
 
 
 def judged(answer: dict[str, Any], *assertions: dict[str, Any]) -> Outcome:
-    envelope = {"error": None, "duration_ms": 1.0, "attempt": 1, "notifications": [], "http": None, **answer}
+    envelope = {
+        "error": None,
+        "duration_ms": 1.0,
+        "attempt": 1,
+        "notifications": [],
+        "server_requests": [],
+        "http": None,
+        **answer,
+    }
     case = CASE._replace(expect={"assertions": list(assertions)})
     return judge(case, envelope, snapshots=None, redact=Redactor((SECRET,)).redact)
 
@@ -70,7 +79,15 @@ def test_a_jq_program_that_fails_on_a_secret_quotes_none_of_it() -> None:
 def test_a_failed_assertion_and_an_exceeded_budget_are_both_told() -> None:
     """The kind is the assertion's, and nothing of either is lost."""
     case = CASE._replace(expect={"assertions": [{"target": "result.a", "matcher": {"exact": 2}}], "max_duration_ms": 5})
-    envelope = {"error": None, "duration_ms": 9.0, "attempt": 1, "notifications": [], "http": None, "result": {"a": 1}}
+    envelope = {
+        "error": None,
+        "duration_ms": 9.0,
+        "attempt": 1,
+        "notifications": [],
+        "server_requests": [],
+        "http": None,
+        "result": {"a": 1},
+    }
     outcome = judge(case, envelope, snapshots=None, redact=lambda value: value)
     assert outcome.failure is not None
     assert outcome.failure.kind is FailureKind.ASSERTION
@@ -78,3 +95,43 @@ def test_a_failed_assertion_and_an_exceeded_budget_are_both_told() -> None:
         "assertion #0 (`result.a`) failed: expected `2`, got `1`; duration budget exceeded: 9ms > 5ms (max_duration_ms)"
     )
     assert outcome.message == outcome.failure.message == told
+
+
+UNAUTHORIZED = {"status": 401, "headers": {"www-authenticate": "Bearer"}, "body": "no"}
+IS_401 = {"target": "http.status", "matcher": {"exact": 401}}
+
+
+def test_a_refusal_by_http_passes_when_it_is_what_the_test_expects() -> None:
+    """`http` is part of the envelope also where no JSON-RPC answer came."""
+    outcome = failed(AuthFailed("auth failed: HTTP 401", server="s", http=UNAUTHORIZED), duration_ms=1.0)
+    as_expected = refused(outcome, judged({"http": UNAUTHORIZED}, IS_401))
+    assert (as_expected.verdict, as_expected.failure) == (Verdict.PASS, None)
+    assert as_expected.output == {"http": UNAUTHORIZED}
+
+
+def test_a_refusal_that_is_not_what_the_test_expects_stays_the_servers_failure() -> None:
+    """The rows are in the record, and so are status, headers and body."""
+    outcome = failed(AuthFailed("auth failed: HTTP 401", server="s", http=UNAUTHORIZED), duration_ms=1.0)
+    told = refused(outcome, judged({"http": UNAUTHORIZED}, IS_401, {"target": "result.a", "matcher": {"exact": 1}}))
+    assert told.failure is not None
+    assert (told.failure.kind, told.failure.message) == (FailureKind.AUTH, "auth failed: HTTP 401")
+    assert [row.passed for row in told.assertions] == [True, False]
+    assert told.output == {"http": UNAUTHORIZED}
+
+
+def test_a_status_of_success_without_an_answer_never_passes() -> None:
+    """Green means checked: the answer that was due did not come, or broke the protocol."""
+    fine = {"status": 200, "headers": {"content-type": "text/html"}, "body": "<h1>"}
+    outcome = failed(ProtocolBroken("a page", server="s", http=fine), duration_ms=1.0)
+    told = refused(outcome, judged({"http": fine}, {"target": "http.status", "matcher": {"exact": 200}}))
+    assert told.verdict is Verdict.FAIL
+    assert told.message == "a page"
+
+
+def test_errors_are_told_as_whose_fault_they_are() -> None:
+    """Decisions 1; an answer that the test took away is nobody's."""
+    assert failed(NotReady("not yet", server="s"), duration_ms=1.0).failure == Failure(
+        kind=FailureKind.SERVER, message="not yet"
+    )
+    lost = failed(AnswerLost("dropped", server="s"), duration_ms=1.0)
+    assert (lost.verdict, lost.failure, lost.lost) == (Verdict.INCONCLUSIVE, None, True)

@@ -12,6 +12,7 @@
 /slow                 never answer, after the handshake
 /moved                307 to /json on this origin
 /redirect/URL         307 to that URL (percent-encoded)
+A GET gets 405: there is no stream of the server's own.
 /seen                 GET: every request so far, as JSON [{method, path, headers, body}]
 """
 
@@ -26,9 +27,15 @@ SEEN = []
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1  # headers and body in one write
 
     def do_GET(self):
-        self.reply(200, json.dumps(SEEN).encode())
+        if self.path == "/seen":
+            self.reply(200, json.dumps(SEEN).encode())
+        else:
+            self.note(b"")
+            self.reply(405, b"there is no stream here", "text/plain")
 
     def do_DELETE(self):
         self.note(b"")
@@ -132,7 +139,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 128
+
+
+server = Server(("127.0.0.1", 0), Handler)
 server.daemon_threads = True
 print(server.server_address[1], flush=True)
 threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcptest_engine.core.errors import ServerDied
+from mcptest_engine.core.errors import ServerDidNotStart, ServerDied
 from mcptest_engine.servers import guardian
 from mcptest_engine.servers.child import Child
 from mcptest_engine.servers.session import connect
+from mcptest_engine.servers.spec import ServerSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,6 +43,25 @@ async def main():
     if how == "exit":
         sys.exit(0)
     await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+# The same, killed as soon as its server is there and before the guardian has been told its number.
+CUT_SHORT = """
+import asyncio, os, signal, sys
+from mcptest_engine.servers import guardian
+from mcptest_engine.servers.child import Child
+from mcptest_engine.servers.spec import ServerSpec
+
+def cut_short(pgid):
+    print(pgid, flush=True)
+    sys.stdin.read(1)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+async def main():
+    guardian.watch = cut_short
+    Child(ServerSpec(name="s", command=tuple(sys.argv[1:]), env=dict(os.environ)), lambda: None)
 
 asyncio.run(main())
 """
@@ -249,16 +269,71 @@ def test_killing_all_ends_every_server_at_once(script: Callable, run: Callable, 
     assert run(work()) == ["SIGKILL", "SIGKILL"]
 
 
-def test_no_descriptor_is_left_open(script: Callable, run: Callable) -> None:
-    """A run of many servers must not run out of them."""
+@pytest.mark.skipif(sys.platform != "linux", reason="the guardian looks through /proc")
+def test_a_kill_between_a_servers_start_and_its_listing_leaves_nothing(script: Callable, pids: Path) -> None:
+    """A server runs for a moment before its number is known to anybody but us."""
+    command = script("stubborn", "term", pids).command
+    client = subprocess.Popen(
+        [sys.executable, "-c", CUT_SHORT, *command],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with client:
+        assert client.stdout is not None
+        started = int(client.stdout.readline())
+        descriptor = os.pidfd_open(started)
+        client.communicate(b"go on")
+    try:
+        assert client.returncode == -signal.SIGKILL
+        assert select.select([descriptor], [], [], LIMIT_SECONDS)[0], f"{started} still runs"
+    finally:
+        os.close(descriptor)
+
+
+def test_a_stopped_server_ends_by_sigterm(script: Callable, run: Callable) -> None:
+    """A stopped process hears of SIGTERM only when it goes on."""
+
+    async def work() -> Session:
+        session: Session = await connect(script("echo", grace_seconds=0.1))
+        os.kill(session._transport._child.pid, signal.SIGSTOP)  # type: ignore[attr-defined]
+        await session.close()
+        return session
+
+    ending = run(work()).ending
+    assert (ending.how_far, ending.signal) == ("SIGTERM", "SIGTERM")
+
+
+def test_many_rounds_leave_no_descriptor_and_no_zombie(script: Callable, run: Callable) -> None:
+    """A run of many servers must not run out of either."""
 
     async def cycle(count: int) -> None:
         for _ in range(count):
             await (await connect(script("echo"))).close()
 
     run(cycle(1))  # the guardian starts with the first
+    before, children = len([*Path("/dev/fd").iterdir()]), own_children()
+    run(cycle(50))
+    assert len([*Path("/dev/fd").iterdir()]) == before
+    assert own_children() == children
+
+
+def own_children() -> list[str]:
+    """The processes whose parent is this one, zombies included; [] where that cannot be seen."""
+    file = Path(f"/proc/self/task/{os.getpid()}/children")
+    return file.read_text().split() if file.exists() else []
+
+
+def test_a_program_that_cannot_be_started_leaves_no_descriptor(run: Callable) -> None:
+    """The pipe is made before the process is."""
+
+    async def attempt() -> None:
+        with pytest.raises(ServerDidNotStart):
+            await connect(ServerSpec(name="s", command=("/no/such/program",)))
+
+    run(attempt())
     before = len([*Path("/dev/fd").iterdir()])
-    run(cycle(5))
+    run(attempt())
     assert len([*Path("/dev/fd").iterdir()]) == before
 
 

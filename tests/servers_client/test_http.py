@@ -84,7 +84,8 @@ def test_the_headers_of_the_transport_are_sent_and_the_session_is_ended(origin: 
 
     before = len(requests_to(origin, "/session"))
     with_session(spec(origin + "/session", headers={"X-Team": "qa"}), use)
-    seen = requests_to(origin, "/session")[before:]
+    everything = requests_to(origin, "/session")[before:]
+    seen = [request for request in everything if request["method"] != "GET"]  # that is the server's own stream
     assert [request["method"] for request in seen] == ["POST", "POST", "POST", "DELETE"]
     bodies = [json.loads(request["body"])["method"] for request in seen[:3]]
     assert bodies == ["initialize", "notifications/initialized", "tools/call"]
@@ -117,7 +118,7 @@ def test_what_else_the_event_stream_carries_is_kept_and_answered(origin: str, wi
         (
             "/html",
             ProtocolBroken,
-            'broke the protocol in its answer to "tools/call": HTTP 200 with the content type "text/html": <h1>hello</h1>',
+            'broke the protocol in its answer to "tools/call": HTTP 200 with the content type "text/html": hello',
         ),
         ("/empty", ProtocolBroken, 'broke the protocol in its answer to "tools/call": HTTP 200 with an empty body'),
         ("/accepted", ProtocolBroken, 'broke the protocol in its answer to "tools/call": HTTP 202 with an empty body'),
@@ -197,12 +198,6 @@ def test_what_is_no_url_is_refused(url: str, run: Callable) -> None:
     assert start_failure(run, spec(url)).message == f'server "web" did not start: "{url}" is no http or https URL'
 
 
-def test_a_header_that_http_cannot_carry_fails_at_once(origin: str, run: Callable) -> None:
-    """Not by timeout."""
-    failed = start_failure(run, spec(origin + "/json", headers={"X-Name": "caf\u0101"}))
-    assert "could not be asked over HTTP" in failed.message
-
-
 def test_a_redirect_to_another_origin_is_not_followed(origin: str, run: Callable) -> None:
     """Decisions 14: not followed, and the failure says "redirect"; so no token can travel along."""
     failed = start_failure(run, spec(origin + "/redirect/http%3A%2F%2Flocalhost%3A1%2Fmcp%3Fkey%3Dsecret"))
@@ -278,7 +273,7 @@ def test_a_session_that_the_server_forgot_is_over(origin: str, with_session: Cal
     """basic/transports#session-management: 404 means that the session is gone; a new one is the runner's to open."""
 
     async def use(session: Session) -> None:
-        session._transport._session_id = "s-0"  # type: ignore[attr-defined]  # as after a restart of the server
+        session._transport._http.headers.take_session_id("s-0")  # type: ignore[attr-defined]  # as after a restart of the server
         with pytest.raises(ServerDied, match=r"ended the session \(HTTP 404 Not Found\)"):
             await session.request("tools/call", {}, timeout_seconds=30)
         assert not session.alive

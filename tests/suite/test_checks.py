@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mcptest_engine.suite.checks import LIST_METHODS
 from mcptest_engine.suite.load import LoadOptions, check_suite, check_text
 
 ONE_TEST = "tools: [{ name: n, tool: %s, expect: { max_duration_ms: 1 } }]\n"
@@ -24,7 +25,17 @@ def asserting(body: str) -> str:
 
 @pytest.mark.parametrize(
     "target",
-    ["result", "error.code", "duration_ms", "attempt", "request.params", "notifications[0]", "http.status", ".result"],
+    [
+        "result",
+        "error.code",
+        "duration_ms",
+        "attempt",
+        "request.params",
+        "notifications[0]",
+        "server_requests",
+        "http.status",
+        ".result",
+    ],
 )
 def test_every_member_of_the_envelope_may_start_a_target(target: str) -> None:
     """decisions 2."""
@@ -72,7 +83,7 @@ def test_a_working_directory_is_looked_for_from_where_mcptest_was_started(tmp_pa
     assert told(suite.format("there"), tmp_path) == ['there is no directory "there"']
 
 
-@pytest.mark.parametrize("tool", ["tools/list", "resources/list", "resources/templates/list", "prompts/list", "ping"])
+@pytest.mark.parametrize("tool", sorted(LIST_METHODS - {"server/discover"}))
 def test_a_pseudo_tool_is_no_tool_that_a_mock_could_lack(tool: str, tmp_path: Path) -> None:
     """The request itself is sent."""
     (tmp_path / "m.yml").write_text("mock_server: { tools: [{ name: search }] }")
@@ -151,7 +162,7 @@ def test_what_only_a_command_has_is_refused_for_a_url(key: str) -> None:
     assert told(text) == [f"`{key.partition(':')[0]}` does nothing for a server with `url`; it goes with `command`"]
 
 
-@pytest.mark.parametrize("key", ["headers: {A: b}", "auth: {bearer_token_env: T}"])
+@pytest.mark.parametrize("key", ["headers: {A: b}", "auth: {bearer_token_env: T}", "http: {}", "wait_for_ready: 5s"])
 def test_what_only_a_url_has_is_refused_for_a_command(key: str) -> None:
     """Nothing is ignored in silence."""
     text = f"servers: {{ api: {{ command: [a], {key} }} }}\n{ONE_TEST % 't'}"
@@ -213,3 +224,56 @@ def test_env_values_are_the_text_that_was_written(tmp_path: Path) -> None:
     values = ["1.50", "012", "0x1F", "1e3", "3.10", "3.10", "true", "1.50", "5", "-0.0", ".5"]
     assert suite.env == dict(zip("ABCDEFGHIJK", values, strict=True))
     assert suite.servers["api"]["env"] == {"A": "2.50"}
+
+
+def test_authorities_are_looked_for_from_where_mcptest_was_started(tmp_path: Path) -> None:
+    """As a working directory is; a directory of them is as good as a file."""
+    (tmp_path / "ca.pem").write_text("")
+    (tmp_path / "authorities").mkdir()
+    text = "servers: {{ api: {{ url: 'https://h', http: {{ verify: {} }} }} }}\n" + ONE_TEST.replace("{", "{{").replace(
+        "}", "}}"
+    )
+    for verify in ("ca.pem", "authorities", str(tmp_path / "ca.pem"), "true"):
+        assert told(text.format(verify) % "t", tmp_path) == []
+    assert told(text.format("other.pem") % "t", tmp_path) == ['there is no file or directory "other.pem"']
+
+
+@pytest.mark.parametrize("protocol", ["2024-11-05", "2025-11-25", "2026-07-28", "auto", "1.0", "DRAFT-2027"])
+def test_a_revision_that_is_known_or_offered_on_purpose_is_not_complained_about(protocol: str) -> None:
+    """Any text may be offered, and only one that looks like a slip is told."""
+    assert told(f"servers: {{ api: {{ command: [a], protocol: '{protocol}' }} }}\n{ONE_TEST % 't'}") == []
+
+
+LOST = "  - { name: n, tool: t, fault: drop_response, expect: { max_duration_ms: 1 } }\n"
+
+
+def test_retries_of_the_whole_suite_count_for_a_lost_answer() -> None:
+    """The call is made again either way, and judged then."""
+    assert told(f"{HEAD}{LOST}") == [
+        "`fault: drop_response` throws the answer away, so there is nothing for `expect` to judge"
+    ]
+    assert told(f"{HEAD}{LOST}run_options: {{ retries: 1 }}\n") == []
+
+
+@pytest.mark.parametrize("kind", ["tools: [{ tool: t", "resources: [{ uri: 'a:b'", "prompts: [{ prompt: p"])
+def test_a_test_of_any_kind_may_leave_the_judging_to_its_steps(kind: str) -> None:
+    """It asserts something, if not of its own answer."""
+    block = f"{kind}, name: n, verify: [{{ tool: t, expect: {{ max_duration_ms: 1 }} }}] }}]\n"
+    assert told(f"servers: {{ api: {{ command: [a] }} }}\n{block}") == []
+
+
+def test_a_step_is_sent_where_its_test_is_when_it_names_no_server() -> None:
+    """So it needs to name one only when that is another."""
+    head = "servers: { a: { command: [a] }, b: { command: [b] } }\n"
+    step = "verify: [{ tool: t, expect: { max_duration_ms: 1 } }]"
+    assert told(f"{head}tools: [{{ name: n, server: b, tool: t, {step} }}]\n") == []
+
+
+def test_a_password_in_any_url_of_a_server_is_never_shown() -> None:
+    """Decisions 8; whether the url is one or not."""
+    for url in ("http://user:hunter2@h", "ftp://user:hunter2@h"):
+        for key in ("http: {{ proxy: '{}' }}", "wait_for_ready: '{}'", "wait_for_ready: {{ url: '{}' }}"):
+            text = f"servers: {{ api: {{ url: 'http://h', {key.format(url)} }} }}\n{ONE_TEST % 't'}"
+            checked = check_text(text, LoadOptions(environ={}, workspace_root=Path("/")), base_dir=Path("/"))
+            assert checked.suite is None
+            assert "hunter2" not in "".join(map(str, checked.problems))

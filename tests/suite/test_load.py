@@ -80,6 +80,44 @@ resources:
     assert [problem.severity for problem in suite.warnings] == [Severity.WARNING]
 
 
+def test_the_steps_of_a_test_are_ready_to_run_too(tmp_path: Path) -> None:
+    """Expanded and normalised as the test itself is."""
+    text = f"""{SERVERS}
+variables: {{ who: ada }}
+tools:
+  - name: moves the money once
+    tool: transfer
+    meta: {{ progressToken: "${{who}}" }}
+    client: {{ elicitation: accept }}
+    fault: drop_response
+    retries: 1
+    verify:
+      - tool: balance
+        args: {{ account: "${{who}}" }}
+        expect:
+          - {{ target: "result.isError", matcher: {{ exact: false }} }}
+      - {{ uri: "file:///${{who}}", server: api, timeout_ms: 5, expect: {{ max_duration_ms: 5 }} }}
+"""
+    suite = load_suite(write(tmp_path, main_yml=text), options_for(tmp_path))
+    assert suite.warnings == ()
+    data = suite.tests[0].data
+    assert (data["meta"], data["client"], data["fault"]) == (
+        {"progressToken": "ada"},
+        {"elicitation": "accept"},
+        "drop_response",
+    )
+    assert data["verify"] == [
+        {
+            "tool": "balance",
+            "args": {"account": "ada"},
+            "expect": {"assertions": [{"target": "result.isError", "matcher": {"exact": False}}]},
+        },
+        {"uri": "file:///ada", "server": "api", "timeout_ms": 5, "expect": {"assertions": [], "max_duration_ms": 5}},
+    ]
+    step = (suite.model.tools[0].verify or ())[0]
+    assert (step.tool, step.args) == ("balance", {"account": "ada"})
+
+
 def test_the_models_are_built_from_the_whole_suite(tmp_path: Path) -> None:
     """Imports are resolved and templates replaced by then."""
     path = write(
@@ -216,6 +254,9 @@ servers:
     url: http://localhost
     auth: { bearer_token_env: MCP_TOKEN }
     headers: { X-Api-Key: { env: HEADER }, Authorization: "Bearer literal-one", X-Plain: plain-one }
+  machine:
+    url: http://localhost
+    auth: { oauth: { grant: client_credentials, client_id: ci, client_secret_env: OAUTH } }
   cli:
     command: [run, "${env.DB_PASSWORD}"]
     env: { API_KEY: own-key, PLAIN: plain-two }
@@ -225,10 +266,12 @@ tools:
   - { name: first, server: api, tool: echo, expect: { max_duration_ms: 5 } }
 """
     environ = {"MCP_TOKEN": "tok", "HEADER": "head", "DB_PASSWORD": "pass", "FROM_ENV": "client", "OTHER_TOKEN": "no"}
+    environ["OAUTH"] = "oauth-secret"
     suite = load_suite(write(tmp_path, main_yml=text), options_for(tmp_path, environ))
     assert suite.secrets == {
         "tok",
         "head",
+        "oauth-secret",
         "Bearer literal-one",
         "literal-one",
         "pass",

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import ValidationError
 
-from mcptest_engine.suite.model import Expect, FromEnv, HeaderFromEnv, Matcher, Server, Suite, ToolTest
+from mcptest_engine.core.durations import seconds_of
+from mcptest_engine.suite.model import (
+    Auth,
+    Elicitation,
+    Expect,
+    FromEnv,
+    HeaderFromEnv,
+    Http,
+    Matcher,
+    Sampling,
+    Server,
+    Suite,
+    ToolTest,
+    VerifyStep,
+)
+
+if TYPE_CHECKING:
+    from mcptest_engine.suite.model.base import Part
 
 
 def test_a_suite_is_read_into_frozen_values() -> None:
@@ -67,11 +84,43 @@ def test_the_matchers_are_those_of_the_language() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("keys", [{}, {"command": ["a"], "url": "http://a"}], ids=["neither", "both"])
-def test_a_server_has_either_command_or_url(keys: dict[str, Any]) -> None:
-    """One way to reach it."""
-    with pytest.raises(ValidationError, match="either `command` or `url`"):
-        Server.model_validate(keys)
+_ERROR = {"code": 1, "message": "no"}
+_SECRET = {"grant": "client_credentials", "client_id": "a", "client_secret_env": "B"}
+
+
+@pytest.mark.parametrize(
+    ("model", "one", "other"),
+    [
+        (Server, {"command": ["a"]}, {"url": "http://a"}),
+        (Auth, {"bearer_token_env": "A"}, {"oauth": _SECRET}),
+        (Sampling, {"content": "a"}, {"error": _ERROR}),
+        (Elicitation, {"action": "accept"}, {"error": _ERROR}),
+        (VerifyStep, {"tool": "a"}, {"uri": "b"}),
+    ],
+)
+def test_what_can_be_said_in_several_ways_is_said_in_one(
+    model: type[Part], one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    """A server is started or reached, an answer is given or an error is; never both, never neither."""
+    for way in (one, other):
+        assert model.model_validate(way).model_fields_set == set(way)
+    for wrong in ({}, {**one, **other}):
+        with pytest.raises(ValidationError, match=f"either `{next(iter(one))}` or "):
+            model.model_validate(wrong)
+
+
+@pytest.mark.parametrize("text", ["30s", "250ms", "1.5m", "2h", "0s"])
+def test_a_duration_is_a_number_and_its_unit(text: str) -> None:
+    """As `core/durations.py` reads it."""
+    assert Http.model_validate({"timeout": text}).timeout == text
+    assert seconds_of(text) >= 0
+
+
+@pytest.mark.parametrize("value", ["30", "30 s", "s", "-1s", "1d", "1e3s", "", "30s\n", 30])
+def test_anything_else_is_no_duration(value: object) -> None:
+    """A bare number would leave its unit to be guessed."""
+    with pytest.raises(ValidationError):
+        Http.model_validate({"timeout": value})
 
 
 def test_what_comes_from_the_environment_is_told_from_what_is_written() -> None:

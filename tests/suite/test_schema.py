@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -82,6 +83,26 @@ def test_an_editor_accepts_a_template_for_a_number_but_a_loaded_suite_does_not()
     assert not _published().is_valid({"tools": "${var.tools}"})
 
 
+@pytest.mark.parametrize(
+    "server",
+    [
+        {"url": "${BASE}/mcp"},
+        {"url": "http://a", "wait_for_ready": "${BASE}/health"},
+        {"url": "http://a", "wait_for_ready": "${var.wait}"},
+        {"url": "http://a", "wait_for_ready": {"url": "${BASE}/health", "timeout": "${var.wait}"}},
+        {"url": "http://a", "http": {"timeout": "${var.wait}", "proxy": "${PROXY}", "verify": "${var.verify}"}},
+        {"url": "http://a", "client": {"log_level": "${level}", "elicitation": "${var.answer}", "roots": "${roots}"}},
+        {"url": "http://a", "client": {"capabilities": "${var.all}", "list_changed": "${var.yes}"}},
+    ],
+)
+def test_a_form_may_be_left_to_a_template_until_the_suite_is_loaded(server: dict[str, Any]) -> None:
+    """An editor knows no values; what is run must have its form, or reading it would fail in the middle of a run."""
+    suite = {"servers": {"a": server}}
+    assert _published().is_valid(suite)
+    accepted = _strict().is_valid(suite)
+    assert accepted == (set(server.get("http", {})) == {"verify"})
+
+
 @cache
 def _strict() -> Any:
     return jsonschema_rs.Draft202012Validator(strict_schema())
@@ -107,6 +128,11 @@ _STRANGE = st.one_of(
     st.integers(-2, 5),
     st.floats(allow_nan=False, allow_infinity=False).filter(lambda number: not number.is_integer()),
     st.sampled_from(["", "x", "no", "True", "string", "fail", "http://a", "HTTP://a", "${x}", "[]", "\n"]),
+    st.sampled_from(
+        ["30s", "30s\n", "1.5h", "30", "accept", "error", "drop_response", "client_credentials", "file:///a"]
+    ),
+    st.sampled_from([{"error": {"code": 1, "message": "a"}}, {"content": "a"}, {"action": "accept"}, {"tool": "a"}]),
+    st.sampled_from([{"uri": "a"}, {"delay_ms": 1}, {"url": "http://a"}, {"content": {"a": [None]}}, ["accept", {}]]),
     st.sampled_from(
         [[], {}, [None], [1, 2], ["a", "b"], [{}], {"a": 1}, {"exact": 1}, {"lt": 1, "gt": 2}, {"env": "A"}]
     ),

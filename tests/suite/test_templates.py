@@ -106,9 +106,32 @@ def test_other_matchers_are_expanded_also_where_data_has_a_member_named_schema()
     assert test["expect"] == [{"target": "t", "matcher": {"not": {"exact": {"schema": "t"}}}}]
 
 
+def test_a_step_under_verify_is_expanded_as_a_test_is() -> None:
+    """Its `regex` is left alone; a member of its arguments by that name is not."""
+    expect = [{"target": "${x}", "matcher": {"regex": "^${x}$"}}]
+    step = {"tool": "${x}", "args": {"regex": "${x}"}, "expect": expect}
+    test = expanded({"tools": [{"verify": [step, {"uri": "plain"}]}]}, {"x": "t"})["tools"][0]
+    assert test["verify"] == [
+        {"tool": "t", "args": {"regex": "t"}, "expect": [{"target": "t", "matcher": {"regex": "^${x}$"}}]},
+        {"uri": "plain"},
+    ]
+
+
+def test_what_a_client_answers_and_what_goes_as_meta_is_expanded() -> None:
+    """On a server and on a test."""
+    client = {"sampling": ["${x}", {"content": "a ${x}"}], "roots": ["file://${CONFIG_DIR}"]}
+    come_to = {"sampling": ["t", {"content": "a t"}], "roots": ["file:///suite"]}
+    document = {"servers": {"a": {"client": client}}, "tools": [{"client": client, "meta": {"progressToken": "${x}"}}]}
+    assert expanded(document, {"x": "t"}) == {
+        "servers": {"a": {"client": come_to}},
+        "tools": [{"client": come_to, "meta": {"progressToken": "t"}}],
+    }
+
+
 def test_what_holds_no_template_is_not_copied() -> None:
     """The walk is on the way of every run."""
     entry: dict[str, Any] = {"name": "a", "args": {"b": [1, {"c": "$5"}]}, "expect": [{"matcher": {"exact": 1}}]}
+    entry["verify"] = [{"tool": "b", "expect": [{"matcher": {"regex": "${x}"}}]}]
     other = {"name": "${x}"}
     tests = expanded({"tools": [entry, other]}, {"x": "n"})["tools"]
     assert tests[0] is entry

@@ -3,8 +3,10 @@
 Importing this costs pydantic's start-up, so `run` and `validate` check a suite with the shipped schema instead.
 """
 
+from mcptest_engine.suite.model.client import Client, Elicitation, ProtocolError, Root, Sampling
 from mcptest_engine.suite.model.entries import (
     Assertion,
+    Delay,
     Expect,
     PromptTest,
     ResourceTest,
@@ -12,24 +14,34 @@ from mcptest_engine.suite.model.entries import (
     TokenBudget,
     ToolTest,
     Transform,
+    VerifyStep,
 )
 from mcptest_engine.suite.model.matchers import Approx, JsonType, Matcher, Snapshot
-from mcptest_engine.suite.model.servers import Auth, HeaderFromEnv, Server
+from mcptest_engine.suite.model.servers import Auth, HeaderFromEnv, Http, OAuth, Readiness, Server
 from mcptest_engine.suite.model.suite import FromEnv, Performance, RunOptions, Suite
 
 __all__ = [
     "Approx",
     "Assertion",
     "Auth",
+    "Client",
+    "Delay",
+    "Elicitation",
     "Expect",
     "FromEnv",
     "HeaderFromEnv",
+    "Http",
     "JsonType",
     "Matcher",
+    "OAuth",
     "Performance",
     "PromptTest",
+    "ProtocolError",
+    "Readiness",
     "ResourceTest",
+    "Root",
     "RunOptions",
+    "Sampling",
     "Server",
     "Snapshot",
     "Suite",
@@ -37,4 +49,5 @@ __all__ = [
     "TokenBudget",
     "ToolTest",
     "Transform",
+    "VerifyStep",
 ]

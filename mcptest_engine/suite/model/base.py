@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 from pydantic_core import PydanticCustomError
+
+from mcptest_engine.core.durations import DURATION_PATTERN
+from mcptest_engine.suite.forms import URL_PATTERN
 
 T = TypeVar("T")
 
@@ -14,7 +17,15 @@ Many = Annotated[tuple[T, ...], Strict(strict=False)]
 
 Text = Annotated[str, Field(min_length=1)]
 Milliseconds = Annotated[int, Field(ge=1, le=2_147_483_647)]
+Duration = Annotated[str, Field(pattern=DURATION_PATTERN)]
+"""A number and its unit, such as `30s`."""
+HttpUrl = Annotated[str, Field(pattern=URL_PATTERN)]
 Scalar = str | int | float | bool
+
+
+def one_of(*keys: str) -> ConfigDict:
+    """The configuration of a `OneWay` with these keys: what the schema says of them."""
+    return ConfigDict(json_schema_extra={"oneOf": [{"required": [key]} for key in keys]})
 
 
 class Part(BaseModel):
@@ -35,3 +46,16 @@ class Part(BaseModel):
                 if value is None and key not in cls.may_be_null:
                     raise PydanticCustomError("null", "`{key}` has no value", {"key": str(key)})
         return data
+
+
+class OneWay(Part):
+    """A mapping of which exactly one of several keys is there; `model_config = one_of(…)` says so to the schema."""
+
+    ways: ClassVar[tuple[str, ...]] = ()
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if len(self.model_fields_set.intersection(self.ways)) != 1:
+            shown = " or ".join(f"`{way}`" for way in self.ways)
+            raise PydanticCustomError("one_way", "either {ways}, and one of them only", {"ways": shown})
+        return self

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from mcptest_engine.suite.model.base import Many, Milliseconds, Part, Text
+from mcptest_engine.suite.model.base import Many, Milliseconds, OneWay, Part, Text, one_of
+from mcptest_engine.suite.model.client import Client  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.matchers import Matcher  # noqa: TC001  (pydantic reads the annotations)
 
 # `skip: no` is text in YAML 1.2, and would skip the test for the reason "no".
@@ -68,6 +69,39 @@ class Expect(Part):
     )
 
 
+class Delay(Part):
+    """The answer counts as come later than it did."""
+
+    delay_ms: Milliseconds = Field(
+        description="How much later, in milliseconds; longer than the call may take, and the call times out.",
+        examples=[250],
+    )
+
+
+class VerifyStep(OneWay):
+    """One further call after a test's own, with what is expected of it. Exactly one of `tool`, `uri` and `prompt`."""
+
+    model_config = one_of("tool", "uri", "prompt")
+    ways: ClassVar[tuple[str, ...]] = ("tool", "uri", "prompt")
+
+    name: Text | None = Field(default=None, description="A name for reports.", examples=["the money moved once"])
+    server: Text | None = Field(default=None, description="Another server of this suite; the test's own when left out.")
+    tool: Text | None = Field(
+        default=None, description="The tool to call; or a request such as `tools/list`, which is then sent itself."
+    )
+    uri: Text | None = Field(default=None, description="The resource to read.", examples=["file:///ledger.csv"])
+    prompt: Text | None = Field(default=None, description="The prompt to get.")
+    args: dict[str, Any] = Field(
+        default={}, description="The arguments of the tool, or of the prompt.", examples=[{"account": "ada"}]
+    )
+    expect: Many[Assertion] | Expect | None = Field(
+        default=None, description="What is expected of this answer, written as for a test."
+    )
+    timeout_ms: Milliseconds | None = Field(
+        default=None, description="How long this call may take, in milliseconds; as long as the test's when left out."
+    )
+
+
 class Test(Part):
     """What the tests of every block have in common."""
 
@@ -93,13 +127,46 @@ class Test(Part):
         default=None, description="How many times a failed test is tried again."
     )
     timeout_ms: Milliseconds | None = Field(default=None, description="How long the call may take, in milliseconds.")
+    meta: dict[str, Any] | None = Field(
+        default=None,
+        description="What goes as `_meta` with the request; a `progressToken` asks for progress notifications.",
+        examples=[{"progressToken": "p1"}],
+    )
+    client: Client | None = Field(
+        default=None,
+        description="What mcptest can do as a client in this test, in place of the server's own `client`. "
+        "The test gets a session of its own.",
+        examples=[{"elicitation": "decline"}],
+    )
+    fault: Literal["drop_response", "disconnect"] | Delay | None = Field(
+        default=None,
+        description="What goes wrong with the first answer, on purpose: it is thrown away (`drop_response`), the connection is "
+        "cut when it comes (`disconnect`), or it comes later (`{ delay_ms: 250 }`). The server notices nothing beforehand.",
+        examples=["drop_response", {"delay_ms": 250}],
+    )
+    verify: Annotated[Many[VerifyStep], Field(min_length=1)] | None = Field(
+        default=None,
+        description="Further calls after this one, in order, each with its own `expect`: they look at what this one "
+        "left behind.",
+        examples=[
+            [
+                {
+                    "tool": "balance",
+                    "args": {"account": "ada"},
+                    "expect": [{"target": "result.structuredContent.amount", "matcher": {"exact": 90}}],
+                }
+            ]
+        ],
+    )
 
 
 class ToolTest(Test):
     """One call of a tool."""
 
     tool: Text = Field(
-        description="The tool to call; or a request such as `tools/list` or `ping`, which is then sent itself."
+        description="The tool to call; or a request, which is then sent itself with `args` as its parameters: `tools/list`, "
+        "`resources/list`, `resources/templates/list`, `prompts/list`, `ping`, `logging/setLevel`, `resources/subscribe`, "
+        "`resources/unsubscribe`, `completion/complete` or `server/discover`."
     )
     args: dict[str, Any] = Field(default={}, description="The tool's arguments.", examples=[{"text": "hello"}])
 

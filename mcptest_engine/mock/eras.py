@@ -1,0 +1,187 @@
+"""The stateless era: what every request says of itself, and what every result adds.
+
+A request of 2026-07-28 carries its revision and its client's capabilities in `params._meta`, and over HTTP repeats the
+revision, the method and what it is about in headers that must agree. There is no `initialize`, no session and no `ping`.
+Imported at the first such request.
+
+Source: MCP 2026-07-28, basic (per-request protocol fields), basic/transports (headers), server/discover, subscriptions.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.mock.messages import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    MISSING_CAPABILITY,
+    UNSUPPORTED_VERSION,
+    Listener,
+    RpcError,
+    invalid,
+    notification,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcptest_engine.mock.manifest import Manifest, Tool
+
+STATELESS_VERSIONS = ("2026-07-28",)
+META = "io.modelcontextprotocol/"
+NAMING = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""What the header `Mcp-Name` repeats, by method."""
+CACHEABLE = frozenset(
+    {
+        "server/discover",
+        "tools/list",
+        "resources/list",
+        "resources/templates/list",
+        "prompts/list",
+        "resources/read",
+    }
+)
+ASKED = "asked"
+"""The name of the mock's one request in `inputRequests`."""
+
+_LIST_CHANGES = {
+    "toolsListChanged": "notifications/tools/list_changed",
+    "resourcesListChanged": "notifications/resources/list_changed",
+    "promptsListChanged": "notifications/prompts/list_changed",
+}
+
+
+class Envelope(NamedTuple):
+    """What a request says of its client. `log_level` None: no log messages are wanted."""
+
+    capabilities: Mapping[str, Any]
+    log_level: str | None
+
+
+def opened(
+    message: Mapping[str, Any], headers: Mapping[str, str] | None, repeated: frozenset[str] = frozenset()
+) -> Envelope:
+    """The envelope of a request, checked; `headers` (names in lower case) None where there are none, as over stdio.
+
+    Raises: RpcError for what is missing, does not agree, or is another revision, in this order.
+    """
+    params = message.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    if not isinstance(meta, dict):
+        invalid(f"Invalid params: `_meta` must hold `{META}protocolVersion` and `{META}clientCapabilities`")
+    for key in ("protocolVersion", "clientCapabilities"):
+        if META + key not in meta:
+            invalid(f"Invalid params: `_meta` lacks `{META}{key}`")
+    version, capabilities = meta[f"{META}protocolVersion"], meta[f"{META}clientCapabilities"]
+    if headers is not None:
+        _check_headers(message, version, headers, repeated)
+    if not isinstance(version, str):
+        invalid(f"Invalid params: `{META}protocolVersion` must be a string")
+    if version not in STATELESS_VERSIONS:
+        supported = {"supported": list(STATELESS_VERSIONS), "requested": version}
+        raise RpcError(UNSUPPORTED_VERSION, f"Unsupported protocol version: {version}", supported)
+    if not isinstance(capabilities, dict):
+        invalid(f"Invalid params: `{META}clientCapabilities` must be an object")
+    level = meta.get(f"{META}logLevel")
+    return Envelope(capabilities=capabilities, log_level=level if isinstance(level, str) else None)
+
+
+def stamped(method: str, result: Mapping[str, Any], manifest: Manifest) -> dict[str, Any]:
+    """The result with what the era requires of it; what the manifest says itself is left as it is."""
+    meta = result.get("_meta", {})
+    if isinstance(meta, dict):
+        meta = {f"{META}serverInfo": {"name": manifest.name, "version": manifest.version}, **meta}
+    cache = {"ttlMs": 0, "cacheScope": "private"} if method in CACHEABLE else {}
+    return {"resultType": "complete", **cache, **result, "_meta": meta}
+
+
+def discovered(manifest: Manifest, capabilities: Mapping[str, Any]) -> dict[str, Any]:
+    """The result of `server/discover`."""
+    told = {} if manifest.instructions is None else {"instructions": manifest.instructions}
+    return {"supportedVersions": list(STATELESS_VERSIONS), "capabilities": capabilities, **told}
+
+
+def missing_capability(tool: Tool) -> RpcError:
+    """The error for a client that did not declare what the tool asks of it."""
+    assert tool.ask is not None
+    required: dict[str, Any] = {"requiredCapabilities": {tool.ask.capability: {}}}
+    return RpcError(MISSING_CAPABILITY, f"Tool {tool.name} needs a client with `{tool.ask.capability}`", required)
+
+
+def input_required(tool: Tool, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The result that asks the client. The state is the tool's name: enough to see that it comes back as it was sent."""
+    assert tool.ask is not None
+    asked = {"method": tool.ask.method, **({"params": params} if params else {})}
+    return {"resultType": "input_required", "inputRequests": {ASKED: asked}, "requestState": f"mock:{tool.name}"}
+
+
+def input_given(tool: Tool, params: Mapping[str, Any]) -> Any:
+    """What the client answered, None when it has not been asked yet. Raises: RpcError when the state did not come back."""
+    responses = params.get("inputResponses")
+    if responses is None:
+        return None
+    if params.get("requestState") != f"mock:{tool.name}":
+        raise RpcError(INVALID_PARAMS, "Invalid params: `requestState` is not as it was sent")
+    if not isinstance(responses, dict) or not isinstance(responses.get(ASKED), dict):
+        invalid(f"Invalid params: `inputResponses` must hold an object `{ASKED}`")
+    return responses[ASKED]
+
+
+def listener(key: str | float, params: Mapping[str, Any], capabilities: Mapping[str, Any]) -> tuple[Listener, bytes]:
+    """What a `subscriptions/listen` will hear of, and the notification that acknowledges just that."""
+    wanted = params.get("notifications")
+    if not isinstance(wanted, dict):
+        invalid("Invalid params: `notifications` must be an object")
+    honoured: dict[str, Any] = {
+        name: True
+        for name in _LIST_CHANGES
+        if wanted.get(name) is True and "listChanged" in capabilities.get(name.removesuffix("ListChanged"), {})
+    }
+    uris = wanted.get("resourceSubscriptions")
+    if isinstance(uris, list) and "subscribe" in capabilities.get("resources", {}):
+        honoured["resourceSubscriptions"] = [uri for uri in uris if isinstance(uri, str)]
+    methods = frozenset(_LIST_CHANGES[name] for name in honoured if name in _LIST_CHANGES)
+    heard = Listener(subscription=key, methods=methods, uris=frozenset(honoured.get("resourceSubscriptions", ())))
+    meta = {f"{META}subscriptionId": key}
+    told = notification("notifications/subscriptions/acknowledged", {"_meta": meta, "notifications": honoured})
+    return heard, told
+
+
+def _check_headers(
+    message: Mapping[str, Any], version: Any, headers: Mapping[str, str], repeated: frozenset[str]
+) -> None:
+    for name in ("mcp-protocol-version", "mcp-method", "mcp-name"):
+        if name in repeated:
+            raise RpcError(HEADER_MISMATCH, f"The header {name} is there more than once")
+    if headers.get("mcp-protocol-version") != version:
+        raise RpcError(HEADER_MISMATCH, f"The header mcp-protocol-version is not the revision in `_meta`: {version}")
+    method = message["method"]
+    if headers.get("mcp-method") != method:
+        raise RpcError(HEADER_MISMATCH, f"The header mcp-method is not the request's method: {method}")
+    about = message["params"].get(NAMING[method]) if method in NAMING else None
+    if about is not None and _unwrapped(headers.get("mcp-name")) != about:
+        raise RpcError(HEADER_MISMATCH, f"The header mcp-name is not the request's `{NAMING[method]}`: {about}")
+
+
+def check_arguments(schema: Any, arguments: Mapping[str, Any], headers: Mapping[str, str]) -> None:
+    """Do the headers repeat the arguments that the schema annotates with `x-mcp-header`? Raises: RpcError when not."""
+    from mcptest_engine.servers.param_headers import PREFIX, ParamHeaders, wanted_headers
+
+    expected = ParamHeaders()
+    expected.learn({"tools": [{"name": "t", "inputSchema": schema}]})
+    due = expected.of_call("tools/call", {"name": "t", "arguments": arguments}) or {}
+    for name in (PREFIX + token for token in wanted_headers(schema).values()):
+        if headers.get(name.lower()) != due.get(name):
+            raise RpcError(HEADER_MISMATCH, f"The header {name} does not repeat its argument")
+
+
+def _unwrapped(value: str | None) -> str | None:
+    """A header's text, out of the `=?base64?…?=` that is put round what a header cannot hold; None when it is spoilt."""
+    if value is None or not (value.startswith("=?base64?") and value.endswith("?=")):
+        return value
+    try:
+        return base64.b64decode(value[len("=?base64?") : -2], validate=True).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError):
+        return None

@@ -1,0 +1,191 @@
+"""One request of a test, sent and judged: what was asked, what came back, and what came unasked meanwhile.
+
+Judging happens between two answers on the same loop: it is short, and what is not (jq) is done in one thread beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import McptestError, ServerError
+from mcptest_engine.core.results import Failure, FailureKind, Verdict
+from mcptest_engine.core.targets import parse_target
+from mcptest_engine.running.keeping import CERTAINLY_SMALL
+from mcptest_engine.running.plan import WATCHED
+from mcptest_engine.running.verdicts import Outcome, failed, judge, refused, with_concurrency_hint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from concurrent.futures import ThreadPoolExecutor
+
+    from mcptest_engine.judging.snapshots import SnapshotStore
+    from mcptest_engine.running.cases import Asked
+    from mcptest_engine.running.sessions import Sessions
+    from mcptest_engine.servers.calls import Fault
+    from mcptest_engine.servers.session import Session
+
+LISTENING_SECONDS = 1.0
+"""How long a call whose notifications are looked at waits for the server's own stream (over HTTP) to be open."""
+SETTLING_SECONDS = 0.25
+"""How long, in all, notifications that an assertion misses are waited for: over HTTP they come on another stream."""
+
+
+class Caller:
+    """Sends the requests of a run and judges their answers.
+
+    `redact` takes secrets out of what messages quote. `answered` tells for each server which tools answered without an error.
+    """
+
+    def __init__(
+        self, *, snapshots: SnapshotStore | None, redact: Callable[[Any], Any], clock: Callable[[], float]
+    ) -> None:
+        self._snapshots = snapshots
+        self._redact = redact
+        self._clock = clock
+        self._under_way: dict[str, int] = {}
+        self._thread: ThreadPoolExecutor | None = None
+        self.answered: dict[str, set[str]] = {}
+
+    async def ask(self, asked: Asked, sessions: Sessions, *, number: int = 1, fault: Fault | None = None) -> Outcome:
+        """The `number`-th attempt at one request. Whatever goes wrong in it is this test's failure and nobody else's."""
+        try:
+            return await self._ask(asked, sessions, number, fault)
+        except McptestError as error:
+            failure = Failure(kind=FailureKind.SUITE, message=error.message, hint=error.hint)
+        except Exception as wrong:  # noqa: BLE001 - one answer that trips us must not cost the whole run
+            told = f"this is a bug in mcptest, not in your server: {type(wrong).__name__}: {wrong}"
+            failure = Failure(kind=FailureKind.SUITE, message=told)
+        return Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=failure.message, failure=failure)
+
+    async def _ask(self, asked: Asked, sessions: Sessions, number: int, fault: Fault | None) -> Outcome:
+        began = self._clock()
+        server = asked.server
+        session: Session | None = None
+        beside = False
+        try:
+            session = await sessions.get(server)
+            if asked.watches:
+                await session.listening(LISTENING_SECONDS)
+            unasked = Unasked(session, alone=asked.serial or sessions.is_own(server))
+            others = self._under_way.get(server, 0)
+            self._under_way[server] = others + 1
+            try:
+                exchange = await session.request(
+                    asked.method, asked.params, timeout_seconds=asked.timeout_seconds, fault=fault
+                )
+            finally:
+                self._under_way[server] -= 1
+                beside = others > 0 or self._under_way[server] > 0
+        except ServerError as error:
+            duration_ms = (self._clock() - began) * 1000
+            outcome = await self._without_answer(asked, sessions, session, error, number, duration_ms)
+            return with_concurrency_hint(outcome) if beside else outcome
+        answer = exchange.answer
+        if asked.tool is not None and "result" in answer and answer["result"].get("isError") is not True:
+            self.answered.setdefault(server, set()).add(asked.tool)
+        envelope = _envelope(asked, answer, number=number, duration_ms=exchange.duration_ms, http=exchange.http)
+        unasked.into(envelope)
+        outcome = await self._judge(asked, envelope)
+        if asked.watches and _misses_something(outcome):
+            outcome = await self._settled(asked, envelope, session, unasked, outcome)
+        if beside:
+            outcome = with_concurrency_hint(outcome)
+        return outcome if exchange.size < CERTAINLY_SMALL else outcome._replace(size=exchange.size)
+
+    async def _without_answer(
+        self,
+        asked: Asked,
+        sessions: Sessions,
+        session: Session | None,
+        error: ServerError,
+        number: int,
+        duration_ms: float,
+    ) -> Outcome:
+        """What comes of a call that was not answered, or of a session that was not opened."""
+        if session is not None:
+            sessions.failed(asked.server, session, error)
+        await asyncio.sleep(0)  # a server that is gone fails every call at once, and others want their turn
+        outcome = failed(error, duration_ms=duration_ms)
+        if outcome.lost:
+            if session is not None and not session.alive:
+                await sessions.renew(asked.server, session)
+            return outcome
+        outcome = outcome._replace(gone=session is None or not session.alive)
+        if error.http is None or not asked.asks_http:
+            return outcome
+        envelope = _envelope(asked, {}, number=number, duration_ms=duration_ms, http=error.http)
+        return refused(outcome, await self._judge(asked, envelope))
+
+    async def _settled(
+        self, asked: Asked, envelope: dict[str, Any], session: Session, unasked: Unasked, outcome: Outcome
+    ) -> Outcome:
+        """Judge again at whatever comes, until no notification is missing or the time is over."""
+        deadline = self._clock() + SETTLING_SECONDS
+        while _misses_something(outcome):
+            if not unasked.grown(envelope) and not await session.next_notification(max(deadline - self._clock(), 0.0)):
+                break
+            unasked.into(envelope)
+            outcome = await self._judge(asked, envelope)
+            if self._clock() >= deadline:
+                break
+        return outcome
+
+    async def _judge(self, asked: Asked, envelope: dict[str, Any]) -> Outcome:
+        judging = partial(judge, asked, envelope, snapshots=self._snapshots, redact=self._redact)
+        if not asked.slow_to_judge:
+            return judging()
+        # a jq program may take its second while other answers are timed
+        return await asyncio.get_running_loop().run_in_executor(self._slow_judge(), judging)
+
+    def _slow_judge(self) -> ThreadPoolExecutor:
+        """The one thread for slow judging, made when first needed."""
+        if self._thread is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="judge")
+        return self._thread
+
+
+def _envelope(
+    asked: Asked, answer: Mapping[str, Any], *, number: int, duration_ms: float, http: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """What a target looks into. Source: decisions 2."""
+    envelope: dict[str, Any] = {"result": answer["result"]} if "result" in answer else {}
+    envelope["error"] = answer.get("error")
+    envelope["duration_ms"] = duration_ms
+    envelope["attempt"] = number
+    envelope["request"] = {"method": asked.method, "params": asked.params}
+    envelope["notifications"] = []
+    envelope["server_requests"] = []
+    envelope["http"] = http
+    return envelope
+
+
+class Unasked:
+    """What a session's server sends unasked from now on; nothing where other tests talk over the session as well."""
+
+    def __init__(self, session: Session, *, alone: bool) -> None:
+        self._session = session
+        self._alone = alone
+        self._notifications = len(session.notifications)
+        self._requests = len(session.server_requests)
+
+    def into(self, envelope: dict[str, Any]) -> None:
+        """Put what has come so far into the envelope."""
+        session = self._session
+        envelope["notifications"] = session.notifications[self._notifications :] if self._alone else []
+        envelope["server_requests"] = session.server_requests[self._requests :] if self._alone else []
+
+    def grown(self, envelope: dict[str, Any]) -> bool:
+        """Whether more has come than the envelope holds."""
+        session = self._session
+        held = len(envelope["notifications"]) + len(envelope["server_requests"])
+        here = len(session.notifications) - self._notifications + len(session.server_requests) - self._requests
+        return self._alone and here > held
+
+
+def _misses_something(outcome: Outcome) -> bool:
+    """Whether an assertion on what comes unasked does not hold (yet)."""
+    return any(row.passed is False and parse_target(row.target).segments[0] in WATCHED for row in outcome.assertions)

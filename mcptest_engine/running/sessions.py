@@ -1,0 +1,66 @@
+"""The sessions that one test talks over: the run's shared ones, or for its own server one with its own `client`."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.errors import ServerDied
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.errors import ServerError
+    from mcptest_engine.running.cases import Case
+    from mcptest_engine.running.pool import Pool
+    from mcptest_engine.servers.session import Session
+
+
+class Sessions:
+    """What a test's call and the steps of its `verify` are sent over. `close` must be awaited, whatever happened.
+
+    A session of the test's own lasts for an attempt, since what its `client` answers may go on from one request to the next.
+    Only the attempt after an answer that the test had dropped goes over the same one, as a client's would.
+    """
+
+    def __init__(self, pool: Pool, case: Case) -> None:
+        self._pool = pool
+        self._case = case
+        self._own: Session | None = None
+        self._held: AsyncExitStack | None = None
+
+    def is_own(self, server: str) -> bool:
+        """Whether nobody but this test talks over the session with `server`."""
+        return self._case.client is not None and server == self._case.server
+
+    async def get(self, server: str) -> Session:
+        """The session to ask `server` over. Raises: ServerError when it does not start, or died once too often."""
+        if self.is_own(server):
+            return await self._get_own()
+        return self._pool.ready(server) or await self._pool.session(server)
+
+    def failed(self, server: str, session: Session, error: ServerError) -> None:
+        """A call over `session` failed: where the server died of it, the others are told."""
+        if isinstance(error, ServerDied) and not self.is_own(server):
+            self._pool.lost(server, session, error)
+
+    async def renew(self, server: str, session: Session) -> None:
+        """`session` was cut off on purpose: another one is opened in its place."""
+        if self.is_own(server):
+            await self.close()
+        else:
+            await self._pool.renew(server, session)
+
+    async def close(self) -> None:
+        """End the test's own session, if it has one; the next call begins another."""
+        held, self._held, self._own = self._held, None, None
+        if held is not None:
+            await held.aclose()
+
+    async def _get_own(self) -> Session:
+        if self._own is not None and self._own.alive:
+            return self._own
+        await self.close()
+        assert self._case.client is not None
+        held = AsyncExitStack()
+        self._own = await held.enter_async_context(self._pool.own_session(self._case.server, self._case.client))
+        self._held = held
+        return self._own

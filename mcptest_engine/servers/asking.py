@@ -1,0 +1,91 @@
+"""What a suite's `client:` asks to be told of: log messages, resources that change, lists that change.
+
+The handshake revisions have a request for each; the stateless one has one standing request, `subscriptions/listen`, whose
+answer comes when it ends. A server that refuses fails nothing here: the tests that wait for its notifications will.
+Source: MCP 2025-11-25, server/utilities/logging, server/resources#subscriptions; MCP 2026-07-28, subscriptions/listen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.clipping import told_error
+from mcptest_engine.servers.failures import CallFailed
+
+if TYPE_CHECKING:
+    from mcptest_engine.servers.session import Session
+
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+_FOR_EVER = 10 * 365 * 24 * 3600.0
+
+
+async def ask_for_notifications(session: Session) -> None:
+    """Ask for what `session.spec.client` wants; refusals become remarks. Raises: ServerDied, AuthFailed."""
+    client = session.spec.client
+    if session.stateless:
+        await _listen(session)
+        return
+    if client.get("log_level") is not None:
+        if "logging" in session.capabilities:
+            await _asked(session, "logging/setLevel", {"level": client["log_level"]})
+        else:
+            session.remarked("declares no `logging` capability, so that `client.log_level` asks for nothing")
+    for uri in client.get("subscriptions", ()):
+        await _asked(session, "resources/subscribe", {"uri": uri})
+
+
+async def _asked(session: Session, method: str, params: dict[str, Any]) -> None:
+    try:
+        exchange = await session.ask(method, params, session.spec.timeout_seconds)
+    except CallFailed as failure:
+        session.remarked(f"{failure.clause} (asked for by `client:`)")
+        return
+    if "error" in exchange.answer:
+        session.remarked(f"refused `{method}`: {told_error(exchange.answer['error'], session.spec.redact)}")
+
+
+async def _listen(session: Session) -> None:
+    """Open the standing request and wait until it is acknowledged or refused."""
+    wanted = _filter(session)
+    if not wanted:
+        return
+    params = {"notifications": wanted, "_meta": session.request_meta}
+    listening = asyncio.ensure_future(session.ask("subscriptions/listen", params, _FOR_EVER))
+    listening.add_done_callback(lambda task: _ended(session, task))
+    deadline = monotonic() + session.spec.connect_timeout_seconds
+    seen = 0
+    while not listening.done() and monotonic() < deadline:
+        arrived = session.notifications[seen:]
+        seen += len(arrived)
+        if any(message.get("method") == ACKNOWLEDGED for message in arrived):
+            return
+        waiting = asyncio.ensure_future(session.next_notification(deadline - monotonic()))
+        await asyncio.wait((listening, waiting), return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+    if not listening.done():
+        session.remarked("did not acknowledge `subscriptions/listen`")
+
+
+def _filter(session: Session) -> dict[str, Any]:
+    client = session.spec.client
+    wanted: dict[str, Any] = {}
+    if client.get("list_changed"):
+        for kind in ("tools", "prompts", "resources"):
+            if kind in session.capabilities:
+                wanted[f"{kind}ListChanged"] = True
+    if client.get("subscriptions"):
+        wanted["resourceSubscriptions"] = list(client["subscriptions"])
+    return wanted
+
+
+def _ended(session: Session, task: asyncio.Task[Any]) -> None:
+    if task.cancelled() or (failure := task.exception()) is not None:
+        if not task.cancelled() and isinstance(failure, CallFailed) and session.alive:
+            session.remarked(f"{failure.clause} (asked for by `client:`)")
+        return
+    answer = task.result().answer
+    if "error" in answer:
+        told = told_error(answer["error"], session.spec.redact)
+        session.remarked(f"refused `subscriptions/listen`: {told}")

@@ -1,0 +1,155 @@
+"""A token for a program: OAuth client credentials, as a suite's `auth.oauth` names them. Source: RFC 6749 section 4.4."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.errors import AuthFailed
+from mcptest_engine.core.redaction import Redactor
+from mcptest_engine.servers.auth import shown_url
+from mcptest_engine.servers.oauth_http import OAuthHttp, OAuthTrouble
+from mcptest_engine.servers.oauth_tokens import Client, Grant, ask_token, expired
+from mcptest_engine.servers.token_auth import OneAtATime, keep_secrets, patience_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    import httpx2
+
+    from mcptest_engine.servers.spec import ServerSpec
+
+_TRY_WITHOUT_RESOURCE = ("invalid_target", "invalid_request")
+_MENDED_BY_CLIENT = ("invalid_client", "unauthorized_client", "invalid_grant", "access_denied")
+
+
+class ClientCredentials:
+    """The suite's `auth.oauth`: a token for a client id and a secret, kept in memory. Source: RFC 6749 section 4.4.
+
+    Without a `token_endpoint` the first request goes out bare, and the server's refusal says where tokens come from.
+    """
+
+    def __init__(self, spec: ServerSpec, oauth: Mapping[str, Any], clock: Callable[[], float] = time.time) -> None:
+        self._spec = spec
+        self._clock = clock
+        self._client = _client(spec, oauth)
+        self._method_is_open = "auth_method" not in oauth
+        self._secret_env = oauth.get("client_secret_env")
+        self._scope: str | None = oauth.get("scope")
+        self._endpoint: str | None = oauth.get("token_endpoint")
+        self._resource: str | None = shown_url(spec.url or "")
+        self._grant: Grant | None = None
+        self._issued_at = 0.0
+        self._one = OneAtATime()
+        self._redactor = Redactor(self._client.secrets())
+        keep_secrets(spec, self._client.secrets())
+
+    def secrets(self) -> tuple[str, ...]:
+        """The client's secret and the token."""
+        return (*self._client.secrets(), *((self._grant.access_token,) if self._grant else ()))
+
+    async def current(self, request: httpx2.Request) -> str | None:  # noqa: ARG002
+        """The token, asked for when there is none or it is over."""
+        grant = self._grant
+        if grant is not None and not self._is_over(grant):
+            return grant.access_token
+        if self._endpoint is None:
+            return None
+        return await self._fresh(grant, None)
+
+    async def renewed(self, refused: str | None, response: httpx2.Response) -> str | None:
+        """Another token, asked for once however many requests were refused."""
+        grant = self._grant
+        if grant is not None and grant.access_token != refused:
+            return grant.access_token
+        return await self._fresh(grant, response)
+
+    def _is_over(self, grant: Grant) -> bool:
+        lifetime = grant.lifetime_seconds
+        over = None if lifetime is None else self._issued_at + lifetime
+        return expired(over, self._issued_at, self._clock())
+
+    async def _fresh(self, stale: Grant | None, refusal: httpx2.Response | None) -> str:
+        async def ask() -> None:
+            if self._grant is stale:
+                self._keep(await self._asked(refusal))
+
+        await self._one.share(ask)
+        assert self._grant is not None
+        return self._grant.access_token
+
+    def _keep(self, grant: Grant) -> None:
+        keep_secrets(self._spec, (grant.access_token,))
+        self._grant, self._issued_at = grant, self._clock()
+
+    async def _asked(self, refusal: httpx2.Response | None) -> Grant:
+        try:
+            async with OAuthHttp(self._spec.http, patience_seconds(self._spec)) as http:
+                if self._endpoint is None:
+                    assert refusal is not None
+                    return await self._discovered(http, refusal)
+                return await self._direct(http, self._endpoint)
+        except OAuthTrouble as wrong:
+            raise self._failed(wrong) from wrong
+
+    async def _direct(self, http: OAuthHttp, endpoint: str) -> Grant:
+        form = {"grant_type": "client_credentials"} | ({"scope": self._scope} if self._scope else {})
+        resource = {"resource": self._resource} if self._resource else {}
+        try:
+            return await ask_token(http, endpoint, {**form, **resource}, self._client, self._redact)
+        except OAuthTrouble as wrong:
+            if not resource or wrong.code not in _TRY_WITHOUT_RESOURCE:
+                raise
+        grant = await ask_token(http, endpoint, form, self._client, self._redact)
+        self._resource = None  # an authorization server that does not know RFC 8707, and minds
+        return grant
+
+    async def _discovered(self, http: OAuthHttp, refusal: httpx2.Response) -> Grant:
+        """The token by the SDK's provider, which finds the authorization server; from then on it is asked directly."""
+        from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
+
+        from mcptest_engine.servers.oauth_flow import Flow, MemoryStorage, challenge_response, grant_of
+
+        with warnings.catch_warnings():  # it wants to be told the issuer: `token_endpoint` is how a suite does that
+            warnings.simplefilter("ignore")
+            provider = ClientCredentialsOAuthProvider(
+                self._spec.url or "",
+                MemoryStorage(),
+                self._client.client_id,
+                self._client.client_secret or "",
+                "client_secret_post" if self._client.auth_method == "client_secret_post" else "client_secret_basic",
+            )
+        flow = Flow(provider, self._redact, needs_browser=False, method_is_open=self._method_is_open)
+        request = refusal.request
+        token = await flow.token(
+            http, request, challenge_response(request, refusal.headers.get("www-authenticate"), self._scope)
+        )
+        if token is None:
+            raise OAuthTrouble("discovery ended without a token")
+        self._endpoint, self._resource, self._client = flow.token_endpoint(), flow.resource(), flow.client()
+        return grant_of(token)
+
+    def _redact(self, text: str) -> str:
+        return self._redactor.redact_text(self._spec.redact(text))
+
+    def _failed(self, wrong: OAuthTrouble) -> AuthFailed:
+        secret = f"the secret in env var `{self._secret_env}` (named by `client_secret_env`)"
+        hint = wrong.hint if self._endpoint is not None else "name where tokens come from with `token_endpoint`"
+        if wrong.code in _MENDED_BY_CLIENT:
+            hint = f"mend `client_id` (`{self._client.client_id}`) or {secret}"
+        elif wrong.code == "invalid_scope":
+            hint = "mend `scope`"
+        return AuthFailed(f"auth failed: {wrong.message}", server=self._spec.name, hint=hint)
+
+
+def _client(spec: ServerSpec, oauth: Mapping[str, Any]) -> Client:
+    secret = oauth.get("client_secret")
+    if not secret:
+        variable = oauth.get("client_secret_env")
+        message = (
+            f"auth failed: env var `{variable}` (named by `client_secret_env`) is not set or is empty in this process"
+        )
+        raise AuthFailed(message, server=spec.name, hint=f"export the secret of client `{oauth['client_id']}` into it")
+    return Client(oauth["client_id"], secret, oauth.get("auth_method", "client_secret_basic"))

@@ -1,0 +1,101 @@
+"""What this client answers when the server asks: the canned answers of the suite's `client:`.
+
+Pure but for counting which answer of a list comes next. Nothing is made up: a request that the suite did not declare is
+refused with -32601. The surprising thing: a bare `accept` is completed with the defaults of the schema that the server asks to
+have filled in, since that is what a person who just presses Enter would send.
+Source: MCP 2025-11-25, client/sampling, client/elicitation, client/roots; SEP-1034 (elicitation defaults).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.servers.wire import METHOD_NOT_FOUND
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CLIENT_METHODS = {"sampling/createMessage": "sampling", "elicitation/create": "elicitation", "roots/list": "roots"}
+"""What a server may ask of a client, and the key of `client:` that answers it."""
+
+CANNED_MODEL = "mcptest-canned"
+
+
+class ClientSide:
+    """The canned answers of one session; lists of them are worked through in order, and the last one repeats."""
+
+    def __init__(self, client: Mapping[str, Any]) -> None:
+        self._client = client
+        self._taken: dict[str, int] = {}
+
+    def declares(self, method: str) -> bool:
+        """Whether the suite says how `method` is answered."""
+        return CLIENT_METHODS.get(method) in self._client
+
+    def answer(self, method: str, params: Any) -> dict[str, Any]:
+        """{"result": …} or {"error": …} for a request of the server."""
+        if method == "ping":
+            return {"result": {}}
+        key = CLIENT_METHODS.get(method)
+        if key is None or key not in self._client:
+            return _error(f"mcptest declared no capability for {method!r}")
+        if key == "roots":
+            return {"result": {"roots": [_root(root) for root in self._client["roots"]]}}
+        canned = self._next(key)
+        if isinstance(canned, dict) and "error" in canned:
+            return {"error": canned["error"]}
+        return {"result": _sampled(canned) if key == "sampling" else _elicited(canned, params)}
+
+    def answers_to(self, requests: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The `inputResponses` for a result that asks for input, or None when one of them is not declared or is refused.
+
+        Source: MCP 2026-07-28, SEP-2322.
+        """
+        asked = {key: request if isinstance(request, dict) else {} for key, request in requests.items()}
+        if not all(self.declares(str(request.get("method"))) for request in asked.values()):
+            return None
+        answers = {key: self.answer(request["method"], request.get("params")) for key, request in asked.items()}
+        if any("error" in answer for answer in answers.values()):
+            return None
+        return {key: answer["result"] for key, answer in answers.items()}
+
+    def _next(self, key: str) -> Any:
+        declared = self._client[key]
+        if not isinstance(declared, list | tuple):
+            return declared
+        index = self._taken.get(key, 0)
+        self._taken[key] = index + 1
+        return declared[min(index, len(declared) - 1)]
+
+
+def _error(message: str) -> dict[str, Any]:
+    return {"error": {"code": METHOD_NOT_FOUND, "message": message}}
+
+
+def _root(root: Any) -> dict[str, Any]:
+    return {"uri": root} if isinstance(root, str) else dict(root)
+
+
+def _sampled(canned: Any) -> dict[str, Any]:
+    """A `CreateMessageResult`: a text stands for its content, and what is not said is filled in."""
+    given = canned if isinstance(canned, dict) else {"content": canned}
+    content = given.get("content")
+    if isinstance(content, str):
+        given = {**given, "content": {"type": "text", "text": content}}
+    return {"role": "assistant", "model": CANNED_MODEL, "stopReason": "endTurn", **given}
+
+
+def _elicited(canned: Any, params: Any) -> dict[str, Any]:
+    """An `ElicitResult`; accepting without a content of one's own takes the defaults of a form."""
+    given = dict(canned) if isinstance(canned, dict) else {"action": canned}
+    is_form = isinstance(params, dict) and params.get("mode", "form") == "form"
+    if given.get("action") == "accept" and is_form:
+        given["content"] = {**_defaults(params.get("requestedSchema")), **(given.get("content") or {})}
+    return given
+
+
+def _defaults(schema: Any) -> dict[str, Any]:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict):
+        return {}
+    return {name: item["default"] for name, item in properties.items() if isinstance(item, dict) and "default" in item}

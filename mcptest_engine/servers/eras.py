@@ -1,0 +1,220 @@
+"""How a session is opened, in either era of the protocol.
+
+The handshake revisions begin with `initialize`; the stateless one (2026-07-28) asks `server/discover` and then says on every
+request who asks and in which revision. The surprising thing is the probe of `auto`: a server that takes its time to start is
+not told from one that ignores the question, so after a short while `initialize` is sent as well, and whichever of the two is
+answered well decides.
+Source: MCP 2025-11-25, basic/lifecycle; MCP 2026-07-28, server/discover; decisions 14.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import mcptest_engine
+from mcptest_engine.core.errors import AuthFailed, ServerDidNotStart, ServerDied
+from mcptest_engine.servers.failures import CallFailed
+from mcptest_engine.servers.wire import DEFAULT_REVISION, HANDSHAKE_REVISIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcptest_engine.servers.session import Exchange, Session
+
+STATELESS_REVISIONS = ("2026-07-28",)
+NEWEST_STATELESS = STATELESS_REVISIONS[-1]
+PROBE_SECONDS = 1.0
+"""How long `auto` waits for the answer to `server/discover` before it sends `initialize` as well."""
+
+UNSUPPORTED_VERSION = -32022
+_META = "io.modelcontextprotocol/"
+
+
+class ProbeFatal(Exception):
+    """The server ended when it was asked `server/discover`: it wants to be opened anew, without the probe."""
+
+
+class Opened(NamedTuple):
+    """What the server said of itself, as sent; wrong types are None."""
+
+    exchange: Exchange
+    server_info: dict[str, Any] | None
+    protocol_version: str | None
+    capabilities: dict[str, Any]
+    instructions: str | None
+    stateless: bool = False
+
+
+async def open_session(session: Session) -> Opened:
+    """Open a session whose transport is open, as `session.spec.protocol` has it.
+
+    Raises: CallFailed, AuthFailed; ProbeFatal when only the probe of `auto` did it.
+    """
+    asked, seconds = session.spec.protocol, session.spec.connect_timeout_seconds
+    if asked == "auto":
+        return await _probe(session, seconds)
+    if asked in STATELESS_REVISIONS:
+        return _discovered(session, await _ask_discover(session, asked, seconds), asked)
+    exchange = await _ask_initialize(session, asked or DEFAULT_REVISION, seconds)
+    if asked is None and _wants_stateless(exchange.answer):
+        found = await _ask_discover(session, NEWEST_STATELESS, seconds)
+        if "result" in found.answer:
+            session.remarked(f'refused `initialize`, and is spoken to in the stateless revision "{NEWEST_STATELESS}"')
+            return _discovered(session, found, NEWEST_STATELESS)
+    return _shaken(session, exchange)
+
+
+def request_meta(client: Mapping[str, Any], revision: str) -> dict[str, Any]:
+    """The `_meta` of every request of the stateless era. Source: MCP 2026-07-28, basic, per-request protocol fields."""
+    meta = {
+        f"{_META}protocolVersion": revision,
+        f"{_META}clientInfo": _client_info(),
+        f"{_META}clientCapabilities": declared_capabilities(client),
+    }
+    if client.get("log_level") is not None:
+        meta[f"{_META}logLevel"] = client["log_level"]
+    return meta
+
+
+def declared_capabilities(client: Mapping[str, Any]) -> dict[str, Any]:
+    """What the suite's `client:` declares, and nothing else; its `capabilities` are taken as they are written."""
+    declared: dict[str, Any] = {key: {} for key in ("sampling", "elicitation", "roots") if key in client}
+    return {**declared, **client.get("capabilities", {})}
+
+
+def _client_info() -> dict[str, str]:
+    return {"name": "mcptest", "version": mcptest_engine.__version__}
+
+
+async def _ask_initialize(session: Session, offer: str, seconds: float) -> Exchange:
+    session.offering(offer, stateless=False)
+    capabilities = declared_capabilities(session.spec.client)
+    params = {"protocolVersion": offer, "capabilities": capabilities, "clientInfo": _client_info()}
+    return await session.ask("initialize", params, seconds)
+
+
+async def _ask_discover(session: Session, revision: str, seconds: float) -> Exchange:
+    session.offering(revision, stateless=True)
+    params = {"_meta": request_meta(session.spec.client, revision)}
+    exchange = await session.ask("server/discover", params, seconds)
+    if revision in _supported(exchange.answer.get("error")):
+        session.remarked(f'refused the protocol version "{revision}" and offered it in one breath, and was asked again')
+        exchange = await session.ask("server/discover", params, seconds)
+    return exchange
+
+
+async def _probe(session: Session, seconds: float) -> Opened:
+    """`server/discover`, and `initialize` where that leads nowhere."""
+    probe = asyncio.ensure_future(_ask_discover(session, NEWEST_STATELESS, seconds))
+    hello: asyncio.Task[Exchange] | None = None
+    try:
+        pending: set[asyncio.Task[Exchange]]
+        done, pending = await asyncio.wait({probe}, timeout=min(PROBE_SECONDS, seconds))
+        if done and _speaks_stateless(session, probe):
+            return _discovered(session, probe.result(), NEWEST_STATELESS)
+        hello = asyncio.ensure_future(_ask_initialize(session, DEFAULT_REVISION, seconds))
+        pending.add(hello)
+        while pending:
+            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            if probe in done and _speaks_stateless(session, probe):
+                session.offering(NEWEST_STATELESS, stateless=True)
+                return _discovered(session, probe.result(), NEWEST_STATELESS)
+            if hello in done and "result" in _answer(hello):
+                break
+        return _shaken(session, hello.result())
+    finally:
+        for task in (probe, hello):
+            if task is not None:
+                task.cancel()
+                task.add_done_callback(_looked_at)
+
+
+def _looked_at(task: asyncio.Task[Exchange]) -> None:
+    if not task.cancelled():
+        task.exception()
+
+
+def _answer(task: asyncio.Task[Exchange]) -> Mapping[str, Any]:
+    return {} if task.cancelled() or task.exception() is not None else task.result().answer
+
+
+def _speaks_stateless(session: Session, probe: asyncio.Task[Exchange]) -> bool:
+    """Whether the probe's answer offers the stateless revision; anything else but a refusal to talk leads to `initialize`."""
+    failed = probe.exception()
+    if isinstance(failed, AuthFailed):
+        raise failed
+    if isinstance(failed, CallFailed) and failed.error is ServerDied and failed.ending is not None:
+        if session.spec.command is not None:
+            raise ProbeFatal
+        raise failed
+    if failed is not None:
+        return False
+    result = probe.result().answer.get("result") or {}
+    versions = result.get("supportedVersions")
+    return isinstance(versions, list) and NEWEST_STATELESS in versions
+
+
+def _wants_stateless(answer: Mapping[str, Any]) -> bool:
+    """Whether `initialize` was refused by a server that speaks the stateless revision alone."""
+    return NEWEST_STATELESS in _supported(answer.get("error"))
+
+
+def _supported(error: object) -> list[str]:
+    data = error.get("data") if isinstance(error, dict) else None
+    supported = data.get("supported") if isinstance(data, dict) else None
+    return [version for version in supported if isinstance(version, str)] if isinstance(supported, list) else []
+
+
+def _shaken(session: Session, exchange: Exchange) -> Opened:
+    if "error" in exchange.answer:
+        raise _refusal("initialize", exchange.answer["error"], session.spec.redact)
+    result = exchange.answer["result"]
+    version = result.get("protocolVersion")
+    opened = _opened(exchange, result.get("serverInfo"), version)
+    # A revision unknown to us is told and not refused: what its answers are worth is the suite's to judge.
+    if opened.protocol_version is None:
+        told = "without a `protocolVersion`" if version is None else "with a `protocolVersion` that is no text"
+        session.remarked(f"answered `initialize` {told}")
+    elif version not in HANDSHAKE_REVISIONS:
+        session.remarked(f'answered `initialize` with the protocol version "{version}", which mcptest does not know')
+    return opened
+
+
+def _discovered(session: Session, exchange: Exchange, revision: str) -> Opened:
+    if "error" in exchange.answer:
+        raise _refusal("server/discover", exchange.answer["error"], session.spec.redact)
+    result = exchange.answer["result"]
+    versions = result.get("supportedVersions")
+    if not isinstance(versions, list) or revision not in versions:
+        told = ", ".join(f"`{version}`" for version in versions[:10]) if isinstance(versions, list) else "no list"
+        clause = f"does not speak {revision}: its `supportedVersions` are {told}"
+        hint = "offer one of these with `protocol:`, or leave `protocol:` out"
+        raise CallFailed(ServerDidNotStart, clause, hint=hint)
+    meta = result.get("_meta")
+    info = meta.get(f"{_META}serverInfo") if isinstance(meta, dict) else None
+    return _opened(exchange, info, revision)._replace(stateless=True)
+
+
+def _opened(exchange: Exchange, info: object, version: object) -> Opened:
+    result = exchange.answer["result"]
+    capabilities, instructions = result.get("capabilities"), result.get("instructions")
+    return Opened(
+        exchange=exchange,
+        server_info=info if isinstance(info, dict) else None,
+        protocol_version=version if isinstance(version, str) else None,
+        capabilities=capabilities if isinstance(capabilities, dict) else {},
+        instructions=instructions if isinstance(instructions, str) else None,
+    )
+
+
+def _refusal(method: str, error: Mapping[str, Any], redact: Callable[[str], str]) -> CallFailed:
+    from mcptest_engine.core.clipping import told_error
+
+    hint = None
+    supported = _supported(error)
+    if supported:
+        hint = "it speaks " + ", ".join(f"`{version}`" for version in supported[:10]) + ": offer one with `protocol:`"
+    elif method == "server/discover":
+        hint = "it may know only the handshake revisions: leave `protocol:` out, or use `auto`"
+    return CallFailed(ServerDidNotStart, f"refused `{method}`: {told_error(error, redact)}", hint=hint)

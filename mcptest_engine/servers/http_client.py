@@ -1,0 +1,229 @@
+"""The HTTP client of one server: its connections, certificates and proxy, and redirects inside its origin.
+
+Nothing is retried here and no redirect leaves the origin, so that no token does. The surprising thing: a port that is not
+the same is another origin, and so is https where http was asked for, since whoever can answer in the clear can redirect.
+Source: decisions 14; RFC 9110, 15.4 (redirects).
+"""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+from mcptest_engine.core.errors import ServerDidNotStart
+from mcptest_engine.servers import auth
+from mcptest_engine.servers.http_headers import header_fault
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from mcptest_engine.servers.http_headers import RawHeaders
+    from mcptest_engine.servers.spec import ServerSpec
+
+_MAX_REDIRECTS = 5
+_KEPT_ALIVE = 64
+_KEPT_ALIVE_SECONDS = 4.0  # common servers close an idle connection after 5: never send into one that is being closed
+_CERTIFICATE_SUFFIXES = frozenset({".pem", ".crt", ".cer"})
+
+
+class HttpClient:
+    """One client, shared by all exchanges of a session. `auth` brings OAuth tokens, None where there are none."""
+
+    def __init__(self, spec: ServerSpec) -> None:
+        """Raises: ServerDidNotStart for a URL, header, certificate file or proxy that cannot be used, AuthFailed for a secret
+        that may not go there.
+        """
+        import httpx2
+
+        from mcptest_engine.servers.oauth import auth_for
+
+        assert spec.url is not None
+        parts = _parts(spec)
+        auth.check_secrets_may_go(spec)
+        self.auth = auth_for(spec)
+        fault = header_fault(spec.headers)
+        if fault is not None:
+            raise _unusable(spec, f"it could not be asked over HTTP: {fault}")
+        self._client = _client(spec, secure=parts.scheme == "https", here=auth.is_loopback(parts.hostname or ""))
+        try:
+            self._url = httpx2.URL(spec.url)
+        except httpx2.InvalidURL as wrong:
+            raise _unusable(spec, f'"{auth.shown_url(spec.url)}" is no URL: {wrong}') from None
+        self._timeout = self._client.timeout.as_dict()
+
+    @property
+    def url(self) -> str:
+        """Where the next request goes."""
+        return str(self._url)
+
+    async def send(
+        self, method: str, headers: RawHeaders, content: bytes | None = None, *, url: str | None = None
+    ) -> httpx2.Response:
+        """Send one request and return the open response, once its headers are there; the caller closes it.
+
+        A redirect inside the origin that keeps the method is followed, and for a POST remembered; any other comes back as it
+        is. Raises: httpx2.HTTPError, ValueError and what the OAuth provider raises.
+        """
+        where = self._url if url is None else self._url.join(url)
+        for left in range(_MAX_REDIRECTS, -1, -1):
+            response = await self._client.send(
+                self._request(method, where, headers, content), stream=True, auth=self.auth
+            )
+            target = _followed(response, method)
+            if target is None or not left:
+                break
+            await response.aclose()
+            where = target
+            if method == "POST" and url is None:
+                self._url = target
+        return response
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._client.aclose()
+
+    def _request(self, method: str, url: httpx2.URL, headers: RawHeaders, content: bytes | None) -> httpx2.Request:
+        import httpx2
+
+        # Not `build_request`, which merges headers, parameters and cookies anew for each call.
+        cookies = self._client.cookies
+        return httpx2.Request(
+            method,
+            url,
+            headers=headers,
+            content=content,
+            cookies=cookies if len(cookies.jar) else None,
+            extensions={"timeout": self._timeout},
+        )
+
+
+def _parts(spec: ServerSpec) -> Any:
+    """Raises: ServerDidNotStart for what is no http or https URL."""
+    assert spec.url is not None
+    try:
+        parts = urlsplit(spec.url)
+        fine = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # such as an unclosed bracket in an IPv6 address, or a port of 70000
+        fine = False
+    if not fine:
+        raise _unusable(spec, f'"{spec.url}" is no http or https URL')
+    return parts
+
+
+def _unusable(spec: ServerSpec, clause: str, hint: str | None = None) -> ServerDidNotStart:
+    return ServerDidNotStart(f'server "{spec.name}" did not start: {clause}', server=spec.name, hint=hint)
+
+
+def _client(spec: ServerSpec, *, secure: bool, here: bool) -> httpx2.AsyncClient:
+    import httpx2
+
+    connect_seconds = spec.http.connect_timeout_seconds or spec.connect_timeout_seconds
+    # Loading the certificate store costs 50 ms: not for a plain URL, as no redirect leads from there to TLS.
+    certificates = trusted_certificates(spec) if secure else None
+    # A proxy of the environment cannot reach this machine's loopback.
+    direct = spec.http.proxy is None and (here or not getproxies())
+    try:
+        return httpx2.AsyncClient(
+            verify=certificates or False,
+            transport=_direct(certificates) if direct else None,
+            proxy=_proxy(spec, certificates),
+            timeout=httpx2.Timeout(None, connect=connect_seconds),  # the session times its calls
+            limits=httpx2.Limits(
+                max_connections=None, max_keepalive_connections=_KEPT_ALIVE, keepalive_expiry=_KEPT_ALIVE_SECONDS
+            ),
+            follow_redirects=False,
+        )
+    except (ImportError, ValueError, httpx2.InvalidURL) as wrong:  # of a variable such as HTTPS_PROXY
+        raise _unusable(spec, f"the proxy that the environment names cannot be used: {wrong}") from None
+
+
+def _direct(certificates: ssl.SSLContext | None) -> httpx2.AsyncBaseTransport:
+    from mcptest_engine.servers.http_pool import PooledTransport
+
+    return PooledTransport(certificates, kept_alive=_KEPT_ALIVE, kept_alive_seconds=_KEPT_ALIVE_SECONDS)
+
+
+def _proxy(spec: ServerSpec, certificates: ssl.SSLContext | None) -> httpx2.Proxy | None:
+    """The proxy that the suite names. Raises: ServerDidNotStart."""
+    import httpx2
+
+    if spec.http.proxy is None:
+        return None
+    try:
+        url = httpx2.URL(spec.http.proxy)
+    except httpx2.InvalidURL:
+        url = httpx2.URL()
+    if url.scheme not in ("http", "https") or not url.host:
+        raise _unusable(spec, f'`http.proxy` is "{auth.shown_url(spec.http.proxy)}", which is no http or https URL')
+    return httpx2.Proxy(url, ssl_context=certificates or trusted_certificates(spec) if url.scheme == "https" else None)
+
+
+def trusted_certificates(spec: ServerSpec) -> ssl.SSLContext:
+    """What `http.verify` trusts. Raises: ServerDidNotStart."""
+    import httpx2
+
+    verify = spec.http.verify
+    try:
+        if isinstance(verify, bool):
+            return httpx2.create_ssl_context(verify=verify)
+        return _trusting(Path(verify))
+    except FileNotFoundError:
+        raise _unusable(spec, f'{_source(verify)} "{_named(verify)}", which does not exist') from None
+    except ssl.SSLError:
+        raise _unusable(spec, f'{_source(verify)} "{_named(verify)}", which holds no certificate') from None
+    except OSError as wrong:
+        raise _unusable(spec, f'{_source(verify)} "{_named(verify)}", which cannot be read: {wrong.strerror}') from None
+
+
+def _source(verify: bool | str) -> str:
+    return "`http.verify` names" if isinstance(verify, str) else "the environment names the certificates"
+
+
+def _named(verify: bool | str) -> str:
+    import os
+
+    return verify if isinstance(verify, str) else os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR", "")
+
+
+def _trusting(path: Path) -> ssl.SSLContext:
+    """The authorities of a file, or of a directory's files; OpenSSL alone would want the latter named by their hashes."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if not path.is_dir():
+        context.load_verify_locations(cafile=path)
+        return context
+    context.load_verify_locations(capath=path)
+    for file in sorted(path.iterdir()):
+        if file.suffix in _CERTIFICATE_SUFFIXES:
+            context.load_verify_locations(cafile=file)
+    return context
+
+
+def _followed(response: httpx2.Response, method: str) -> httpx2.URL | None:
+    """Where a redirect that may be followed leads."""
+    if not response.has_redirect_location or (method != "GET" and response.status_code not in (307, 308)):
+        return None
+    target = redirect_target(response)
+    return target if target is not None and _origin(target) == _origin(response.request.url) else None
+
+
+def redirect_target(response: httpx2.Response) -> httpx2.URL | None:
+    """The URL of a redirect; None when it is none."""
+    import httpx2
+
+    try:
+        return response.request.url.join(response.headers["location"])
+    except (httpx2.InvalidURL, ValueError):
+        return None
+
+
+def same_origin(first: httpx2.URL, second: httpx2.URL) -> bool:
+    """Whether both have the same scheme, host and port. Source: RFC 6454, 4."""
+    return _origin(first) == _origin(second)
+
+
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    port = url.port or {"http": 80, "https": 443}.get(url.scheme)
+    return url.scheme, url.host, port

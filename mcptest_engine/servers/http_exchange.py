@@ -1,0 +1,334 @@
+"""One message on its way over HTTP: its POST, and whatever else has to be sent to get its answer.
+
+The answer comes as JSON, or in an event stream that may end before it and be taken up again. The surprising thing: an answer
+belongs to the call whose POST it came with, so a body that is no answer fails that call at once, whatever id it carries.
+Source: MCP 2025-11-25, basic/transports#sending-messages-to-the-server; MCP 2026-07-28, basic/transports.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.errors import CallTimeout, ProtocolBroken, ServerDied, ServerError
+from mcptest_engine.servers import auth, http_failures, wire
+from mcptest_engine.servers.failures import CallFailed, Ending, answer_lost, duration
+from mcptest_engine.servers.http_bodies import cut, read_body, read_told
+from mcptest_engine.servers.http_client import redirect_target, same_origin
+from mcptest_engine.servers.http_retries import Retries
+from mcptest_engine.servers.http_stream import MAX_FRUITLESS, STREAM_TYPE, EventStream, content_type, is_message
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    import httpx2
+
+    from mcptest_engine.servers.calls import Call
+    from mcptest_engine.servers.http_headers import RawHeaders
+    from mcptest_engine.servers.http_stream import HttpContext
+    from mcptest_engine.servers.sse import ServerSentEvent
+
+_OK = range(200, 300)
+_AFTER_ANSWER_SECONDS = 0.25  # a stream should end after the answer; one that does not costs a connection
+_ACKNOWLEDGED_SECONDS = 0.25  # for the empty body of a 202, so that its connection can be used again
+_OPENING = frozenset({"initialize", "server/discover"})
+_STANDING = frozenset({"subscriptions/listen"})  # its exchange is meant to last
+
+
+class _Again(NamedTuple):
+    """The exchange is not over: after a while the message is sent again, or its stream taken up."""
+
+    after_seconds: float
+    resume: bool = False
+
+
+class HttpExchange:
+    """One message and what comes back; `call` is None for a notification or a reply."""
+
+    def __init__(
+        self, http: HttpContext, line: bytes, call: Call | None, headers: RawHeaders, *, endpoint: str | None = None
+    ) -> None:
+        self._http = http
+        self._line = line
+        self._call = call
+        self._headers = headers
+        self._endpoint = endpoint  # the stream of 2024-11-05 brings the answer, and the POST goes there
+        self._events: EventStream | None = None
+        self._retries: Retries | None = None
+
+    async def run(self) -> None:
+        """Until the answer is handed on, or is known not to come. Raises: CallFailed, AuthFailed."""
+        again = await self._within_limit(self._post())
+        while again is not None:
+            await asyncio.sleep(again.after_seconds)
+            again = await self._within_limit(self._resumed() if again.resume else self._post())
+
+    async def _within_limit(self, step: Coroutine[Any, Any, _Again | None]) -> _Again | None:
+        seconds = self._http.spec.http.timeout_seconds
+        if seconds is None or (self._call is not None and self._call.method in _STANDING):
+            return await step
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                return await step
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            asked = "it was asked" if self._call is None else f'"{self._call.method}"'
+            raise CallFailed(
+                CallTimeout, f"did not answer {asked} within {duration(seconds)} (`http.timeout`)"
+            ) from None
+
+    # --- one POST
+
+    async def _post(self) -> _Again | None:
+        response = await self._sent("POST", self._headers, self._line)
+        try:
+            return await self._take(response)
+        except Exception as wrong:
+            await cut(response)
+            if isinstance(wrong, CallFailed | ServerError):
+                raise
+            raise self._broken_off(wrong) from None
+        finally:
+            await response.aclose()
+
+    async def _sent(self, method: str, headers: RawHeaders, content: bytes | None = None) -> httpx2.Response:
+        try:
+            return await self._http.client.send(method, headers, content, url=self._endpoint)
+        except (CallFailed, ServerError):
+            raise
+        except Exception as wrong:  # noqa: BLE001  # whatever it is, the call must not wait for its timeout
+            opening = self._call is not None and self._call.method in _OPENING
+            raise http_failures.network_failure(wrong, self._http.spec, opening=opening) from None
+
+    def _broken_off(self, wrong: Exception) -> CallFailed:
+        return http_failures.network_failure(wrong, self._http.spec, answering=True)
+
+    async def _take(self, response: httpx2.Response) -> _Again | None:
+        call = self._call
+        if call is not None:
+            self._keep(call, response)
+        if response.status_code not in _OK:
+            return await self._take_refusal(response)
+        if call is None or self._endpoint is not None:
+            await _acknowledged(response)
+            return None
+        if call.method == "initialize" and not self._http.headers.stateless:
+            self._take_session_id(response)
+        if content_type(response) == STREAM_TYPE:
+            return await self._take_events(response, call)
+        self._cut_if_wished(call)
+        await self._take_body(response, call)
+        return None
+
+    def _keep(self, call: Call, response: httpx2.Response) -> None:
+        if self._endpoint is not None and response.status_code in _OK:
+            return  # the stream's own status and headers stand with the answer that comes on it
+        call.http = {"status": response.status_code, "headers": dict(response.headers)}
+        if self._retries is not None and self._retries.kept:
+            call.http["retries"] = self._retries.kept
+
+    def _take_session_id(self, response: httpx2.Response) -> None:
+        if not self._http.headers.take_session_id(response.headers.get("mcp-session-id")):
+            raise CallFailed(ProtocolBroken, "gave a session id that is not visible ASCII")
+
+    def _cut_if_wished(self, call: Call) -> None:
+        """`fault: disconnect`: the answer is here, and its connection is cut."""
+        if call.fault is not None and call.fault.kind == "disconnect":
+            raise answer_lost(call.method, "disconnect")
+
+    async def _take_body(self, response: httpx2.Response, call: Call) -> None:
+        body, partial = b"", list[bytes]()
+        try:
+            body = await read_body(response, self._http.spec, partial)
+        except Exception:
+            self._keep_body(b"".join(partial))
+            raise
+        kind, status = content_type(response), response.status_code
+        if body.strip() and kind == "application/json":
+            self._http.receiver.received(body, monotonic())
+            if _answered(call):
+                if self._turned_out_broken(call, body):
+                    await cut(response)
+                return
+        self._keep_body(body)
+        if not body.strip():
+            raise self._broken(call, f"HTTP {status} with an empty body")
+        if kind == "application/json":
+            raise self._broken(call, f"HTTP {status} with a body that is no answer to it", body)
+        told = f'the content type "{kind}"' if kind else "no content type"
+        raise self._broken(call, f"HTTP {status} with {told}", body)
+
+    def _turned_out_broken(self, call: Call, body: bytes) -> bool:
+        """Whether the session could not take this as the answer: it is kept then, and its connection trusted with no other."""
+        future = call.future
+        broken = future.done() and not future.cancelled() and future.exception() is not None
+        if broken:
+            self._keep_body(body)
+        return broken
+
+    def _broken(self, call: Call, fault: str, body: bytes = b"") -> CallFailed:
+        shown = http_failures.quoted(body, self._http.spec.redact)
+        return CallFailed(ProtocolBroken, f'broke the protocol in its answer to "{call.method}": {fault}{shown}')
+
+    def _keep_body(self, body: bytes) -> None:
+        call = self._call
+        if call is not None and call.http is not None and body.strip():
+            call.http["body"] = http_failures.kept_body(body, self._http.spec.redact)
+
+    # --- event streams
+
+    async def _take_events(self, response: httpx2.Response, call: Call) -> _Again | None:
+        """Every message of one connection; after the answer the stream has a moment to end, so that it can be used again."""
+        if self._events is None:
+            self._events = EventStream(self._http.spec.max_message_bytes)
+        events, broken_off = self._events, None
+        try:
+            async with asyncio.timeout(None) as leash:
+                await events.read(response, lambda event, at: self._take_event(event, at, call, leash))
+        except TimeoutError:
+            if not leash.expired():
+                raise
+        except (CallFailed, ServerError):
+            raise
+        except Exception as wrong:  # noqa: BLE001  # the connection: what it means depends on what it has brought
+            broken_off = self._broken_off(wrong)
+        return None if _answered(call) else self._after_end(call, events, broken_off)
+
+    def _take_event(self, event: ServerSentEvent, at: float, call: Call, leash: asyncio.Timeout) -> None:
+        if not is_message(event):
+            return
+        if call.fault is not None and is_answer_to(event.data, call):
+            self._cut_if_wished(call)
+        self._http.receiver.received(event.data, at)
+        if _answered(call) and leash.when() is None:
+            self._turned_out_broken(call, event.data)
+            leash.reschedule(asyncio.get_running_loop().time() + _AFTER_ANSWER_SECONDS)
+
+    def _after_end(self, call: Call, events: EventStream, broken_off: CallFailed | None) -> _Again:
+        """A connection ended before the answer. Raises: CallFailed when the stream cannot be taken up again."""
+        cannot = events.last_event_id is None or self._http.headers.stateless
+        if not cannot and events.fruitless < MAX_FRUITLESS:
+            return _Again(events.retry_seconds, resume=True)
+        self._keep_body(events.unfinished)
+        if broken_off is not None and not events.unfinished:
+            raise broken_off
+        fault = "its event stream ended before the answer"
+        if events.unfinished:
+            fault = "its event stream ended in the middle of an event, before the answer"
+        if not cannot:
+            fault += f", and {MAX_FRUITLESS} connections in a row brought nothing more of it"
+        raise self._broken(call, fault, events.unfinished)
+
+    async def _resumed(self) -> _Again | None:
+        """Take the stream up where it ended."""
+        call, events = self._call, self._events
+        assert call is not None
+        assert events is not None
+        try:
+            response = await self._sent("GET", self._http.headers.of_stream(events.last_event_id))
+        except CallFailed as failure:
+            events.fruitless += 1
+            return self._after_end(call, events, failure)
+        try:
+            self._keep(call, response)
+            if response.status_code in _OK and content_type(response) == STREAM_TYPE:
+                return await self._take_events(response, call)
+            return await self._take_refusal(response, f" to a GET for the rest of its event stream (`{_rest(events)}`)")
+        except CallFailed:
+            await cut(response)
+            raise
+        finally:
+            await response.aclose()
+
+    # --- refusals
+
+    async def _take_refusal(self, response: httpx2.Response, to_what: str = "") -> _Again | None:
+        """Anything but what was asked for. A JSON-RPC error for this very call in the body is still its answer."""
+        body = await read_told(response)
+        if response.status_code not in (401, 403) and self._hand_on_error(body):
+            return None
+        wait = self._wait_before_next(response, body)
+        if wait is not None:
+            return _Again(wait, resume=bool(to_what))
+        self._keep_body(body)
+        raise self._refusal(response, body, to_what)
+
+    def _hand_on_error(self, body: bytes) -> bool:
+        call = self._call
+        if call is None:
+            return False
+        line = _error_line(body, call, or_null_id=self._http.headers.stateless)
+        if line is None:
+            return False
+        self._cut_if_wished(call)
+        self._http.receiver.received(line, monotonic())
+        return True
+
+    def _wait_before_next(self, response: httpx2.Response, body: bytes) -> float | None:
+        if self._retries is None:
+            self._retries = Retries(self._call, self._http.spec.connect_timeout_seconds)
+        return self._retries.wait_before_next(response, http_failures.kept_body(body, self._http.spec.redact))
+
+    def _refusal(self, response: httpx2.Response, body: bytes, to_what: str) -> CallFailed | ServerError:
+        status, told = response.status_code, http_failures.status_told(response)
+        if status in (401, 403):
+            return auth.refused(self._http.spec, status, response.headers.get("www-authenticate"))
+        if response.has_redirect_location:
+            target = redirect_target(response)
+            same = target is not None and same_origin(target, response.request.url)
+            return http_failures.redirected(response, target, same_origin=same)
+        if status == 404 and self._http.headers.session_id is not None:
+            clause = f"ended the session ({told})"
+            self._http.receiver.lost(Ending(clause=clause))
+            return CallFailed(ServerDied, clause)
+        shown = http_failures.quoted(body, self._http.spec.redact)
+        refusal = "" if self._retries is None else self._retries.refusal
+        return CallFailed(ProtocolBroken, f"answered with {told}{to_what}{shown}{refusal}")
+
+
+def _answered(call: Call) -> bool:
+    """Whether the session has its answer; one that is delayed on purpose has come and is not yet handed on."""
+    return call.size > 0 or call.future.done()
+
+
+def _rest(events: EventStream) -> str:
+    return f"Last-Event-ID: {(events.last_event_id or '')[:80]}"
+
+
+async def _acknowledged(response: httpx2.Response) -> None:
+    """Read the body of an acknowledgement, which is empty, to its end."""
+    try:
+        async with asyncio.timeout(_ACKNOWLEDGED_SECONDS):
+            await read_told(response)
+    except TimeoutError:
+        pass  # the connection is closed instead
+
+
+def is_answer_to(line: bytes, call: Call) -> bool:
+    try:
+        message = wire.parse(line)
+    except wire.Unreadable:
+        return False
+    return wire.kind_of(message) is wire.Kind.ANSWER and message.get("id") == call.id
+
+
+def _error_line(body: bytes, call: Call, *, or_null_id: bool) -> bytes | None:
+    """`body` when it is a JSON-RPC error for `call`.
+
+    `or_null_id`: a server of the stateless revision that could not read the request sends `"id": null`; since the body is that
+    of this very exchange, it is this call's, and gets its id.
+    """
+    try:
+        message: Any = wire.parse(body)
+    except wire.Unreadable:
+        return None
+    if not isinstance(message, dict) or "error" not in message:
+        return None
+    if message.get("id") == call.id:
+        return body
+    if or_null_id and message.get("id") is None:
+        return json.dumps({**message, "id": call.id}).encode()
+    return None

@@ -1,0 +1,195 @@
+"""How a failure of HTTP is told: refused connections, TLS, what is no HTTP, statuses, pages of markup.
+
+Every exception of the network becomes one clause here; the words of libraries appear in it only where they say more than ours
+could.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import socket
+import ssl
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.errors import ProtocolBroken, ServerDied
+from mcptest_engine.servers import wire
+from mcptest_engine.servers.auth import shown_url
+from mcptest_engine.servers.failures import CallFailed, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import httpx2
+
+    from mcptest_engine.servers.spec import ServerSpec
+    from mcptest_engine.servers.wire import Redact
+
+KEPT_BODY_CHARACTERS = 4096
+
+_LOOKED_AT = 64 * 1024
+_MARKUP = re.compile(r"\s*<(!doctype\s+html|html|head|body|h[1-6]|p|div|title|center|pre)\b", re.IGNORECASE)
+_HIDDEN = (
+    ("<!--", "-->"),
+    ("<script", "</script>"),
+    ("<style", "</style>"),
+    ("<head>", "</head>"),  # and not <header>
+    ("<head ", "</head>"),
+)
+_TLS_ALERT = re.compile(r"bytearray\(b'\\x1[56]\\x03")
+_QUOTED_BYTES = re.compile(r"bytearray\((b(['\"]).*\2)\)")
+_SPOKE_PLAIN = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"})
+
+
+def network_failure(
+    wrong: Exception, spec: ServerSpec, *, answering: bool = False, opening: bool = False
+) -> CallFailed:
+    """What an exception of the HTTP client means. `answering`: its headers had come; `opening`: it is the first request."""
+    import httpx2
+
+    where = f" at {shown_url(spec.url or '')}"
+    for cause in _causes(wrong):
+        told = _cause_told(cause, where, spec)
+        if told is not None:
+            return told
+    if isinstance(wrong, httpx2.ConnectTimeout):
+        seconds = spec.http.connect_timeout_seconds or spec.connect_timeout_seconds
+        return _unreached(f"no connection within {duration(seconds)}{where}")
+    if isinstance(wrong, httpx2.ProxyError):
+        return _unreached(f"its proxy answered: {wrong}{where}")
+    if isinstance(wrong, httpx2.ConnectError):
+        return _unreached(f"{_message(wrong) or 'the connection was closed while it was made'}{where}")
+    if isinstance(wrong, httpx2.RemoteProtocolError):
+        return _no_http(str(wrong), spec, where, answering=answering, opening=opening)
+    if isinstance(wrong, httpx2.DecodingError):
+        return CallFailed(ProtocolBroken, f"sent a compressed body that cannot be unpacked: {_message(wrong)}")
+    if isinstance(wrong, httpx2.NetworkError):
+        return _closed(spec, where, answering=answering, opening=opening)
+    # A faulty header or URL of ours, an OAuth provider, or what nobody thought of: the call must not wait for its timeout.
+    said = spec.redact(_message(wrong)) or type(wrong).__name__
+    return CallFailed(ServerDied, f"could not be asked over HTTP: {said}")
+
+
+def status_told(response: httpx2.Response) -> str:
+    """Such as "HTTP 404 Not Found"."""
+    return f"HTTP {response.status_code} {response.reason_phrase}".rstrip()
+
+
+def redirected(response: httpx2.Response, target: httpx2.URL | None, *, same_origin: bool) -> CallFailed:
+    """A redirect that was not followed."""
+    status = response.status_code
+    if target is None:
+        return CallFailed(ProtocolBroken, f"answered with a redirect (HTTP {status}) to what is no URL")
+    where = shown_url(str(target))
+    if same_origin and status in (307, 308):
+        return CallFailed(ProtocolBroken, f'answered with one redirect after the other, the last to "{where}"')
+    return CallFailed(
+        ProtocolBroken,
+        f'answered with a redirect (HTTP {status}) to "{where}", which is not followed',
+        hint=f"if that is the server you mean, make it the `url`: {where}",
+    )
+
+
+def too_large(limit_bytes: int) -> CallFailed:
+    """A message that is not read to its end."""
+    limit = f"{limit_bytes // (1024 * 1024)} MiB" if limit_bytes >= 1024 * 1024 else f"{limit_bytes} bytes"
+    return CallFailed(ProtocolBroken, f"sent a message of over {limit}, which is more than is read")
+
+
+def quoted(body: bytes, redact: Redact) -> str:
+    """A body as it follows a clause: a colon and its start, of a page the visible text; "" when there is nothing to see."""
+    shown = wire.clip(visible_text(body), redact=redact)
+    return f": {shown}" if shown else ""
+
+
+def kept_body(body: bytes, redact: Redact) -> str:
+    """A body as `http.body` holds it."""
+    return wire.clip(body, KEPT_BODY_CHARACTERS, redact)
+
+
+def visible_text(body: bytes) -> bytes:
+    """Of a page of HTML the words that it shows, in one line; anything else as it is."""
+    text = body[:_LOOKED_AT].decode("utf-8", "replace")
+    if not _MARKUP.match(text):
+        return body
+    shown = text
+    for opening, closing in _HIDDEN:
+        shown = _without(shown, opening, closing)
+    words = _words(shown) or _words(text)  # a page of nothing but a title
+    if len(body) > _LOOKED_AT:
+        words = words[:-1]  # cut off: it may be the first half of a secret
+    return " ".join(words).encode("utf-8", "replace")
+
+
+def _words(markup: str) -> list[str]:
+    return html.unescape(_without(markup, "<", ">")).split()
+
+
+def _without(text: str, start: str, end: str) -> str:
+    """`text` without what stands from each `start` to the next `end`, case ignored. In linear time, as no pattern would be."""
+    folded, kept, at = text.lower(), [], 0
+    if len(folded) != len(text):  # one of the few letters whose lower case is longer
+        folded = text
+    while (opens := folded.find(start, at)) >= 0:
+        kept += [text[at:opens], " "]
+        closes = folded.find(end, opens)
+        if closes < 0:
+            return "".join(kept)
+        at = closes + len(end)
+    return "".join([*kept, text[at:]])
+
+
+def _cause_told(cause: BaseException, where: str, spec: ServerSpec) -> CallFailed | None:
+    if isinstance(cause, ConnectionRefusedError):
+        at_proxy = "" if spec.http.proxy is None else f" by the proxy {shown_url(spec.http.proxy)}, asked for what is"
+        return _unreached(f"connection refused{at_proxy}{where}")
+    if isinstance(cause, socket.gaierror):
+        return _unreached(f"its host name was not found{where}")
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        hint = "name the authority that signed its certificate in `http.verify`, or set `http.verify: false`"
+        return _unreached(f"TLS failed: {cause.verify_message}{where}", hint)
+    if isinstance(cause, ssl.SSLError):
+        way_on = "it may speak plain HTTP: try an http URL" if cause.reason in _SPOKE_PLAIN else None
+        return _unreached(f"TLS failed: {cause.reason or cause.args[-1]}{where}", way_on)
+    return None
+
+
+def _no_http(message: str, spec: ServerSpec, where: str, *, answering: bool, opening: bool) -> CallFailed:
+    """What h11 could make nothing of, or an end that came too soon."""
+    if "disconnected" in message or "closed connection" in message:
+        return _closed(spec, where, answering=answering, opening=opening)
+    if _TLS_ALERT.search(message):
+        return CallFailed(
+            ProtocolBroken, "answered with TLS where plain HTTP was spoken", hint="it may speak TLS: try an https URL"
+        )
+    if "too long" in message:
+        return CallFailed(ProtocolBroken, "answered with HTTP headers of over 100 KiB, which is more than is read")
+    told = spec.redact(_QUOTED_BYTES.sub(r"\1", message))
+    return CallFailed(ProtocolBroken, f"answered with what is no HTTP: {told[:300]}")
+
+
+def _closed(spec: ServerSpec, where: str, *, answering: bool, opening: bool) -> CallFailed:
+    if answering:
+        return CallFailed(ServerDied, f"closed the connection in the middle of its answer{where}")
+    plain = opening and (spec.url or "").startswith("http:")
+    hint = "a port that speaks TLS does so to plain HTTP: perhaps it wants an https URL" if plain else None
+    return CallFailed(ServerDied, f"closed the connection without an answer{where}", hint=hint)
+
+
+def _unreached(reason: str, hint: str | None = None) -> CallFailed:
+    return CallFailed(ServerDied, f"could not be reached: {reason}", hint=hint)
+
+
+def _message(wrong: BaseException) -> str:
+    return str(wrong).split("\n", 1)[0]
+
+
+def _causes(wrong: BaseException) -> Iterator[BaseException]:
+    """The cause is at the bottom of a chain of exceptions and groups."""
+    yield wrong
+    if isinstance(wrong, BaseExceptionGroup):
+        for inner in wrong.exceptions:
+            yield from _causes(inner)
+    deeper = wrong.__cause__ or wrong.__context__
+    if deeper is not None:
+        yield from _causes(deeper)

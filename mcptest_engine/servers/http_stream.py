@@ -1,0 +1,165 @@
+"""Event streams over HTTP: reading one, knowing how to go on after it, and the server's own.
+
+A stream may end at any time and be taken up where it ended, as long as its events have ids: that is how a server lets a client
+poll for a long answer. The server's own stream carries what it sends unasked; it is opened after the handshake and never in
+anybody's way: a server that has none is told of by nothing, and one that ends it again and again is left alone.
+Source: MCP 2025-11-25, basic/transports#listening-for-messages-from-the-server and #resumability-and-redelivery.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcptest_engine.servers.http_bodies import chunks, cut
+from mcptest_engine.servers.http_failures import status_told, too_large
+from mcptest_engine.servers.sse import EventSplitter, ServerSentEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import httpx2
+
+    from mcptest_engine.servers.http_client import HttpClient
+    from mcptest_engine.servers.http_headers import RequestHeaders
+    from mcptest_engine.servers.spec import ServerSpec
+    from mcptest_engine.servers.transport import Receiver
+
+    Take = Callable[[ServerSentEvent, float], None]
+
+STREAM_TYPE = "text/event-stream"
+MAX_FRUITLESS = 5
+"""So many connections in a row may bring nothing new before a stream is given up."""
+
+_DEFAULT_RETRY_MS = 1000
+_LASTING_SECONDS = 5.0  # a server may close a stream on which nothing happens; one that holds it so long wants it
+_SHORTEST_PAUSE_SECONDS = 0.05  # between connections for the server's own stream: nobody waits for it
+
+
+class HttpContext(NamedTuple):
+    """What everything that is sent in one session shares."""
+
+    spec: ServerSpec
+    client: HttpClient
+    headers: RequestHeaders
+    receiver: Receiver
+
+
+class EventStream:
+    """What is known of one stream of events, over all the connections that carry it.
+
+    `last_event_id` is what to go on after, None while no event had an id; `retry_seconds` the server's wish. `fruitless` counts
+    the connections since the last that brought anything new; `unfinished` is the event that the last one ended in.
+    """
+
+    def __init__(self, max_message_bytes: int) -> None:
+        self.last_event_id: str | None = None
+        self.retry_seconds = _DEFAULT_RETRY_MS / 1000
+        self.fruitless = 0
+        self.unfinished = b""
+        self._max_message_bytes = max_message_bytes
+
+    async def read(self, response: httpx2.Response, take: Take) -> None:
+        """Hand every event of one connection to `take`, with the monotonic time at which it was complete, until its end.
+
+        Raises: httpx2.HTTPError when the connection breaks off; CallFailed; whatever `take` raises.
+        """
+        events, size = EventSplitter(), 0
+        self.unfinished = b""
+        self.fruitless += 1
+        try:
+            async with aclosing(chunks(response)) as body:
+                async for chunk in body:
+                    at, size = monotonic(), size + len(chunk)
+                    for event in events.feed(chunk):
+                        size = 0
+                        self._note(event)
+                        take(event, at)
+                    if size > self._max_message_bytes:
+                        raise too_large(self._max_message_bytes)
+        finally:
+            self.unfinished = events.rest()
+
+    def _note(self, event: ServerSentEvent) -> None:
+        if event.data or (event.id and event.id != self.last_event_id):
+            self.fruitless = 0
+        if event.id is not None:
+            self.last_event_id = event.id or None
+        if event.retry_ms is not None:
+            self.retry_seconds = event.retry_ms / 1000
+
+
+class OwnStream:
+    """The stream on which the server sends unasked."""
+
+    def __init__(self, http: HttpContext) -> None:
+        self._http = http
+        self._events = EventStream(http.spec.max_message_bytes)
+        self._known = asyncio.Event()
+
+    async def listening(self, timeout_seconds: float) -> None:
+        """Wait until it is open, or known not to exist."""
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                await self._known.wait()
+        except TimeoutError:
+            pass
+
+    async def run(self, before: Callable[[], Iterable[asyncio.Task[None]]]) -> None:
+        """Keep it open as long as the server does; `before` gives the requests that it has to have seen first. Never raises."""
+        try:
+            waiting = tuple(before())
+            if waiting:
+                await asyncio.wait(waiting, timeout=self._http.spec.connect_timeout_seconds)
+            while await self._opened() and self._events.fruitless < MAX_FRUITLESS:  # noqa: ASYNC110  # no event tells
+                await asyncio.sleep(max(self._events.retry_seconds, _SHORTEST_PAUSE_SECONDS))
+        finally:
+            self._known.set()
+
+    async def _opened(self) -> bool:
+        """One connection, to its end; false when the server has no such stream."""
+        http = self._http
+        try:
+            response = await http.client.send("GET", http.headers.of_stream(self._events.last_event_id))
+        except Exception:  # noqa: BLE001  # nobody asked for it: the next call says what is wrong
+            self._events.fruitless += 1
+            return True
+        opened_at = monotonic()
+        try:
+            if not self._there(response):
+                return False
+            self._known.set()
+            await self._events.read(response, self._take)
+        except Exception:  # noqa: BLE001, S110  # the same; a connection that breaks off is opened again
+            pass
+        finally:
+            await cut(response)
+        if monotonic() - opened_at > _LASTING_SECONDS:
+            self._events.fruitless = 0
+        return True
+
+    def _there(self, response: httpx2.Response) -> bool:
+        """Whether this is the stream. Without one a server answers 405; what is no answer at all is remarked upon, once."""
+        status, kind = response.status_code, content_type(response)
+        if status == 200 and kind == STREAM_TYPE:
+            return True
+        if not self._known.is_set() and not 400 <= status < 500:
+            told = f'HTTP 200 and the content type "{kind}"' if status == 200 else status_told(response)
+            self._http.receiver.remarked(f"answered the GET for its own event stream with {told}, not with HTTP 405")
+        return False
+
+    def _take(self, event: ServerSentEvent, at: float) -> None:
+        if is_message(event):
+            self._http.receiver.received(event.data, at)
+
+
+def is_message(event: ServerSentEvent) -> bool:
+    """Whether it carries a JSON-RPC message; others have an id or a retry time only, or a type of their own."""
+    return bool(event.data) and event.event == "message"
+
+
+def content_type(response: httpx2.Response) -> str:
+    """Such as "application/json", without parameters; "" without one."""
+    return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()

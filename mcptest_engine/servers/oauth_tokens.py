@@ -1,0 +1,124 @@
+"""What is said to a token endpoint, and what its answer holds.
+
+Source: RFC 6749 sections 2.3.1 (how a client shows itself), 4.4, 5 and 6; RFC 8707 (`resource`).
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
+
+import httpx2
+
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.servers.auth import shown_url
+from mcptest_engine.servers.oauth_http import OAuthTrouble, check_endpoint, json_object, oauth_error, quoted_body
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcptest_engine.servers.oauth_http import OAuthHttp
+
+TOKEN_ENDPOINT = "token endpoint"
+_WINDOW_SECONDS = 60.0
+
+
+class Client(NamedTuple):
+    """Who asks. `auth_method` is "none", "client_secret_basic" or "client_secret_post"."""
+
+    client_id: str
+    client_secret: str | None = None
+    auth_method: str = "none"
+
+    def __repr__(self) -> str:
+        return f"Client({self.client_id!r}, …)"
+
+    def shown(self, form: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+        """Headers and form of a request in which this client shows itself."""
+        if self.auth_method == "client_secret_basic" and self.client_secret:
+            return {"Authorization": f"Basic {self._basic()}"}, dict(form)
+        members = {**form, "client_id": self.client_id}
+        if self.auth_method == "client_secret_post" and self.client_secret:
+            members["client_secret"] = self.client_secret
+        return {}, members
+
+    def secrets(self) -> tuple[str, ...]:
+        """The secret, as it is and as it travels."""
+        return (self.client_secret, self._basic()) if self.client_secret else ()
+
+    def _basic(self) -> str:
+        both = f"{quote(self.client_id, safe='')}:{quote(self.client_secret or '', safe='')}"
+        return base64.b64encode(both.encode()).decode()
+
+
+class Grant(NamedTuple):
+    """A token as it was issued. `lifetime_seconds` is None when the server did not say."""
+
+    access_token: str
+    lifetime_seconds: float | None = None
+    refresh_token: str | None = None
+    scope: str | None = None
+
+    def __repr__(self) -> str:
+        return "Grant(…)"
+
+
+def expired(expires_at: float | None, issued_at: float, now: float, window_seconds: float = _WINDOW_SECONDS) -> bool:
+    """Whether a token is over, or will be within the window; a short-lived one is kept for half of its life at the least."""
+    if expires_at is None:
+        return False
+    return now >= expires_at - min(window_seconds, max(0.0, expires_at - issued_at) / 2)
+
+
+async def ask_token(
+    http: OAuthHttp, endpoint: str, form: Mapping[str, str], client: Client, redact: Callable[[str], str]
+) -> Grant:
+    """Ask for a token once. Raises: OAuthTrouble when the endpoint cannot be reached, refuses, or gives no token."""
+    check_endpoint(endpoint, TOKEN_ENDPOINT)
+    headers, members = client.shown(form)
+    request = httpx2.Request("POST", endpoint, data=members, headers=headers)
+    return read_grant(await http.send(request, TOKEN_ENDPOINT), redact)
+
+
+def read_grant(response: httpx2.Response, redact: Callable[[str], str]) -> Grant:
+    """The token in an answer. Raises: OAuthTrouble, quoting the OAuth error, for an answer that holds none."""
+    who = f"the {TOKEN_ENDPOINT} {shown_url(str(response.request.url))}"
+    code, told = oauth_error(response, redact)
+    if code is not None:
+        raise OAuthTrouble(f"{who} refused: {told}", code=code)
+    if response.status_code not in (200, 201):
+        raise OAuthTrouble(f"{who} answered HTTP {response.status_code}{quoted_body(response, redact)}")
+    members = json_object(response)
+    if members is None:
+        kind = one_line(str(response.headers.get("content-type", "")).partition(";")[0], 60) or "no content type"
+        raise OAuthTrouble(f"{who} answered with no token but {kind}{quoted_body(response, redact)}")
+    token = members.get("access_token")
+    if not isinstance(token, str) or not _can_travel(token):
+        what = "no `access_token`" if not token else "an `access_token` that cannot go into a header"
+        raise OAuthTrouble(f"{who} answered with {what}")
+    token_type = members.get("token_type")
+    if isinstance(token_type, str) and token_type.lower() != "bearer":
+        raise OAuthTrouble(f'{who} gave a token of the type "{one_line(token_type, 60)}": mcptest sends Bearer tokens')
+    refresh, scope = members.get("refresh_token"), members.get("scope")
+    return Grant(
+        token,
+        _seconds(members.get("expires_in")),
+        refresh if isinstance(refresh, str) and refresh else None,
+        scope if isinstance(scope, str) else None,
+    )
+
+
+def _can_travel(token: str) -> bool:
+    return bool(token) and token.isascii() and token.isprintable() and " " not in token
+
+
+def _seconds(value: object) -> float | None:
+    """Some servers write the number as text; what is no number at all says nothing."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        seconds = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return seconds if 0 <= seconds < 1e12 else None  # NaN is neither

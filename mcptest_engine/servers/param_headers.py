@@ -1,0 +1,123 @@
+"""Arguments that a server wants to see in HTTP headers too, as `x-mcp-header` in its tools' schemas says.
+
+Only what stands under plain `properties` counts, and only for texts, integers and booleans; a schema with a faulty annotation
+gives no headers at all. Values that do not fit into a header are sent as `=?base64?…?=`.
+Source: MCP 2026-07-28, basic/transports, custom headers (SEP-2243).
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+ANNOTATION = "x-mcp-header"
+PREFIX = "Mcp-Param-"
+
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_PLAIN = re.compile(r"[\x20-\x7e]*")
+_WRAPPED = re.compile(r"=\?base64\?.*\?=")
+_TYPES = frozenset({"string", "integer", "boolean"})
+
+_Path = tuple[str, ...]
+
+
+class ParamHeaders:
+    """What the tools seen so far want in headers: tool -> path of the argument -> name of the header."""
+
+    def __init__(self) -> None:
+        self._wanted: dict[str, dict[_Path, str]] = {}
+
+    def learn(self, listed: Any) -> None:
+        """Take note of the tools of one `tools/list` result; anything else is passed over."""
+        tools = listed.get("tools") if isinstance(listed, dict) else None
+        for tool in tools if isinstance(tools, list) else ():
+            if isinstance(tool, dict) and isinstance(tool.get("name"), str):
+                self._wanted[tool["name"]] = wanted_headers(tool.get("inputSchema"))
+
+    def of_call(self, method: str, params: Mapping[str, Any] | None) -> dict[str, str] | None:
+        """The headers of a `tools/call`, or None when it has none."""
+        wanted = self._wanted.get(str((params or {}).get("name"))) if method == "tools/call" else None
+        if not wanted:
+            return None
+        found = ((header, _at((params or {}).get("arguments"), path)) for path, header in wanted.items())
+        return {PREFIX + header: header_text(value) for header, value in found if _fits(value)}
+
+
+def wanted_headers(schema: Any) -> dict[_Path, str]:
+    """The path of each annotated property and its header; {} when an annotation is not as it must be."""
+    if schema_fault(schema) is not None:
+        return {}
+    return {path: node[ANNOTATION] for path, node in _positions(schema) if path and ANNOTATION in node}
+
+
+def schema_fault(schema: Any) -> str | None:
+    """What is wrong with the annotations of a tool's input schema, as a clause; None when nothing is."""
+    seen: dict[str, _Path] = {}
+    for path, node in _positions(schema):
+        if ANNOTATION not in node:
+            continue
+        header = node[ANNOTATION]
+        if not path:
+            return f"`{ANNOTATION}` stands where no plain property is"
+        where = ".".join(path)
+        if not isinstance(header, str) or not _TOKEN.fullmatch(header):
+            return f"`{ANNOTATION}` of `{where}` is no name of a header"
+        if node.get("type") not in _TYPES:
+            return f"`{ANNOTATION}` of `{where}` stands at a value that is no text, integer or boolean"
+        if header.lower() in seen:
+            return f"`{ANNOTATION}` of `{where}` is that of `{'.'.join(seen[header.lower()])}` too"
+        seen[header.lower()] = path
+    return None
+
+
+def header_text(value: str | float | bool) -> str:
+    """A value as it stands in a header."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if _PLAIN.fullmatch(text) and text == text.strip() and not _WRAPPED.fullmatch(text):
+        return text
+    return f"=?base64?{base64.b64encode(text.encode('utf-8', 'surrogatepass')).decode()}?="
+
+
+def _positions(schema: Any) -> Iterator[tuple[_Path | None, dict[str, Any]]]:
+    """Every schema inside `schema` with its path of plain properties, None where anything else lies between."""
+    waiting: list[tuple[_Path | None, Any]] = [((), schema)]
+    while waiting:
+        path, node = waiting.pop()
+        if not isinstance(node, dict):
+            continue
+        yield path, node
+        for key, inner in node.items():
+            if key == "properties" and isinstance(inner, dict):
+                waiting += [(None if path is None else (*path, name), item) for name, item in inner.items()]
+            elif key in _ONE:
+                waiting.append((None, inner))
+            elif key in _MANY and isinstance(inner, list):
+                waiting += [(None, item) for item in inner]
+            elif key in _NAMED and isinstance(inner, dict):
+                waiting += [(None, item) for item in inner.values()]
+
+
+# The keywords of JSON Schema 2020-12 whose values are schemas; `default`, `const` and the like hold data.
+_ONE = frozenset({"items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else"}) | {
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "contentSchema",
+}
+_MANY = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_NAMED = frozenset({"patternProperties", "dependentSchemas", "$defs", "definitions"})
+
+
+def _at(value: Any, path: _Path) -> Any:
+    for key in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def _fits(value: Any) -> bool:
+    return isinstance(value, str | bool | int | float)

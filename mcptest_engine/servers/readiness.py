@@ -1,0 +1,86 @@
+"""Waiting until a server that somebody else starts can be reached.
+
+Ready means that its port takes connections, or, where the suite names a URL for it, that this URL answers with a 2xx status.
+Source: decisions 4 (exit code 3), the public facts on `wait_for_ready`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from time import monotonic
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from mcptest_engine.core.errors import NotReady
+from mcptest_engine.servers.auth import shown_url
+from mcptest_engine.servers.failures import duration
+
+if TYPE_CHECKING:
+    from mcptest_engine.servers.spec import Readiness, ServerSpec
+
+_FIRST_PAUSE_SECONDS = 0.05
+_LONGEST_PAUSE_SECONDS = 1.0
+_TRY_SECONDS = 5.0
+_PORTS = {"http": 80, "https": 443}
+
+
+async def wait_until_ready(spec: ServerSpec) -> None:
+    """Return once the server can be reached. Raises: NotReady when `spec.wait_for_ready` runs out, with the last reason."""
+    ready = spec.wait_for_ready
+    assert ready is not None
+    deadline = monotonic() + ready.timeout_seconds
+    pause, reason = _FIRST_PAUSE_SECONDS, "there was no time to ask it"
+    while (left := deadline - monotonic()) > 0:
+        wrong = await _tried(spec, ready, min(left, _TRY_SECONDS))
+        if wrong is None:
+            return
+        reason = wrong
+        await asyncio.sleep(max(0.0, min(pause, deadline - monotonic())))
+        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+    where = shown_url(ready.url or spec.url or "")
+    waited = duration(ready.timeout_seconds)
+    raise NotReady(
+        f'server "{spec.name}" was not ready within {waited} (`wait_for_ready`): {reason} at {where}', server=spec.name
+    )
+
+
+async def _tried(spec: ServerSpec, ready: Readiness, seconds: float) -> str | None:
+    """What stands in the way now, as a phrase; None when nothing does."""
+    try:
+        async with asyncio.timeout(seconds):
+            if ready.url is not None or spec.http.proxy is not None:
+                return await _asked(spec, ready.url)
+            return await _connected(spec.url or "")
+    except TimeoutError:
+        return "no answer"
+
+
+async def _connected(url: str) -> str | None:
+    parts = urlsplit(url)
+    try:
+        _, writer = await asyncio.open_connection(parts.hostname, parts.port or _PORTS.get(parts.scheme, 80))
+    except OSError as wrong:
+        return "connection refused" if isinstance(wrong, ConnectionRefusedError) else str(wrong.strerror or wrong)
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+    return None
+
+
+async def _asked(spec: ServerSpec, url: str | None) -> str | None:
+    """Ask the URL that tells; without one, behind a proxy, anything but the proxy's own complaint counts."""
+    import httpx2
+
+    from mcptest_engine.servers.http_client import trusted_certificates
+
+    here = url or spec.url or ""
+    options = {"proxy": spec.http.proxy} if spec.http.proxy else {"trust_env": False}
+    try:
+        verify = trusted_certificates(spec) if here.startswith("https") else False
+        async with httpx2.AsyncClient(verify=verify, follow_redirects=False, **options) as client:
+            response = await client.get(here, timeout=_TRY_SECONDS)
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as wrong:
+        return "connection refused" if "refused" in str(wrong).lower() else f"no answer ({type(wrong).__name__})"
+    fine = response.is_success if url is not None else response.status_code not in {502, 503, 504}
+    return None if fine else f"HTTP {response.status_code}"

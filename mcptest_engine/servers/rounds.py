@@ -1,0 +1,123 @@
+"""One call of the stateless era, which may take several requests.
+
+Every request says who asks, in `_meta`. A result may ask for input instead of being one (`input_required`): it is answered out
+of the suite's `client:`, and the call is made again with the answers, up to ten times. Where the suite declares no such answer
+the asking itself is the result, for the test to judge. A server that wants arguments repeated in headers says so in its tools'
+schemas; they are looked up when it refuses a call for lack of them, and only then.
+Source: MCP 2026-07-28, basic (per-request fields), SEP-2322 (multi-round requests), SEP-2243 (parameter headers).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.servers.failures import CallFailed, timed_out
+from mcptest_engine.servers.param_headers import ParamHeaders
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcptest_engine.servers.calls import Fault
+    from mcptest_engine.servers.session import Exchange, Session
+
+MAX_ROUNDS = 10
+HEADER_MISMATCH = -32020
+_STATE_ONLY_WAIT_SECONDS = 0.05
+_MAX_PAGES = 100
+
+
+async def ask_in_rounds(
+    session: Session, method: str, params: Mapping[str, Any] | None, timeout_seconds: float, fault: Fault | None
+) -> Exchange:
+    """The final exchange, its duration that of all rounds together; the time is for all of them. Raises: as `Session.ask`."""
+    deadline = monotonic() + timeout_seconds
+    further: dict[str, Any] = {}
+    taken_ms = 0.0
+    for count in range(MAX_ROUNDS + 1):
+        left = deadline - monotonic()
+        if left <= 0:
+            raise timed_out(method, timeout_seconds, noise=None, unfinished=None)
+        exchange = await _ask(session, method, params, further, left, timeout_seconds, fault)
+        taken_ms += exchange.duration_ms
+        answered = None if count == MAX_ROUNDS else await _answered(session, exchange)
+        if answered is None:
+            break
+        further = answered
+    return replace(exchange, duration_ms=taken_ms)
+
+
+async def _ask(
+    session: Session,
+    method: str,
+    params: Mapping[str, Any] | None,
+    further: Mapping[str, Any],
+    left: float,
+    timeout_seconds: float,
+    fault: Fault | None,
+) -> Exchange:
+    given = dict(params or {})
+    given["_meta"] = {**session.request_meta, **(given.get("_meta") or {})}
+    sent = {**given, **further}
+    headers = _headers(session).of_call(method, params)
+    try:
+        exchange = await session.ask(method, params, left, fault, sent=sent, headers=headers)
+        if method == "tools/call" and _lacks_headers(exchange) and session.transport != "stdio":
+            await _look_up_headers(session, left)
+            headers = _headers(session).of_call(method, params)
+            exchange = await session.ask(method, params, left, fault, sent=sent, headers=headers)
+    except CallFailed as failure:
+        if failure.clause.startswith("did not answer") and left < timeout_seconds:
+            raise timed_out(method, timeout_seconds, noise=None, unfinished=None) from failure
+        raise
+    if method == "tools/list":
+        _headers(session).learn(exchange.answer.get("result"))
+    return exchange
+
+
+async def _answered(session: Session, exchange: Exchange) -> dict[str, Any] | None:
+    """The members with which the call is made again; None when `exchange` is the end of it."""
+    result = exchange.answer.get("result")
+    if not isinstance(result, dict) or result.get("resultType") != "input_required":
+        return None
+    requests, state = result.get("inputRequests"), result.get("requestState")
+    further: dict[str, Any] = {} if state is None else {"requestState": state}
+    if isinstance(requests, dict) and requests:
+        answers = session.client_side.answers_to(requests)
+        if answers is None:
+            return None
+        for key, request in requests.items():
+            told = {"method": request.get("method"), "params": request.get("params"), "result": answers[key]}
+            session.server_requests.append(told)
+        return {**further, "inputResponses": answers}
+    if state is None:
+        return None  # it asks for nothing and knows nothing: that is its answer
+    await asyncio.sleep(_STATE_ONLY_WAIT_SECONDS)
+    return further
+
+
+def _headers(session: Session) -> ParamHeaders:
+    if session.param_headers is None:
+        session.param_headers = ParamHeaders()
+    return session.param_headers
+
+
+def _lacks_headers(exchange: Exchange) -> bool:
+    error = exchange.answer.get("error")
+    return isinstance(error, dict) and error.get("code") == HEADER_MISMATCH
+
+
+async def _look_up_headers(session: Session, seconds: float) -> None:
+    """Read the tools' schemas, all pages: what the server expects to find in headers stands there."""
+    params: dict[str, Any] = {}
+    for _ in range(_MAX_PAGES):
+        exchange = await session.ask("tools/list", params, seconds, sent={**params, "_meta": session.request_meta})
+        result = exchange.answer.get("result")
+        _headers(session).learn(result)
+        cursor = result.get("nextCursor") if isinstance(result, dict) else None
+        if not isinstance(cursor, str) or not cursor or cursor == params.get("cursor"):
+            break
+        params = {"cursor": cursor}
+    session.remarked("refused a call for lack of headers; its tools were listed to learn which it expects")

@@ -1,0 +1,137 @@
+"""A token that `mcptest login` stored: sent, refreshed before it ends, and written back, by one process at a time."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.errors import AuthFailed
+from mcptest_engine.core.redaction import Redactor
+from mcptest_engine.servers import token_store
+from mcptest_engine.servers.auth import login_command
+from mcptest_engine.servers.oauth_http import OAuthHttp, OAuthTrouble
+from mcptest_engine.servers.oauth_tokens import Client, ask_token, expired
+from mcptest_engine.servers.token_auth import OneAtATime, keep_secrets, patience_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import httpx2
+
+    from mcptest_engine.servers.spec import ServerSpec
+    from mcptest_engine.servers.token_store import StoredToken
+
+_WINDOW_SECONDS = 60.0
+_LOCK_PATIENCE_SECONDS = 60.0
+
+
+def stored_login(spec: ServerSpec) -> StoredLogin | None:
+    """The login kept for the URL of `spec`, or None. Raises: AuthFailed for a file that cannot be read."""
+    with _telling(spec):
+        stored = token_store.load(spec.url or "")
+    return None if stored is None else StoredLogin(spec, stored)
+
+
+class StoredLogin:
+    """A token of `mcptest login`, refreshed a minute before its end or when it was refused, and written back to its file."""
+
+    def __init__(self, spec: ServerSpec, stored: StoredToken, clock: Callable[[], float] = time.time) -> None:
+        self._spec = spec
+        self._clock = clock
+        self._token = stored
+        self._tired_of: str | None = None
+        self._one = OneAtATime()
+        keep_secrets(spec, stored.secrets())
+
+    def secrets(self) -> tuple[str, ...]:
+        """The tokens and the client's secret."""
+        return self._token.secrets()
+
+    async def current(self, request: httpx2.Request) -> str | None:  # noqa: ARG002
+        """The token. A refresh that fails before the token is over changes nothing yet, and is not tried again till then."""
+        token = self._token
+        if not token.can_be_refreshed or not self._is_over(token, window_seconds=_WINDOW_SECONDS):
+            return token.access_token
+        if self._is_over(token, window_seconds=0.0):
+            return await self._fresh(token)
+        if self._tired_of == token.access_token:
+            return token.access_token
+        try:
+            return await self._fresh(token)
+        except AuthFailed:
+            self._tired_of = token.access_token
+            return token.access_token
+
+    async def renewed(self, refused: str | None, response: httpx2.Response) -> str | None:  # noqa: ARG002
+        """The token that another process got meanwhile, or a refreshed one; None when it cannot be refreshed."""
+        token = self._token
+        return token.access_token if token.access_token != refused else await self._fresh(token)
+
+    def _is_over(self, token: StoredToken, window_seconds: float) -> bool:
+        return expired(token.expires_at_unix, token.last_refreshed, self._clock(), window_seconds)
+
+    async def _fresh(self, stale: StoredToken) -> str:
+        async def refresh() -> None:
+            if self._token is stale:
+                await self._refresh(stale)
+
+        await self._one.share(refresh)
+        return self._token.access_token
+
+    async def _refresh(self, stale: StoredToken) -> None:
+        """Under the lock of all processes: take what one of them got meanwhile, else ask and write it back."""
+        with _telling(self._spec):
+            if not stale.can_be_refreshed:  # nothing to lock for, and a read-only home is no trouble then
+                self._adopt(token_store.load(stale.url) or stale)
+                return
+            async with token_store.locked(stale.url, _LOCK_PATIENCE_SECONDS):
+                kept = token_store.load(stale.url) or stale
+                if kept.access_token == stale.access_token and kept.can_be_refreshed:
+                    kept = await self._asked(kept)
+                    token_store.save(kept)
+                self._adopt(kept)
+
+    def _adopt(self, token: StoredToken) -> None:
+        keep_secrets(self._spec, token.secrets())
+        self._token = token
+
+    async def _asked(self, kept: StoredToken) -> StoredToken:
+        form = {"grant_type": "refresh_token", "refresh_token": kept.refresh_token or ""}
+        if kept.resource is not None:
+            form["resource"] = kept.resource
+        client = Client(kept.client_id or "", kept.client_secret, kept.auth_method)
+        redactor = Redactor((*kept.secrets(), *client.secrets()))
+        try:
+            async with OAuthHttp(self._spec.http, patience_seconds(self._spec)) as http:
+                grant = await ask_token(http, kept.token_endpoint or "", form, client, redactor.redact_text)
+        except OAuthTrouble as wrong:
+            raise self._failed(wrong) from wrong
+        now, lifetime = self._clock(), grant.lifetime_seconds
+        return kept._replace(
+            access_token=grant.access_token,
+            refresh_token=grant.refresh_token or kept.refresh_token,
+            scope=grant.scope or kept.scope,
+            expires_at_unix=None if lifetime is None else now + lifetime,
+            last_refreshed=now,
+        )
+
+    def _failed(self, wrong: OAuthTrouble) -> AuthFailed:
+        message = f"auth failed: the token stored by `mcptest login` could not be refreshed: {wrong.message}"
+        hint = wrong.hint or "try again later"
+        if wrong.code is not None:
+            hint = f"log in again with: {login_command(self._token.url)}"
+        return AuthFailed(message, server=self._spec.name, hint=hint)
+
+
+class _telling:  # noqa: N801 - reads as what it does, in a `with` statement
+    """Trouble with the token's file is told as a failure of the server whose token it is."""
+
+    def __init__(self, spec: ServerSpec) -> None:
+        self._server = spec.name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, wrong: BaseException | None, trace: object) -> None:
+        if isinstance(wrong, token_store.StoreTrouble):
+            raise AuthFailed(f"auth failed: {wrong.message}", server=self._server, hint=wrong.hint) from wrong

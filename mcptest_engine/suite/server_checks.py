@@ -1,0 +1,160 @@
+"""What can be wrong with a server whose shape is right: directories, variables, URLs, and keys that do nothing there."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.suite.places import quoted
+from mcptest_engine.suite.secrets import USERINFO_HINT, USERINFO_MESSAGE, has_userinfo
+
+if TYPE_CHECKING:
+    from mcptest_engine.suite.checks import Surroundings
+    from mcptest_engine.suite.merge import Placed
+    from mcptest_engine.suite.places import Places
+    from mcptest_engine.suite.yaml import Pointer
+
+STATELESS_REVISION = "2026-07-28"
+HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+
+_ONLY_WITH = {
+    "command": ("env", "cwd", "inherit_env", "shutdown_grace_ms"),
+    "url": ("headers", "auth", "http", "wait_for_ready"),
+}
+_INSTEAD = {
+    "headers": "remove it, or give the program what it needs under `env:`",
+    "auth": "remove it, or give the program its token under `env:`",
+    "wait_for_ready": "remove it; `connect_timeout_ms` says how long the program may take to start",
+}
+_CWD_HINT = "a relative path starts where mcptest was started; `${CONFIG_DIR}` is the suite's directory"
+_UNSET_HINT = "set it, or put it into a file `.env` beside the suite"
+_NO_PASSWORD = {
+    "token_endpoint": "the client shows who it is by `client_id` and `client_secret_env`",
+    "proxy": "a suite is no place for a password: name a proxy that asks for none",
+    "wait_for_ready": "wait for a url that asks for no password",
+}
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_NO_TIME = re.compile(r"[0.]+(?:ms|s|m|h)")
+
+
+def check_server(server: Placed, places: Places, surroundings: Surroundings) -> None:
+    """Tell `places` what is wrong with one server, its `client` aside."""
+    value = server.value
+    cwd = value.get("cwd")
+    if isinstance(cwd, str) and "\0" not in cwd and not os.path.isdir(_path(cwd, surroundings)):  # noqa: PTH112
+        hint = None if os.path.isabs(cwd) else _CWD_HINT  # noqa: PTH117  (no Path for a question about text)
+        places.tell(server.file, (*server.path, "cwd"), f"there is no directory {quoted(cwd)}", hint)
+    _check_way(value, server, places)
+    if "protocol" in value:
+        _check_protocol(value["protocol"], server, places)
+    for key, check in (("auth", _check_auth), ("http", _check_http)):
+        if isinstance(part := value.get(key), dict):
+            check(part, server, places, surroundings)
+    if "wait_for_ready" in value:
+        _check_readiness(value["wait_for_ready"], server, places)
+    headers = value.get("headers")
+    for header, source in headers.items() if isinstance(headers, dict) else ():
+        if isinstance(source, dict):
+            _check_variable(source.get("env"), server, ("headers", header, "env"), places, surroundings)
+
+
+def _check_way(value: dict[str, Any], server: Placed, places: Places) -> None:
+    """Keys of one way to reach a server do nothing on the other, and a URL is no place for a password."""
+    if ("command" in value) == ("url" in value):
+        return  # the structural check tells
+    way, other = ("command", "url") if "command" in value else ("url", "command")
+    for key in _ONLY_WITH[other]:
+        if key in value:
+            message = f"`{key}` does nothing for a server with `{way}`; it goes with `{other}`"
+            places.tell(server.file, (*server.path, key), message, _INSTEAD.get(key, "remove it"), key=True)
+    url = value.get("url")
+    if isinstance(url, str) and has_userinfo(url):
+        places.tell(server.file, (*server.path, "url"), USERINFO_MESSAGE, USERINFO_HINT)
+
+
+def _check_protocol(protocol: Any, server: Placed, places: Places) -> None:
+    """Any text may be offered on purpose, but a date that is no revision, or a misspelt `auto`, hardly is."""
+    known = (*HANDSHAKE_REVISIONS, STATELESS_REVISION)
+    if not isinstance(protocol, str) or protocol in (*known, "auto"):
+        return
+    if protocol.lower() == "auto":
+        near: str | None = "did you mean `auto`?"
+    elif _DATE.fullmatch(protocol):
+        near = did_you_mean(protocol, known) or "known are " + ", ".join(f"`{revision}`" for revision in known)
+    else:
+        return
+    message = f"{quoted(protocol)} is no revision of the protocol that is known here, and is offered as it stands"
+    places.warn(server.file, (*server.path, "protocol"), message, near)
+
+
+def _check_auth(auth: dict[str, Any], server: Placed, places: Places, surroundings: Surroundings) -> None:
+    token = auth.get("bearer_token_env")
+    _check_variable(token, server, ("auth", "bearer_token_env"), places, surroundings)
+    oauth = auth.get("oauth")
+    if isinstance(oauth, dict):
+        below = ("auth", "oauth")
+        secret = oauth.get("client_secret_env")
+        _check_variable(secret, server, (*below, "client_secret_env"), places, surroundings)
+        _check_no_password(oauth.get("token_endpoint"), "token_endpoint", server, (*below, "token_endpoint"), places)
+
+
+def _check_http(http: dict[str, Any], server: Placed, places: Places, surroundings: Surroundings) -> None:
+    for key in ("timeout", "connect_timeout"):
+        _check_some_time(http.get(key), server, ("http", key), places)
+    _check_no_password(http.get("proxy"), "proxy", server, ("http", "proxy"), places)
+    verify, path = http.get("verify"), (*server.path, "http", "verify")
+    if verify is False:
+        hint = "to trust an authority of your own, name its PEM file: `verify: path/to/ca.pem`"
+        places.warn(server.file, path, "certificates are not checked: anybody may pose as this server", hint)
+    elif isinstance(verify, str) and verify and "\0" not in verify and not os.path.exists(_path(verify, surroundings)):  # noqa: PTH110
+        _tell_missing(verify, server, path, places)
+
+
+def _tell_missing(verify: str, server: Placed, path: Pointer, places: Places) -> None:
+    """A file may only be made where the suite is run, so a missing one is a warning; `no`, which is text here, is a slip."""
+    from mcptest_engine.suite.problem_words import boolean_hint
+
+    meant, message = boolean_hint(verify), f"there is no file or directory {quoted(verify)}"
+    if meant is None:
+        places.warn(server.file, path, message, None if os.path.isabs(verify) else _CWD_HINT)  # noqa: PTH117
+    else:
+        places.tell(server.file, path, f"expected true or false, or a file, found the text {quoted(verify)}", meant)
+
+
+def _check_readiness(ready: Any, server: Placed, places: Places) -> None:
+    below: tuple[str, ...] = ("wait_for_ready",)
+    if isinstance(ready, dict):
+        _check_no_password(ready.get("url"), "wait_for_ready", server, (*below, "url"), places)
+        _check_some_time(ready.get("timeout"), server, (*below, "timeout"), places)
+    else:
+        _check_no_password(ready, "wait_for_ready", server, below, places)
+        _check_some_time(ready, server, below, places)
+
+
+def _check_some_time(duration: Any, server: Placed, below: tuple[str, ...], places: Places) -> None:
+    if isinstance(duration, str) and _NO_TIME.fullmatch(duration):
+        message = f"`{below[-1]}`: {quoted(duration)} is no time at all"
+        places.tell(server.file, (*server.path, *below), message, "write how long, such as `30s`")
+
+
+def _check_no_password(url: Any, whose: str, server: Placed, below: tuple[str, ...], places: Places) -> None:
+    if isinstance(url, str) and has_userinfo(url):
+        places.tell(server.file, (*server.path, *below), USERINFO_MESSAGE, _NO_PASSWORD[whose])
+
+
+def _check_variable(
+    name: Any, server: Placed, below: tuple[str, ...], places: Places, surroundings: Surroundings
+) -> None:
+    if isinstance(name, str) and name and not surroundings.environ.get(name):
+        if name in surroundings.environ:
+            message, hint = f"environment variable {quoted(name)} is empty", None
+        else:
+            message = f"environment variable {quoted(name)} is not set"
+            hint = did_you_mean(name[:80], surroundings.environ) or _UNSET_HINT
+        places.warn(server.file, (*server.path, *below), message, hint)
+
+
+def _path(path: str, surroundings: Surroundings) -> str:
+    return os.path.join(surroundings.start_dir, path)  # noqa: PTH118

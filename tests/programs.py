@@ -1,0 +1,51 @@
+"""Programs from elsewhere that some tests run: found, or the test is skipped with the reason; under CI it fails instead.
+
+`make setup` installs those from PyPI, `make npm` those from npm (into `tests/e2e/node_modules`, with a Node of their own,
+because the conformance suite needs a newer one than many systems have), and the system's package manager the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+NODE_MODULES = ROOT / "tests" / "e2e" / "node_modules"
+
+
+def needs(program: str, *, hint: str = "install it with the system's package manager") -> str:
+    """The path of `program`, from PATH or from the environment that runs the tests."""
+    found = shutil.which(program, path=search_path())
+    if found is None:
+        _missing(f"{program} is not installed; {hint}")
+    return found
+
+
+def needs_npm(program: str) -> str:
+    """The path of a program that `make npm` installs, which also needs a Node to run."""
+    found = shutil.which(program, path=str(NODE_MODULES / ".bin"))
+    if found is None:
+        _missing(f"{program} is not installed; run `make npm`")
+    needs("node", hint="run `make npm`, which brings one for Linux and macOS")
+    return found
+
+
+def search_path() -> str:
+    """A PATH on which the programs of `make npm` come first, with their own Node, then those beside this Python."""
+    nodes = [str(path) for path in sorted(NODE_MODULES.glob("node-*/bin")) if (path / "node").exists()]
+    return os.pathsep.join([*nodes, str(NODE_MODULES / ".bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
+
+
+def in_ci() -> bool:
+    """Whether this runs under CI, where everything is there and nothing may be skipped."""
+    return os.environ.get("CI", "").lower() not in {"", "0", "false"}
+
+
+def _missing(reason: str) -> None:
+    if in_ci():
+        pytest.fail(f"under CI nothing is skipped: {reason}", pytrace=False)
+    pytest.skip(reason)

@@ -1,0 +1,340 @@
+"""HTTP that is broken on purpose, byte by byte: each gives one clear failure of its call, and the session goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcptest_engine.core.errors import CallTimeout, ProtocolBroken, ServerDied, ServerError
+from tests.servers_client.http_scripts import (
+    CLOSE,
+    HANG,
+    RESET,
+    HostileServer,
+    Step,
+    call,
+    call_fails,
+    head,
+    scripted,
+    start_fails,
+    stream,
+    web,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcptest_engine.servers.session import Session
+
+TIMEOUT = 'did not answer "tools/call" within 200 ms'
+BROKE = 'broke the protocol in its answer to "tools/call": '
+PAGE = "<!DOCTYPE html>\n<html><head><title>Oops</title><style>h1 {color: red}</style></head>\n<body><h1>Internal&nbsp;error</h1><!-- trace --><script>if (a < b) {}</script><hr><p>Try  later</p></body></html>"  # noqa: E501
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Iterator[HostileServer]:
+    yield from scripted()
+
+
+CASES: dict[str, tuple[list[Step], type[ServerError], str]] = {
+    "closes before an answer": ([CLOSE], ServerDied, "closed the connection without an answer at "),
+    "resets before an answer": ([RESET], ServerDied, "closed the connection without an answer at "),
+    "closes within the headers": (
+        [{"send": "HTTP/1.1 200 OK\r\nContent-Ty"}, CLOSE],
+        ServerDied,
+        "closed the connection without an answer at ",
+    ),
+    "closes within the body": (
+        [{"send": head(Content_Length=100) + '{"jsonrpc":"2.0",'}, CLOSE],
+        ServerDied,
+        "closed the connection in the middle of its answer at ",
+    ),
+    "resets within the body": (
+        [{"send": head(Content_Length=100) + '{"jsonrpc":"2.0",'}, RESET],
+        ServerDied,
+        "closed the connection in the middle of its answer at ",
+    ),
+    "closes within a chunk": (
+        [{"send": head(Transfer_Encoding="chunked") + 'ff\r\n{"jsonrpc"'}, CLOSE],
+        ServerDied,
+        "closed the connection in the middle of its answer at ",
+    ),
+    "a length that is too short": (
+        [{"send": head(Content_Length=20) + '{"jsonrpc":"2.0","id":<id>,"result":{}}'}],
+        ProtocolBroken,
+        f'{BROKE}HTTP 200 with a body that is no answer to it: {{"jsonrpc":"2.0","i',
+    ),
+    "no status line": ([{"send": "hello there\r\n\r\n"}, CLOSE], ProtocolBroken, "answered with what is no HTTP: "),
+    "a page without headers": (
+        [{"send": "<h1>hi</h1>\r\n\r\n<p>bye</p>"}, CLOSE],
+        ProtocolBroken,
+        "answered with what is no HTTP: illegal status line: b'<h1>hi</h1>'",
+    ),
+    "a line break in a header": (
+        [{"send": "HTTP/1.1 200 OK\r\nX-A: b\rSet-Cookie: c=d\r\n\r\n"}, CLOSE],
+        ProtocolBroken,
+        "answered with what is no HTTP: ",
+    ),
+    "a NUL in a header": ([{"send": head(X_A="b\0c")}, CLOSE], ProtocolBroken, "answered with what is no HTTP: "),
+    "two lengths": (
+        [{"send": "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 7\r\n\r\n12345"}, CLOSE],
+        ProtocolBroken,
+        "answered with what is no HTTP: ",
+    ),
+    "huge headers": (
+        [{"send": "HTTP/1.1 200 OK\r\nX-A: "}, {"fill": 200_000}, {"send": "\r\n\r\n"}],
+        ProtocolBroken,
+        "answered with HTTP headers of over 100 KiB, which is more than is read",
+    ),
+    "headers without end": (
+        [{"send": "HTTP/1.1 200 OK\r\n"}, {"again": "X-A: " + "b" * 10_000 + "\r\n"}],
+        ProtocolBroken,
+        "answered with HTTP headers of over 100 KiB, which is more than is read",
+    ),
+    "a page for an error": (
+        whole("500 Internal Server Error", PAGE, "text/html"),
+        ProtocolBroken,
+        "answered with HTTP 500 Internal Server Error: Internal error Try later",
+    ),
+    "an error without end": (
+        [{"send": head("500 Oops", "text/plain") + "it "}, {"again": "never ends "}],
+        ProtocolBroken,
+        "answered with HTTP 500 Oops: it never ends ",
+    ),
+    "gzip that is none": (
+        whole("200 OK", "hello", "application/json", Content_Encoding="gzip"),
+        ProtocolBroken,
+        "sent a compressed body that cannot be unpacked: ",
+    ),
+    "a coding not asked for": (
+        whole("200 OK", "hello", "application/json", Content_Encoding="br"),
+        ProtocolBroken,
+        'answered with the content encoding "br", which was not asked for',
+    ),
+    "a coding within a coding": (
+        whole("200 OK", "hello", "application/json", Content_Encoding="gzip, gzip"),
+        ProtocolBroken,
+        'answered with the content encoding "gzip, gzip", which was not asked for',
+    ),
+    "no content type": (
+        [{"send": "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"}],
+        ProtocolBroken,
+        f"{BROKE}HTTP 200 with no content type: hi",
+    ),
+    "an answer to another request": (
+        whole("200 OK", '{"jsonrpc":"2.0","id":99,"result":{}}', "application/json"),
+        ProtocolBroken,
+        f"{BROKE}HTTP 200 with a body that is no answer to it: {{",
+    ),
+    "an event cut short": (
+        stream('data: {"jsonrpc":"2.0","id":<id>,'),
+        ProtocolBroken,
+        f'{BROKE}its event stream ended in the middle of an event, before the answer: data: {{"jsonrpc"',
+    ),
+    "an event without its blank line": (
+        stream("data: <json>\n"),
+        ProtocolBroken,
+        f'{BROKE}its event stream ended in the middle of an event, before the answer: {{"jsonrpc"',
+    ),
+    "a redirect to nowhere": (
+        whole("307 Temporary Redirect", "", Location="http://[::1"),
+        ProtocolBroken,
+        "answered with a redirect (HTTP 307) to what is no URL",
+    ),
+    "a switch of protocols": (
+        [{"send": "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"}],
+        ProtocolBroken,
+        "answered with what is no HTTP: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_broken_http_fails_its_call_at_once_and_no_other(
+    case: str, hostile: HostileServer, with_session: Callable
+) -> None:
+    """Issue 3, hostile servers: the failure says what came; the next call is answered."""
+    steps, error, message = CASES[case]
+
+    async def use(session: Session) -> None:
+        failed = await call_fails(session, error)
+        assert failed.message.startswith(f'server "web" {message}')
+        assert len(failed.message) < 700
+        assert (await call(session)).answer["result"]
+
+    with_session(web(hostile.calling(*steps)), use)
+
+
+ENDLESS: dict[str, list[Step]] = {
+    "nothing at all": [HANG],
+    "a body that trickles": [{"send": head(Content_Length=10_000_000)}, {"again": " "}],
+    "a stream of comments": [{"send": head(kind="text/event-stream")}, {"again": ": still here\n\n"}],
+    "a stream of one line": [{"send": head(kind="text/event-stream") + "data: "}, {"again": "x" * 1000}],
+    "informational answers": [{"again": "HTTP/1.1 100 Continue\r\n\r\n"}],
+}
+
+
+@pytest.mark.parametrize("case", ENDLESS)
+def test_what_never_ends_is_ended_by_the_timeout_of_its_call(
+    case: str, hostile: HostileServer, with_session: Callable
+) -> None:
+    """The connection is closed with it, and the session goes on."""
+
+    async def use(session: Session) -> None:
+        failed = await call_fails(session, CallTimeout, seconds=0.2)
+        assert failed.message.startswith(f'server "web" {TIMEOUT}')
+        assert (await call(session)).answer["result"]
+
+    with_session(web(hostile.calling(*ENDLESS[case])), use)
+
+
+def test_redirects_are_followed_a_few_times_only(hostile: HostileServer, with_session: Callable) -> None:
+    """Also inside the origin."""
+    once = whole("307 Temporary Redirect", "", Location="")
+
+    async def use(session: Session) -> None:
+        failed = await call_fails(session, ProtocolBroken)
+        assert 'answered with one redirect after the other, the last to "http://127.0.0.1' in failed.message
+        assert (await call(session)).answer["result"]
+
+    with_session(web(hostile.url({"tools/call": [once] * 6})), use)
+
+
+def test_what_came_in_place_of_an_answer_is_kept(hostile: HostileServer, with_session: Callable) -> None:
+    """Status, headers and body, the body clipped at 4 KiB and without secrets; the message holds no markup."""
+    body = PAGE + "the secret is hunter2 " + "x" * 9000
+
+    async def use(session: Session) -> None:
+        failed = await call_fails(session)
+        assert failed.http is not None
+        assert failed.http["status"] == 500
+        assert failed.http["headers"]["x-trace"] == "t-1"
+        assert failed.http["body"].startswith("<!DOCTYPE html>\n<html>")
+        assert "the secret is *** x" in failed.http["body"]
+        assert 4000 < len(failed.http["body"]) < 4200
+        assert "hunter2" not in failed.message
+
+    url = hostile.calling(*whole("500 Internal Server Error", body, "text/html", X_Trace="t-1"))
+    with_session(web(url, redact=lambda text: text.replace("hunter2", "***")), use)
+
+
+def test_what_came_of_a_body_that_was_cut_off_is_kept(hostile: HostileServer, with_session: Callable) -> None:
+    """It is all there is to see of what the server meant to say."""
+
+    async def use(session: Session) -> None:
+        failed = await call_fails(session)
+        assert failed.http is not None
+        assert failed.http["body"] == '{"jsonrpc":"2.0",'
+
+    with_session(web(hostile.calling(*CASES["closes within the body"][0])), use)
+
+
+@pytest.mark.parametrize(
+    "body",
+    ['{"jsonrpc":"2.0","id":<id>,"result":[]}', '{"jsonrpc":"2.0","id":<id>,"result":{}', '{"jsonrpc":"2.0","id":7}'],
+)
+def test_a_json_body_that_is_no_answer_is_kept(body: str, hostile: HostileServer, with_session: Callable) -> None:
+    """Whoever judged it, the transport or the session."""
+
+    async def use(session: Session) -> None:
+        failed = await call_fails(session, ProtocolBroken)
+        assert failed.http is not None
+        assert failed.http["body"].startswith('{"jsonrpc":"2.0"')
+
+    with_session(web(hostile.calling({"send": head(Connection="close") + body}, CLOSE)), use)
+
+
+def test_more_bytes_than_announced_are_told_at_the_next_call(hostile: HostileServer, with_session: Callable) -> None:
+    """They lie in the connection, and with the call that finds them there the connection is given up."""
+    answer = '{"jsonrpc":"2.0","id":2,"result":{}}'
+
+    async def use(session: Session) -> None:
+        assert (await call(session)).answer["result"] == {}
+        assert "answered with what is no HTTP" in (await call_fails(session, ProtocolBroken)).message
+        assert (await call(session)).answer["result"]
+
+    with_session(web(hostile.calling({"send": head(Content_Length=len(answer)) + answer + "more\r\n\r\n"})), use)
+
+
+def test_a_bomb_is_seen_before_it_fills_the_memory(hostile: HostileServer, with_session: Callable) -> None:
+    """10 GiB of zeros in 10 MB: given up after 16 MiB, for JSON, an event stream and the body of an error."""
+    gzip = {"Content_Encoding": "gzip", "Transfer_Encoding": "chunked"}
+    size = 10 * 1024**3
+    scripts = [
+        [{"send": head(kind=kind, **gzip)}, {"bomb": size}, CLOSE] for kind in ("application/json", "text/event-stream")
+    ]
+    error = [{"send": head("500 Oops", **gzip)}, {"bomb": size}, CLOSE]
+
+    async def use(session: Session) -> None:
+        before = peak_mib()
+        for _ in scripts:
+            failed = await call_fails(session, ProtocolBroken)
+            assert failed.message.endswith("unpacks to over 16 MiB, more than 100 times its size")
+        failed = await call_fails(session, ProtocolBroken)
+        assert failed.message.startswith('server "web" answered with HTTP 500 Oops')
+        assert peak_mib() - before < 64
+        assert (await call(session)).answer["result"]
+
+    with_session(web(hostile.url({"tools/call": [*scripts, error]})), use)
+
+
+def test_a_packed_answer_is_unpacked(hostile: HostileServer, with_session: Callable) -> None:
+    """Only what was asked for in `Accept-Encoding`, however well it packs."""
+    import gzip
+
+    body = '{"jsonrpc":"2.0","id":2,"result":{"text":"' + "a" * 1_000_000 + '"}}'
+    packed = gzip.compress(body.encode()).decode("latin-1")
+    url = hostile.calling(*whole("200 OK", packed, "application/json", Content_Encoding="gzip"))
+
+    async def use(session: Session) -> None:
+        assert len((await call(session)).answer["result"]["text"]) == 1_000_000
+
+    with_session(web(url), use)
+    assert {request["headers"]["accept-encoding"] for request in hostile.seen(url)} == {"gzip, deflate"}
+
+
+def test_a_message_over_the_limit_is_not_read_to_its_end(hostile: HostileServer, with_session: Callable) -> None:
+    """As over stdio."""
+
+    async def use(session: Session) -> None:
+        failed = await call_fails(session, ProtocolBroken)
+        assert "sent a message of over 1 MiB, which is more than is read" in failed.message
+
+    url = hostile.calling({"send": head()}, {"fill": 2_000_000}, HANG)
+    with_session(web(url, max_message_bytes=1024 * 1024), use)
+
+
+@pytest.mark.parametrize(
+    ("headers", "told"),
+    [
+        ({"X-Name": "caf\u0101"}, "the value of the header `X-Name` holds a character that is not ASCII"),
+        ({"Authorization": "Bearer s3cret\n"}, "the value of the header `Authorization` holds a line break"),
+        ({"X-Name": "a\r\nX-Evil: b"}, "the value of the header `X-Name` holds a line break"),
+        ({"X-Name": "a\0"}, "the value of the header `X-Name` holds a control character"),
+        ({"X-Name": " a"}, "the value of the header `X-Name` holds a blank at its start or end"),
+        ({"X Name": "a"}, "`X Name` is no name of an HTTP header"),
+    ],
+)
+def test_a_header_that_http_cannot_carry_is_refused_without_its_value(
+    headers: dict[str, str], told: str, hostile: HostileServer, run: Callable
+) -> None:
+    """A token read from a file has a newline at its end: the message must not repeat the token."""
+    failed = start_fails(run, web(hostile.url(), headers=headers))
+    assert failed.message == f'server "web" did not start: it could not be asked over HTTP: {told}'
+
+
+def test_a_session_id_that_is_no_header_is_refused(hostile: HostileServer, run: Callable) -> None:
+    """basic/transports#session-management: visible ASCII only."""
+    script = [{"send": head(Mcp_Session_Id="caf\xe9", Connection="close") + "<json>"}, CLOSE]
+    failed = start_fails(run, web(hostile.url({"initialize": [script]})))
+    assert failed.message.endswith("it gave a session id that is not visible ASCII")
+
+
+def peak_mib() -> float:
+    import resource
+    import sys
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)

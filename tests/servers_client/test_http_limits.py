@@ -1,0 +1,407 @@
+"""Time over HTTP: `http.timeout`, `http.connect_timeout`, 429 and 503, proxies, and the end of a session."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import socket
+import time
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+
+from mcptest_engine.core.errors import AnswerLost, CallTimeout, ProtocolBroken, ServerDidNotStart, ServerDied
+from mcptest_engine.servers.calls import Fault
+from mcptest_engine.servers.http_failures import network_failure
+from mcptest_engine.servers.http_retries import seconds_asked
+from mcptest_engine.servers.session import connect
+from mcptest_engine.servers.spec import HttpOptions
+from tests.servers_client.http_scripts import (
+    CLOSE,
+    HANG,
+    HostileServer,
+    Step,
+    call,
+    call_fails,
+    event,
+    head,
+    rpc_method,
+    scripted,
+    start_fails,
+    stream,
+    web,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcptest_engine.servers.session import Session
+
+BUSY = "429 Too Many Requests"
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Iterator[HostileServer]:
+    yield from scripted()
+
+
+# --- times
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [HANG],
+        [{"send": head(Content_Length=1000) + "{"}, HANG],
+        [{"send": head(kind="text/event-stream")}, {"again": ": still here\n\n"}],
+    ],
+    ids=["before the headers", "within the body", "within a stream"],
+)
+def test_an_exchange_that_takes_too_long_is_ended(
+    steps: list[Step], hostile: HostileServer, with_session: Callable
+) -> None:
+    """`http.timeout`: from the first byte out to the last byte in."""
+
+    async def use(session: Session) -> None:
+        failed = await call_fails(session, CallTimeout)
+        assert failed.message == 'server "web" did not answer "tools/call" within 200 ms (`http.timeout`)'
+        assert (await call(session)).answer["result"]
+
+    with_session(web(hostile.calling(*steps), http=HttpOptions(timeout_seconds=0.2)), use)
+
+
+def test_the_time_of_an_exchange_is_not_that_of_the_servers_own_stream(
+    hostile: HostileServer, with_session: Callable, until: Callable
+) -> None:
+    """It is meant to last; here it outlives a call that is ended."""
+    url = hostile.url({"GET": [stream(end=HANG)], "tools/call": [[HANG]]})
+
+    async def use(session: Session) -> None:
+        await session.listening(30)
+        await call_fails(session, CallTimeout)
+        assert await asyncio.to_thread(hostile.open_connections) >= 1
+        assert (await call(session)).answer["result"]
+        assert len(await asyncio.to_thread(hostile.seen, url, "GET")) == 1
+
+    with_session(web(url, http=HttpOptions(timeout_seconds=0.2)), use)
+
+
+def test_a_connection_that_is_not_taken_is_given_up(run: Callable) -> None:
+    """`http.connect_timeout`: a listener whose queue is full answers no SYN."""
+    with socket.socket() as listener, socket.socket() as first, socket.socket() as second:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for waiting in (first, second):
+            waiting.setblocking(False)
+            waiting.connect_ex(listener.getsockname())
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+        failed = start_fails(run, web(url, http=HttpOptions(connect_timeout_seconds=0.2)))
+    assert isinstance(failed, ServerDidNotStart)
+    told = f"it could not be reached: no connection within 200 ms at {url}"
+    assert failed.message == f'server "web" did not start: {told}'
+
+
+def test_a_host_that_is_not_found_is_told() -> None:
+    """The reason is at the bottom of a chain of exceptions; no look-up is done here."""
+    wrong = httpx2.ConnectError("All connection attempts failed")
+    wrong.__cause__ = ExceptionGroup("multiple", [OSError(), socket.gaierror(-2, "Name or service not known")])
+    failed = network_failure(wrong, web("http://nowhere.invalid/mcp?key=secret"))
+    assert failed.clause == "could not be reached: its host name was not found at http://nowhere.invalid/mcp"
+
+
+# --- 429 and 503
+
+
+@pytest.mark.parametrize("status", [BUSY, "503 Service Unavailable"])
+def test_a_busy_server_is_asked_again_when_it_says(status: str, hostile: HostileServer, with_session: Callable) -> None:
+    """`Retry-After`; every repetition is recorded."""
+    busy = whole(status, "slow down", Retry_After="0", X_Left="0")
+    url = hostile.url({"tools/call": [busy, busy]})
+
+    async def use(session: Session) -> None:
+        exchange = await call(session)
+        assert exchange.answer["result"]
+        assert exchange.http is not None
+        assert exchange.http["status"] == 200
+        repeated = exchange.http["retries"]
+        assert [(entry["status"], entry["body"], entry["waited_ms"]) for entry in repeated] == [
+            (int(status[:3]), "slow down", 0)
+        ] * 2
+        assert repeated[0]["headers"]["x-left"] == "0"
+
+    with_session(web(url), use)
+    assert len(hostile.seen(url, "tools/call")) == 3
+
+
+def test_a_server_that_stays_busy_is_asked_a_few_times_only(hostile: HostileServer, with_session: Callable) -> None:
+    """Then its refusal is the failure."""
+    url = hostile.url({"tools/call": [whole(BUSY, "slow down", Retry_After="0")] * 4})
+
+    async def use(session: Session) -> None:
+        failed = await call_fails(session, ProtocolBroken)
+        told = "answered with HTTP 429 Too Many Requests: slow down"
+        assert failed.message == f'server "web" {told}; it was asked 4 times, each time after the wait it asked for'
+        assert failed.http is not None
+        assert len(failed.http["retries"]) == 3
+        assert (await call(session)).answer["result"]
+
+    with_session(web(url), use)
+
+
+def test_a_wait_that_is_longer_than_the_call_has_fails_at_once(hostile: HostileServer, with_session: Callable) -> None:
+    """Both times are told."""
+    url = hostile.calling(*whole(BUSY, "slow down", Retry_After="120"))
+
+    async def use(session: Session) -> None:
+        failed = await call_fails(session, ProtocolBroken)
+        told = "answered with HTTP 429 Too Many Requests: slow down; it asks to wait 120 s, and the call has 30 s"
+        assert failed.message == f'server "web" {told}'
+
+    with_session(web(url), use)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [(BUSY, {}), (BUSY, {"Retry_After": "soon"}), (BUSY, {"Retry_After": "-1"}), ("500 Oops", {"Retry_After": "0"})],
+)
+def test_nothing_else_is_repeated(
+    status: str, headers: dict[str, str], hostile: HostileServer, with_session: Callable
+) -> None:
+    """What the server did is what the test sees."""
+    url = hostile.calling(*whole(status, "no", **headers))
+
+    async def use(session: Session) -> None:
+        failed = await call_fails(session, ProtocolBroken)
+        assert failed.message == f'server "web" answered with HTTP {status}: no'
+        assert failed.http is not None
+        assert "retries" not in failed.http
+
+    with_session(web(url), use)
+    assert len(hostile.seen(url, "tools/call")) == 1
+
+
+def test_the_handshake_is_repeated_too(hostile: HostileServer, with_session: Callable) -> None:
+    """Its notification as well: it takes nothing more than `initialize` had."""
+    busy = whole(BUSY, "slow down", Retry_After="0")
+    url = hostile.url({"initialize": [busy], "notifications/initialized": [busy]})
+
+    async def use(session: Session) -> None:
+        assert session.remarks == []
+        assert (await call(session)).answer["result"]
+
+    with_session(web(url), use)
+    assert len(hostile.seen(url, "notifications/initialized")) == 2
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "seconds"),
+    [
+        ("7", 7.0),
+        (" 0 ", 0.0),
+        ("9" * 5000, 1e9),
+        ("Thu, 01 Jan 1970 00:01:40 GMT", 40.0),
+        ("Thu, 01 Jan 1970 00:00:10 GMT", 0.0),
+        ("", None),
+        ("1.5", None),
+        ("-1", None),
+        ("\u0661", None),
+        ("tomorrow", None),
+        ("Thu, 99 Jan 1970 00:00:10 GMT", None),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date(retry_after: str, seconds: float | None) -> None:
+    """RFC 9110, 10.2.3; anything else is as if it were not there."""
+    assert seconds_asked(retry_after, now=60.0) == seconds
+
+
+def test_a_date_is_waited_for(hostile: HostileServer, with_session: Callable) -> None:
+    """A past one is now."""
+    date = email.utils.formatdate(time.time() - 5, usegmt=True)
+    url = hostile.calling(*whole(BUSY, "slow down", Retry_After=date))
+
+    async def use(session: Session) -> None:
+        exchange = await call(session)
+        assert exchange.http is not None
+        assert exchange.http["retries"][0]["waited_ms"] == 0
+
+    with_session(web(url), use)
+
+
+# --- proxies
+
+
+def test_a_proxy_that_is_named_is_used_also_for_this_machine(
+    hostile: HostileServer, with_session: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`http.proxy`; one of the environment cannot reach our loopback and is not used."""
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    direct = hostile.url()
+
+    async def use(session: Session) -> None:
+        assert (await call(session)).answer["result"]
+
+    with_session(web(direct), use)
+    with HostileServer() as proxy:
+        with_session(web("http://127.0.0.1:9/mcp", http=HttpOptions(proxy=f"http://127.0.0.1:{proxy.port}")), use)
+        seen = {request["path"] for request in proxy._asked("/seen")}
+    assert seen == {"http://127.0.0.1:9/mcp"}
+
+
+@pytest.mark.parametrize(
+    ("proxy", "told"),
+    [
+        ("socks5://127.0.0.1:1", '`http.proxy` is "socks5://127.0.0.1:1", which is no http or https URL'),
+        ("somewhere", '`http.proxy` is "somewhere", which is no http or https URL'),
+        ("http://me:pass@", '`http.proxy` is "http://", which is no http or https URL'),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_told(proxy: str, told: str, run: Callable) -> None:
+    """Before anything is sent, and without its password."""
+    failed = start_fails(run, web("http://127.0.0.1:9/mcp", http=HttpOptions(proxy=proxy)))
+    assert failed.message == f'server "web" did not start: {told}'
+
+
+def test_a_proxy_that_is_not_there_is_told(run: Callable) -> None:
+    """It is the proxy that refused, not the server."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        proxy = f"http://127.0.0.1:{bound.getsockname()[1]}"
+        failed = start_fails(run, web("http://127.0.0.1:9/mcp", http=HttpOptions(proxy=proxy)))
+    told = f"connection refused by the proxy {proxy}, asked for what is at http://127.0.0.1:9/mcp"
+    assert failed.message == f'server "web" did not start: it could not be reached: {told}'
+
+
+# --- `fault: disconnect`
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [{"send": head(Content_Length=10_000) + "{"}, HANG],
+        whole("200 OK", '{"jsonrpc":"2.0","id":2,"result":{}}', "application/json"),
+        stream(event(), end=HANG),
+        whole("400 Bad Request", '{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"no"}}', "application/json"),
+    ],
+    ids=["a body on its way", "a whole body", "a stream", "an error"],
+)
+def test_a_cut_connection_loses_the_answer_and_nothing_else(
+    steps: list[Step], hostile: HostileServer, with_session: Callable
+) -> None:
+    """`fault: disconnect`: at the headers of a JSON answer, at the event of one in a stream; the session goes on."""
+
+    async def use(session: Session) -> None:
+        failed = await call_fails(session, AnswerLost, fault=Fault("disconnect"))
+        assert "`fault: disconnect`" in failed.message
+        assert (await call(session)).answer["result"]
+
+    with_session(web(hostile.calling(*steps)), use)
+
+
+def test_a_cut_connection_loses_only_the_answer_of_a_stream(hostile: HostileServer, with_session: Callable) -> None:
+    """What came before it is there."""
+    progress = event('{"jsonrpc":"2.0","method":"notifications/progress"}')
+
+    async def use(session: Session) -> None:
+        await call_fails(session, AnswerLost, fault=Fault("disconnect"))
+        assert [message["method"] for message in session.notifications] == ["notifications/progress"]
+
+    with_session(web(hostile.calling(*stream(progress, event()))), use)
+
+
+# --- the end
+
+
+def test_nothing_is_left_open_when_a_session_is_closed(hostile: HostileServer, run: Callable, until: Callable) -> None:
+    """Streams, calls under way, idle connections; also when the DELETE is never answered."""
+    url = hostile.url(
+        {
+            "initialize": [
+                whole(
+                    "200 OK",
+                    '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}',
+                    "application/json",
+                    Mcp_Session_Id="s",
+                )
+            ],
+            "GET": [stream(end=HANG)],
+            "tools/call": [[HANG]],
+            "DELETE": [[HANG]],
+        }
+    )
+
+    async def use() -> None:
+        before = asyncio.all_tasks()
+        session = await connect(web(url, grace_seconds=0.1))
+        await session.listening(30)
+        waiting = asyncio.ensure_future(call(session))
+        await until(lambda: len(session._transport._posts) == 1)  # type: ignore[attr-defined]
+        await session.close()
+        with pytest.raises(ServerDied, match="was closed by mcptest"):
+            await waiting
+        assert asyncio.all_tasks() == before
+        while await asyncio.to_thread(hostile.open_connections):
+            pass
+
+    run(use())
+    assert [rpc_method(request) or request["method"] for request in hostile.seen(url)][-1] == "DELETE"
+
+
+def test_a_session_whose_closing_is_cancelled_leaves_nothing_open(hostile: HostileServer, run: Callable) -> None:
+    """As at Ctrl-C."""
+    url = hostile.url({"GET": [stream(end=HANG)], "notifications/cancelled": [[HANG]]})
+
+    async def use() -> None:
+        session = await connect(web(url, grace_seconds=0.1))
+        await session.listening(30)
+        transport = session._transport
+        closing = asyncio.ensure_future(transport.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        while await asyncio.to_thread(hostile.open_connections):
+            pass
+        await session.close()
+
+    run(use())
+
+
+def test_the_session_is_over_when_its_stream_is_refused_with_404(
+    hostile: HostileServer, with_session: Callable
+) -> None:
+    """basic/transports#session-management, also for a stream that is taken up."""
+    url = hostile.url(
+        {
+            "initialize": [
+                whole(
+                    "200 OK",
+                    '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}',
+                    "application/json",
+                    Mcp_Session_Id="s",
+                )
+            ],
+            "tools/call": [stream("id: a\nretry: 1\ndata:\n\n")],
+            "GET a": [whole("404 Not Found", "")],
+        }
+    )
+
+    async def use(session: Session) -> None:
+        failed = await call_fails(session, ServerDied)
+        assert "ended the session (HTTP 404 Not Found)" in failed.message
+        assert not session.alive
+
+    with_session(web(url), use)
+
+
+def test_a_server_that_closes_every_connection_is_no_trouble(hostile: HostileServer, with_session: Callable) -> None:
+    """`Connection: close`, and no length."""
+    url = hostile.url({"tools/call": [[{"send": head(Connection="close") + "<json>"}, CLOSE]] * 5})
+
+    async def use(session: Session) -> None:
+        for _ in range(5):
+            assert (await call(session)).answer["result"]
+
+    with_session(web(url), use)

@@ -1,0 +1,94 @@
+"""Waiting for a server that somebody else starts: `wait_for_ready`."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcptest_engine.core.errors import NotReady
+from mcptest_engine.servers.readiness import wait_until_ready
+from mcptest_engine.servers.spec import Readiness, ServerSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def spec(port: int, ready: Readiness) -> ServerSpec:
+    return ServerSpec(name="api", url=f"http://127.0.0.1:{port}/mcp", wait_for_ready=ready)
+
+
+def answering(*statuses: int) -> Callable:
+    """A connection handler that answers with one status after the other; the last one repeats."""
+    left = list(statuses)
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        status = left.pop(0) if len(left) > 1 else left[0]
+        writer.write(b"HTTP/1.1 %d X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n" % status)
+        await writer.drain()
+        writer.close()
+
+    return handle
+
+
+def test_a_port_that_opens_later_is_waited_for(run: Callable) -> None:
+    async def work() -> None:
+        port = free_port()
+        waiting = asyncio.ensure_future(wait_until_ready(spec(port, Readiness(30))))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        server = await asyncio.start_server(answering(200), "127.0.0.1", port)
+        async with server:
+            await waiting
+
+    run(work())
+
+
+def test_a_port_that_stays_closed_is_told_with_the_reason(run: Callable) -> None:
+    port = free_port()
+    expected = (
+        f'server "api" was not ready within 200 ms (`wait_for_ready`): '
+        f"connection refused at http://127.0.0.1:{port}/mcp"
+    )
+    with pytest.raises(NotReady, match=f"^{re.escape(expected)}$"):
+        run(wait_until_ready(spec(port, Readiness(0.2))))
+
+
+def test_a_url_that_tells_is_asked_until_it_answers_well(run: Callable) -> None:
+    async def work() -> None:
+        server = await asyncio.start_server(answering(503, 500, 204), "127.0.0.1", 0)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            await wait_until_ready(spec(free_port(), Readiness(30, f"http://127.0.0.1:{port}/health")))
+
+    run(work())
+
+
+def test_a_url_that_never_answers_well_is_told_with_its_status(run: Callable) -> None:
+    async def work() -> None:
+        server = await asyncio.start_server(answering(503), "127.0.0.1", 0)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            await wait_until_ready(spec(port, Readiness(0.3, f"http://127.0.0.1:{port}/health?token=x")))
+
+    with pytest.raises(NotReady, match=r"HTTP 503 at http://127\.0\.0\.1:\d+/health$"):
+        run(work())
+
+
+def test_a_server_that_accepts_and_says_nothing_is_ready_by_its_port_and_not_by_its_url(run: Callable) -> None:
+    async def work(port: int) -> None:
+        await wait_until_ready(spec(port, Readiness(30)))
+        await wait_until_ready(spec(port, Readiness(0.3, f"http://127.0.0.1:{port}/health")))
+
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(NotReady, match="no answer"):
+        run(work(silent.getsockname()[1]))

@@ -1,0 +1,102 @@
+"""A soak in small: a few rounds of one seed, every kind of round among them. `make soak` goes on for as long as one likes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.errors import ServerError
+from mcptest_engine.servers.session import connect
+from mcptest_engine.servers.spec import ServerSpec
+from tests.soak.judging import holding_deviations, memory_deviations, verdict_deviations
+from tests.soak.measuring import Holdings
+from tests.soak.planning import HTTP, PASS, SERVER, STDIO, planned
+from tests.soak.run import WARM_UP, serving, soak
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcptest_engine.servers.session import Session
+
+SEED = 4
+HELD = Holdings(rss_mb=50.0, descriptors=10, threads=1, tasks=1, children=frozenset({7}), files=3)
+
+
+def test_a_short_soak_finds_every_verdict_right_and_nothing_left(tmp_path: Path) -> None:
+    """Issue 3, soak and fault run: verdicts right, descriptors flat, processes zero."""
+    seen = asyncio.run(soak(tmp_path, SEED, seconds=0, rounds=WARM_UP + 4, size=24))
+    assert seen.deviations == []
+    assert set(seen.rounds) == {"whole", "cut short", "command", "killed"}
+    assert seen.tests["pass"] > 50
+    assert seen.tests["fail"] > 20
+
+
+def test_a_refused_answer_costs_no_other_call_its_connection() -> None:
+    """Found by a soak: an answer was refused once its body was read, and its connection cut, which served another by then."""
+
+    async def calls(url: str) -> list[bool]:
+        session = await connect(ServerSpec(name="web", url=url, connect_timeout_seconds=60))
+        try:
+            async with asyncio.TaskGroup() as group:
+                workers = [group.create_task(in_turn(session, number)) for number in range(16)]
+            return [well for worker in workers for well in worker.result()]
+        finally:
+            await session.close()
+
+    async def in_turn(session: Session, number: int) -> list[bool]:
+        return [await answered(session, "empty" if (number + turn) % 2 else "none") for turn in range(40)]
+
+    async def answered(session: Session, fault: str) -> bool:
+        arguments = {"round": 0, "token": "t", "fault": fault}
+        try:
+            await session.request("tools/call", {"name": "do", "arguments": arguments}, timeout_seconds=60)
+        except ServerError:
+            return fault == "empty"
+        return fault == "none"
+
+    with serving() as url:
+        assert asyncio.run(calls(url)).count(False) == 0
+
+
+def test_a_plan_is_a_function_of_its_seed() -> None:
+    """What a seed names can be run again."""
+    first, second = (planned(0, Random(9), url="http://x", token="t", size=50) for _ in range(2))
+    assert first == second
+
+
+def test_a_long_plan_asks_for_every_behaviour() -> None:
+    """Nothing that is described is left out."""
+    plan = planned(0, Random(1), url="http://x", token="t", size=4000)
+    asked = Counter(tuple(name.split()[::2]) for name in plan.expected if "tally" not in name)
+    assert set(asked) == {("pipes", name) for name in STDIO} | {("web", name) for name in HTTP}
+
+
+def test_a_verdict_that_was_not_planned_is_a_deviation() -> None:
+    """The soak can fail: a pass that should be none, a test that is missing, one of another kind."""
+    passed = {"name": "a", "verdict": "pass"}
+    assert [*verdict_deviations([passed], {"a": PASS})] == []
+    assert "planned fail (server), got pass" in next(verdict_deviations([passed], {"a": SERVER}))
+    timeout = {"name": "a", "verdict": "fail", "failure": {"kind": "timeout"}, "message": "too late"}
+    assert "got fail (timeout): too late" in next(verdict_deviations([timeout], {"a": SERVER}))
+    assert "2 tests were planned and 1 are in the record" in next(verdict_deviations([passed], {"a": PASS, "b": PASS}))
+    skipped = {"name": "a", "verdict": "skip"}
+    assert [*verdict_deviations([skipped], {"a": PASS}, cut_short=True)] == []
+    assert "got skip" in next(verdict_deviations([skipped], {"a": PASS}))
+
+
+def test_what_is_held_beyond_the_beginning_is_a_deviation() -> None:
+    """The soak can fail: a descriptor, a task, a child process, or files without end."""
+    assert [*holding_deviations(HELD, HELD)] == []
+    more = replace(HELD, descriptors=11, tasks=2, threads=30, children=frozenset({7, 8}), files=9_999)
+    said = " · ".join(holding_deviations(HELD, more))
+    for word in ("11 open descriptors", "2 asyncio tasks", "30 threads", "child processes left: 8", "9999 files"):
+        assert word in said
+
+
+def test_memory_that_grows_is_a_deviation_and_noise_is_none() -> None:
+    """The soak can fail: the last quarter is held against the second, when all is warm."""
+    assert [*memory_deviations([30, 50, 52, 51] * 10)] == []
+    assert "memory grew" in next(memory_deviations([float(50 + step) for step in range(40)]))
