@@ -82,17 +82,22 @@ class Reason(NamedTuple):
 def reasons(test: TestResult) -> tuple[Reason, ...]:
     """Why a test failed, at least one line: each failed assertion, what failed besides, then each step of `verify` that did.
 
-    What kept the test from being judged comes before the assertions that did not hold because of it.
+    What kept the test from being judged comes before the assertions on the HTTP answer, which is all there was to judge; that
+    the others found no result goes without saying.
     """
     found = [Reason(assertion_text(row), row) for row in failed_assertions(test)]
     own = _own_failure(test)
     if own is not None and own.kind not in JUDGED_FAILURES:
-        found = _told(own) + found
+        found = _told(own) + [reason for reason in found if _is_about_http(reason)]
     elif own is not None and (own.kind is not FailureKind.ASSERTION or not found):
         found += _told(own)
     for step in _failed_steps(test):
         found += _step_reasons(step)
     return tuple(found) or (Reason(one_line(test.message or "failed without a reason", MESSAGE_LIMIT)),)
+
+
+def _is_about_http(reason: Reason) -> bool:
+    return reason.assertion is not None and reason.assertion.target.lstrip(".").startswith("http")
 
 
 def shown_assertion(test: TestResult) -> AssertionResult | None:
