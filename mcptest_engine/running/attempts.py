@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcptest_engine.core.results import Attempt, Verdict
+from mcptest_engine.core.results import Attempt, Failure, FailureKind, Verdict
 from mcptest_engine.running.sessions import Sessions
 from mcptest_engine.running.verifying import verified
 
@@ -29,12 +29,12 @@ class Decision(NamedTuple):
 
     outcome: Outcome
     attempts: tuple[Attempt, ...]
+    failed_before: bool = False
 
     @property
     def flaky(self) -> bool:
         """Whether it passed after an attempt that failed; what the test itself did to an answer makes none."""
-        failed = any(one.verdict is Verdict.FAIL and one.fault is None for one in self.attempts)
-        return self.outcome.verdict is Verdict.PASS and failed
+        return self.outcome.verdict is Verdict.PASS and self.failed_before
 
 
 async def decide(case: Case, *, pool: Pool, caller: Caller, stopped: Callable[[], bool]) -> Decision:
@@ -45,13 +45,16 @@ async def decide(case: Case, *, pool: Pool, caller: Caller, stopped: Callable[[]
     """
     sessions = Sessions(pool, case)
     attempts: list[Attempt] = []
+    failed_before = False
     try:
         while True:
             fault = case.fault if not attempts else None
-            outcome = await caller.ask(case, sessions, number=len(attempts) + 1, fault=fault)
+            outcome = _struck(await caller.ask(case, sessions, number=len(attempts) + 1, fault=fault), fault)
             attempt = _told(outcome, fault)
             left = len(attempts) < case.retries
-            again = left and (outcome.lost or (outcome.verdict is Verdict.FAIL and not stopped()))
+            # Where an answer was to be lost and none came, asking again would prove nothing.
+            repeatable = fault is None or fault.kind == "delay"
+            again = left and (outcome.lost or (outcome.verdict is Verdict.FAIL and repeatable and not stopped()))
             if case.verify and not again:
                 called = outcome
                 outcome = await verified(case, called, sessions, caller)
@@ -59,12 +62,39 @@ async def decide(case: Case, *, pool: Pool, caller: Caller, stopped: Callable[[]
                 again = left and case.fault is None and called.failure is None and outcome.failure is not None
                 again = again and not stopped()
             attempts.append(attempt)
+            if outcome.lost and not again and not case.verify:
+                outcome = _unjudged(outcome)
             if not again:
-                return Decision(outcome, tuple(attempts))
+                return Decision(outcome, tuple(attempts), failed_before)
+            failed_before = failed_before or _counts(outcome, fault)
             if not outcome.lost:
                 await sessions.close()
     finally:
         await sessions.close()
+
+
+def _struck(outcome: Outcome, fault: Fault | None) -> Outcome:
+    """An attempt whose answer was to be taken away passes only by that having happened: green means checked."""
+    if fault is None or fault.kind == "delay" or outcome.lost or outcome.verdict is Verdict.FAIL:
+        return outcome
+    message = f"no answer came for `fault: {fault.kind}` to strike"
+    failure = Failure(kind=FailureKind.SERVER, message=message)
+    return outcome._replace(verdict=Verdict.FAIL, message=message, failure=failure)
+
+
+def _unjudged(outcome: Outcome) -> Outcome:
+    """The answer was taken away, and neither a retry nor a step is left to judge by (`--retries 0`)."""
+    message = f"{outcome.message}; no retry is left to be judged"
+    return outcome._replace(
+        verdict=Verdict.FAIL, message=message, failure=Failure(kind=FailureKind.SUITE, message=message)
+    )
+
+
+def _counts(outcome: Outcome, fault: Fault | None) -> bool:
+    """Whether an attempt failed by itself; a timeout under a delay was asked for."""
+    failure = outcome.failure
+    delayed = fault is not None and failure is not None and failure.kind is FailureKind.TIMEOUT
+    return outcome.verdict is Verdict.FAIL and not delayed
 
 
 def _told(outcome: Outcome, fault: Fault | None) -> Attempt:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 LISTENING_SECONDS = 1.0
 """How long a call whose notifications are looked at waits for the server's own stream (over HTTP) to be open."""
+REFUSALS = frozenset({401, 403})
 SETTLING_SECONDS = 0.25
 """How long, in all, notifications that an assertion misses are waited for: over HTTP they come on another stream."""
 
@@ -88,7 +89,7 @@ class Caller:
         envelope = _envelope(asked, answer, number=number, duration_ms=exchange.duration_ms, http=exchange.http)
         unasked.into(envelope)
         outcome = await self._judge(asked, envelope)
-        if asked.watches and _misses_something(outcome):
+        if asked.watches:
             outcome = await self._settled(asked, envelope, session, unasked, outcome)
         if beside:
             outcome = with_concurrency_hint(outcome)
@@ -115,21 +116,26 @@ class Caller:
         outcome = outcome._replace(gone=session is None or not session.alive)
         if error.http is None or not asked.asks_http:
             return outcome
+        if session is None and error.http.get("status") not in REFUSALS:
+            return outcome  # nothing was asked yet: only a refusal of whoever asks is an answer to it
         envelope = _envelope(asked, {}, number=number, duration_ms=duration_ms, http=error.http)
         return refused(outcome, await self._judge(asked, envelope))
 
     async def _settled(
         self, asked: Asked, envelope: dict[str, Any], session: Session, unasked: Unasked, outcome: Outcome
     ) -> Outcome:
-        """Judge again at whatever comes, until no notification is missing or the time is over."""
+        """Judge again at whatever comes, until no notification is missing or the time is over.
+
+        Over HTTP what comes unasked comes on another stream, so that a test which misses nothing waits as well: what must not
+        come may be on its way, and what comes late is not the next test's.
+        """
         deadline = self._clock() + SETTLING_SECONDS
-        while _misses_something(outcome):
-            if not unasked.grown(envelope) and not await session.next_notification(max(deadline - self._clock(), 0.0)):
+        while (_misses_something(outcome) or session.transport != "stdio") and self._clock() < deadline:
+            came = await session.next_notification(max(deadline - self._clock(), 0.0))
+            if not came and not unasked.grown(envelope):
                 break
             unasked.into(envelope)
             outcome = await self._judge(asked, envelope)
-            if self._clock() >= deadline:
-                break
         return outcome
 
     async def _judge(self, asked: Asked, envelope: dict[str, Any]) -> Outcome:

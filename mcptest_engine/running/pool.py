@@ -57,7 +57,7 @@ class Pool:
         self.remarks: dict[str, list[str]] = {}
         self._entries: dict[str, _Entry] = {}
         self._closing: set[asyncio.Task[None]] = set()
-        self._own: dict[str, Session] = {}
+        self._own: dict[str, Session | None] = {}
         self._own_open: set[Session] = set()
         self.not_ready = False
 
@@ -110,17 +110,20 @@ class Pool:
     def lost(self, name: str, session: Session, error: ServerDied) -> None:
         """Take note that a call ended with the death of `session`; told once for each death."""
         entry = self._entries[name]
-        if entry.session is session and entry.lost is None:
+        gone = not session.alive and not session.is_expired
+        if entry.session is session and gone and entry.lost is None:
             entry.lost = error
             self._failed(name, error, restarting=self.restart and entry.restarts < MAX_RESTARTS)
 
     @asynccontextmanager
     async def own_session(self, name: str, client: Mapping[str, Any]) -> AsyncIterator[Session]:
         """A fresh session of the server for one test, with another `client`; ended with the block. Raises: ServerError."""
+        self._own.setdefault(name, None)
         try:
             session = await self._connect(replace(self._specs[name], client=client))
-        except NotReady:
-            self.not_ready = True
+        except ServerError as error:
+            self.not_ready = self.not_ready or isinstance(error, NotReady)
+            self._failed(name, error, restarting=False)
             raise
         self._own[name] = session
         self._own_open.add(session)
@@ -162,7 +165,7 @@ class Pool:
         for name, spec in self._specs.items():
             entry = self._entries.get(name)
             session = self._own.get(name) if entry is None else _session_of(entry)
-            if entry is not None or session is not None:
+            if entry is not None or name in self._own:
                 told.append(_record(spec, entry, session, self.redactor))
         return tuple(told)
 
@@ -173,8 +176,15 @@ class Pool:
         return _Entry(opening=task, restarts=restarts)
 
     async def _open_after(self, name: str, ended: Session) -> Session:
-        await ended.close()
+        await asyncio.shield(self._end(ended))
         return await self._open(name)
+
+    def _end(self, session: Session) -> asyncio.Task[None]:
+        """Close a session that another one replaces; `close` waits for it too."""
+        closing = asyncio.ensure_future(session.close())
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+        return closing
 
     async def _open(self, name: str) -> Session:
         started = time.monotonic()
@@ -230,13 +240,15 @@ class Pool:
     def _restart(self, name: str, entry: _Entry) -> None:
         dead = entry.session
         assert dead is not None
+        if dead.is_expired:  # over HTTP another session is only another handshake, and no server was started again
+            self._end(dead)
+            entry.opening, entry.session, entry.lost = self._opened(name, entry.restarts).opening, None, None
+            return
         error = entry.lost or _idle_death(name, dead)
         self.lost(name, dead, error)
         if not self.restart or entry.restarts >= MAX_RESTARTS:
             raise error if entry.restarts == 0 else _given_up(name, error)
-        closing = asyncio.ensure_future(dead.close())
-        self._closing.add(closing)
-        closing.add_done_callback(self._closing.discard)
+        self._end(dead)
         fresh = self._opened(name, entry.restarts + 1)
         entry.opening, entry.session, entry.restarts, entry.lost = fresh.opening, None, fresh.restarts, None
 

@@ -116,7 +116,7 @@ class Run:
         self._finish(index, case, decision, began)
 
     def _finish(self, index: int, case: Case, decision: Decision, began: float) -> None:
-        outcome, attempts = decision
+        outcome, attempts = decision.outcome, decision.attempts
         result = TestResult(
             id=case.id,
             name=case.name,

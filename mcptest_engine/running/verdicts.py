@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import AnswerLost, AuthFailed, CallTimeout, did_you_mean
 from mcptest_engine.core.results import AssertionResult, Failure, FailureKind, Verdict
+from mcptest_engine.core.targets import parse_target
 from mcptest_engine.judging.assertions import judge_assertions
 from mcptest_engine.judging.budgets import judge_budgets
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.running.cases import Asked
 
+_ABOUT_ASKING = frozenset(
+    {("result",), ("result", "resultType"), ("result", "inputRequests"), ("result", "requestState")}
+)
 UNKNOWN_NAME_CODES = frozenset({-32601, -32602})
 CONCURRENCY_MATTERS = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT, FailureKind.SERVER})
 
@@ -72,11 +76,13 @@ def failed(error: ServerError, *, duration_ms: float) -> Outcome:
 def refused(outcome: Outcome, judged: Outcome) -> Outcome:
     """An attempt that HTTP refused (`outcome`), where the test expects something of `http` (`judged`).
 
-    It passes when all that it expects holds and the status does say no. A status of success without an answer is a broken
-    answer whatever is expected of it: green means checked.
+    It passes when all that it expects holds, `http.status` is among what it says, and the status does say no. A status of
+    success without an answer is a broken answer whatever is expected of it: green means checked.
     """
     status = (outcome.output or {}).get("http", {}).get("status")
-    if judged.verdict is Verdict.PASS and not (isinstance(status, int) and 200 <= status < 300):
+    says_no = isinstance(status, int) and not 200 <= status < 300
+    wanted = any(row.target.lstrip(".") == "http.status" and "not" not in row.matcher for row in judged.assertions)
+    if judged.verdict is Verdict.PASS and says_no and wanted:
         return judged
     return outcome._replace(assertions=judged.assertions)
 
@@ -102,6 +108,8 @@ def judge(
     failure = next((_assertion_failure(row) for row in rows if row.passed is False), None)
     if failure is None and not assertions:
         failure = _unasserted_failure(envelope, redact)
+    if failure is None:
+        failure = _unanswered_failure(envelope, rows)
     budgets = judge_budgets(expect, envelope) if len(expect) > ("assertions" in expect) else None
     if budgets is not None and budgets.failure is not None:
         told = budgets.failure.message
@@ -121,6 +129,20 @@ def judge(
 
 def _assertion_failure(row: AssertionResult) -> Failure:
     return Failure(kind=FailureKind.ASSERTION, message=row.message or f"assertion #{row.index} failed")
+
+
+def _unanswered_failure(envelope: Mapping[str, Any], rows: tuple[AssertionResult, ...]) -> Failure | None:
+    """A call of the stateless era that ended in a question has no result; only a test that looks at the question judges it."""
+    result = envelope.get("result")
+    if not isinstance(result, dict) or result.get("resultType") != "input_required":
+        return None
+    if any(tuple(parse_target(row.target).segments[:2]) in _ABOUT_ASKING for row in rows):
+        return None
+    requests = result.get("inputRequests")
+    methods = [str(one.get("method")) for one in requests.values() if isinstance(one, dict)] if requests else []
+    asked = ", ".join(f"`{method}`" for method in dict.fromkeys(methods)) or "to be called again"
+    message = f"the call ended in a question: it asked for {asked}, and `client:` does not answer that"
+    return Failure(kind=FailureKind.ASSERTION, message=message)
 
 
 def _unasserted_failure(envelope: Mapping[str, Any], redact: Callable[[Any], Any]) -> Failure | None:

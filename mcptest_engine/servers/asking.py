@@ -38,7 +38,7 @@ async def ask_for_notifications(session: Session) -> None:
 
 async def _asked(session: Session, method: str, params: dict[str, Any]) -> None:
     try:
-        exchange = await session.ask(method, params, session.spec.timeout_seconds)
+        exchange = await session.ask(method, params, session.spec.connect_timeout_seconds)
     except CallFailed as failure:
         session.remarked(f"{failure.clause} (asked for by `client:`)")
         return

@@ -26,21 +26,41 @@ _LONGEST_CHALLENGE = 500
 _PARAMETER = r'(?:^|[\s,]){name}\s*=\s*(?:"([^"]*)"|([^\s,]+))'
 
 
-def check_secrets_may_go(spec: ServerSpec) -> None:
-    """Raises: AuthFailed when a secret header, a token, or a password in the URL would travel in the clear over a network."""
+def check_secrets_may_go(spec: ServerSpec, *, with_token: bool = False) -> None:
+    """Raises: AuthFailed when a secret header, a token, or a password in the URL would travel in the clear over a network,
+    be it to a proxy alone. `with_token`: there is a token that the spec says nothing of.
+    """
     assert spec.url is not None
     parts = urlsplit(spec.url)
-    secret = bool(spec.secret_headers) or spec.oauth is not None or parts.password is not None
-    if not secret or may_take_secrets(spec.url):
+    secret = bool(spec.secret_headers) or spec.oauth is not None or parts.password is not None or with_token
+    if not secret or parts.scheme == "https":
         return
     if spec.secret_headers:
         what = "the bearer token is" if spec.auth == "bearer" else f"the header `{min(spec.secret_headers)}` is"
     else:
-        what = "the OAuth token is" if spec.oauth is not None else "the password in the URL is"
+        what = "the OAuth token is" if spec.oauth is not None or with_token else "the password in the URL is"
+    if may_take_secrets(spec.url):
+        _check_proxy(spec, what)
+        return
     raise AuthFailed(
         f"auth failed: {what} not sent to {shown_url(spec.url)}: tokens go only to https or to this machine",
         server=spec.name,
         hint="use an https URL",
+    )
+
+
+def _check_proxy(spec: ServerSpec, what: str) -> None:
+    """Raises: AuthFailed when the proxy for a plain URL, which reads all that goes through it, is not on this machine."""
+    from mcptest_engine.servers.http_proxies import proxy_for
+
+    proxy = proxy_for(spec, spec.url or "")
+    if proxy is None or is_loopback(urlsplit(proxy).hostname or ""):
+        return
+    raise AuthFailed(
+        f"auth failed: {what} not sent to {shown_url(spec.url or '')} through the proxy {shown_url(proxy)}, "
+        "which would get it in the clear: tokens go only to https or to this machine",
+        server=spec.name,
+        hint="use an https URL, or no `http.proxy`",
     )
 
 
@@ -96,9 +116,20 @@ def login_command(url: str, *flags: str) -> str:
 
 def shown_url(url: str) -> str:
     """`url` without what may be secret in it: user, password, query, fragment."""
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = None
+    if parts is None or not parts.netloc:
+        return _shown_text(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _shown_text(text: str) -> str:
+    """The same for what is no URL, such as "user:password@host"."""
+    scheme, between, rest = text.rpartition("://")
+    rest = re.split(r"[?#]", rest, maxsplit=1)[0]
+    return scheme + between + rest.rpartition("@")[2]
 
 
 def _advertised(challenge: str | None) -> str:

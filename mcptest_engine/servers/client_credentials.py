@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import warnings
+from importlib import import_module
 from typing import TYPE_CHECKING
+
+import httpx2
 
 from mcptest_engine.core.errors import AuthFailed
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.servers.auth import shown_url
+from mcptest_engine.servers.http_client import same_origin
 from mcptest_engine.servers.oauth_http import OAuthHttp, OAuthTrouble
 from mcptest_engine.servers.oauth_tokens import Client, Grant, ask_token, expired
 from mcptest_engine.servers.token_auth import OneAtATime, keep_secrets, patience_seconds
@@ -16,8 +21,6 @@ from mcptest_engine.servers.token_auth import OneAtATime, keep_secrets, patience
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
-
-    import httpx2
 
     from mcptest_engine.servers.spec import ServerSpec
 
@@ -43,6 +46,7 @@ class ClientCredentials:
         self._grant: Grant | None = None
         self._issued_at = 0.0
         self._one = OneAtATime()
+        self.remarks: list[str] = []
         self._redactor = Redactor(self._client.secrets())
         keep_secrets(spec, self._client.secrets())
 
@@ -65,6 +69,9 @@ class ClientCredentials:
         if grant is not None and grant.access_token != refused:
             return grant.access_token
         return await self._fresh(grant, response)
+
+    async def aclose(self) -> None:
+        """Nothing: a token that is only in memory may be lost."""
 
     def _is_over(self, grant: Grant) -> bool:
         lifetime = grant.lifetime_seconds
@@ -108,6 +115,8 @@ class ClientCredentials:
 
     async def _discovered(self, http: OAuthHttp, refusal: httpx2.Response) -> Grant:
         """The token by the SDK's provider, which finds the authorization server; from then on it is asked directly."""
+        # Most of a second of importing, in a thread: other servers' calls are being timed on the loop.
+        await asyncio.to_thread(import_module, "mcptest_engine.servers.oauth_flow")
         from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 
         from mcptest_engine.servers.oauth_flow import Flow, MemoryStorage, challenge_response, grant_of
@@ -129,7 +138,16 @@ class ClientCredentials:
         if token is None:
             raise OAuthTrouble("discovery ended without a token")
         self._endpoint, self._resource, self._client = flow.token_endpoint(), flow.resource(), flow.client()
+        self._remark_elsewhere(self._endpoint)
         return grant_of(token)
+
+    def _remark_elsewhere(self, endpoint: str) -> None:
+        """Whoever runs the server under test chose who is shown the secret: where that is not the server itself, it is said."""
+        if not same_origin(httpx2.URL(endpoint), httpx2.URL(self._spec.url or "")):
+            self.remarks.append(
+                f"had the client secret sent to the token endpoint {shown_url(endpoint)}, which is of another origin; "
+                "where tokens come from is the suite's to say: `token_endpoint`"
+            )
 
     def _redact(self, text: str) -> str:
         return self._redactor.redact_text(self._spec.redact(text))

@@ -122,6 +122,8 @@ async def _probe(session: Session, seconds: float) -> Opened:
                 return _discovered(session, probe.result(), NEWEST_STATELESS)
             if hello in done and "result" in _answer(hello):
                 break
+        if session.spec.command is not None and _ended(hello.exception()):
+            raise ProbeFatal  # it answered the probe badly and was gone
         return _shaken(session, hello.result())
     finally:
         for task in (probe, hello):
@@ -144,15 +146,17 @@ def _speaks_stateless(session: Session, probe: asyncio.Task[Exchange]) -> bool:
     failed = probe.exception()
     if isinstance(failed, AuthFailed):
         raise failed
-    if isinstance(failed, CallFailed) and failed.error is ServerDied and failed.ending is not None:
-        if session.spec.command is not None:
-            raise ProbeFatal
-        raise failed
+    if failed is not None and _ended(failed):
+        raise ProbeFatal if session.spec.command is not None else failed
     if failed is not None:
         return False
     result = probe.result().answer.get("result") or {}
     versions = result.get("supportedVersions")
     return isinstance(versions, list) and NEWEST_STATELESS in versions
+
+
+def _ended(failed: BaseException | None) -> bool:
+    return isinstance(failed, CallFailed) and failed.error is ServerDied and failed.ending is not None
 
 
 def _wants_stateless(answer: Mapping[str, Any]) -> bool:

@@ -48,11 +48,12 @@ class HttpTransport:
         self._listener: asyncio.Task[None] | None = None
         self._legacy: LegacyStream | None = None
         self._notification_failure: AuthFailed | None = None
+        self._told_of_auth = 0
 
     def open(self, receiver: Receiver) -> None:
         """Make the client; nothing is sent yet. Raises: ServerDidNotStart, AuthFailed for a token that may not go there."""
         client = HttpClient(self._spec)
-        self._http = HttpContext(self._spec, client, RequestHeaders(self._spec.headers), receiver)
+        self._http = HttpContext(self._spec, client, RequestHeaders(self._spec.headers), receiver, self._posts)
         if client.auth is not None:
             self.auth = "oauth"
 
@@ -87,6 +88,8 @@ class HttpTransport:
         Source: basic/transports#protocol-version-header, #listening-for-messages-from-the-server.
         """
         http = self._http
+        if http is not None:
+            self._tell_of_auth(http)
         if http is None or http.headers.stateless:
             return
         http.headers.agree(protocol_version)
@@ -100,7 +103,7 @@ class HttpTransport:
             await self._own_stream.listening(timeout_seconds)
 
     def unfinished(self) -> bytes:
-        """A body that is cut off is told as what it is."""
+        """b"": a body that has begun belongs to one exchange, and is told with how that ends."""
         return b""
 
     async def settled(self) -> None:
@@ -117,6 +120,7 @@ class HttpTransport:
         """Give up what is under way, end the session with DELETE, and close the connections, all within the grace."""
         http, self._http = self._http, None
         if http is not None:
+            self._tell_of_auth(http)
             deadline = monotonic() + max(self._spec.grace_seconds, _SHORTEST_GRACE_SECONDS)
             try:
                 await self._deliver((deadline - monotonic()) / 2)
@@ -128,6 +132,13 @@ class HttpTransport:
                 finally:
                     await http.client.close()
         return Ending(clause="was closed by mcptest")
+
+    def _tell_of_auth(self, http: HttpContext) -> None:
+        """Pass on what was odd on the way to a token; sessions share it, and each tells it once."""
+        remarks = () if http.client.auth is None else http.client.auth.remarks
+        for clause in remarks[self._told_of_auth :]:
+            http.receiver.remarked(clause)
+        self._told_of_auth = len(remarks)
 
     def _without_call(self) -> list[asyncio.Task[None]]:
         return [task for task, call in self._posts.items() if call is None]

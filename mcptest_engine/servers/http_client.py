@@ -11,11 +11,11 @@ import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 from mcptest_engine.core.errors import ServerDidNotStart
 from mcptest_engine.servers import auth
 from mcptest_engine.servers.http_headers import header_fault
+from mcptest_engine.servers.http_proxies import proxy_for
 
 if TYPE_CHECKING:
     import httpx2
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 _MAX_REDIRECTS = 5
 _KEPT_ALIVE = 64
 _KEPT_ALIVE_SECONDS = 4.0  # common servers close an idle connection after 5: never send into one that is being closed
+_MOST_KEPT_CREDENTIALS = (
+    1000  # a server that sets another cookie with each answer would slow all that looks for secrets
+)
+_SHORTEST_CREDENTIAL = 8  # characters; a shorter one would be found in innocent words
 _CERTIFICATE_SUFFIXES = frozenset({".pem", ".crt", ".cer"})
 
 
@@ -44,10 +48,14 @@ class HttpClient:
         parts = _parts(spec)
         auth.check_secrets_may_go(spec)
         self.auth = auth_for(spec)
+        if self.auth is not None:
+            auth.check_secrets_may_go(spec, with_token=True)
         fault = header_fault(spec.headers)
         if fault is not None:
             raise _unusable(spec, f"it could not be asked over HTTP: {fault}")
-        self._client = _client(spec, secure=parts.scheme == "https", here=auth.is_loopback(parts.hostname or ""))
+        self._client = _client(spec, secure=parts.scheme == "https")
+        self._keep_secret = spec.keep_secret
+        self._kept: set[str] = set()
         try:
             self._url = httpx2.URL(spec.url)
         except httpx2.InvalidURL as wrong:
@@ -72,6 +80,7 @@ class HttpClient:
             response = await self._client.send(
                 self._request(method, where, headers, content), stream=True, auth=self.auth
             )
+            self._keep_credentials(response)
             target = _followed(response, method)
             if target is None or not left:
                 break
@@ -84,6 +93,15 @@ class HttpClient:
     async def close(self) -> None:
         """Close every connection."""
         await self._client.aclose()
+        if self.auth is not None:
+            await self.auth.aclose()
+
+    def _keep_credentials(self, response: httpx2.Response) -> None:
+        """Whoever has the session's id or a cookie may speak in its name: neither is shown where the server repeats it."""
+        for value in _credentials(response):
+            if value not in self._kept and len(self._kept) < _MOST_KEPT_CREDENTIALS:
+                self._kept.add(value)
+                self._keep_secret(value)
 
     def _request(self, method: str, url: httpx2.URL, headers: RawHeaders, content: bytes | None) -> httpx2.Request:
         import httpx2
@@ -109,7 +127,7 @@ def _parts(spec: ServerSpec) -> Any:
     except ValueError:  # such as an unclosed bracket in an IPv6 address, or a port of 70000
         fine = False
     if not fine:
-        raise _unusable(spec, f'"{spec.url}" is no http or https URL')
+        raise _unusable(spec, f'"{auth.shown_url(spec.url)}" is no http or https URL')
     return parts
 
 
@@ -117,24 +135,24 @@ def _unusable(spec: ServerSpec, clause: str, hint: str | None = None) -> ServerD
     return ServerDidNotStart(f'server "{spec.name}" did not start: {clause}', server=spec.name, hint=hint)
 
 
-def _client(spec: ServerSpec, *, secure: bool, here: bool) -> httpx2.AsyncClient:
+def _client(spec: ServerSpec, *, secure: bool) -> httpx2.AsyncClient:
     import httpx2
 
     connect_seconds = spec.http.connect_timeout_seconds or spec.connect_timeout_seconds
     # Loading the certificate store costs 50 ms: not for a plain URL, as no redirect leads from there to TLS.
     certificates = trusted_certificates(spec) if secure else None
-    # A proxy of the environment cannot reach this machine's loopback.
-    direct = spec.http.proxy is None and (here or not getproxies())
+    proxy = proxy_for(spec, spec.url or "")
     try:
         return httpx2.AsyncClient(
             verify=certificates or False,
-            transport=_direct(certificates) if direct else None,
-            proxy=_proxy(spec, certificates),
+            transport=_direct(certificates) if proxy is None else None,
+            proxy=None if proxy is None else _proxy(spec, proxy, certificates),
             timeout=httpx2.Timeout(None, connect=connect_seconds),  # the session times its calls
             limits=httpx2.Limits(
                 max_connections=None, max_keepalive_connections=_KEPT_ALIVE, keepalive_expiry=_KEPT_ALIVE_SECONDS
             ),
             follow_redirects=False,
+            trust_env=False,  # what it says of proxies and certificates has been looked at
         )
     except (ImportError, ValueError, httpx2.InvalidURL) as wrong:  # of a variable such as HTTPS_PROXY
         raise _unusable(spec, f"the proxy that the environment names cannot be used: {wrong}") from None
@@ -146,18 +164,19 @@ def _direct(certificates: ssl.SSLContext | None) -> httpx2.AsyncBaseTransport:
     return PooledTransport(certificates, kept_alive=_KEPT_ALIVE, kept_alive_seconds=_KEPT_ALIVE_SECONDS)
 
 
-def _proxy(spec: ServerSpec, certificates: ssl.SSLContext | None) -> httpx2.Proxy | None:
-    """The proxy that the suite names. Raises: ServerDidNotStart."""
+def _proxy(spec: ServerSpec, proxy: str, certificates: ssl.SSLContext | None) -> httpx2.Proxy:
+    """Raises: ServerDidNotStart for one of the suite that cannot be used, ValueError for one of the environment."""
     import httpx2
 
-    if spec.http.proxy is None:
-        return None
     try:
-        url = httpx2.URL(spec.http.proxy)
+        url = httpx2.URL(proxy)
     except httpx2.InvalidURL:
         url = httpx2.URL()
-    if url.scheme not in ("http", "https") or not url.host:
-        raise _unusable(spec, f'`http.proxy` is "{auth.shown_url(spec.http.proxy)}", which is no http or https URL')
+    usable = url.scheme in ("http", "https") and bool(url.host)
+    if not usable and spec.http.proxy is not None:
+        raise _unusable(spec, f'`http.proxy` is "{auth.shown_url(proxy)}", which is no http or https URL')
+    if not usable:
+        raise ValueError(f'"{auth.shown_url(proxy)}" is no http or https URL')
     return httpx2.Proxy(url, ssl_context=certificates or trusted_certificates(spec) if url.scheme == "https" else None)
 
 
@@ -199,6 +218,14 @@ def _trusting(path: Path) -> ssl.SSLContext:
         if file.suffix in _CERTIFICATE_SUFFIXES:
             context.load_verify_locations(cafile=file)
     return context
+
+
+def _credentials(response: httpx2.Response) -> list[str]:
+    """The session's id and the values of the cookies that come with an answer."""
+    cookies = response.headers.get_list("set-cookie")
+    values = [cookie.partition(";")[0].partition("=")[2].strip(' "') for cookie in cookies]
+    found = [response.headers.get("mcp-session-id", ""), *values]
+    return [value for value in found if len(value) >= _SHORTEST_CREDENTIAL]
 
 
 def _followed(response: httpx2.Response, method: str) -> httpx2.URL | None:

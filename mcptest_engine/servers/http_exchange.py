@@ -55,6 +55,7 @@ class HttpExchange:
         self._call = call
         self._headers = headers
         self._endpoint = endpoint  # the stream of 2024-11-05 brings the answer, and the POST goes there
+        self._before = {} if call is None or call.http is None else call.http  # that stream's status and headers
         self._events: EventStream | None = None
         self._retries: Retries | None = None
 
@@ -66,8 +67,12 @@ class HttpExchange:
             again = await self._within_limit(self._resumed() if again.resume else self._post())
 
     async def _within_limit(self, step: Coroutine[Any, Any, _Again | None]) -> _Again | None:
-        seconds = self._http.spec.http.timeout_seconds
-        if seconds is None or (self._call is not None and self._call.method in _STANDING):
+        call, spec = self._call, self._http.spec
+        seconds, whose = spec.http.timeout_seconds, " (`http.timeout`)"
+        if seconds is None and call is None:
+            # Nobody waits for it: without a limit each would hold a connection to a server that has stopped.
+            seconds, whose = spec.connect_timeout_seconds, ""
+        if seconds is None or (call is not None and call.method in _STANDING):
             return await step
         try:
             async with asyncio.timeout(seconds) as limit:
@@ -75,10 +80,8 @@ class HttpExchange:
         except TimeoutError:
             if not limit.expired():
                 raise
-            asked = "it was asked" if self._call is None else f'"{self._call.method}"'
-            raise CallFailed(
-                CallTimeout, f"did not answer {asked} within {duration(seconds)} (`http.timeout`)"
-            ) from None
+            asked = "" if call is None else f' "{call.method}"'
+            raise CallFailed(CallTimeout, f"did not answer{asked} within {duration(seconds)}{whose}") from None
 
     # --- one POST
 
@@ -119,7 +122,6 @@ class HttpExchange:
             self._take_session_id(response)
         if content_type(response) == STREAM_TYPE:
             return await self._take_events(response, call)
-        self._cut_if_wished(call)
         await self._take_body(response, call)
         return None
 
@@ -134,10 +136,22 @@ class HttpExchange:
         if not self._http.headers.take_session_id(response.headers.get("mcp-session-id")):
             raise CallFailed(ProtocolBroken, "gave a session id that is not visible ASCII")
 
-    def _cut_if_wished(self, call: Call) -> None:
-        """`fault: disconnect`: the answer is here, and its connection is cut."""
-        if call.fault is not None and call.fault.kind == "disconnect":
-            raise answer_lost(call.method, "disconnect")
+    def _hand_on(self, call: Call, line: bytes, at: float) -> None:
+        """Raises: CallFailed for the answer to another call, and for `fault: disconnect` once the final answer is here."""
+        cuts = call.fault is not None and call.fault.kind == "disconnect"
+        if cuts or len(self._http.posts) > 1:
+            for answer in _answers(line):
+                if cuts and _is_for(answer, call) and not (self._http.headers.stateless and wire.is_step(answer)):
+                    raise answer_lost(call.method, "disconnect")
+                if self._is_for_another(answer, call):
+                    self._keep_body(line)
+                    told = f"its `id` is {json.dumps(answer['id'])[:80]}, where the request's was {call.id}"
+                    raise self._broken(call, told, line)
+        self._http.receiver.received(line, at)
+
+    def _is_for_another(self, answer: dict[str, Any], call: Call) -> bool:
+        others = (other for other in self._http.posts.values() if other is not None and other is not call)
+        return any(_is_for(answer, other, spelt=True) and not other.future.done() for other in others)
 
     async def _take_body(self, response: httpx2.Response, call: Call) -> None:
         body, partial = b"", list[bytes]()
@@ -148,7 +162,7 @@ class HttpExchange:
             raise
         kind, status = content_type(response), response.status_code
         if body.strip() and kind == "application/json":
-            self._http.receiver.received(body, monotonic())
+            self._hand_on(call, body, monotonic())
             if _answered(call):
                 if self._turned_out_broken(call, body):
                     await cut(response)
@@ -200,9 +214,7 @@ class HttpExchange:
     def _take_event(self, event: ServerSentEvent, at: float, call: Call, leash: asyncio.Timeout) -> None:
         if not is_message(event):
             return
-        if call.fault is not None and is_answer_to(event.data, call):
-            self._cut_if_wished(call)
-        self._http.receiver.received(event.data, at)
+        self._hand_on(call, event.data, at)
         if _answered(call) and leash.when() is None:
             self._turned_out_broken(call, event.data)
             leash.reschedule(asyncio.get_running_loop().time() + _AFTER_ANSWER_SECONDS)
@@ -252,6 +264,8 @@ class HttpExchange:
             return None
         wait = self._wait_before_next(response, body)
         if wait is not None:
+            if self._call is not None and self._retries is not None:
+                self._call.http = {**self._before, "retries": self._retries.kept}  # there is no answer yet
             return _Again(wait, resume=bool(to_what))
         self._keep_body(body)
         raise self._refusal(response, body, to_what)
@@ -263,8 +277,7 @@ class HttpExchange:
         line = _error_line(body, call, or_null_id=self._http.headers.stateless)
         if line is None:
             return False
-        self._cut_if_wished(call)
-        self._http.receiver.received(line, monotonic())
+        self._hand_on(call, line, monotonic())
         return True
 
     def _wait_before_next(self, response: httpx2.Response, body: bytes) -> float | None:
@@ -282,7 +295,7 @@ class HttpExchange:
             return http_failures.redirected(response, target, same_origin=same)
         if status == 404 and self._http.headers.session_id is not None:
             clause = f"ended the session ({told})"
-            self._http.receiver.lost(Ending(clause=clause))
+            self._http.receiver.expired(Ending(clause=clause))
             return CallFailed(ServerDied, clause)
         shown = http_failures.quoted(body, self._http.spec.redact)
         refusal = "" if self._retries is None else self._retries.refusal
@@ -308,11 +321,26 @@ async def _acknowledged(response: httpx2.Response) -> None:
 
 
 def is_answer_to(line: bytes, call: Call) -> bool:
+    """Whether `line` holds the answer to `call`."""
+    return any(_is_for(answer, call) for answer in _answers(line))
+
+
+def _answers(line: bytes) -> list[dict[str, Any]]:
+    """The answers in one message or array of messages; [] when it cannot be read."""
     try:
         message = wire.parse(line)
     except wire.Unreadable:
-        return False
-    return wire.kind_of(message) is wire.Kind.ANSWER and message.get("id") == call.id
+        return []
+    messages = message if isinstance(message, list) else [message]
+    return [item for item in messages if wire.kind_of(item) is wire.Kind.ANSWER]
+
+
+def _is_for(answer: dict[str, Any], call: Call, *, spelt: bool = False) -> bool:
+    """Whether the id is the call's; `spelt`: also when it is the same number as a text. `true` is not 1."""
+    its_id = answer.get("id")
+    if isinstance(its_id, str):
+        return spelt and its_id == str(call.id)
+    return not isinstance(its_id, bool) and its_id == call.id
 
 
 def _error_line(body: bytes, call: Call, *, or_null_id: bool) -> bytes | None:
@@ -327,7 +355,7 @@ def _error_line(body: bytes, call: Call, *, or_null_id: bool) -> bytes | None:
         return None
     if not isinstance(message, dict) or "error" not in message:
         return None
-    if message.get("id") == call.id:
+    if _is_for(message, call):
         return body
     if or_null_id and message.get("id") is None:
         return json.dumps({**message, "id": call.id}).encode()

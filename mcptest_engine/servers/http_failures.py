@@ -48,7 +48,7 @@ def network_failure(
     import httpx2
 
     where = f" at {shown_url(spec.url or '')}"
-    for cause in _causes(wrong):
+    for cause in causes(wrong):
         told = _cause_told(cause, where, spec)
         if told is not None:
             return told
@@ -68,6 +68,17 @@ def network_failure(
     # A faulty header or URL of ours, an OAuth provider, or what nobody thought of: the call must not wait for its timeout.
     said = spec.redact(_message(wrong)) or type(wrong).__name__
     return CallFailed(ServerDied, f"could not be asked over HTTP: {said}")
+
+
+def causes(wrong: BaseException) -> Iterator[BaseException]:
+    """The cause is at the bottom of a chain of exceptions and groups."""
+    yield wrong
+    if isinstance(wrong, BaseExceptionGroup):
+        for inner in wrong.exceptions:
+            yield from causes(inner)
+    deeper = wrong.__cause__ or wrong.__context__
+    if deeper is not None:
+        yield from causes(deeper)
 
 
 def status_told(response: httpx2.Response) -> str:
@@ -182,14 +193,3 @@ def _unreached(reason: str, hint: str | None = None) -> CallFailed:
 
 def _message(wrong: BaseException) -> str:
     return str(wrong).split("\n", 1)[0]
-
-
-def _causes(wrong: BaseException) -> Iterator[BaseException]:
-    """The cause is at the bottom of a chain of exceptions and groups."""
-    yield wrong
-    if isinstance(wrong, BaseExceptionGroup):
-        for inner in wrong.exceptions:
-            yield from _causes(inner)
-    deeper = wrong.__cause__ or wrong.__context__
-    if deeper is not None:
-        yield from _causes(deeper)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import mcptest_engine
 from mcptest_engine.servers import wire
-from mcptest_engine.servers.param_headers import header_text
+from mcptest_engine.servers.param_headers import TOKEN, header_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,6 @@ RawHeaders = list[tuple[bytes, bytes]]
 
 _WITHOUT_VERSION_HEADER = frozenset({"2024-11-05", "2025-03-26"})
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?|")
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
 _ANY_ANSWER = "application/json, text/event-stream"
@@ -75,6 +74,10 @@ class RequestHeaders:
             headers = headers + self._raw(_about(line, call), own=False)
         if call is not None and call.headers:
             headers = headers + self._raw(call.headers, own=False)
+        if call is not None and call.fault is not None and call.fault.kind == "disconnect":
+            # A packed body gives its connection up at its end, before it can be cut.
+            headers = [(name, value) for name, value in headers if name != b"Accept-Encoding"]
+            headers += self._raw({"Accept-Encoding": "identity"}, own=False)
         return headers
 
     def of_stream(self, last_event_id: str | None) -> RawHeaders:
@@ -106,7 +109,7 @@ class RequestHeaders:
 def header_fault(headers: Mapping[str, str]) -> str | None:
     """Why HTTP cannot carry `headers`, as a clause that quotes no value, since it may be a secret; None when it can."""
     for name, value in headers.items():
-        if not _TOKEN.fullmatch(name):
+        if not TOKEN.fullmatch(name):
             return f"`{name}` is no name of an HTTP header"
         if not value.isascii():
             return f"the value of the header `{name}` holds a character that is not ASCII"

@@ -18,10 +18,11 @@ from mcptest_engine.servers.http_failures import status_told, too_large
 from mcptest_engine.servers.sse import EventSplitter, ServerSentEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     import httpx2
 
+    from mcptest_engine.servers.calls import Call
     from mcptest_engine.servers.http_client import HttpClient
     from mcptest_engine.servers.http_headers import RequestHeaders
     from mcptest_engine.servers.spec import ServerSpec
@@ -39,12 +40,13 @@ _SHORTEST_PAUSE_SECONDS = 0.05  # between connections for the server's own strea
 
 
 class HttpContext(NamedTuple):
-    """What everything that is sent in one session shares."""
+    """What everything that is sent in one session shares. `posts` grows and shrinks: each message under way and its call."""
 
     spec: ServerSpec
     client: HttpClient
     headers: RequestHeaders
     receiver: Receiver
+    posts: Mapping[asyncio.Task[None], Call | None]
 
 
 class EventStream:

@@ -106,6 +106,8 @@ class LegacyStream:
 
     def _take(self, event: ServerSentEvent, at: float) -> None:
         if not self._named.done():
+            if not event.data:
+                return  # only a retry time or an id
             self._name(event.data.decode("utf-8", "replace") if event.event == "endpoint" else None)
         elif is_message(event):
             if self._cuts:

@@ -10,20 +10,21 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 import httpx2
 
 import mcptest_engine
+from mcptest_engine.core.errors import ServerDidNotStart
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.servers import wire
 from mcptest_engine.servers.auth import is_loopback, may_take_secrets, shown_url
 from mcptest_engine.servers.failures import duration
+from mcptest_engine.servers.http_failures import causes
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable
     from types import TracebackType
 
     from mcptest_engine.servers.spec import HttpOptions
@@ -116,14 +117,30 @@ class OAuthHttp:
         secure, here = url.scheme == "https", is_loopback(url.host)
         if (secure, here) not in self._clients:
             self._clients[secure, here] = httpx2.AsyncClient(
-                verify=_verification(self._options.verify) if secure else False,
-                proxy=self._options.proxy,
+                verify=self._certificates() if secure else False,
+                proxy=self._proxy(secure=secure),
                 trust_env=not here,
                 timeout=httpx2.Timeout(None, connect=self._options.connect_timeout_seconds),
                 headers={"User-Agent": f"mcptest/{mcptest_engine.__version__}", "Accept": "application/json"},
                 follow_redirects=False,
             )
         return self._clients[secure, here]
+
+    def _certificates(self) -> ssl.SSLContext:
+        """What `http.verify` trusts. Raises: OAuthTrouble."""
+        from mcptest_engine.servers.http_client import trusted_certificates
+        from mcptest_engine.servers.spec import ServerSpec
+
+        try:
+            return trusted_certificates(ServerSpec(name="", http=self._options))
+        except ServerDidNotStart as wrong:
+            clause = wrong.message.partition("did not start: ")[2]
+            raise OAuthTrouble(f"no authorization server can be asked: {clause}") from None
+
+    def _proxy(self, *, secure: bool) -> str | None:
+        """The proxy that the suite names; plain http goes past one that is elsewhere, where the secret could be read."""
+        proxy = self._options.proxy
+        return proxy if proxy is None or secure or is_loopback(urlsplit(proxy).hostname or "") else None
 
 
 class _TooLarge(Exception):
@@ -178,7 +195,7 @@ def told_error(code: str, description: object, redact: Callable[[str], str]) -> 
 
 def network_reason(wrong: BaseException) -> str:
     """What the network did, as a clause; the cause is at the bottom of a chain of exceptions."""
-    for cause in _causes(wrong):
+    for cause in causes(wrong):
         if isinstance(cause, ConnectionRefusedError):
             return "could not be reached: connection refused"
         if isinstance(cause, socket.gaierror):
@@ -192,22 +209,3 @@ def network_reason(wrong: BaseException) -> str:
     if isinstance(wrong, httpx2.ConnectError | OSError):
         return f"could not be reached: {one_line(str(wrong), 200) or 'connection failed'}"
     return f"closed the connection without an answer ({type(wrong).__name__})"
-
-
-def _causes(wrong: BaseException) -> Iterator[BaseException]:
-    yield wrong
-    deeper = wrong.__cause__ or wrong.__context__
-    if deeper is not None:
-        yield from _causes(deeper)
-
-
-def _verification(verify: bool | str) -> bool | ssl.SSLContext:
-    """What httpx2 takes: of a path it wants the context. OpenSSL alone would want a directory's files named by their hashes."""
-    if isinstance(verify, bool):
-        return verify
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    place = Path(verify)
-    for file in (one for one in place.iterdir() if one.is_file()) if place.is_dir() else (place,):
-        with contextlib.suppress(ssl.SSLError):  # something else lies beside the certificates
-            context.load_verify_locations(cafile=file)
-    return context

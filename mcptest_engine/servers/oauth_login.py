@@ -153,6 +153,7 @@ class InteractiveTokens:
         )
         self._flow = Flow(self._provider, client.redact)
         self._lock = asyncio.Lock()
+        self.remarks: list[str] = []
 
     def secrets(self) -> tuple[str, ...]:
         """Every token and secret held now."""
@@ -182,6 +183,9 @@ class InteractiveTokens:
             )
             token = await self._bounded_token(response.request, challenge)
         return None if token is None else token.access_token
+
+    async def aclose(self) -> None:
+        """Nothing: a token that is only in memory may be lost."""
 
     async def _bounded_token(self, request: httpx2.Request, challenge: httpx2.Response | None) -> OAuthToken | None:
         async def steps() -> OAuthToken | None:

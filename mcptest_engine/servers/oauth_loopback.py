@@ -90,7 +90,7 @@ class RedirectListener:
         self._state = _parameters(authorization_url).get("state")
 
     async def answer(self) -> Redirected:
-        """Wait for the browser. Raises: OAuthTrouble when the answer is a refusal, or belongs to another login."""
+        """Wait for the browser. Raises: OAuthTrouble when the answer is a refusal."""
         assert self._answer is not None
         return await self._answer
 
@@ -125,28 +125,27 @@ class RedirectListener:
         parameters = _parameters(target) if there else {}
         if "code" not in parameters and "error" not in parameters:
             return "404 Not Found", _NOTHING
+        if not self._is_ours(parameters):  # a page in some tab of the browser may knock too
+            return "400 Bad Request", _FOREIGN
         assert self._answer is not None
         if self._answer.done():
             return "409 Conflict", _NOTHING
         return self._settle(parameters, self._answer)
 
-    def _settle(self, parameters: dict[str, str], answer: asyncio.Future[Redirected]) -> tuple[str, str]:
+    def _is_ours(self, parameters: dict[str, str]) -> bool:
+        """Whether it holds the `state` that was sent. Source: RFC 6749 sections 4.1.2 and 4.1.2.1, also for an error."""
         state = parameters.get("state")
-        same = (
-            state is not None
-            and self._state is not None
-            and secrets.compare_digest(state.encode(), self._state.encode())
-        )
-        if not same and (state is not None or "error" not in parameters):
-            message = "the answer that came back belongs to another login: its `state` is not the one that was sent"
-            answer.set_exception(OAuthTrouble(message, hint="log in again"))
-            return "400 Bad Request", _FOREIGN
+        if state is None or self._state is None:
+            return False
+        return secrets.compare_digest(state.encode(), self._state.encode())
+
+    def _settle(self, parameters: dict[str, str], answer: asyncio.Future[Redirected]) -> tuple[str, str]:
         if "error" in parameters:
             code = parameters["error"]
             told = told_error(code, parameters.get("error_description"), self._redact)
             answer.set_exception(OAuthTrouble(f"the authorization server refused the login: {told}", code=code))
             return "200 OK", _REFUSED
-        answer.set_result(Redirected(parameters["code"], state, parameters.get("iss")))
+        answer.set_result(Redirected(parameters["code"], parameters.get("state"), parameters.get("iss")))
         return "200 OK", _DONE
 
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 ANNOTATION = "x-mcp-header"
 PREFIX = "Mcp-Param-"
 
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+"""What the name of a header may be. Source: RFC 9110 section 5.6.2."""
+
 _PLAIN = re.compile(r"[\x20-\x7e]*")
 _WRAPPED = re.compile(r"=\?base64\?.*\?=")
 _TYPES = frozenset({"string", "integer", "boolean"})
@@ -64,7 +66,7 @@ def schema_fault(schema: Any) -> str | None:
         if not path:
             return f"`{ANNOTATION}` stands where no plain property is"
         where = ".".join(path)
-        if not isinstance(header, str) or not _TOKEN.fullmatch(header):
+        if not isinstance(header, str) or not TOKEN.fullmatch(header):
             return f"`{ANNOTATION}` of `{where}` is no name of a header"
         if node.get("type") not in _TYPES:
             return f"`{ANNOTATION}` of `{where}` stands at a value that is no text, integer or boolean"

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from mcptest_engine.core.errors import NotReady
 from mcptest_engine.servers.auth import shown_url
 from mcptest_engine.servers.failures import duration
+from mcptest_engine.servers.http_proxies import proxy_for
 
 if TYPE_CHECKING:
     from mcptest_engine.servers.spec import Readiness, ServerSpec
@@ -49,7 +50,7 @@ async def _tried(spec: ServerSpec, ready: Readiness, seconds: float) -> str | No
     """What stands in the way now, as a phrase; None when nothing does."""
     try:
         async with asyncio.timeout(seconds):
-            if ready.url is not None or spec.http.proxy is not None:
+            if ready.url is not None or proxy_for(spec, spec.url or "") is not None:
                 return await _asked(spec, ready.url)
             return await _connected(spec.url or "")
     except TimeoutError:
@@ -75,12 +76,16 @@ async def _asked(spec: ServerSpec, url: str | None) -> str | None:
     from mcptest_engine.servers.http_client import trusted_certificates
 
     here = url or spec.url or ""
-    options = {"proxy": spec.http.proxy} if spec.http.proxy else {"trust_env": False}
     try:
         verify = trusted_certificates(spec) if here.startswith("https") else False
-        async with httpx2.AsyncClient(verify=verify, follow_redirects=False, **options) as client:
-            response = await client.get(here, timeout=_TRY_SECONDS)
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as wrong:
+        proxy = proxy_for(spec, here)
+        async with (
+            httpx2.AsyncClient(verify=verify, proxy=proxy, trust_env=False) as client,
+            client.stream(
+                "GET", here, timeout=_TRY_SECONDS
+            ) as response,  # its body may be an event stream, which has no end
+        ):
+            fine = response.is_success if url is not None else response.status_code not in {502, 503, 504}
+            return None if fine else f"HTTP {response.status_code}"
+    except (httpx2.HTTPError, httpx2.InvalidURL, ImportError, OSError, ValueError) as wrong:
         return "connection refused" if "refused" in str(wrong).lower() else f"no answer ({type(wrong).__name__})"
-    fine = response.is_success if url is not None else response.status_code not in {502, 503, 504}
-    return None if fine else f"HTTP {response.status_code}"

@@ -14,6 +14,8 @@ from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.errors import CallTimeout
+from mcptest_engine.servers import wire
 from mcptest_engine.servers.failures import CallFailed, timed_out
 from mcptest_engine.servers.param_headers import ParamHeaders
 
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.session import Exchange, Session
 
 MAX_ROUNDS = 10
-HEADER_MISMATCH = -32020
 _STATE_ONLY_WAIT_SECONDS = 0.05
 _MAX_PAGES = 100
 
@@ -69,8 +70,8 @@ async def _ask(
             headers = _headers(session).of_call(method, params)
             exchange = await session.ask(method, params, left, fault, sent=sent, headers=headers)
     except CallFailed as failure:
-        if failure.clause.startswith("did not answer") and left < timeout_seconds:
-            raise timed_out(method, timeout_seconds, noise=None, unfinished=None) from failure
+        if failure.error is CallTimeout and "`http.timeout`" not in failure.clause:
+            failure.clause = timed_out(method, timeout_seconds, noise=None, unfinished=None).clause
         raise
     if method == "tools/list":
         _headers(session).learn(exchange.answer.get("result"))
@@ -90,7 +91,7 @@ async def _answered(session: Session, exchange: Exchange) -> dict[str, Any] | No
             return None
         for key, request in requests.items():
             told = {"method": request.get("method"), "params": request.get("params"), "result": answers[key]}
-            session.server_requests.append(told)
+            session.keep_request(told, size=len(str(request)))
         return {**further, "inputResponses": answers}
     if state is None:
         return None  # it asks for nothing and knows nothing: that is its answer
@@ -106,7 +107,7 @@ def _headers(session: Session) -> ParamHeaders:
 
 def _lacks_headers(exchange: Exchange) -> bool:
     error = exchange.answer.get("error")
-    return isinstance(error, dict) and error.get("code") == HEADER_MISMATCH
+    return isinstance(error, dict) and error.get("code") == wire.HEADER_MISMATCH
 
 
 async def _look_up_headers(session: Session, seconds: float) -> None:

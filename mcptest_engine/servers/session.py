@@ -100,15 +100,16 @@ class Session:
 
     `server_info`, `capabilities` and `instructions` are as sent (None, {} and None when they were not, or were of the wrong
     type). `handshake` is the whole opening exchange; `stateless` whether the revision has no session, so that every request
-    says who asks. `notifications` grows by what the server sends unasked, as sent, and `server_requests` by what it asks of
-    this client, as {"method", "params", "result" or "error"} with what it was answered; past 64 MiB no more are kept.
-    `remarks` are oddities that fail nothing, without secrets. `noise_count` is how many lines were no message. `ending` is set
-    once the connection is gone.
+    says who asks; `is_expired` whether the server has forgotten it (HTTP 404). `notifications` grows by what the server sends
+    unasked, as sent, and `server_requests` by what it asks of this client, as {"method", "params", "result" or "error"} with
+    what it was answered; past 64 MiB no more are kept. `remarks` are oddities that fail nothing, without secrets.
+    `noise_count` is how many lines were no message. `ending` is set once the connection is gone.
     """
 
     def __init__(self, spec: ServerSpec, transport: Transport) -> None:
         self.spec = spec
         self.stateless = False
+        self.is_expired = False
         self.handshake: Exchange | None = None
         self.server_info: dict[str, Any] | None = None
         self.protocol_version: str | None = None
@@ -124,7 +125,7 @@ class Session:
         self._transport = transport
         self._calls = Calls(self._timed_out)
         self._notification_bytes = 0
-        self._unasked: list[asyncio.Future[None]] = []
+        self._unasked: list[asyncio.Future[bool]] = []
         self._refused: tuple[float, str] | None = None
         self._given_up: set[int] = set()
         self._answered_twice = False
@@ -200,7 +201,7 @@ class Session:
         finally:
             if waiter in self._unasked:
                 self._unasked.remove(waiter)
-        return bool(done) and self.alive
+        return bool(done) and waiter.result()
 
     async def close(self) -> None:
         """End the session; may be called again, also while it runs. Waiting calls end with ServerDied.
@@ -209,7 +210,7 @@ class Session:
         """
         if self._closing is None:
             self._end_calls(Ending(clause="was closed by mcptest"))
-            self._wake()
+            self._wake(ended=True)
             self._closing = asyncio.ensure_future(self._close())
         await asyncio.shield(self._closing)
 
@@ -353,12 +354,18 @@ class Session:
         if not call.future.done():
             call.future.set_exception(failure)
 
+    def expired(self, ending: Ending) -> None:
+        """The session is over, and only that: what is under way goes on."""
+        self.is_expired = True
+        if self.ending is None:
+            self.ending = ending
+
     def lost(self, ending: Ending) -> None:
         """The connection is gone."""
         if self.ending is None:
             self.ending = ending
         self._end_calls(ending)
-        self._wake()
+        self._wake(ended=True)
 
     def _take(self, message: Any, line: bytes, at: float) -> None:
         kind = wire.kind_of(message)
@@ -385,7 +392,7 @@ class Session:
         if fault is not None:
             self.failed(call, broken_answer(call.method, fault, self._shown(line)))
             return
-        if call.fault is not None:
+        if call.fault is not None and not (self.stateless and wire.is_step(message)):
             self._faulted(call, message)
             return
         self._calls.drop(call)
@@ -459,15 +466,19 @@ class Session:
             return
         if not self.client_side.declares(method):
             self._refused = (monotonic(), method)
-        self._notification_bytes += len(line)
+        self.keep_request({"method": method, "params": message.get("params"), **answer}, size=len(line))
+
+    def keep_request(self, request: dict[str, Any], *, size: int) -> None:
+        """Keep what the server asked of this client, with what it was answered; `size` is how many bytes it came in."""
+        self._notification_bytes += size
         if self._notification_bytes <= _KEPT_NOTIFICATION_BYTES:
-            self.server_requests.append({"method": method, "params": message.get("params"), **answer})
+            self.server_requests.append(request)
         self._wake()
 
-    def _wake(self) -> None:
+    def _wake(self, *, ended: bool = False) -> None:
         for waiter in self._unasked:
             if not waiter.done():
-                waiter.set_result(None)
+                waiter.set_result(not ended)
         self._unasked.clear()
 
     # --- ends

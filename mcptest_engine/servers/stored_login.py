@@ -33,7 +33,11 @@ def stored_login(spec: ServerSpec) -> StoredLogin | None:
 
 
 class StoredLogin:
-    """A token of `mcptest login`, refreshed a minute before its end or when it was refused, and written back to its file."""
+    """A token of `mcptest login`, refreshed a minute before its end or when it was refused, and written back to its file.
+
+    The surprising thing: a refresh goes on when the call that wanted it is given up, and closing a session waits for it. The
+    authorization server may have replaced the refresh token already, and with the answer the login would be lost.
+    """
 
     def __init__(self, spec: ServerSpec, stored: StoredToken, clock: Callable[[], float] = time.time) -> None:
         self._spec = spec
@@ -41,6 +45,7 @@ class StoredLogin:
         self._token = stored
         self._tired_of: str | None = None
         self._one = OneAtATime()
+        self.remarks: list[str] = []
         keep_secrets(spec, stored.secrets())
 
     def secrets(self) -> tuple[str, ...]:
@@ -66,6 +71,10 @@ class StoredLogin:
         """The token that another process got meanwhile, or a refreshed one; None when it cannot be refreshed."""
         token = self._token
         return token.access_token if token.access_token != refused else await self._fresh(token)
+
+    async def aclose(self) -> None:
+        """Wait for a refresh that is under way, for as long as the authorization server may take."""
+        await self._one.finish(patience_seconds(self._spec))
 
     def _is_over(self, token: StoredToken, window_seconds: float) -> bool:
         return expired(token.expires_at_unix, token.last_refreshed, self._clock(), window_seconds)

@@ -7,15 +7,16 @@ another, only for a token that all of them need.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx2
 
 from mcptest_engine.core.errors import AuthFailed
 from mcptest_engine.servers.auth import challenge_parameter
+from mcptest_engine.servers.http_client import same_origin
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Callable, Coroutine
 
     from mcptest_engine.servers.spec import ServerSpec
 
@@ -23,7 +24,9 @@ _SHARE_OF_TIME = 0.8
 
 
 class Tokens(Protocol):
-    """Where a `TokenAuth` gets its token."""
+    """Where a `TokenAuth` gets its token. `remarks` are oddities of the way to it: clauses whose subject is the server."""
+
+    remarks: list[str]
 
     def secrets(self) -> tuple[str, ...]:
         """Every token and secret held now."""
@@ -34,6 +37,9 @@ class Tokens(Protocol):
     async def renewed(self, refused: str | None, response: httpx2.Response) -> str | None:
         """The token to send after `response` refused that one; None when there is no better one. Raises: AuthFailed."""
 
+    async def aclose(self) -> None:
+        """Wait, for a bounded time, for what must not be lost: a session ends. Others may go on asking for tokens."""
+
 
 class TokenAuth(httpx2.Auth):
     """Sends a bearer token, and asks once more with a new one when it was refused.
@@ -42,7 +48,7 @@ class TokenAuth(httpx2.Auth):
     """
 
     def __init__(self, url: str, tokens: Tokens, *, steps_up: bool = False) -> None:
-        self._origin = _origin(httpx2.URL(url))
+        self._url = httpx2.URL(url)
         self._tokens = tokens
         self._steps_up = steps_up
 
@@ -50,9 +56,18 @@ class TokenAuth(httpx2.Auth):
         """Every token and secret held now: what must never be shown."""
         return self._tokens.secrets()
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was odd on the way to the token: clauses whose subject is the server, the latest last."""
+        return tuple(self._tokens.remarks)
+
+    async def aclose(self) -> None:
+        """A session ends: wait, for a bounded time, until a token that is on its way is stored where it has to be."""
+        await self._tokens.aclose()
+
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """Send `request` with the token, at most twice."""
-        if _origin(request.url) != self._origin:
+        if not same_origin(request.url, self._url):
             yield request
             return
         token = await self._tokens.current(request)
@@ -76,30 +91,32 @@ class TokenAuth(httpx2.Auth):
 
 
 class OneAtATime:
-    """Those who ask while somebody is at it wait, and share what it came to, be it a failure."""
+    """One run at a time of what gets a token: whoever asks meanwhile waits for it, and shares what it comes to.
+
+    A run is a task of its own that no caller ends by giving up: once an authorization server has replaced a refresh token, its
+    answer holds the only one that is still good.
+    """
 
     def __init__(self) -> None:
-        self._lock = asyncio.Lock()
-        self._attempts = 0
-        self._failure: AuthFailed | None = None
+        self._run: asyncio.Task[None] | None = None
 
-    async def share(self, steps: Callable[[], Awaitable[None]]) -> None:
-        """Run `steps`, unless somebody else's run ended during the wait. Raises: AuthFailed, of either."""
-        attempts = self._attempts
-        async with self._lock:
-            if self._attempts == attempts:
-                await self._attempt(steps)
-            elif self._failure is not None:
-                told = self._failure
-                raise AuthFailed(told.message, server=told.server, hint=told.hint)
+    async def share(self, steps: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run `steps`, unless they run already, and wait for their end. Raises: AuthFailed, to all who wait."""
+        run = self._run
+        if run is None or run.done():
+            run = self._run = asyncio.get_running_loop().create_task(steps())
+            run.add_done_callback(_retrieve)
+        await asyncio.wait((run,))  # which leaves the run alone when this is cancelled
+        failure = run.exception()
+        if isinstance(failure, AuthFailed):
+            raise AuthFailed(failure.message, server=failure.server, hint=failure.hint) from failure
+        if failure is not None:
+            raise failure
 
-    async def _attempt(self, steps: Callable[[], Awaitable[None]]) -> None:
-        try:
-            await steps()
-        except AuthFailed as failure:
-            self._attempts, self._failure = self._attempts + 1, failure
-            raise
-        self._attempts, self._failure = self._attempts + 1, None
+    async def finish(self, timeout_seconds: float) -> None:
+        """Give a run that is under way the time to end. It is not ended: another session may wait for it."""
+        if self._run is not None and not self._run.done():
+            await asyncio.wait((self._run,), timeout=timeout_seconds)
 
 
 def patience_seconds(spec: ServerSpec) -> float:
@@ -125,5 +142,7 @@ async def _drop_body(response: httpx2.Response) -> None:
     response.stream = httpx2.ByteStream(b"")
 
 
-def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port or {"http": 80, "https": 443}.get(url.scheme)
+def _retrieve(run: asyncio.Task[None]) -> None:
+    """A failure that nobody waits for any more is no news."""
+    if not run.cancelled():
+        run.exception()

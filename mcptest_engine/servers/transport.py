@@ -32,6 +32,9 @@ class Receiver(Protocol):
     def remarked(self, clause: str) -> None:
         """Something odd that fails nothing; a clause without its subject."""
 
+    def expired(self, ending: Ending) -> None:
+        """The server knows the session no longer: no further call goes over it, and those under way get their own answers."""
+
     def lost(self, ending: Ending) -> None:
         """The connection is gone, and every call with it."""
 

@@ -29,6 +29,7 @@ BATCH_REVISION = "2025-03-26"
 """The one revision in which a message may be an array of messages."""
 
 METHOD_NOT_FOUND = -32601
+HEADER_MISMATCH = -32020
 
 CLIPPED_FROM = 16 * 1024
 """How many bytes of a line are looked at for secrets before its start is quoted."""
@@ -157,6 +158,13 @@ def json_type(value: object) -> str:
     """The JSON type of `value` with its article, such as "an array"."""
     names = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
     return names.get(type(value), "a number")
+
+
+def is_step(message: Mapping[str, Any]) -> bool:
+    """Whether an answer of the stateless era is no end of its call: it asks for input, or for headers that it missed."""
+    result, error = message.get("result"), message.get("error")
+    asks = isinstance(result, dict) and result.get("resultType") == "input_required"
+    return asks or (isinstance(error, dict) and error.get("code") == HEADER_MISMATCH)
 
 
 def clip(line: bytes, limit: int = 300, redact: Redact = as_it_is) -> str:

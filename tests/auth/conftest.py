@@ -44,6 +44,9 @@ class Realm:
     def release(self) -> None:
         self._control("POST", {"release": True})
 
+    def wait_until_held(self) -> None:
+        self._control("POST", {"held": True})
+
     def _control(self, method: str, orders: dict[str, Any]) -> None:
         request = urllib.request.Request(
             f"{self.origin}/realms/{self.name}", method=method, data=json.dumps(orders).encode()

@@ -6,12 +6,17 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
+import httpx2
 import pytest
 
 from mcptest_engine.core.errors import AuthFailed
 from mcptest_engine.core.redaction import MASK, Redactor
 from mcptest_engine.servers.client_credentials import ClientCredentials
 from mcptest_engine.servers.oauth import auth_for
+from mcptest_engine.servers.oauth_http import OAuthHttp
+from mcptest_engine.servers.oauth_tokens import Client, ask_token
+from mcptest_engine.servers.session import connect
+from mcptest_engine.servers.spec import HttpOptions
 from mcptest_engine.servers.token_auth import TokenAuth
 from tests.auth.conftest import ask, spec_for
 
@@ -19,8 +24,6 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
     from pathlib import Path
-
-    import httpx2
 
     from tests.auth.conftest import Realm
 
@@ -160,6 +163,57 @@ def test_an_answer_that_is_no_token_is_told_as_the_token_endpoints(make_realm: M
     assert len(told.message) < 600
 
 
+def test_plain_http_on_this_machine_goes_past_a_proxy_elsewhere(make_realm: MakeRealm) -> None:
+    realm = make_realm(clients=CLIENT)
+    client = Client("me", "s3cret-s3cret", "client_secret_basic")
+
+    async def main() -> str:
+        async with OAuthHttp(HttpOptions(proxy="http://proxy.invalid:3128"), 30) as http:
+            form = {"grant_type": "client_credentials"}
+            return (await ask_token(http, realm.token_endpoint, form, client, str)).access_token
+
+    assert asyncio.run(main()) == f"access.{realm.name}.1.zzz"
+
+
+def test_a_proxy_on_this_machine_is_asked(make_realm: MakeRealm) -> None:
+    realm = make_realm(clients=CLIENT)
+    told = failure(realm.url, oauth(realm), http={"proxy": "http://127.0.0.1:9"})
+    assert told.message.endswith("could not be reached: connection refused")
+    assert realm.seen("token") == []
+
+
+def test_no_proxy_of_the_environment_sees_a_secret_for_this_machine(
+    make_realm: MakeRealm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://proxy.invalid:3128")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    realm = make_realm(clients=CLIENT)
+    spec = spec_for(realm.url, oauth(realm))
+
+    async def main() -> list[int]:
+        async with httpx2.AsyncClient(trust_env=False) as client:
+            return [(await ask(realm.url, auth_for(spec), client)).status_code]
+
+    assert asyncio.run(main()) == [200]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [("file", "holds no certificate"), ("directory", "holds no certificate"), ("nothing", "exist")]
+)
+def test_certificates_that_are_none_are_told(make_realm: MakeRealm, tmp_path: Path, kind: str, words: str) -> None:
+    place = tmp_path / "authorities"
+    if kind == "file":
+        place.write_text("no certificate")
+    elif kind == "directory":
+        place.mkdir()
+        (place / "authority.pem").write_text("no certificate")
+    told = failure(make_realm().url, oauth(token_endpoint="https://127.0.0.1:9/token"), http={"verify": str(place)})
+    assert f'`http.verify` names "{place}", which ' in told.message
+    assert words in told.message
+
+
 def test_a_token_endpoint_that_is_not_there_is_told(make_realm: MakeRealm) -> None:
     realm = make_realm()
     told = failure(realm.url, oauth(realm, token_endpoint="http://127.0.0.1:9/token"))
@@ -219,6 +273,33 @@ def test_without_an_endpoint_the_servers_refusal_says_where_tokens_come_from(mak
 def test_metadata_are_found_at_their_well_known_places_too(make_realm: MakeRealm, challenge: object) -> None:
     realm = make_realm(clients=CLIENT, challenge=challenge)
     assert asyncio.run(_once(realm, oauth())) == 200
+
+
+async def _remarks_of_a_session(url: str, auth: dict[str, Any]) -> list[str]:
+    session = await connect(spec_for(url, auth))
+    try:
+        answers = [await session.request("tools/call", {"name": "who"}, timeout_seconds=30) for _ in range(2)]
+        assert all("result" in one.answer for one in answers)
+    finally:
+        await session.close()
+    return session.remarks
+
+
+def test_a_token_endpoint_of_another_origin_that_the_server_named_is_remarked_upon_once(make_realm: MakeRealm) -> None:
+    realm = make_realm(clients=CLIENT, token_host="localhost")
+    (remark,) = asyncio.run(_remarks_of_a_session(realm.url, oauth()))
+    where = realm.token_endpoint.replace("127.0.0.1", "localhost")
+    assert remark == (
+        f'server "api" had the client secret sent to the token endpoint {where}, which is of another origin; '
+        "where tokens come from is the suite's to say: `token_endpoint`"
+    )
+
+
+def test_a_token_endpoint_of_the_servers_own_origin_or_of_the_suite_is_not_remarked_upon(make_realm: MakeRealm) -> None:
+    realm = make_realm(clients=CLIENT)
+    assert asyncio.run(_remarks_of_a_session(realm.url, oauth())) == []
+    elsewhere = realm.token_endpoint.replace("127.0.0.1", "localhost")
+    assert asyncio.run(_remarks_of_a_session(realm.url, oauth(token_endpoint=elsewhere))) == []
 
 
 def test_discovery_that_finds_nothing_is_told_with_its_remedy(make_realm: MakeRealm) -> None:

@@ -109,10 +109,28 @@ def test_a_refusal_is_told_in_the_servers_words(make_realm: MakeRealm) -> None:
     assert 'the authorization server refused the login: access_denied "you\\nmay not"' in failure(realm).message
 
 
-@pytest.mark.parametrize("state", ["forged", ""])
-def test_an_answer_to_another_login_is_not_taken(make_realm: MakeRealm, state: str) -> None:
-    realm = make_realm(authorize={"state": state})
-    assert "belongs to another login: its `state` is not the one that was sent" in failure(realm).message
+@pytest.mark.parametrize("query", ["code=x", "error=access_denied"])
+@pytest.mark.parametrize("state", ["", "&state=", "&state=forged"])
+def test_an_answer_to_another_login_is_turned_away_and_changes_nothing(
+    make_realm: MakeRealm, query: str, state: str
+) -> None:
+    realm = make_realm()
+    answers: list[httpx2.Response] = []
+
+    async def forge(address: str) -> None:
+        back = parse_qs(urlsplit(address).query)["redirect_uri"][0]
+        async with httpx2.AsyncClient(verify=False) as client:
+            answers.append(await client.get(f"{back}?{query}{state}"))
+        await follow(address)
+
+    assert asyncio.run(log_in(realm.url, open_url=forge)).access_token
+    assert answers[0].status_code == 400
+    assert "not the answer to the login" in answers[0].text
+
+
+def test_an_answer_to_another_login_alone_is_none(make_realm: MakeRealm) -> None:
+    realm = make_realm(authorize={"state": "forged"})
+    assert "nobody logged in within 500 ms" in failure(realm, timeout_seconds=0.5).message
     assert realm.seen("token") == []
 
 

@@ -13,6 +13,7 @@ import pytest
 from mcptest_engine.core.errors import AuthFailed
 from mcptest_engine.core.redaction import MASK, Redactor
 from mcptest_engine.servers import token_store
+from mcptest_engine.servers.http_client import HttpClient
 from mcptest_engine.servers.oauth import auth_for
 from mcptest_engine.servers.token_store import StoredToken
 from tests.auth.conftest import ask, spec_for
@@ -127,6 +128,70 @@ def test_a_refused_token_is_refreshed_once_for_all_who_were_refused(
 
     assert asyncio.run(main()) == {200}
     assert len(refreshes(realm)) == 1
+
+
+async def _given_up(call: asyncio.Task[Any], realm: Realm) -> None:
+    """Give `call` up as a timeout does, at the moment when the refresh token is spent and the new one not here yet."""
+    await asyncio.to_thread(realm.wait_until_held)
+    call.cancel()
+    await asyncio.wait((call,))
+    assert call.cancelled()
+
+
+def _stored_refresh_token(realm: Realm) -> str | None:
+    kept = token_store.load(realm.url)
+    assert kept is not None
+    return kept.refresh_token
+
+
+def test_a_refresh_goes_on_when_the_call_that_wanted_it_is_given_up(
+    stored: Callable[..., tuple[Realm, StoredToken]],
+) -> None:
+    realm, _ = stored(left=-1.0, gate="answer")
+
+    async def main() -> int:
+        auth = auth_for(spec_for(realm.url))
+        await _given_up(asyncio.ensure_future(ask(realm.url, auth)), realm)
+        second = asyncio.ensure_future(ask(realm.url, auth))
+        await asyncio.to_thread(realm.release)
+        return (await second).status_code
+
+    assert asyncio.run(main()) == 200
+    assert len(refreshes(realm)) == 1
+    assert _stored_refresh_token(realm) == f"refresh.{realm.name}.2.zzz"
+
+
+def test_closing_waits_for_a_refresh_that_nobody_waits_for_any_more(
+    stored: Callable[..., tuple[Realm, StoredToken]],
+) -> None:
+    realm, _ = stored(left=-1.0, gate="answer")
+
+    async def main() -> bool:
+        client = HttpClient(spec_for(realm.url))
+        await _given_up(asyncio.ensure_future(client.send("GET", [])), realm)
+        closing = asyncio.ensure_future(client.close())
+        await asyncio.to_thread(realm.seen, "token")  # turns of the loop, in which it could end
+        waited = not closing.done()
+        await asyncio.to_thread(realm.release)
+        await closing
+        return waited
+
+    assert asyncio.run(main())
+    assert _stored_refresh_token(realm) == f"refresh.{realm.name}.2.zzz"
+
+
+def test_closing_waits_no_longer_than_an_authorization_server_may_take(
+    stored: Callable[..., tuple[Realm, StoredToken]],
+) -> None:
+    realm, token = stored(left=-1.0, gate="answer")
+
+    async def main() -> None:
+        client = HttpClient(spec_for(realm.url, connect_timeout_ms=1000))
+        await _given_up(asyncio.ensure_future(client.send("GET", [])), realm)
+        await client.close()
+
+    asyncio.run(main())
+    assert _stored_refresh_token(realm) == token.refresh_token
 
 
 def test_a_refresh_token_that_stays_good_is_kept(stored: Callable[..., tuple[Realm, StoredToken]]) -> None:

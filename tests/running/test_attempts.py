@@ -241,3 +241,43 @@ tools:
     assert [(test.verdict, test.message) for test in record.tests] == [("pass", None), ("pass", None)]
     assert record.tests[1].output is not None
     assert record.tests[1].output["server_requests"][0]["method"] == "roots/list"
+
+
+def test_a_fault_that_never_struck_is_no_pass(record_of: RecordOf, ledger: Ledger) -> None:
+    """Green means checked: the call failed by itself, so that no answer was lost and asking again would prove nothing."""
+    test = one(
+        record_of(f"""
+servers: {{ s: {{ command: {ledger()}, timeout_ms: 300 }} }}
+tools:
+  - name: n
+    tool: transfer_later
+    args: {{ amount: 10 }}
+    fault: drop_response
+    retries: 1
+    verify: [{{ tool: balance, expect: [{NOT_MOVED}] }}]
+""")
+    )
+    assert (test.verdict, verdicts(test)) == ("fail", ["fail"])
+    assert test.failure is not None
+    assert test.failure.kind == "timeout"
+
+
+def test_a_lost_answer_without_any_retry_left_fails(record_of: RecordOf, ledger: Ledger) -> None:
+    """`--retries 0` over the suite's own number leaves nothing to judge by."""
+    test = one(
+        record_of(
+            f"""
+servers: {{ s: {{ command: {ledger()} }} }}
+run_options: {{ retries: 1 }}
+tools:
+  - name: n
+    tool: transfer
+    args: {{ amount: 10 }}
+    fault: drop_response
+    expect: [{MOVED_ONCE}]
+""",
+            retries=0,
+        )
+    )
+    assert test.verdict == "fail"
+    assert "no retry is left to be judged" in (test.message or "")

@@ -45,6 +45,28 @@ def late() -> Iterator[str]:
     yield from serving("http_late")
 
 
+@pytest.fixture
+def forgetful() -> Iterator[str]:
+    """`tests/servers/http_forgetful.py`: a 404 for the tool `gone`, in the middle of a session."""
+    yield from serving("http_forgetful")
+
+
+@pytest.mark.parametrize("workers", [1, 8])
+def test_a_session_that_ended_with_404_costs_no_other_test_anything(
+    record_of: RecordOf, forgetful: str, workers: int
+) -> None:
+    """MCP 2025-11-25, basic/transports, session management: the next request opens another one, as often as it takes."""
+    rows = "".join(
+        f"""
+  - {{ name: gone {number}, tool: gone, expect: [{{ target: http.status, matcher: {{ exact: 404 }} }}] }}
+  - {{ name: ok {number}, tool: ok, expect: [{{ target: "result.content[0].text", matcher: {{ exact: ok }} }}] }}"""
+        for number in range(4)
+    )
+    record = record_of(f'servers: {{ s: {{ url: "{forgetful}/mcp" }} }}\ntools:{rows}', workers=workers)
+    assert [test.message for test in record.tests] == [None] * 8
+    assert record.servers[0].restarts == 0
+
+
 def test_a_refused_call_passes_when_its_status_is_what_is_expected(record_of: RecordOf, echo: str) -> None:
     """ "Rejects a call without a token": in the call, and where already the session cannot be opened."""
     record = record_of(f"""

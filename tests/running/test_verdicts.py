@@ -135,3 +135,34 @@ def test_errors_are_told_as_whose_fault_they_are() -> None:
     )
     lost = failed(AnswerLost("dropped", server="s"), duration_ms=1.0)
     assert (lost.verdict, lost.failure, lost.lost) == (Verdict.INCONCLUSIVE, None, True)
+
+
+ASKING = {"result": {"resultType": "input_required", "inputRequests": {"a": {"method": "elicitation/create"}}}}
+
+
+def test_a_call_that_ended_in_a_question_is_no_pass() -> None:
+    """Green means checked: the tool has not run, and what was asserted holds of the question."""
+    outcome = judged(ASKING, {"target": "result.isError", "matcher": {"not": {"exact": True}}})
+    assert outcome.message == (
+        "the call ended in a question: it asked for `elicitation/create`, and `client:` does not answer that"
+    )
+    assert judged(ASKING).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize("target", ["result.resultType", "result.inputRequests.a.method", "result"])
+def test_a_test_that_looks_at_the_question_judges_it(target: str) -> None:
+    assert judged(ASKING, {"target": target, "matcher": {"exists": True}}).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("target", "matcher"),
+    [("http.headers.server", {"exists": True}), ("http.status", {"not": {"exact": 502}})],
+)
+def test_a_refusal_that_nobody_asked_for_is_no_pass(target: str, matcher: dict[str, Any]) -> None:
+    """Only a test that says which status it wants takes an HTTP error for an answer."""
+    http = {"status": 500, "headers": {"server": "x"}}
+    error = ProtocolBroken("answered with HTTP 500", server="s", http=http)
+    outcome = failed(error, duration_ms=1.0)
+    expected = judged({"http": http}, {"target": target, "matcher": matcher})
+    assert expected.verdict is Verdict.PASS
+    assert refused(outcome, expected).verdict is Verdict.FAIL

@@ -8,6 +8,7 @@ else is echoed.
 /nowhere              names an endpoint that is no URL
 /message              a stream whose first event is a message
 /silent               a stream without events
+/chatty               a retry time, a comment and an id before the endpoint
 /ended                names its endpoint and ends the stream
 /seen                 every request so far, as JSON [{method, path, headers, body}]
 /open                 how many streams are open
@@ -66,6 +67,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return {
             "/message": ['data: {"jsonrpc":"2.0","method":"notifications/x"}\n\n', named],
             "/silent": [],
+            "/chatty": ["retry: 1000\n\n", ": hello\n\n", "id: 1\n\n", named],
             "/ended": [named, END],
         }.get(self.path, [named])
 

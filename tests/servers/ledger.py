@@ -2,6 +2,7 @@
 
 transfer {amount, account?}            moves money each time that it is called, and says what is left of 100
 transfer_once {amount, key, account?}  moves money once for each key
+transfer_later {amount, account?}      neither moves money nor answers when it is first called; then as `transfer`
 balance {account?}                     what is left, and how many transfers there were
 crash                                  moves 10, then ends with exit code 4 without an answer
 notify {count?}                        sends so many log messages, and progress where a `progressToken` came, then answers
@@ -103,7 +104,16 @@ def hang(arguments, message):
     return minimcp.NO_ANSWER
 
 
-TOOLS = {tool.__name__: tool for tool in (transfer, transfer_once, balance, crash, notify, late, ask, hold, hang)}
+def transfer_later(arguments, message):
+    SKIPPED.append(message)
+    return minimcp.NO_ANSWER if len(SKIPPED) == 1 else transfer(arguments, message)
+
+
+SKIPPED = []
+TOOLS = {
+    tool.__name__: tool
+    for tool in (transfer, transfer_once, transfer_later, balance, crash, notify, late, ask, hold, hang)
+}
 
 
 def handle(method, params, message):

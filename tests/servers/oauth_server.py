@@ -4,6 +4,7 @@
     GET /realms/NAME             what came so far: [{place, form, authorization}], place being mcp, token, register, …
     POST /realms/NAME {"revoke": true}    every access token given out so far is refused from now on
     POST /realms/NAME {"release": true}   let go of the token requests that `gate` holds
+    POST /realms/NAME {"held": true}      answered as soon as `gate: "answer"` holds an answer
 
 Knobs, with their defaults:
     open: false            /mcp asks for no token
@@ -27,7 +28,8 @@ Knobs, with their defaults:
     interval: 0            that a device is told
     refuse: 0              so many requests with a good token get a 401 all the same
     scope: null            a scope that `tools/call` wants; without it a 403
-    gate: false            token requests wait until they are released
+    gate: false            token requests wait until they are released; "answer": they are granted, and the answers wait
+    token_host: null       the host of the token endpoint in the metadata
 """
 
 import base64
@@ -44,6 +46,7 @@ DEFAULTS = {
     "issued_secret": None, "methods": ["none", "client_secret_basic", "client_secret_post"], "clients": {},
     "authorize": {}, "token": "ok", "minds_resource": False, "expires_in": 3600, "refresh": True, "pending": [],
     "interval": 0, "refuse": 0, "scope": None, "gate": False,
+    "token_host": None,
 }  # fmt: skip
 
 
@@ -61,7 +64,7 @@ class Realm:
         self.seen = []
         self.number = 0
         self.lock = threading.Lock()
-        self.gate = threading.Event()
+        self.gate, self.held = threading.Event(), threading.Event()
 
     def grant(self, client, scope):
         with self.lock:
@@ -126,6 +129,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             realm.access.clear()
         if orders.get("release"):
             realm.gate.set()
+        if orders.get("held"):
+            realm.held.wait(30)
         self.reply(200, {})
 
     def origin(self):
@@ -155,6 +160,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             "token_endpoint_auth_methods_supported": realm.knobs["methods"],
             "code_challenge_methods_supported": ["S256"],
         }
+        if realm.knobs["token_host"]:
+            document["token_endpoint"] = f"{base}/token".replace("127.0.0.1", realm.knobs["token_host"])
         for knob, member in (("device", "device_authorization_endpoint"), ("browser", "authorization_endpoint")):
             if not realm.knobs[knob]:
                 del document[member]
@@ -190,7 +197,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         })  # fmt: skip
 
     def token(self, realm, form):
-        if realm.knobs["gate"]:
+        if realm.knobs["gate"] is True:
             realm.gate.wait(30)
         if self.misbehave(realm.knobs["token"]):
             return None
@@ -264,7 +271,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         held = realm.refresh.pop(form["refresh_token"], None)
         if held is None or held[0] != client:
             return self.reply(400, {"error": "invalid_grant", "error_description": "that was refreshed already"})
-        return self.reply(200, realm.grant(client, held[1]))
+        answer = realm.grant(client, held[1])
+        if realm.knobs["gate"] == "answer":
+            realm.held.set()
+            realm.gate.wait(30)
+        return self.reply(200, answer)
 
     def by_device(self, realm, client, _):
         if realm.pending:

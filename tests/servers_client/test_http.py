@@ -23,7 +23,7 @@ from mcptest_engine.core.errors import (
 )
 from mcptest_engine.servers import auth
 from mcptest_engine.servers.session import connect
-from mcptest_engine.servers.spec import ServerSpec
+from mcptest_engine.servers.spec import HttpOptions, ServerSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -198,6 +198,20 @@ def test_what_is_no_url_is_refused(url: str, run: Callable) -> None:
     assert start_failure(run, spec(url)).message == f'server "web" did not start: "{url}" is no http or https URL'
 
 
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("ws://me:hunter2@127.0.0.1/mcp?key=hunter2", "ws://127.0.0.1/mcp"),
+        ("me:hunter2@127.0.0.1:80/mcp", "127.0.0.1:80/mcp"),
+        ("http://me:hunter2@[::1/mcp?key=hunter2", "http://[::1/mcp"),
+        ("https://me:hunter2@127.0.0.1:70000/mcp#hunter2", "https://127.0.0.1:70000/mcp"),
+    ],
+)
+def test_what_is_no_url_is_told_without_its_password(url: str, shown: str, run: Callable) -> None:
+    """Nor its query."""
+    assert start_failure(run, spec(url)).message == f'server "web" did not start: "{shown}" is no http or https URL'
+
+
 def test_a_redirect_to_another_origin_is_not_followed(origin: str, run: Callable) -> None:
     """Decisions 14: not followed, and the failure says "redirect"; so no token can travel along."""
     failed = start_failure(run, spec(origin + "/redirect/http%3A%2F%2Flocalhost%3A1%2Fmcp%3Fkey%3Dsecret"))
@@ -267,6 +281,26 @@ def test_a_token_goes_only_to_https_or_to_this_machine(run: Callable) -> None:
     auth.check_secrets_may_go(replace(wanted, url="https://example.invalid/mcp"))
     for host in ("localhost", "127.8.8.8", "[::1]", "a.localhost"):
         auth.check_secrets_may_go(replace(wanted, url=f"http://{host}:1/mcp"))
+
+
+PROXY_TOLD = (
+    "the bearer token is not sent to http://localhost:1/mcp through the proxy http://proxy.invalid:3128, "
+    "which would get it in the clear: tokens go only to https or to this machine"
+)
+
+
+def test_a_token_goes_to_no_proxy_in_the_clear(run: Callable) -> None:
+    """A plain URL of this machine, asked through somebody else's."""
+    proxied = HttpOptions(proxy="http://me:hunter2@proxy.invalid:3128")
+    wanted = spec("http://localhost:1/mcp", auth="bearer", secret_headers=frozenset({"authorization"}), http=proxied)
+    failed = start_failure(run, wanted)
+    assert isinstance(failed, AuthFailed)
+    assert failed.message == f"auth failed: {PROXY_TOLD}"
+    auth.check_secrets_may_go(replace(wanted, url="https://example.invalid/mcp"))
+    auth.check_secrets_may_go(replace(wanted, http=HttpOptions(proxy="http://127.0.0.1:3128")))
+    auth.check_secrets_may_go(replace(wanted, secret_headers=frozenset()))
+    with pytest.raises(AuthFailed, match=r"the OAuth token is not sent to .* through the proxy"):
+        auth.check_secrets_may_go(replace(wanted, secret_headers=frozenset()), with_token=True)
 
 
 def test_a_session_that_the_server_forgot_is_over(origin: str, with_session: Callable) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
 
 from mcptest_engine.core.errors import CallTimeout, ProtocolBroken, ServerDied, ServerError
 from tests.servers_client.http_scripts import (
+    ANSWER,
     CLOSE,
     HANG,
     RESET,
@@ -15,6 +17,7 @@ from tests.servers_client.http_scripts import (
     Step,
     call,
     call_fails,
+    event,
     head,
     scripted,
     start_fails,
@@ -218,6 +221,58 @@ def test_what_came_in_place_of_an_answer_is_kept(hostile: HostileServer, with_se
 
     url = hostile.calling(*whole("500 Internal Server Error", body, "text/html", X_Trace="t-1"))
     with_session(web(url, redact=lambda text: text.replace("hunter2", "***")), use)
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+@pytest.mark.parametrize("its_id", ["3", '"3"'])
+def test_an_answer_to_another_call_fails_the_call_that_it_came_with(
+    its_id: str, kind: str, hostile: HostileServer, with_session: Callable
+) -> None:
+    """An answer belongs to its POST: the other call waits on for its own."""
+    wrong = f'{{"jsonrpc":"2.0","id":{its_id},"result":{{"of":"another"}}}}'
+    body = wrong if kind == "application/json" else event(wrong)
+    url = hostile.url({"tools/call": [[{"send": head(kind=kind) + body}, CLOSE]], "prompts/list": [[HANG]]})
+
+    async def use(session: Session) -> None:
+        asked = session.request("tools/call", {"name": "x"}, timeout_seconds=30)
+        mine, other = asyncio.ensure_future(asked), asyncio.ensure_future(waiting(session))
+        with pytest.raises(ProtocolBroken) as failed:
+            await mine
+        assert f"{BROKE}its `id` is {its_id}, where the request's was 2: {{" in failed.value.message
+        assert failed.value.http is not None
+        assert failed.value.http["body"] == wrong
+        assert not other.done()
+        await session.close()
+        with pytest.raises(ServerDied):
+            await other
+
+    async def waiting(session: Session) -> None:
+        await session.request("prompts/list", {}, timeout_seconds=30)
+
+    with_session(web(url), use)
+
+
+def test_a_session_id_and_cookies_are_secrets(hostile: HostileServer, with_session: Callable) -> None:
+    """Whoever has one may speak in its name, so neither is shown where the server repeats it; short ones are words."""
+    secrets: list[str] = []
+    first = head(Mcp_Session_Id="session-0001", Connection="close", Set_Cookie='a="cookie-0002"; Path=/')
+    opening = [{"send": first.replace("\r\n\r\n", "\r\nSet-Cookie: b=short\r\n\r\n") + ANSWER}, CLOSE]
+    failing = whole("500 Internal Server Error", "session-0001 has cookie-0002, short", Set_Cookie="a=cookie-0003")
+
+    def redact(text: str) -> str:
+        for secret in secrets:
+            text = text.replace(secret, "***")
+        return text
+
+    async def use(session: Session) -> None:
+        failed = await call_fails(session)
+        assert failed.message.endswith("500 Internal Server Error: *** has ***, short")
+        assert failed.http is not None
+        assert failed.http["body"] == "*** has ***, short"
+
+    url = hostile.url({"initialize": [opening], "tools/call": [failing]})
+    with_session(web(url, redact=redact, keep_secret=secrets.append), use)
+    assert secrets == ["session-0001", "cookie-0002", "cookie-0003"]
 
 
 def test_what_came_of_a_body_that_was_cut_off_is_kept(hostile: HostileServer, with_session: Callable) -> None:

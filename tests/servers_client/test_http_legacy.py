@@ -70,6 +70,15 @@ def test_a_server_that_refuses_the_post_may_be_an_old_one(path: str, origin: str
     assert not any("mcp-protocol-version" in request["headers"] for request in seen)
 
 
+def test_what_says_nothing_may_come_before_the_endpoint(origin: str, with_session: Callable) -> None:
+    """A retry time, a comment, an id: none is the first event with data."""
+
+    async def use(session: Session) -> None:
+        assert session.transport == "sse"
+
+    with_session(web(f"{origin}/chatty"), use)
+
+
 def test_calls_run_together_over_one_stream(origin: str, with_session: Callable) -> None:
     """Answers find their calls by id."""
 

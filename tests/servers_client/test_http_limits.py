@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from mcptest_engine.core.errors import AnswerLost, CallTimeout, ProtocolBroken, ServerDidNotStart, ServerDied
+from mcptest_engine.core.errors import (
+    AnswerLost,
+    CallTimeout,
+    ProtocolBroken,
+    ServerDidNotStart,
+    ServerDied,
+    ServerError,
+)
 from mcptest_engine.servers.calls import Fault
 from mcptest_engine.servers.http_failures import network_failure
+from mcptest_engine.servers.http_proxies import proxy_for
 from mcptest_engine.servers.http_retries import seconds_asked
 from mcptest_engine.servers.session import connect
 from mcptest_engine.servers.spec import HttpOptions
@@ -229,6 +237,41 @@ def test_a_date_is_waited_for(hostile: HostileServer, with_session: Callable) ->
     with_session(web(url), use)
 
 
+@pytest.mark.parametrize(("step", "error"), [(CLOSE, ServerDied), (HANG, CallTimeout)])
+def test_a_busy_server_that_then_gives_no_answer_has_no_status(
+    step: Step, error: type[ServerError], hostile: HostileServer, with_session: Callable
+) -> None:
+    """The 429 stands among the repeated ones and is not what the call was answered."""
+    url = hostile.url({"tools/call": [whole(BUSY, "", Retry_After=0), [step]]})
+
+    async def use(session: Session) -> None:
+        failed = await call_fails(session, error, seconds=1)
+        assert failed.http is not None
+        assert list(failed.http) == ["retries"]
+        assert [kept["status"] for kept in failed.http["retries"]] == [429]
+
+    with_session(web(url), use)
+
+
+# --- what has no call
+
+
+def test_a_notification_that_is_not_taken_holds_no_connection_for_ever(
+    hostile: HostileServer, with_session: Callable, until: Callable
+) -> None:
+    """A server that has stopped would cost a connection for each call that timed out."""
+    url = hostile.url({"tools/call": [[HANG]], "notifications/cancelled": [[HANG]]})
+
+    async def use(session: Session) -> None:
+        await call_fails(session, CallTimeout, seconds=0.05)
+        await until(lambda: session.remarks)
+        assert session.remarks == ['server "web" did not take a notification: it did not answer within 1 s']
+        while await asyncio.to_thread(hostile.open_connections):
+            pass
+
+    with_session(web(url, connect_timeout_seconds=1), use)
+
+
 # --- proxies
 
 
@@ -264,6 +307,44 @@ def test_a_proxy_that_cannot_be_used_is_told(proxy: str, told: str, run: Callabl
     assert failed.message == f'server "web" did not start: {told}'
 
 
+@pytest.mark.parametrize(
+    ("url", "no_proxy", "proxy"),
+    [
+        ("http://host.example/mcp", "", "http://plain.example:1"),
+        ("https://host.example/mcp", "", "http://tls.example:2"),
+        ("http://localhost/mcp", "", None),
+        ("http://host.example/mcp", "other, .example", None),
+        ("http://host.example/mcp", "*.host.example,t.example", "http://plain.example:1"),
+        ("http://host.example:81/mcp", "host.example:80", "http://plain.example:1"),
+        ("http://host.example/mcp", "host.example:80", None),
+        ("http://10.1.2.3/mcp", "10.0.0.0/8", None),
+        ("http://[fd00::1]/mcp", "fd00::1", None),
+        ("http://host.example/mcp", "*", None),
+    ],
+)
+def test_a_proxy_of_the_environment_is_used_but_where_it_says_not(
+    url: str, no_proxy: str, proxy: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HTTP_PROXY, HTTPS_PROXY and NO_PROXY; never for this machine."""
+    for name, value in {"http": "plain.example:1", "https": "http://tls.example:2", "no": no_proxy}.items():
+        monkeypatch.setenv(f"{name}_proxy", value)
+        monkeypatch.setenv(f"{name}_proxy".upper(), value)
+    assert proxy_for(web(url), url) == proxy
+
+
+def test_a_proxy_of_the_environment_is_asked(with_session: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what is elsewhere."""
+
+    async def use(session: Session) -> None:
+        assert (await call(session)).answer["result"]
+
+    with HostileServer() as proxy:
+        for name in ("http_proxy", "HTTP_PROXY"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
+        with_session(web("http://mcp.example.invalid/mcp"), use)
+        assert {request["path"] for request in proxy._asked("/seen")} == {"http://mcp.example.invalid/mcp"}
+
+
 def test_a_proxy_that_is_not_there_is_told(run: Callable) -> None:
     """It is the proxy that refused, not the server."""
     with socket.socket() as bound:
@@ -280,17 +361,16 @@ def test_a_proxy_that_is_not_there_is_told(run: Callable) -> None:
 @pytest.mark.parametrize(
     "steps",
     [
-        [{"send": head(Content_Length=10_000) + "{"}, HANG],
         whole("200 OK", '{"jsonrpc":"2.0","id":2,"result":{}}', "application/json"),
         stream(event(), end=HANG),
         whole("400 Bad Request", '{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"no"}}', "application/json"),
     ],
-    ids=["a body on its way", "a whole body", "a stream", "an error"],
+    ids=["a body", "a stream", "an error"],
 )
 def test_a_cut_connection_loses_the_answer_and_nothing_else(
     steps: list[Step], hostile: HostileServer, with_session: Callable
 ) -> None:
-    """`fault: disconnect`: at the headers of a JSON answer, at the event of one in a stream; the session goes on."""
+    """`fault: disconnect`: at the end of a JSON answer, at the event of one in a stream; the session goes on."""
 
     async def use(session: Session) -> None:
         failed = await call_fails(session, AnswerLost, fault=Fault("disconnect"))
@@ -309,6 +389,64 @@ def test_a_cut_connection_loses_only_the_answer_of_a_stream(hostile: HostileServ
         assert [message["method"] for message in session.notifications] == ["notifications/progress"]
 
     with_session(web(hostile.calling(*stream(progress, event()))), use)
+
+
+def test_an_answer_whose_headers_alone_have_come_is_not_there_yet(
+    hostile: HostileServer, with_session: Callable
+) -> None:
+    """A server may send them before it has done anything: what is cut then is no answer."""
+
+    async def use(session: Session) -> None:
+        failed = await call_fails(session, ServerDied, fault=Fault("disconnect"))
+        assert "in the middle of its answer" in failed.message
+
+    with_session(web(hostile.calling({"send": head(Content_Length=10_000) + "{"}, CLOSE)), use)
+
+
+@pytest.mark.parametrize("as_stream", [False, True])
+def test_the_server_sees_that_it_was_cut(as_stream: bool, hostile: HostileServer, with_session: Callable) -> None:
+    """Its connection ends, though it could have been used again."""
+    answer = '{"jsonrpc":"2.0","id":3,"result":{}}'
+    steps = stream(event(answer), end=HANG) if as_stream else whole("200 OK", answer, "application/json")
+
+    async def use(session: Session) -> None:
+        await session.listening(30)
+        await session.request("ping", {}, timeout_seconds=30)
+        before = hostile.open_connections()  # the one of the ping is among them, and is used again
+        await call_fails(session, AnswerLost, fault=Fault("disconnect"))
+        while await asyncio.to_thread(hostile.open_connections) >= before:
+            pass
+
+    url = hostile.calling(*steps)
+    with_session(web(url), use)
+    (request,) = hostile.seen(url, "tools/call")
+    assert request["headers"]["accept-encoding"] == "identity"  # a packed body is unpacked too late for it
+
+
+STEP = '{"jsonrpc":"2.0","id":<id>,"result":{"resultType":"input_required","requestState":"x"}}'
+MISMATCH = '{"jsonrpc":"2.0","id":<id>,"error":{"code":-32020,"message":"header mismatch"}}'
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [{"send": head(Connection="close") + STEP}, CLOSE],
+        stream(event(STEP)),
+        [{"send": head("400 Bad Request", Connection="close") + MISMATCH}, CLOSE],
+    ],
+    ids=["a body", "a stream", "an error"],
+)
+def test_a_cut_connection_waits_for_the_final_answer(
+    steps: list[Step], hostile: HostileServer, with_session: Callable
+) -> None:
+    """A result that asks for more, and an error that asks for headers, are steps on the way there."""
+    url = hostile.url({"tools/call": [steps]})
+
+    async def use(session: Session) -> None:
+        await call_fails(session, AnswerLost, fault=Fault("disconnect"))
+
+    with_session(web(url, protocol="2026-07-28"), use)
+    assert len(hostile.seen(url, "tools/call")) == 2
 
 
 # --- the end

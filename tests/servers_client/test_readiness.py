@@ -85,6 +85,45 @@ def test_a_url_that_never_answers_well_is_told_with_its_status(run: Callable) ->
         run(work())
 
 
+def test_a_url_that_answers_with_an_event_stream_tells_by_its_status(run: Callable) -> None:
+    """The body has no end."""
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: hello\n\n")
+        await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        left.set()
+
+    left = asyncio.Event()
+
+    async def work() -> None:
+        server = await asyncio.start_server(handle, "127.0.0.1", 0)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            await wait_until_ready(spec(free_port(), Readiness(4, f"http://127.0.0.1:{port}/events")))
+            await left.wait()
+
+    run(work())
+
+
+def test_a_server_behind_a_proxy_of_the_environment_is_asked_through_it(
+    run: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As its calls are; its own port may be out of reach."""
+
+    async def work() -> None:
+        server = await asyncio.start_server(answering(503, 405), "127.0.0.1", 0)
+        async with server:
+            for name in ("http_proxy", "HTTP_PROXY"):
+                monkeypatch.setenv(name, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+            url = "http://mcp.example.invalid/mcp"
+            await wait_until_ready(ServerSpec(name="api", url=url, wait_for_ready=Readiness(30)))
+
+    run(work())
+
+
 def test_a_server_that_accepts_and_says_nothing_is_ready_by_its_port_and_not_by_its_url(run: Callable) -> None:
     async def work(port: int) -> None:
         await wait_until_ready(spec(port, Readiness(30)))
