@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _MAX_REDIRECTS = 5
 _KEPT_ALIVE = 64
-_KEPT_ALIVE_SECONDS = 4.0  # common servers close an idle connection after 5: never send into one that is being closed
+_KEPT_ALIVE_SECONDS = 2.0  # common servers close an idle connection after 5: never send into one that is being closed
 _MOST_KEPT_CREDENTIALS = (
     1000  # a server that sets another cookie with each answer would slow all that looks for secrets
 )
