@@ -39,7 +39,7 @@ layers: setup
 	@$(BIN)/lint-imports --no-logo
 
 unit: setup
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 setup: $(STAMP)
 

@@ -1,4 +1,5 @@
-"""Writes the reference pages that have a source of truth: `docs/suite.md` from the models, `docs/cli.md` from the commands.
+"""Writes what has a source of truth: `docs/suite.md` from the models, `docs/cli.md` from the commands, the keys in
+`docs/workbench.md` from the registry of actions.
 
 `python docs/generate.py` rewrites them; a test holds each equal to what this gives.
 """
@@ -14,8 +15,12 @@ import click
 from mcptest_engine.cli.main import COMMANDS, group
 from mcptest_engine.suite.forms import is_duration, is_url
 from mcptest_engine.suite.schema import schema_text
+from mcptest_tui.actions.__main__ import table
+from mcptest_tui.opening import USAGE
 
 DOCS = Path(__file__).parent
+KEYS_BEGIN = "<!-- keys: `python docs/generate.py` writes them -->\n"
+KEYS_END = "<!-- end of keys -->"
 
 SECTIONS = (
     ("Server", "A server", "Under `servers:`, by the name that tests use. It has either `command` or `url`."),
@@ -239,6 +244,9 @@ def cli_page() -> str:
     parts = [
         "# Commands\n",
         "Data goes to stdout, talk to stderr. The [exit codes](exit-codes.md) are the same everywhere.\n",
+        "## mcptest tui\n",
+        f"```text\n{USAGE.rstrip()}\n```\n",
+        "What there is to see and to press is on [a page of its own](workbench.md).\n",
     ]
     context = click.Context(group, info_name="mcptest")
     for name in COMMANDS:
@@ -249,7 +257,17 @@ def cli_page() -> str:
     return "\n".join(parts)
 
 
-PAGES = {"suite.md": suite_page, "cli.md": cli_page}
+def workbench_page() -> str:
+    """`docs/workbench.md`: as it is, with the tables of keys between its marks."""
+    page = (DOCS / "workbench.md").read_text(encoding="utf-8")
+    before, mark, rest = page.partition(KEYS_BEGIN)
+    _, end, after = rest.partition(KEYS_END)
+    assert mark, KEYS_BEGIN
+    assert end, KEYS_END
+    return f"{before}{mark}\n{table()}\n{end}{after}"
+
+
+PAGES = {"suite.md": suite_page, "cli.md": cli_page, "workbench.md": workbench_page}
 
 
 def main() -> None:

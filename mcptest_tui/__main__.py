@@ -1,4 +1,7 @@
-"""The console script: `--version` answered before anything else is imported, then the engine's commands."""
+"""The console script: `--version` answered before anything else is imported, the workbench opened, or the engine's command run.
+
+The engine's command line may not import the workbench, so what opens it is decided here.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,12 @@ def main() -> None:
     gc.set_threshold(
         100_000, 20, 100
     )  # nothing made while starting up is garbage: looking for it took a tenth of the time
+    if not arguments or arguments[0] == "tui" or arguments == ["demo"]:
+        from mcptest_tui.opening import open_workbench
+
+        code = open_workbench(arguments)
+        if code is not None:
+            _leave(code)
     # Nothing is started yet, so Ctrl-C may simply leave; a run puts its own handler in this one's place.
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     from mcptest_engine.cli.main import main as run_command

@@ -13,10 +13,12 @@ from mcptest_engine.core.shipped import shipped
 
 
 @click.command()
-@click.option("--headless", is_flag=True, help="Run and print the report, also on a terminal.")
+@click.option("--headless", is_flag=True, help="Print the report instead, also on a terminal.")
 @click.pass_context
-def command(ctx: click.Context, headless: bool) -> None:
+def command(ctx: click.Context, headless: bool) -> None:  # noqa: ARG001 - where it is not given, a terminal gets the workbench
     """Run the demo suite: real calls to a real server process, in a second, with nothing to set up.
+
+    On a terminal the workbench opens on it instead.
 
     \b
     Example:
@@ -29,8 +31,6 @@ def command(ctx: click.Context, headless: bool) -> None:
     suite_file = shipped("examples") / "demo" / "mcptest.yml"
     workspace = find_here()
     suite = load(suite_file, workspace, {})
-    if not headless and sys.stdout.isatty():
-        sys.stderr.write("the workbench is not part of this version yet; running the demo suite headless\n")
     code = run_once(suite, RunSettings(), workspace, make_sinks((), None))
     again = f"{_own_name()} run {shlex.quote(_near(str(suite_file)))}"
     sys.stderr.write(f"\nRead the suite, change it, and run it again with:\n  {again}\n")

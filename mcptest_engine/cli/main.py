@@ -35,8 +35,9 @@ COMMANDS = {
     "mock": ("mcptest_engine.cli.mock", "command", "serve a manifest of canned answers as an MCP server"),
     "demo": ("mcptest_engine.cli.demo", "command", "run the demo suite on the embedded mock server"),
 }
+WORKBENCH = "tui"
+"""Opened by the console script before any of this is imported: the engine knows no workbench."""
 LATER = {
-    "tui": "the workbench",
     "init": "`mcptest init`",
     "generate": "`mcptest generate`",
     "propose": "`mcptest propose`",
@@ -87,6 +88,10 @@ class LazyGroup(click.Group):
             raise UsageError(
                 f"{LATER[name]} is not part of mcptest {__version__} yet", hint="see `mcptest --help` for what is"
             )
+        if name == WORKBENCH:
+            raise UsageError(
+                "the workbench is opened by the `mcptest` command", hint="start `mcptest tui` by that name"
+            )
         if name not in COMMANDS and not name.startswith("-"):
             if name.endswith((".yml", ".yaml")):
                 raise UsageError(f"no such command `{name}`", hint=f"to run that suite: mcptest run {name}")
@@ -95,7 +100,8 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
-            formatter.write_dl([(name, what) for name, (_, _, what) in COMMANDS.items()])
+            opened = (WORKBENCH, "open the workbench on the suites here; the same as no command at all")
+            formatter.write_dl([opened, *((name, what) for name, (_, _, what) in COMMANDS.items())])
 
 
 @click.group(
@@ -115,7 +121,7 @@ def group(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         raise UsageError(
-            f"the workbench is not part of mcptest {__version__} yet",
+            "the workbench is opened by the `mcptest` command",
             hint="run a suite with `mcptest run`, try `mcptest demo`, or see `mcptest --help`",
         )
 

@@ -174,10 +174,15 @@ class RecordError(McptestError):
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """The hint for a misspelt word, such as "did you mean `server`?", or None when nothing is near.
 
-    Case is ignored. Source: `difflib` measured best of the common metrics on misspelt suite keys.
+    Case is ignored. Source: `difflib` measured best of the common metrics on misspelt suite keys; it does not know that letters
+    are swapped more often than exchanged (`agrs` is as near to `tags` as to `args`), so the same letters come first.
     """
     import difflib  # only on the error path
 
     by_folded = {candidate.casefold(): candidate for candidate in known}
-    near = difflib.get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.6)
-    return f"did you mean `{by_folded[near[0]]}`?" if near else None
+    folded = word.casefold()
+    near = difflib.get_close_matches(folded, by_folded, n=3, cutoff=0.6)
+    if not near:
+        return None
+    best = next((candidate for candidate in near if sorted(candidate) == sorted(folded)), near[0])
+    return f"did you mean `{by_folded[best]}`?"

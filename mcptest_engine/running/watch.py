@@ -77,11 +77,13 @@ def state_around(files: Iterable[Path]) -> frozenset[tuple[str, int, int]] | Non
 class Watcher:
     """Waits for a change of content in any of a set of files; the set may change between two waits.
 
-    The files are looked at every 0.3 s as well: a save may fall between two waits, and some file systems tell of none.
-    With `WATCHFILES_FORCE_POLLING` set nothing else is done.
+    The files are looked at every `look_ms` as well: a save may fall between two waits, and some file systems tell of none.
+    Every `step_ms` it is asked whether the system has told of any. With `WATCHFILES_FORCE_POLLING` set nothing but looking is
+    done.
     """
 
-    def __init__(self, files: Iterable[Path]) -> None:
+    def __init__(self, files: Iterable[Path], *, step_ms: int = STEP_MS, look_ms: int = LOOK_MS) -> None:
+        self._step_ms, self._look_ms = step_ms, look_ms
         self._seen: dict[Path, bytes | None] = {}
         self._states: dict[Path, tuple[int, int, int] | None] = {}
         self.watch(files)
@@ -110,11 +112,11 @@ class Watcher:
         folders = {path.parent for path in self._seen if path.parent.is_dir()}
         changes = awatch(
             *folders,
-            step=STEP_MS,
+            step=self._step_ms,
             debounce=DEBOUNCE_MS,
             recursive=False,
             stop_event=stop,
-            rust_timeout=LOOK_MS,
+            rust_timeout=self._look_ms,
             yield_on_timeout=True,
             watch_filter=None,
         )

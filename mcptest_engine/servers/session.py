@@ -337,8 +337,15 @@ class Session:
             else:
                 self.failed(call, broken_answer(call.method, wrong.reason, self._shown(line)))
             return
-        self.traffic.add(at, False, line, message)
+        self.traffic.add(at, False, line, message, http=self._came_in(message))
         self._take(message, line, at)
+
+    def _came_in(self, message: Any) -> dict[str, Any] | None:
+        """The HTTP response that brought an answer, for who listens to the traffic."""
+        if self.transport != "http" or wire.kind_of(message) is not Kind.ANSWER:
+            return None
+        call = self._calls.get(message.get("id"))
+        return None if call is None or call.http is None else {**call.http, "id": call.id}
 
     def overflowed(self, limit_bytes: int) -> None:
         """A line was dropped, and with it its id: no waiting call can be sure of its answer any more."""
@@ -352,6 +359,8 @@ class Session:
             self._abandon(call, "no answer within `http.timeout`")
         self._calls.drop(call)
         if not call.future.done():
+            if call.http is not None and not call.size:
+                self.traffic.refused(monotonic(), {**call.http, "id": call.id})
             call.future.set_exception(failure)
 
     def expired(self, ending: Ending) -> None:

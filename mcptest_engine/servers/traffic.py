@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    Listener = Callable[[float, bool, int, bytes, Any], None]
+    Listener = Callable[[float, bool, int, bytes, Any, "Mapping[str, Any] | None"], None]
 
 LISTENER: ContextVar[Listener | None] = ContextVar("traffic_listener", default=None)
-"""Who hears of each row as it comes, called as `Traffic.add` keeps it: (at, sent, size, line, message).
+"""Who hears of each row as it comes, called as `Traffic.add` keeps it: (at, sent, size, line, message, http).
+`http` is {"id", "status", "headers", …} of the HTTP response in which an answer came, or which came in its place.
 
 Asked for when a session is made, so whoever sets it before `connect` hears the handshake too; it must be quick and not raise.
 """
@@ -55,7 +56,9 @@ class Traffic:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def add(self, at: float, sent: bool, line: bytes, message: Any = None) -> None:
+    def add(
+        self, at: float, sent: bool, line: bytes, message: Any = None, *, http: Mapping[str, Any] | None = None
+    ) -> None:
         """Keep one message; `message` is its parsed value, used in place of a large line."""
         size = len(line)
         if size > LARGE_BYTES:
@@ -68,7 +71,13 @@ class Traffic:
             self._size -= self._rows.popleft()[2]
             self.dropped += 1
         if self._listener is not None:
-            self._listener(at, sent, size, line, message)
+            self._listener(at, sent, size, line, message, http)
+
+    def refused(self, at: float, http: Mapping[str, Any]) -> None:
+        """Tell who listens of an HTTP response that is no answer; it is no message, and not kept as one."""
+        if self._listener is not None:
+            body = str(http.get("body") or "").encode("utf-8", "replace")
+            self._listener(at, False, len(body), body, None, http)
 
     def entries(self) -> tuple[TrafficEntry, ...]:
         """What is kept, oldest first, parsed now rather than when it came."""

@@ -91,8 +91,8 @@ def kill_test(argv: Sequence[str], cwd: Path, report: Path) -> tuple[int, int]:
         process.kill()
         process.wait()
     pids = [int(pid) for pid in report.read_text().split()]
-    _wait_for(lambda: not any(map(_is_alive, pids)), seconds=5)
-    left = [pid for pid in pids if _is_alive(pid)]
+    _wait_for(lambda: not any(map(is_alive, pids)), seconds=5)
+    left = [pid for pid in pids if is_alive(pid)]
     for pid in left:
         os.kill(pid, signal.SIGKILL)
     records = [*(cwd / ".mcptest" / "runs").glob("*.json")]
@@ -113,7 +113,7 @@ def _wait_for(holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> N
         time.sleep(0.02)
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
     """Whether the process runs; one that has ended and only waits to be reaped does not."""
     try:
         os.kill(pid, 0)

@@ -1,6 +1,7 @@
 """`make bench`: each figure of the design as one row, measured beside its floor in the same run.
 
     python tests/bench/run.py [--only WORD]… [--json]
+    python tests/bench/run.py --only workbench
 
 The subject is the installed `mcptest`, started anew for every measurement as a user starts it; the floor is a bare client
 that makes the same calls and does nothing else. Subject and floor take turns, so that a busy machine slows both. Figures are
@@ -16,12 +17,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+import workbench
 from processes import Finished, kill_test, run_once, watch_times
+from rows import Row
 from suites import write_suite
 
 if TYPE_CHECKING:
@@ -31,31 +34,6 @@ HERE = Path(__file__).parent
 PYTHON = sys.executable
 MCPTEST = str(Path(PYTHON).with_name("mcptest"))
 SERVERS = HERE / "servers"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One line of the table: numbers in `unit`, `limit` the figure to reach; `most` the largest ratio allowed, if any."""
-
-    what: str
-    measured: float | None
-    unit: str = "ms"
-    limit: float | None = None
-    floor: float | None = None
-    most: float | None = None
-    note: str = ""
-
-    @property
-    def ratio(self) -> float | None:
-        return self.measured / self.floor if self.measured is not None and self.floor else None
-
-    @property
-    def verdict(self) -> str:
-        if self.measured is None:
-            return "skipped"
-        too_large = self.limit is not None and self.measured > self.limit
-        too_slow = self.most is not None and self.ratio is not None and self.ratio > self.most
-        return "missed" if too_large or too_slow else "ok"
 
 
 class Bench:
@@ -209,7 +187,18 @@ def killed(bench: Bench) -> Iterator[Row]:
     yield Row(what="  torn records", measured=torn, unit="", limit=0)
 
 
-SECTIONS = (start_up, validate, one_test, many_tests, latency, watching, large_result, over_http, killed)
+SECTIONS = (
+    start_up,
+    validate,
+    one_test,
+    many_tests,
+    latency,
+    watching,
+    large_result,
+    over_http,
+    killed,
+    *workbench.SECTIONS,
+)
 
 
 def measure(bench: Bench, words: Sequence[str]) -> Iterator[Row]:

@@ -14,7 +14,7 @@ import click
 import pytest
 import yaml
 
-from mcptest_engine.cli.main import COMMANDS, group
+from mcptest_engine.cli.main import COMMANDS, WORKBENCH, group
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.judging.matchers import MATCHERS
 from mcptest_engine.mock.faults import SPELLINGS
@@ -82,7 +82,7 @@ def arguments_of(line: str) -> list[str]:
     return words[: ends[0]] if ends else words
 
 
-@pytest.mark.parametrize("name", ["suite.md", "cli.md"])
+@pytest.mark.parametrize("name", ["suite.md", "cli.md", "workbench.md"])
 def test_a_generated_page_is_what_its_source_gives(name: str) -> None:
     """Run `python docs/generate.py` after changing a model or a command."""
     assert read(DOCS / name) == script("generate").PAGES[name]()
@@ -120,7 +120,7 @@ def test_every_command_line_parses(page: Path) -> None:
     """Also those that no sample runs: each names a command that is there, with options that it takes."""
     for line in command_lines(page):
         name, *arguments = arguments_of(line)
-        assert name in COMMANDS or line == "mcptest doctor", line
+        assert name in (*COMMANDS, WORKBENCH) or line == "mcptest doctor", line
         command = group.get_command(None, name)  # type: ignore[arg-type]
         if command is not None and "FMT" not in line:
             with contextlib.suppress(click.MissingParameter):  # a command that is only named

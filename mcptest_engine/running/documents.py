@@ -1,0 +1,337 @@
+"""A suite as a screen shows it: its tests, its servers, and what is wrong with it, also while it is being edited.
+
+`document_of` reads a text that need not be on disk and starts nothing; neither pydantic nor anything that talks to a server
+is imported. The surprising thing: a document that is not sound still has tests, found in whatever of its YAML can be read.
+The types themselves import nothing, so that a user interface may know them before it loads a suite.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.running.diagnostics import LINE_END, Diagnostic, Fix, diagnostics_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mcptest_engine.suite.load import CheckedSuite, LoadedSuite, LoadOptions
+
+__all__ = ["Diagnostic", "Document", "Fix", "ServerItem", "TestItem", "document_of", "watched_by"]
+
+
+class TestItem(NamedTuple):
+    """One test as declared.
+
+    `id` is the one that runs and records use. `block` is the key that it stands under ("tools", "resources", "prompts"), `kind`
+    the kind of its results. `server` is named also where the suite leaves it out, "" where that cannot be known; `tool` is what
+    is called: the tool, the URI or the prompt. `file` is absolute; the test goes from `line` to `end_line`, both included.
+    `digest` changes with all that may change its verdict: its own content with templates replaced, its server's settings and
+    local files; "" in a document that is not sound.
+    """
+
+    id: str
+    name: str
+    block: str
+    kind: str
+    server: str
+    tool: str
+    file: str
+    line: int
+    end_line: int
+    tags: tuple[str, ...] = ()
+    digest: str = ""
+
+
+class ServerItem(NamedTuple):
+    """One server. `target` is its command or URL on one line, without secrets.
+
+    `files` are the local files that its command stands for (`server_sources`), absolute; `env_names` the variables that the
+    suite gives it.
+    """
+
+    name: str
+    transport: str
+    target: str
+    files: tuple[str, ...] = ()
+    env_names: tuple[str, ...] = ()
+
+
+class Document(NamedTuple):
+    """A suite file with everything that it imports.
+
+    `path` is absolute, `name` what the suite calls itself. `sound` says that it could be run. `files` are all files that it is
+    read from, absolute, those that are missing included. `digest` changes with all of that.
+    """
+
+    path: str
+    name: str
+    sound: bool
+    tests: tuple[TestItem, ...]
+    servers: tuple[ServerItem, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    files: tuple[str, ...]
+    digest: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **self._asdict(),
+            "tests": [item._asdict() for item in self.tests],
+            "servers": [item._asdict() for item in self.servers],
+            "diagnostics": [item.to_json() for item in self.diagnostics],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Document:
+        return cls(
+            path=data["path"],
+            name=data["name"],
+            sound=data["sound"],
+            tests=tuple(TestItem(**{**item, "tags": tuple(item["tags"])}) for item in data["tests"]),
+            servers=tuple(
+                ServerItem(**{**item, "files": tuple(item["files"]), "env_names": tuple(item["env_names"])})
+                for item in data["servers"]
+            ),
+            diagnostics=tuple(Diagnostic.from_json(item) for item in data["diagnostics"]),
+            files=tuple(data["files"]),
+            digest=data["digest"],
+        )
+
+
+def watched_by(document: Document) -> tuple[str, ...]:
+    """Every file whose change concerns the document: its own, and those of its servers."""
+    return tuple(dict.fromkeys([*document.files, *(file for server in document.servers for file in server.files)]))
+
+
+def document_of(
+    path: str | Path, text: str | None = None, *, start_dir: str | Path, environ: Mapping[str, str]
+) -> Document:
+    """The document of the suite at `path`, with `text` in place of what is on disk.
+
+    `start_dir` is where mcptest was started: its workspace gives the ids, and commands are relative to it. Bad input never
+    raises: whatever is wrong, a missing file included, is a diagnostic.
+    """
+    from mcptest_engine.suite.load import check_suite, check_text
+
+    path = Path(os.path.abspath(Path(start_dir, path)))  # noqa: PTH100  (resolve() would follow links)
+    options = suite_options(path, start_dir=start_dir, environ=environ)
+    if text is None:
+        return _Making(path, None, check_suite(path, options), options).document()
+    checked = check_text(text, options, name=str(path), base_dir=path.parent)
+    return _Making(path, text, checked, options).document()
+
+
+def problems_shown(checked: CheckedSuite, path: Path) -> tuple[Diagnostic, ...]:
+    """What is wrong with the suite at `path`, as it was read from disk."""
+    files = _Files()
+    return diagnostics_of(checked.problems, files.lines_of, file=str(path))
+
+
+def suite_options(
+    path: Path,
+    *,
+    start_dir: str | Path,
+    environ: Mapping[str, str],
+    variables: Mapping[str, str] | None = None,
+) -> LoadOptions:
+    """How the workbench reads the suite at `path` (absolute).
+
+    Imports stay inside the workspace, unless the suite itself was opened from outside of it.
+    """
+    from mcptest_engine.suite.load import LoadOptions
+    from mcptest_engine.workspace.workspace import find_workspace
+
+    workspace = find_workspace(Path(start_dir))
+    return LoadOptions(
+        environ=environ,
+        workspace_root=workspace.root,
+        variables=variables or {},
+        allow_outside=workspace.relative(path).startswith("../"),
+        start_dir=Path(start_dir),
+    )
+
+
+class _Files:
+    """The lines of files, read once each."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, Sequence[str]] = {}
+
+    def put(self, file: str, text: str) -> None:
+        self._lines[file] = _split(text)
+
+    def lines_of(self, file: str) -> Sequence[str]:
+        if file not in self._lines:
+            try:
+                self._lines[file] = _split(Path(file).read_text(encoding="utf-8-sig", errors="replace"))
+            except (OSError, ValueError):
+                self._lines[file] = []
+        return self._lines[file]
+
+
+class _Making:
+    """One document being made."""
+
+    def __init__(self, path: Path, text: str | None, checked: CheckedSuite, options: LoadOptions) -> None:
+        self._path = path
+        self._checked = checked
+        self._options = options
+        files = _Files()
+        self._lines_of = files.lines_of
+        if text is not None:
+            files.put(str(path), text)
+
+    def document(self) -> Document:
+        suite = self._checked.suite
+        if suite is None:
+            from mcptest_engine.running.unsound import seen_in
+
+            seen = seen_in(self._path, "\n".join(self._lines_of(str(self._path))), self._options)
+            name, tests, servers = seen.name, tuple(self._with_end(test) for test in seen.tests), seen.servers
+        else:
+            name, servers = suite.name, _servers(suite, Path(self._options.start_dir))
+            tests = tuple(self._with_end(test) for test in self._tests(suite, servers))
+        files = dict.fromkeys([str(self._path), *map(str, self._checked.files), str(self._path.parent / ".env")])
+        diagnostics = diagnostics_of(self._checked.problems, self._lines_of, file=str(self._path))
+        return Document(
+            path=str(self._path),
+            name=name,
+            sound=suite is not None,
+            tests=tests,
+            servers=servers,
+            diagnostics=diagnostics,
+            files=tuple(files),
+            digest=_digest([[test.digest or test[:-1] for test in tests], servers, diagnostics, self._text_digest()]),
+        )
+
+    def _tests(self, suite: LoadedSuite, servers: Sequence[ServerItem]) -> Iterator[TestItem]:
+        from mcptest_engine.running.ids import DeclaredIds
+        from mcptest_engine.workspace.workspace import Workspace
+
+        ids = DeclaredIds(Workspace(self._options.workspace_root).relative(suite.path))
+        shared = [suite.env, suite.run_options, suite.performance, sorted(suite.secrets)]
+        states = {item.name: _digest([shared, suite.servers[item.name], _states(item.files)]) for item in servers}
+        for entry in suite.tests:
+            data, kind = entry.data, entry.kind.value
+            used = [entry.server, *(step.get("server", "") for step in data.get("verify", ()))]
+            yield TestItem(
+                id=ids.take(kind, data["name"])[0],
+                name=data["name"],
+                block=entry.pointer.split("/", 2)[1],
+                kind=kind,
+                server=entry.server,
+                tool=called_by(data),
+                file=str(entry.file),
+                line=entry.line,
+                end_line=entry.line,
+                tags=tuple(data.get("tags", ())),
+                digest=_digest((data, [states.get(name) for name in used])),
+            )
+
+    def _with_end(self, test: TestItem) -> TestItem:
+        return test._replace(end_line=end_of_entry(self._lines_of(test.file), test.line))
+
+    def _text_digest(self) -> str:
+        return _short_hash("\n".join(self._lines_of(str(self._path))))
+
+
+def called_by(data: Mapping[str, Any]) -> str:
+    """What a test's entry calls: its tool, URI or prompt; "" when it says none."""
+    return next((data[key] for key in ("tool", "uri", "prompt") if isinstance(data.get(key), str)), "")
+
+
+def end_of_entry(lines: Sequence[str], line: int) -> int:
+    """The last line of the list item whose first key stands on `line`: up to what is indented no deeper than its dash."""
+    if not 0 < line <= len(lines):
+        return line
+    first = lines[line - 1]
+    inside = len(first) - len(first.lstrip(" -"))
+    dash = first.find("-")
+    if not 0 <= dash < inside:  # the dash stands on a line of its own above
+        dash = max(inside - 1, 0)
+    last = line
+    for number in range(line, len(lines)):
+        text = lines[number]
+        content = text.lstrip()
+        if not content or content.startswith("#"):
+            continue
+        if len(text) - len(content) <= dash:
+            break
+        last = number + 1
+    return last
+
+
+def server_item(name: str, settings: Mapping[str, Any], *, start_dir: Path, secrets: frozenset[str]) -> ServerItem:
+    """A server as its settings, which may be anything in a suite that is not sound, describe it."""
+    from mcptest_engine.running.server_sources import server_sources
+
+    command, env, cwd = settings.get("command"), settings.get("env"), settings.get("cwd")
+    words = [str(word) for word in command] if isinstance(command, list) else []
+    return ServerItem(
+        name=name,
+        transport="stdio" if words else "http",
+        target=_target(words, settings.get("url"), secrets),
+        files=server_sources(words, start_dir / cwd if isinstance(cwd, str) and "\0" not in cwd else start_dir),
+        env_names=tuple(map(str, env)) if isinstance(env, dict) else (),
+    )
+
+
+def _target(words: Sequence[str], url: object, secrets: frozenset[str]) -> str:
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.core.sanitise import one_line
+    from mcptest_engine.suite.secrets import without_userinfo
+
+    if words:
+        import shlex
+
+        shown = shlex.join(words)
+    else:
+        shown = without_userinfo(url) if isinstance(url, str) else ""
+    return one_line(Redactor(secrets).redact_text(shown), 2_000)
+
+
+def _servers(suite: LoadedSuite, start_dir: Path) -> tuple[ServerItem, ...]:
+    return tuple(
+        server_item(name, settings, start_dir=start_dir, secrets=suite.secrets)
+        for name, settings in suite.servers.items()
+    )
+
+
+_LARGEST_SOURCE = 8 * 1024 * 1024
+_known_states: dict[tuple[str, int, int, int], str] = {}
+
+
+def _states(files: Sequence[str]) -> list[str]:
+    return [_state(file) for file in files]
+
+
+def _state(file: str) -> str:
+    """A hash of the file's content, read again only when the file was touched; of a huge one its time and size count."""
+    try:
+        seen = Path(file).stat()
+        key = (file, seen.st_mtime_ns, seen.st_size, seen.st_ino)
+        if key not in _known_states:
+            if len(_known_states) > 1_000:
+                _known_states.clear()
+            small = seen.st_size <= _LARGEST_SOURCE
+            _known_states[key] = _short_hash(Path(file).read_bytes()) if small else str(key)
+        return _known_states[key]
+    except OSError:
+        return ""
+
+
+def _split(text: str) -> Sequence[str]:
+    text = text.removeprefix("\ufeff")
+    return LINE_END.split(text) if "\r" in text else text.split("\n")
+
+
+def _digest(value: Any) -> str:
+    return _short_hash(repr(value))  # four times as fast as JSON, and as certain for plain data
+
+
+def _short_hash(text: str | bytes) -> str:
+    from hashlib import blake2b
+
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    return blake2b(data, digest_size=12).hexdigest()

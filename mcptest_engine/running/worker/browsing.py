@@ -1,0 +1,279 @@
+"""Servers that a person looks at: connected on request, asked what they offer, called by hand.
+
+Each is one task that opens the session, waits for its end and closes it; calls are tasks of their own, so that one which
+hangs holds up nobody. The surprising thing: nothing is asked of a server that it did not say it can do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.running.worker.pages import LONGEST_TEXT, brief, clipped, pruned
+from mcptest_engine.running.worker.protocol import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from mcptest_engine.core.errors import ServerError
+    from mcptest_engine.running.worker.results import Results
+    from mcptest_engine.running.worker.surroundings import Surroundings
+    from mcptest_engine.running.worker.targets import Target
+    from mcptest_engine.running.worker.traffic import TrafficLog
+    from mcptest_engine.servers.session import Session
+
+    Send = Callable[[dict[str, Any]], None]
+
+MOST_LISTED = 2_000
+_LISTS = {
+    "tools": ("tools", "tools"),
+    "resources": ("resources", "resources"),
+    "templates": ("resources/templates", "resources"),
+    "prompts": ("prompts", "prompts"),
+}
+_CHANGED = {f"notifications/{name}/list_changed": name for name in ("tools", "resources", "prompts")}
+NEWS_SECONDS = 1.0
+MOST_UPDATED = 100
+_FOREVER = 24 * 3600.0
+
+
+class Browsing:
+    """The servers that are being looked at, by the key that the user interface gave each."""
+
+    def __init__(
+        self, surroundings: Surroundings, send: Send, results: Results, traffic: Callable[[], TrafficLog]
+    ) -> None:
+        self._surroundings, self._send, self._results, self._traffic = surroundings, send, results, traffic
+        self._open: dict[str, _Browsed] = {}
+        self._told: dict[str, Mapping[str, Any]] = {}
+
+    async def connect(self, key: str, told: Mapping[str, Any]) -> None:
+        """Begin to connect; what becomes of it is told by events. One that is connected under this key is ended first.
+
+        Raises: Refused for a target that names no server.
+        """
+        from mcptest_engine.running.worker.targets import target_of
+
+        target = target_of(told, self._surroundings, name=str(told.get("name") or key))
+        await self.disconnect(key)
+        self._told[key] = told
+        self._open[key] = _Browsed(key, target, self._send, self._traffic())
+
+    async def disconnect(self, key: str) -> None:
+        """End the session; nothing happens when there is none."""
+        browsed = self._open.pop(key, None)
+        if browsed is not None:
+            await browsed.close()
+
+    async def restart(self, key: str) -> None:
+        """End the session and open another, with the suite as it is now."""
+        if key not in self._told:
+            raise Refused("this server was never connected", kind="gone")
+        await self.connect(key, self._told[key])
+
+    async def catalog(self, key: str, *, refresh: bool) -> dict[str, Any]:
+        """All that the server offers. Raises: Refused when it is not connected."""
+        return await self._of(key).catalog(refresh=refresh)
+
+    async def call(
+        self, key: str, method: str, params: Mapping[str, Any] | None, timeout_seconds: float | None
+    ) -> dict[str, Any]:
+        """Make one request. Raises: Refused when the server is not connected or gives no answer."""
+        called = await self._of(key).call(method, params, timeout_seconds)
+        called["id"] = self._results.keep_answer(called["answer"])
+        called["answer"] = pruned(called["answer"])
+        return called
+
+    async def close(self) -> None:
+        """End all sessions at once."""
+        await asyncio.gather(*(browsed.close() for browsed in self._open.values()), return_exceptions=True)
+        self._open.clear()
+
+    def _of(self, key: str) -> _Browsed:
+        if key not in self._open:
+            raise Refused("this server is not connected", hint="connect it first", kind="gone")
+        return self._open[key]
+
+
+class _Browsed:
+    """One server: its session, opened and closed by one task, and what it said that it offers."""
+
+    def __init__(self, key: str, target: Target, send: Send, traffic: TrafficLog) -> None:
+        self._key, self._target, self._send = key, target, send
+        self._connect = traffic.connecting("", lambda: target.redactor, _connect)
+        self._opened: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
+        self._catalog: dict[str, Any] | None = None
+        self._listing = asyncio.Lock()
+        self._life = asyncio.ensure_future(self._live())
+
+    async def close(self) -> None:
+        self._life.cancel()
+        await asyncio.wait((self._life,))
+
+    async def catalog(self, *, refresh: bool) -> dict[str, Any]:
+        session = await self._session()
+        async with self._listing:
+            if self._catalog is None or refresh:
+                self._catalog = await self._listed(session)
+        return self._catalog
+
+    async def call(
+        self, method: str, params: Mapping[str, Any] | None, timeout_seconds: float | None
+    ) -> dict[str, Any]:
+        from mcptest_engine.core.errors import ServerError
+
+        session, redact = await self._session(), self._target.redactor.redact
+        heard = len(session.notifications)
+        seconds = session.spec.timeout_seconds if timeout_seconds is None else timeout_seconds
+        try:
+            exchange = await session.request(method, params, timeout_seconds=seconds)
+        except ServerError as error:
+            raise self._refused(error) from None
+        called: dict[str, Any] = {
+            "answer": redact({key: exchange.answer[key] for key in ("result", "error") if key in exchange.answer}),
+            "duration_ms": round(exchange.duration_ms, 3),
+            "size": exchange.size,
+        }
+        if exchange.http is not None:
+            called["http"] = pruned(redact(exchange.http))
+        if len(session.notifications) > heard:
+            called["notifications"] = pruned(redact(session.notifications[heard:]))
+        return called
+
+    async def _live(self) -> None:
+        """From connecting to the end, whoever brings it about."""
+        from mcptest_engine.core.errors import ServerError
+
+        self._tell("starting")
+        started = asyncio.get_running_loop().time()
+        try:
+            session = await self._connect(self._target.spec)
+        except ServerError as error:
+            self._failed(self._refused(error))
+            return
+        except asyncio.CancelledError:
+            self._failed(Refused("disconnected before it was ready", kind="gone"), state="closed")
+            raise
+        except Exception as bug:  # noqa: BLE001 - a server that cannot be looked at must not be one that starts for ever
+            self._failed(Refused(f"this is a bug in mcptest: {type(bug).__name__}: {bug}", kind="bug"))
+            return
+        try:
+            self._ready(session, (asyncio.get_running_loop().time() - started) * 1000)
+            await self._listen(session)
+            ending = "its connection was lost" if session.ending is None else f"it {session.ending.clause}"
+            self._tell("failed", **self._words(f"the server is gone: {ending}", session.stderr_tail))
+        finally:
+            self._opened = asyncio.get_running_loop().create_future()
+            self._fail(Refused("this server is not connected any more", kind="gone"))
+            await session.close()
+            self._tell("closed")
+
+    async def _listen(self, session: Session) -> None:
+        """Until the session ends: tell which lists have changed and which resources, at most once in `NEWS_SECONDS`."""
+        told = 0
+        while session.alive:
+            if told == len(session.notifications):
+                await session.next_notification(_FOREVER)
+                continue
+            fresh, told = session.notifications[told:], len(session.notifications)
+            news = _news(fresh)
+            if news:
+                self._send({"event": "server.news", "session": self._key, **self._target.redactor.redact(news)})
+                await asyncio.sleep(NEWS_SECONDS)
+
+    def _ready(self, session: Session, duration_ms: float) -> None:
+        redactor = self._target.redactor
+        protocol = session.protocol_version
+        self._opened.set_result(session)
+        self._tell(
+            "ready",
+            server_info=pruned(redactor.redact(session.server_info)),
+            protocol=None if protocol is None else redactor.redact_text(protocol),
+            duration_ms=round(duration_ms, 1),
+            transport=session.transport,
+            remarks=list(session.remarks),
+        )
+
+    async def _session(self) -> Session:
+        """The session, once it is open. Raises: Refused as the opening came out."""
+        return await asyncio.shield(self._opened)
+
+    def _failed(self, refused: Refused, *, state: str = "failed") -> None:
+        self._fail(refused)
+        told = refused.to_json()
+        self._tell(state, **{name: told[name] for name in ("message", "hint", "stderr") if name in told})
+
+    def _fail(self, refused: Refused) -> None:
+        self._opened.set_exception(refused)
+        self._opened.exception()  # looked at: nobody need ask for it
+
+    def _refused(self, error: ServerError) -> Refused:
+        from mcptest_engine.core.errors import CallTimeout
+
+        redact = self._target.redactor.redact_text
+        hint = None if error.hint is None else redact(error.hint)
+        words = self._words(error.message, error.stderr_tail)
+        kind = "timeout" if isinstance(error, CallTimeout) else "server"
+        return Refused(words.pop("message"), hint=hint, kind=kind, **words)
+
+    def _words(self, message: str, stderr: str) -> dict[str, Any]:
+        redact = self._target.redactor.redact_text
+        told = {"message": clipped(redact(message))}
+        return {**told, "stderr": redact(stderr)[-LONGEST_TEXT:]} if stderr else told
+
+    def _tell(self, state: str, **more: Any) -> None:
+        name = self._target.spec.name
+        self._send({"event": "server.state", "session": self._key, "server": name, "state": state, **more})
+
+    async def _listed(self, session: Session) -> dict[str, Any]:
+        redact = self._target.redactor.redact
+        capabilities = session.capabilities
+        catalog: dict[str, Any] = {
+            "capabilities": pruned(redact(capabilities)),
+            "server_info": pruned(redact(session.server_info)),
+            "protocol": redact(session.protocol_version),
+            "instructions": None if session.instructions is None else clipped(redact(session.instructions), 20_000),
+            "transport": session.transport,
+            "errors": {},
+        }
+        offered = {name: what for name, (what, capability) in _LISTS.items() if capability in capabilities}
+        catalog.update({name: [] for name in _LISTS})
+        outcomes = await asyncio.gather(*(self._list(session, what) for what in offered.values()))
+        for name, (entries, error) in zip(offered, outcomes, strict=True):
+            catalog[name] = brief(redact(entries), MOST_LISTED)
+            if len(entries) > MOST_LISTED:
+                error = f"{len(entries):,} are offered, of which the first {MOST_LISTED:,} are shown"
+            if error is not None:
+                catalog["errors"][name] = error
+        return catalog
+
+    async def _list(self, session: Session, what: str) -> tuple[list[dict[str, Any]], str | None]:
+        from mcptest_engine.core.errors import ServerError
+        from mcptest_engine.servers.catalog import list_all
+
+        try:
+            return await list_all(session, what), None
+        except ServerError as error:
+            return [], clipped(self._target.redactor.redact_text(error.message))
+
+
+def _news(notifications: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """{"lists": […], "updated": [URIs]}, each once; {} where nothing of that was said."""
+    lists: dict[str, None] = {}
+    updated: dict[str, None] = {}
+    for message in notifications:
+        method, params = message.get("method"), message.get("params")
+        if method in _CHANGED:
+            lists[_CHANGED[method]] = None
+        elif method == "notifications/resources/updated" and isinstance(params, dict):
+            uri = params.get("uri")
+            if isinstance(uri, str) and len(uri) <= LONGEST_TEXT and len(updated) < MOST_UPDATED:
+                updated[uri] = None
+    found = {"lists": list(lists), "updated": list(updated)}
+    return {name: told for name, told in found.items() if told}
+
+
+async def _connect(spec: Any) -> Session:
+    from mcptest_engine.servers.session import connect
+
+    return await connect(spec)

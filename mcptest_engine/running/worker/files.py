@@ -1,0 +1,127 @@
+"""Suites found below folders, and files watched for a change of content."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.running.watch import NOT_SOURCES, Watcher
+from mcptest_engine.workspace.workspace import SUITE_FILES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+MOST_SUITES = 1_000
+MOST_FOLDERS = 20_000
+DEEPEST = 12
+STEP_MS = 50  # each step and each look wakes a process that may idle all day
+LOOK_MS = 1_000
+_HEAD_BYTES = 256 * 1024
+_SERVERS = re.compile(rb"""^["']?servers["']?[ \t]*:""", re.MULTILINE)
+_BLOCK = re.compile(
+    rb"""^["']?(?:tools|resources|prompts|compositions|evals|generate|security|conformance)["']?[ \t]*:""", re.MULTILINE
+)
+
+
+def find_suites(paths: Iterable[str], start_dir: Path) -> list[dict[str, str]]:
+    """The suites at and below the paths, the nearest first: {"path": absolute, "shown": as seen from `start_dir`}.
+
+    A file that is named is taken as a suite whatever is in it. Hidden folders, those of installed packages and virtual
+    environments are left out, links to folders are not followed, and there is an end to how much is looked through.
+    """
+    found: dict[str, None] = {}
+    for path in paths:
+        root = os.path.abspath(start_dir / path)  # noqa: PTH100
+        below = [root] if os.path.isfile(root) else _below(root)  # noqa: PTH113
+        for file in below:
+            found[file] = None
+            if len(found) >= MOST_SUITES:
+                break
+    return [{"path": file, "shown": _shown(file, start_dir)} for file in found]
+
+
+def _below(root: str) -> Iterator[str]:
+    looked, level = 0, [root]
+    for _ in range(DEEPEST):
+        deeper: list[str] = []
+        for folder in level:
+            looked += 1
+            if looked > MOST_FOLDERS:
+                return
+            files, folders = _entries(folder)
+            yield from (file for file in files if _is_suite(file))
+            deeper += folders
+        level = deeper
+
+
+def _entries(folder: str) -> tuple[list[str], list[str]]:
+    """The YAML files and the folders worth a look, by name; what is named as suites are comes first."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: (entry.name not in SUITE_FILES, entry.name))
+    except OSError:
+        return [], []
+    if any(entry.name == "pyvenv.cfg" for entry in entries):
+        return [], []
+    files, folders = [], []
+    for entry in entries:
+        if entry.name.startswith(".") or entry.name in NOT_SOURCES:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            folders.append(entry.path)
+        elif entry.name.endswith((".yml", ".yaml")) and _is_file(entry):
+            files.append(entry.path)
+    return files, folders
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """No pipe, which would be waited for, and no link that leads nowhere or in circles."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+def _is_suite(file: str) -> bool:
+    if os.path.basename(file) in SUITE_FILES:  # noqa: PTH119
+        return True
+    try:
+        with open(file, "rb") as stream:  # noqa: PTH123
+            head = stream.read(_HEAD_BYTES)
+    except OSError:
+        return False
+    return _SERVERS.search(head) is not None and _BLOCK.search(head) is not None
+
+
+def _shown(file: str, start_dir: Path) -> str:
+    seen = os.path.relpath(file, start_dir)
+    return file if seen.startswith(f"..{os.sep}..") else seen
+
+
+class Watching:
+    """Tells `files.changed` for a set of files that can be replaced at any time; a save in between is not missed."""
+
+    def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
+        self._send = send
+        self._watcher = Watcher((), step_ms=STEP_MS, look_ms=LOOK_MS)
+        self._stop = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def watch(self, paths: Iterable[Path]) -> None:
+        """Watch exactly these files from now on."""
+        wanted = frozenset(paths)
+        self._watcher.watch(wanted)
+        self._stop.set()  # the wait that is on looks at the folders of the old set
+        self._stop = asyncio.Event()
+        if wanted:
+            self._task = asyncio.ensure_future(self._go_on(self._stop, self._task))
+
+    async def _go_on(self, stop: asyncio.Event, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await asyncio.wait((before,))
+        while not stop.is_set():
+            changed = await self._watcher.changed(stop)
+            if changed:
+                self._send({"event": "files.changed", "paths": sorted(map(str, changed))})

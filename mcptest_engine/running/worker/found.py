@@ -1,0 +1,64 @@
+"""The servers in the settings of coding agents, as the workbench is told of them, without the values of `env` and headers.
+
+To start one, the workbench names it; its settings are read again here, so that secrets never leave the worker.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.running.worker.protocol import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+def found_servers(start_dir: Path, environ: Mapping[str, str]) -> dict[str, Any]:
+    """`{servers: […], problems: [{path, client, message}]}`; a server has the members made below."""
+    from mcptest_engine.servers.agent_configs import find_agent_servers
+
+    found = find_agent_servers(start_dir, environ)
+    return {
+        "servers": [
+            {
+                "key": server.key,
+                "name": server.name,
+                "client": server.client,
+                "source": server.source_path,
+                "transport": server.transport,
+                "target": server.shown,
+                "argv": list(server.argv),
+                "cwd": server.target.get("cwd"),
+                "env_names": list(server.env_names),
+                "header_names": list(server.header_names),
+                "variables": list(server.variables),
+                "missing": list(server.missing),
+                "enabled": server.enabled,
+            }
+            for server in found.servers
+        ],
+        "problems": [problem._asdict() for problem in found.problems],
+    }
+
+
+def found_settings(
+    key: str, start_dir: Path, environ: Mapping[str, str], *, agreed: str | None = None
+) -> dict[str, Any]:
+    """The settings of the server with this key, as they stand now.
+
+    `agreed` is the line that a person was shown and said yes to. Raises: Refused, also where it says something else by now.
+    """
+    from mcptest_engine.servers.agent_configs import find_agent_servers
+
+    for server in find_agent_servers(start_dir, environ).servers:
+        if server.key == key:
+            if agreed is not None and agreed != server.shown:
+                raise Refused("its settings have changed since it was looked at", hint="r looks again", kind="changed")
+            if server.missing:
+                names = ", ".join(f"`{name}`" for name in server.missing)
+                raise Refused(
+                    f"its settings need {names}, which has no value here", hint="export it, and start mcptest again"
+                )
+            return dict(server.target)
+    raise Refused("this server does not stand in the settings any more", kind="gone")

@@ -1,0 +1,121 @@
+"""Values of any size as a screen takes them: the beginning first, and the rest of any part when it is asked for.
+
+What is cut is marked by members that begin with `$`: a text that is too long is {"$cut": characters, "text": its beginning},
+and a container that is too long ends in `$more`: how many entries were left out, as a member of an object or as the last
+item {"$more": n} of an array. Cutting goes level by level, so that the outer ones are whole before an inner one is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.running.worker.protocol import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+LONGEST_TEXT = 2_000
+MOST_ENTRIES = 200
+MOST_NODES = 10_000
+MOST_CHARACTERS = 400_000
+DEEPEST = 100
+LARGEST_VALUE = 1 << 20
+_SHORT = 100
+
+
+def pruned(value: Any, *, start: int = 0, longest: int = LONGEST_TEXT, entries: int = MOST_ENTRIES) -> Any:
+    """A copy of `value` that is no larger than a screen needs; of its own entries those from `start` on."""
+    top: list[Any] = [None]
+    nodes, characters = MOST_NODES, MOST_CHARACTERS
+    waiting: deque[tuple[Any, Any, Any, int]] = deque([(top, 0, value, 0)])
+    while waiting:
+        holder, place, item, depth = waiting.popleft()
+        if isinstance(item, str):
+            short = cut(item, longest if characters > 0 else min(longest, _SHORT))
+            characters -= min(len(item), longest)
+            holder[place] = short
+            continue
+        if not isinstance(item, (dict, list, tuple)):
+            holder[place] = item
+            continue
+        first = start if depth == 0 else 0
+        room = 0 if depth >= DEEPEST else max(min(entries, nodes), 0)
+        nodes -= min(room, len(item))
+        holder[place] = _shell(item, first, room, depth, waiting)
+    return top[0]
+
+
+def _shell(item: Any, first: int, room: int, depth: int, waiting: deque[tuple[Any, Any, Any, int]]) -> Any:
+    """The container's copy, its members still to be filled in."""
+    more = len(item) - first - room
+    if isinstance(item, dict):
+        copy: dict[str, Any] = {}
+        for key, member in islice(item.items(), first, first + room):
+            copy[key] = None
+            waiting.append((copy, key, member, depth + 1))
+        if more > 0:
+            copy["$more"] = more
+        return copy
+    items: list[Any] = [None] * min(room, max(len(item) - first, 0))
+    for at, member in enumerate(islice(item, first, first + room)):
+        waiting.append((items, at, member, depth + 1))
+    if more > 0:
+        items.append({"$more": more})
+    return items
+
+
+def cut(text: str, longest: int = LONGEST_TEXT) -> Any:
+    """`text`, or its beginning with its length where it is longer."""
+    return text if len(text) <= longest else {"$cut": len(text), "text": text[:longest]}
+
+
+def clipped(text: str, longest: int = LONGEST_TEXT) -> str:
+    """`text`, ending in "…" where it is longer; for texts that are only read."""
+    return text if len(text) <= longest else f"{text[:longest]}…"
+
+
+def value_at(value: Any, path: Iterable[Any]) -> Any:
+    """What stands at a path of keys and indexes. Raises: Refused when nothing does."""
+    walked = []
+    for key in path:
+        walked.append(key)
+        try:
+            value = value[key] if isinstance(value, dict) else value[int(key)] if isinstance(value, list) else _none()
+        except (LookupError, ValueError, TypeError):
+            raise Refused(f"there is nothing at {'.'.join(map(str, walked))}", kind="gone") from None
+    return value
+
+
+def text_of(value: Any, limit: int = LARGEST_VALUE) -> str:
+    """The value as text, a text as itself and anything else as indented JSON; cut off at `limit` characters."""
+    if isinstance(value, str):
+        return value if len(value) <= limit else f"{value[:limit]}… ({len(value):,} characters)"
+    pieces: list[str] = []
+    try:
+        for piece in _written(value):
+            pieces.append(piece)
+            limit -= len(piece)
+            if limit <= 0:
+                pieces.append("… (cut off)")
+                break
+    except RecursionError:
+        from mcptest_engine.core.clipping import compact
+
+        return compact(value, LARGEST_VALUE)
+    return "".join(pieces)
+
+
+def _written(value: Any) -> Iterable[str]:
+    return json.JSONEncoder(ensure_ascii=False, indent=2).iterencode(value)
+
+
+def _none() -> Any:
+    raise LookupError
+
+
+def brief(items: Sequence[Any], most: int) -> list[Any]:
+    """The first `most` items, each pruned so little that a schema in it stays whole."""
+    return [pruned(item, longest=20_000, entries=2_000) for item in items[:most]]

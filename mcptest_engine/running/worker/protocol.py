@@ -1,0 +1,146 @@
+"""The lines of the protocol: cutting them out of bytes, and writing them to a reader that may be slow or gone.
+
+    {"ask": n, "do": NAME, …}  →  {"reply": n, "ok": VALUE}  or  {"reply": n, "error": {"message", "hint"?, "kind"?}}
+    any time                   →  {"event": NAME, …}
+
+A command without an `ask` gets no reply; when it is refused, the event `command.failed` says so. Only the standard library is
+imported, because both ends use this and neither has time to wait for more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+_AT_ONCE = 1 << 20
+
+
+class Refused(Exception):
+    """A command that cannot be carried out: what the caller is told. `kind` is a word for programs, `more` further members."""
+
+    def __init__(self, message: str, *, hint: str | None = None, kind: str = "usage", **more: Any) -> None:
+        super().__init__(message)
+        self.message, self.hint, self.kind, self.more = message, hint, kind, more
+
+    def to_json(self) -> dict[str, Any]:
+        hint = {} if self.hint is None else {"hint": self.hint}
+        return {"message": self.message, **hint, "kind": self.kind, **self.more}
+
+
+def encode(value: Any) -> bytes:
+    """`value` as one line. What JSON or UTF-8 cannot hold is written as escapes and texts rather than refused."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False)
+        return text.encode() + b"\n"
+    except (ValueError, UnicodeEncodeError):
+        from mcptest_engine.workspace.json_text import to_json_bytes
+
+        return to_json_bytes(value) + b"\n"
+
+
+class Lines:
+    """Cuts lines of any length out of chunks as they come."""
+
+    def __init__(self) -> None:
+        self._held: list[bytes] = []
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The lines that `data` completes, without their newlines."""
+        if b"\n" not in data:
+            self._held.append(data)
+            return []
+        lines = data.split(b"\n")
+        if self._held:
+            lines[0] = b"".join([*self._held, lines[0]])
+            self._held.clear()
+        last = lines.pop()
+        if last:
+            self._held.append(last)
+        return lines
+
+    def rest(self) -> bytes:
+        """What came after the last newline."""
+        rest = b"".join(self._held)
+        self._held.clear()
+        return rest
+
+
+class Output:
+    """Writes lines to a descriptor without ever blocking the loop; what the reader has not taken waits in memory.
+
+    Lines of one turn of the loop leave in one write. `closed` is called once when nobody reads any more. Nothing is dropped:
+    whoever has much to say that may be left out looks at `waiting` first.
+    """
+
+    def __init__(self, descriptor: int, loop: asyncio.AbstractEventLoop, closed: Callable[[], None]) -> None:
+        self._descriptor, self._loop, self._closed = descriptor, loop, closed
+        self._lines: deque[bytes] = deque()
+        self._unwritten = memoryview(b"")
+        self._due = self._watching = self._over = False
+        self.waiting = 0
+        os.set_blocking(descriptor, False)
+
+    def send(self, value: Any) -> None:
+        """Queue one line."""
+        if self._over:
+            return
+        line = encode(value)
+        self._lines.append(line)
+        self.waiting += len(line)
+        if not self._due and not self._watching:
+            self._due = True
+            self._loop.call_soon(self._flush)
+
+    def finish(self) -> None:
+        """Write what the reader takes right now; the rest is lost."""
+        if not self._over:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._due = False
+        while not self._over:
+            if not self._unwritten:
+                self._unwritten = memoryview(self._next())
+            if not self._unwritten:
+                break
+            try:
+                written = os.write(self._descriptor, self._unwritten)
+            except BlockingIOError:
+                self._watch()
+                return
+            except OSError:
+                self._end()
+                return
+            self.waiting -= written
+            self._unwritten = self._unwritten[written:]
+        self._rest()
+
+    def _next(self) -> bytes:
+        taken, size = [], 0
+        while self._lines and size < _AT_ONCE:
+            taken.append(self._lines.popleft())
+            size += len(taken[-1])
+        return b"".join(taken)
+
+    def _watch(self) -> None:
+        if not self._watching:
+            self._watching = True
+            self._loop.add_writer(self._descriptor, self._flush)
+
+    def _rest(self) -> None:
+        if self._watching:
+            self._watching = False
+            self._loop.remove_writer(self._descriptor)
+
+    def _end(self) -> None:
+        self._over = True
+        self._rest()
+        self._lines.clear()
+        self._unwritten, self.waiting = memoryview(b""), 0
+        self._closed()

@@ -1,0 +1,172 @@
+"""What tests came to, for whoever looks closer: from memory while it is fresh, else from the saved records.
+
+Ids begin with the suite's path, so that a record is looked for among those of the right suite only. The answers of calls made
+by hand are kept here too, under ids of their own, so that a large one can be paged in the same way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.running.worker.pages import pruned, text_of, value_at
+from mcptest_engine.running.worker.protocol import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.running.worker.surroundings import Surroundings
+    from mcptest_engine.workspace.history import History
+
+KEPT_RUN_BYTES = 8 * 1024 * 1024
+MOST_RUNS = 8
+MOST_RECORDS = 2
+MOST_OUTPUTS = 2
+MOST_ANSWERS = 20
+LARGEST_OUTPUT = 512 * 1024 * 1024
+CALL = "call:"
+
+
+class Results:
+    """Results by test id. The newest run that decided a test is meant where none is named."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        self._fresh: OrderedDict[str, dict[str, TestResult]] = OrderedDict()  # by run id, oldest first
+        self._records: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self._outputs: OrderedDict[str, Any] = OrderedDict()
+        self._answers: OrderedDict[str, Any] = OrderedDict()
+        self._answered = 0
+        self._history: History | None = None
+        self._reading = asyncio.Lock()
+
+    def began(self, run_id: str) -> None:
+        """A run is on, and its results will come."""
+        self._fresh[run_id] = {}
+        while len(self._fresh) > MOST_RUNS:
+            self._fresh.popitem(last=False)
+
+    def add(self, run_id: str, result: TestResult) -> None:
+        """A test of a run that is on was decided."""
+        if run_id in self._fresh:
+            self._fresh[run_id][result.id] = result
+
+    def saved(self, record: RunRecord, path: Path | None) -> None:
+        """The run is over. Its results stay in memory when they are few, or were not saved to `path`."""
+        size = 0
+        if path is not None:
+            try:
+                size = path.stat().st_size
+            except OSError:  # taken away already: memory is all there is
+                size = 0
+            if not self._reading.locked():  # else somebody is reading, and will come to it
+                self.history.note(record)
+        if size > KEPT_RUN_BYTES:
+            self._fresh.pop(record.run_id, None)
+        else:
+            self._fresh[record.run_id] = {test.id: test for test in record.tests}
+
+    def keep_answer(self, answer: Any) -> str:
+        """Keep the answer of a call, redacted already; returns the id by which its parts can be asked for."""
+        self._answered += 1
+        name = f"{CALL}{self._answered}"
+        self._answers[name] = answer
+        while len(self._answers) > MOST_ANSWERS:
+            self._answers.popitem(last=False)
+        return name
+
+    @property
+    def history(self) -> History:
+        from mcptest_engine.workspace.history import History
+
+        workspace = self._surroundings.workspace
+        if self._history is None or self._history.workspace.root != workspace.root:
+            self._history = History(workspace)
+        return self._history
+
+    async def detail(self, test_id: str, run_id: str | None) -> dict[str, Any]:
+        """The test's result as JSON, its output pruned. Raises: Refused when there is none."""
+        found = dict(await self._test(test_id, run_id))
+        return {name: pruned(member) for name, member in found.items()}
+
+    async def expand(self, test_id: str, run_id: str | None, path: Sequence[Any], start: int = 0) -> Any:
+        """One part of the result, pruned in its turn; of its entries those from `start` on."""
+        return pruned(await self._part(test_id, run_id, path), start=start)
+
+    async def value(self, test_id: str, run_id: str | None, path: Sequence[Any]) -> str:
+        """One part of the result as text."""
+        return text_of(await self._part(test_id, run_id, path))
+
+    async def past(self, test_id: str, limit: int) -> list[dict[str, Any]]:
+        """What the test came to in the newest runs that decided it, newest first."""
+        async with self._reading:
+            found = await asyncio.to_thread(self.history.of, test_id, limit)
+        return [past.to_json() for past in found]
+
+    async def _part(self, test_id: str, run_id: str | None, path: Sequence[Any]) -> Any:
+        if test_id.startswith(CALL):
+            if test_id not in self._answers:
+                raise Refused("this answer is not kept any more", kind="gone")
+            return value_at(self._answers[test_id], path)
+        return value_at(await self._test(test_id, run_id), path)
+
+    async def _test(self, test_id: str, run_id: str | None) -> dict[str, Any]:
+        for fresh in reversed(self._fresh) if run_id is None else (run_id,):
+            result = self._fresh.get(fresh, {}).get(test_id)
+            if result is not None:
+                return await self._whole(result.to_json())
+        if run_id is None:
+            async with self._reading:
+                newest = await asyncio.to_thread(self.history.of, test_id, 1)
+            if not newest:
+                raise Refused("this test has no result yet", kind="gone")
+            run_id = newest[0].run_id
+        tests = await self._record(run_id)
+        if test_id not in tests:
+            raise Refused(f"the run {run_id} has no such test", kind="gone")
+        return await self._whole(dict(tests[test_id]))
+
+    async def _record(self, run_id: str) -> dict[str, Any]:
+        if run_id not in self._records:
+            loaded = await asyncio.to_thread(self._surroundings.workspace.load_run, run_id)
+            tests = [test for test in loaded.get("tests") or () if isinstance(test, dict)]
+            _put(self._records, run_id, {str(test.get("id")): test for test in tests}, MOST_RECORDS)
+        return self._records[run_id]
+
+    async def _whole(self, result: dict[str, Any]) -> dict[str, Any]:
+        """The result with what lies in files of their own put back."""
+        result["output"] = await self._output(result.get("output"))
+        if result.get("verify"):
+            steps = [dict(step) for step in result["verify"]]
+            for step in steps:
+                step["output"] = await self._output(step.get("output"))
+            result["verify"] = steps
+        return result
+
+    async def _output(self, output: Any) -> Any:
+        place = output.get("$file") if isinstance(output, dict) else None
+        if not isinstance(place, str) or output.get("bytes", 0) > LARGEST_OUTPUT:
+            return output
+        if place not in self._outputs:
+            path = self._surroundings.workspace.data_dir / place
+            if not path.resolve().is_relative_to(self._surroundings.workspace.data_dir.resolve()):
+                return output
+            try:
+                _put(self._outputs, place, await asyncio.to_thread(_read, path), MOST_OUTPUTS)
+            except (OSError, ValueError, RecursionError):
+                return output  # deleted with its record meanwhile: the reference says what there was
+        return self._outputs[place]
+
+
+def _put(held: OrderedDict[str, Any], name: str, value: Any, most: int) -> None:
+    held[name] = value
+    while len(held) > most:
+        held.popitem(last=False)
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_bytes())

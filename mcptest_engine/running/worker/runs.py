@@ -1,0 +1,204 @@
+"""Runs: queued, executed one after the other, cancelled for certain, and saved as `mcptest run` saves them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.running.worker.protocol import Refused
+from mcptest_engine.running.worker.warm import Warm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.running.pool import Pool
+    from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.running.worker.results import Results
+    from mcptest_engine.running.worker.surroundings import Surroundings
+    from mcptest_engine.running.worker.traffic import TrafficLog
+    from mcptest_engine.suite.load import LoadedSuite
+
+CANCELLED = "cancelled before it began"
+
+
+class _Job(NamedTuple):
+    run: str
+    path: Path
+    ids: frozenset[str] | None
+    variables: Mapping[str, str]
+
+
+class Runs:
+    """The queue, the run that is on, and the servers kept warm for the next one."""
+
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        send: Callable[[dict[str, Any]], None],
+        results: Results,
+        traffic: Callable[[], TrafficLog],
+    ) -> None:
+        self._surroundings, self._send, self._results, self._traffic = surroundings, send, results, traffic
+        self._queue: deque[_Job] = deque()
+        self._warm = Warm()
+        self._going: asyncio.Task[None] | None = None
+        self._job: _Job | None = None
+        self._task: asyncio.Task[RunRecord] | None = None
+        self._unwanted = False
+
+    def queue(self, run: str, path: Path, ids: frozenset[str] | None, variables: Mapping[str, str]) -> None:
+        """Have this run executed when those before it are over. Raises: Refused for a key that is in use."""
+        if any(job.run == run for job in (*self._queue, self._job) if job is not None):
+            raise Refused(f"the run {run} is queued already")
+        self._queue.append(_Job(run, path, ids, variables))
+        self._send({"event": "run.queued", "run": run, "path": str(path)})
+        if self._going is None:
+            self._going = asyncio.ensure_future(self._go_on())
+
+    def cancel(self, run: str | None) -> list[str]:
+        """End one run, queued or on, or all of them; returns their keys. Its last event says when it is over."""
+        ended = [job for job in self._queue if run in (None, job.run)]
+        for job in ended:
+            self._queue.remove(job)
+            self._failed(job, {"message": CANCELLED, "kind": "cancelled"})
+        if self._job is not None and run in (None, self._job.run):
+            ended.append(self._job)
+            self._unwanted = True
+            if self._task is not None:
+                self._task.cancel()
+        return [job.run for job in ended]
+
+    async def close(self) -> None:
+        """End everything, and every server with it."""
+        self.cancel(None)
+        if self._going is not None:
+            await asyncio.wait((self._going,))
+        await self._warm.close()
+
+    async def _go_on(self) -> None:
+        try:
+            while self._queue:
+                self._job, self._unwanted = self._queue.popleft(), False
+                try:
+                    await self._one(self._job)
+                except Exception as bug:  # noqa: BLE001 - the next run must come, and this one must not be silent
+                    message = f"this is a bug in mcptest: {type(bug).__name__}: {bug}"
+                    self._failed(self._job, {"message": message, "kind": "bug"})
+                await asyncio.sleep(0)
+        finally:
+            self._job = self._going = None
+
+    async def _one(self, job: _Job) -> None:
+        from mcptest_engine.core.errors import McptestError
+        from mcptest_engine.running.listening import Listeners
+        from mcptest_engine.running.worker.telling import RunTelling, record_shown
+
+        workspace = self._surroundings.workspace
+        try:
+            suite = self._surroundings.load(job.path, job.variables)
+        except Refused as refused:
+            self._failed(job, refused.to_json())
+            return
+        settings = self._settings(job)
+        telling = RunTelling(self._send, self._results, run=job.run, path=job.path, root=workspace.root)
+        try:
+            record = await self._execute(suite, settings, job, Listeners([telling]))
+        except McptestError as error:
+            hint = {} if error.hint is None else {"hint": error.hint}
+            self._failed(job, {"message": error.message, **hint, "kind": "usage"})
+            return
+        except asyncio.CancelledError:
+            if not self._unwanted:
+                raise
+            self._failed(job, {"message": CANCELLED, "kind": "cancelled"})
+            return
+        self._save(job, record)
+        kept = self._keep_warm(suite, settings, record, job)
+        for server in record.servers:
+            if server.name not in kept:
+                closed = {"server": server.name, "state": "closed"}
+                self._send({"event": "server.state", "run": job.run, "path": str(job.path), **closed})
+        self._send({"event": "run.finished", "run": job.run, "path": str(job.path), "record": record_shown(record)})
+
+    async def _execute(self, suite: LoadedSuite, settings: RunSettings, job: _Job, emit: Any) -> RunRecord:
+        from mcptest_engine.running.launch import launch
+
+        pool = self._warm.take(suite, settings.environ) or self._open(suite, settings)
+        wanted = suite if job.ids is None else _unfocused(suite)
+        run = launch(wanted, settings, workspace=self._surroundings.workspace, emit=emit, pool=pool)
+        self._task = asyncio.ensure_future(run)
+        if self._unwanted:
+            self._task.cancel()
+        try:
+            return await self._task
+        except BaseException:
+            await pool.close()
+            raise
+        finally:
+            self._task = None
+
+    def _settings(self, job: _Job) -> RunSettings:
+        from mcptest_engine.running.settings import RunSettings, Selection
+
+        settings = RunSettings(
+            selection=Selection(ids=job.ids),
+            environ=self._surroundings.environ,
+            flags=tuple(word for name, text in job.variables.items() for word in ("--var", f"{name}={text}")),
+        )
+        return settings._replace(interactive=not settings.ci)  # a person sits in front of it
+
+    def _open(self, suite: LoadedSuite, settings: RunSettings) -> Pool:
+        """A pool whose sessions are heard by the traffic log."""
+        from mcptest_engine.running.launch import server_specs
+        from mcptest_engine.running.pool import Pool
+        from mcptest_engine.servers.session import connect
+
+        @cache
+        def redactor() -> Redactor:
+            from mcptest_engine.core.redaction import Redactor
+
+            return Redactor(suite.secrets)
+
+        specs = server_specs(suite, settings, redact=lambda text: redactor().redact_text(text))
+        return Pool(specs, self._traffic().connecting("", redactor, connect), redactor)
+
+    def _keep_warm(self, suite: LoadedSuite, settings: RunSettings, record: RunRecord, job: _Job) -> frozenset[str]:
+        """Start the servers that this run has used for the next one; returns which."""
+        from mcptest_engine.running.worker.telling import server_telling
+
+        if record.interrupted or self._unwanted:
+            return frozenset()
+        used = tuple(server.name for server in record.servers if server.protocol_version is not None)
+        pool = self._open(suite, settings)
+        pool.emit = server_telling(self._send, path=job.path)
+        return frozenset(used) if used and self._warm.keep(suite, pool, used, settings.environ) else frozenset()
+
+    def _save(self, job: _Job, record: RunRecord) -> None:
+        from mcptest_engine.core.errors import McptestError
+
+        path = None
+        try:
+            path = self._surroundings.workspace.save_run(record.to_json())
+        except (OSError, McptestError) as wrong:
+            told = f"{wrong}; {wrong.hint}" if isinstance(wrong, McptestError) and wrong.hint else str(wrong)
+            self._send({"event": "warned", "run": job.run, "message": told})
+        self._results.saved(record, path)
+
+    def _failed(self, job: _Job, error: Mapping[str, Any]) -> None:
+        self._send({"event": "run.failed", "run": job.run, "path": str(job.path), **error})
+
+
+def _unfocused(suite: LoadedSuite) -> LoadedSuite:
+    """The suite without its `only: true`: whoever names the tests to run means those."""
+    if not any("only" in entry.data for entry in suite.tests):
+        return suite
+    tests = tuple(
+        replace(entry, data={key: value for key, value in entry.data.items() if key != "only"}) for entry in suite.tests
+    )
+    return replace(suite, tests=tests)

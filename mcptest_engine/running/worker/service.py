@@ -1,0 +1,267 @@
+"""The commands, by name: each line of input is one, carried out as a task of its own, and answered when it is done.
+
+What a command needs is imported when it first comes, but `hello`, which is answered at once; after it the rest is imported in a
+thread, so that the first run waits for nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import os
+import threading
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine import __version__
+from mcptest_engine.running.worker.protocol import Refused
+from mcptest_engine.running.worker.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+
+    from mcptest_engine.running.worker.browsing import Browsing
+    from mcptest_engine.running.worker.files import Watching
+    from mcptest_engine.running.worker.protocol import Output
+    from mcptest_engine.running.worker.results import Results
+    from mcptest_engine.running.worker.runs import Runs
+    from mcptest_engine.running.worker.traffic import TrafficLog
+
+MOST_HISTORY = 200
+
+
+class Service:
+    """Carries out commands; `close` ends all that they began."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._unnumbered: set[asyncio.Task[None]] = set()
+        self._surroundings = Surroundings()
+        self._commands: dict[str, Callable[..., Any]] = {
+            name.removeprefix("do_"): getattr(self, name) for name in dir(self) if name.startswith("do_")
+        }
+
+    def received(self, line: bytes) -> None:
+        """One line of input."""
+        if not line.strip():
+            return
+        try:
+            command = json.loads(line)
+        except (ValueError, RecursionError):
+            command = None
+        if not isinstance(command, dict) or not isinstance(command.get("do"), str):
+            self._refuse(None, "", Refused("a line must be a JSON object with `do`", kind="protocol"))
+            return
+        number, name = command.pop("ask", None), command.pop("do")
+        if not isinstance(number, int | None):
+            self._refuse(None, name, Refused("`ask` must be a number", kind="protocol"))
+            return
+        if name not in self._commands:
+            self._refuse(number, name, Refused(f"there is no command `{name}`", kind="protocol"))
+            return
+        self._begin(number, name, command)
+
+    async def close(self) -> None:
+        """End runs and sessions, with their servers."""
+        for task in (*self._tasks.values(), *self._unnumbered):
+            task.cancel()
+        parts = [part for part in ("runs", "browsing") if part in self.__dict__]
+        await asyncio.gather(*(getattr(self, part).close() for part in parts), return_exceptions=True)
+
+    def _begin(self, number: int | None, name: str, arguments: dict[str, Any]) -> None:
+        """Carry it out at once where nothing is waited for, else as a task: what comes in order begins in order."""
+        command = self._commands[name]
+        try:
+            inspect.signature(command).bind(**arguments)
+        except TypeError as wrong:
+            self._refuse(number, name, Refused(f"`{name}`: {wrong}", kind="protocol"))
+            return
+        if not inspect.iscoroutinefunction(command):
+            with self._answering(number, name):
+                self._answer(number, command(**arguments))
+            return
+        task = asyncio.ensure_future(self._carry_out(number, name, command(**arguments)))
+        if number is None:
+            self._unnumbered.add(task)
+            task.add_done_callback(self._unnumbered.discard)
+        else:
+            self._tasks[number] = task
+            task.add_done_callback(lambda _: self._tasks.pop(number, None))
+
+    async def _carry_out(self, number: int | None, name: str, value: Coroutine[Any, Any, Any]) -> None:
+        with self._answering(number, name):
+            self._answer(number, await value)
+
+    def _answer(self, number: int | None, value: Any) -> None:
+        if number is not None:
+            self._output.send({"reply": number, "ok": {} if value is None else value})
+
+    @contextmanager
+    def _answering(self, number: int | None, name: str) -> Iterator[None]:
+        """Whatever goes wrong inside is the command's answer."""
+        from mcptest_engine.core.errors import McptestError
+
+        try:
+            yield
+        except Refused as refused:
+            self._refuse(number, name, refused)
+        except McptestError as wrong:
+            self._refuse(number, name, Refused(wrong.message, hint=wrong.hint))
+        except asyncio.CancelledError:
+            self._refuse(number, name, Refused("given up", kind="gone"))
+        except Exception as bug:  # noqa: BLE001 - one command that fails must not end the others
+            self._refuse(number, name, Refused(f"this is a bug in mcptest: {type(bug).__name__}: {bug}", kind="bug"))
+
+    def _refuse(self, number: int | None, name: str, refused: Refused) -> None:
+        if number is not None:
+            self._output.send({"reply": number, "error": refused.to_json()})
+        else:
+            self._output.send({"event": "command.failed", "do": name, **refused.to_json()})
+
+    # --- the parts, made when they are first needed
+
+    @cached_property
+    def results(self) -> Results:
+        from mcptest_engine.running.worker.results import Results
+
+        return Results(self._surroundings)
+
+    @cached_property
+    def traffic(self) -> TrafficLog:
+        from mcptest_engine.running.worker.traffic import TrafficLog
+
+        return TrafficLog(self._output)
+
+    @cached_property
+    def runs(self) -> Runs:
+        from mcptest_engine.running.worker.runs import Runs
+
+        return Runs(self._surroundings, self._output.send, self.results, lambda: self.traffic)
+
+    @cached_property
+    def browsing(self) -> Browsing:
+        from mcptest_engine.running.worker.browsing import Browsing
+
+        return Browsing(self._surroundings, self._output.send, self.results, lambda: self.traffic)
+
+    @cached_property
+    def watching(self) -> Watching:
+        from mcptest_engine.running.worker.files import Watching
+
+        return Watching(self._output.send)
+
+    # --- the commands
+
+    def do_hello(self, cwd: str | None = None, environ: dict[str, str] | None = None) -> dict[str, Any]:
+        self._surroundings.settle(cwd, environ)
+        threading.Thread(target=_preload, daemon=True).start()
+        return {"version": __version__, "pid": os.getpid()}
+
+    def do_forget(self, number: int) -> None:
+        """Nobody waits for the answer to the command with this number any longer."""
+        if number in self._tasks:
+            self._tasks[number].cancel()
+
+    async def do_find(self, paths: list[str]) -> list[dict[str, str]]:
+        from mcptest_engine.running.worker.files import find_suites
+
+        return await asyncio.to_thread(find_suites, paths, self._surroundings.start_dir)
+
+    async def do_load(self, path: str, text: str | None = None) -> dict[str, Any]:
+        from mcptest_engine.running.documents import document_of
+
+        start_dir, environ = self._surroundings.start_dir, self._surroundings.environ
+        document = await asyncio.to_thread(document_of, path, text, start_dir=start_dir, environ=environ)
+        return document.to_json()
+
+    def do_run(
+        self,
+        run: str,
+        path: str,
+        ids: list[str] | None = None,
+        variables: dict[str, str] | None = None,
+    ) -> None:
+        wanted = None if ids is None else frozenset(ids)
+        self.runs.queue(run, self._surroundings.absolute(path), wanted, variables or {})
+
+    def do_cancel(self, run: str | None = None) -> dict[str, Any]:
+        return {"cancelled": self.runs.cancel(run)}
+
+    async def do_detail(self, id: str, run_id: str | None = None) -> dict[str, Any]:  # noqa: A002 - the protocol's words
+        return await self.results.detail(id, run_id)
+
+    async def do_expand(
+        self,
+        id: str,  # noqa: A002
+        path: list[Any],
+        run_id: str | None = None,
+        start: int = 0,
+    ) -> Any:
+        return await self.results.expand(id, run_id, path, start)
+
+    async def do_value(self, id: str, path: list[Any], run_id: str | None = None) -> str:  # noqa: A002
+        return await self.results.value(id, run_id, path)
+
+    async def do_history(self, id: str, limit: int = 20) -> list[dict[str, Any]]:  # noqa: A002
+        return await self.results.past(id, max(1, min(limit, MOST_HISTORY)))
+
+    def do_watch(self, paths: list[str]) -> None:
+        self.watching.watch(self._surroundings.absolute(path) for path in paths)
+
+    async def do_servers(self, path: str) -> list[dict[str, Any]]:
+        from mcptest_engine.running.documents import Document
+
+        document = Document.from_json(await self.do_load(path))
+        return [server._asdict() for server in document.servers]
+
+    async def do_found(self) -> Any:
+        from mcptest_engine.running.worker.found import found_servers
+
+        return await asyncio.to_thread(found_servers, self._surroundings.start_dir, self._surroundings.environ)
+
+    async def do_connect(self, session: str, target: dict[str, Any]) -> None:
+        await self.browsing.connect(session, target)
+
+    async def do_disconnect(self, session: str) -> None:
+        await self.browsing.disconnect(session)
+
+    async def do_restart(self, session: str) -> None:
+        await self.browsing.restart(session)
+
+    async def do_catalog(self, session: str, refresh: bool = False) -> dict[str, Any]:
+        return await self.browsing.catalog(session, refresh=refresh)
+
+    async def do_call(
+        self,
+        session: str,
+        method: str,
+        params: dict[str, Any] | None = None,
+        timeout_seconds: float | None = None,
+    ) -> dict[str, Any]:
+        return await self.browsing.call(session, method, params, timeout_seconds)
+
+    def do_traffic_on(self, on: bool, since: int | None = None) -> dict[str, Any]:
+        return {"n": self.traffic.turn(on=on, since=since)}
+
+    def do_traffic_body(self, n: int) -> str:
+        return self.traffic.body(n)
+
+    def do_traffic_http(self, n: int) -> dict[str, Any] | None:
+        return self.traffic.http(n)
+
+
+def _preload() -> None:
+    """Import what the first run will need, beside whatever else goes on."""
+    import mcptest_engine.running.execution
+    import mcptest_engine.running.launch
+    import mcptest_engine.running.worker.browsing
+    import mcptest_engine.running.worker.runs
+    import mcptest_engine.running.worker.telling
+    import mcptest_engine.running.worker.traffic
+    import mcptest_engine.servers.eras
+    import mcptest_engine.servers.session
+    import mcptest_engine.servers.stdio
+    import mcptest_engine.suite.load  # noqa: F401

@@ -1,0 +1,79 @@
+"""Where the worker works: the directory that it was started for, the environment, and the workspace around them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcptest_engine.running.worker.protocol import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcptest_engine.suite.load import CheckedSuite, LoadedSuite
+    from mcptest_engine.workspace.workspace import Workspace
+
+
+class Surroundings:
+    """What reading and running a suite needs to know of the world; set once, by `hello`."""
+
+    def __init__(self) -> None:
+        self._workspace: Workspace | None = None
+
+    def settle(self, cwd: str | None, environ: Mapping[str, str] | None) -> None:
+        """Work in `cwd`, with `environ` as the whole environment. Raises: Refused for a directory that cannot be entered."""
+        if environ is not None:
+            os.environ.clear()
+            os.environ.update(environ)
+        if cwd is not None:
+            try:
+                os.chdir(cwd)
+            except OSError as wrong:
+                raise Refused(f"cannot work in {cwd}: {wrong.strerror or wrong}") from None
+        self._workspace = None
+
+    @property
+    def start_dir(self) -> Path:
+        return Path.cwd()
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return dict(os.environ)
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace of the start directory; found again while there is none, since a first run makes one."""
+        from mcptest_engine.workspace.workspace import find_workspace
+
+        if self._workspace is None or not self._workspace.data_dir.exists():
+            self._workspace = find_workspace(self.start_dir)
+        return self._workspace
+
+    def absolute(self, path: str) -> Path:
+        return Path(os.path.abspath(self.start_dir / path))  # noqa: PTH100  (resolve() would follow links)
+
+    def check(self, path: Path, variables: Mapping[str, str] | None = None) -> CheckedSuite:
+        """The suite at `path` and every problem in it."""
+        from mcptest_engine.running.documents import suite_options
+        from mcptest_engine.suite.load import check_suite
+
+        options = suite_options(path, start_dir=self.start_dir, environ=self.environ, variables=variables)
+        return check_suite(path, options)
+
+    def load(self, path: Path, variables: Mapping[str, str] | None = None) -> LoadedSuite:
+        """The suite at `path`. Raises: Refused with its problems."""
+        checked = self.check(path, variables)
+        if checked.suite is not None:
+            return checked.suite
+        from mcptest_engine.core.words import counted
+        from mcptest_engine.running.documents import problems_shown
+
+        problems = [item.to_json() for item in problems_shown(checked, path)]
+        first = checked.errors[0]
+        raise Refused(
+            f"{path.name} has {counted(len(checked.errors), 'problem')}: {first.message}",
+            hint=first.hint,
+            kind="suite",
+            problems=problems,
+        )

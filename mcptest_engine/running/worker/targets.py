@@ -1,0 +1,95 @@
+"""Which server a screen means: one of a suite, a command, or a URL."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.running.worker.protocol import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.running.worker.surroundings import Surroundings
+    from mcptest_engine.servers.spec import ServerSpec
+
+
+class Target(NamedTuple):
+    """How to reach the server, and what takes its secrets out of whatever it says."""
+
+    spec: ServerSpec
+    redactor: Redactor
+
+
+def target_of(told: Mapping[str, Any], surroundings: Surroundings, *, name: str) -> Target:
+    """The server that is told: {"suite", "server"}, {"command", "env"?, "cwd"?}, {"url", "bearer_token_env"?} or {"found"}.
+
+    `name` is what one that has none of its own goes by. Raises: Refused when it names none, or one that cannot be.
+    """
+    if "suite" in told:
+        return _of_suite(told, surroundings)
+    settings = _settings(told, surroundings)
+    from mcptest_engine.core.errors import SuiteError
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.servers.spec import spec_from_settings
+    from mcptest_engine.suite.secrets import secret_values
+
+    environ = surroundings.environ
+    redactor = Redactor(secret_values({name: settings}, {}, {}, environ))
+    try:
+        spec = spec_from_settings(name, settings, suite_env={}, environ=environ, redact=redactor.redact_text)
+    except SuiteError as wrong:
+        raise _refused(wrong) from None
+    return Target(spec, redactor)
+
+
+def _of_suite(told: Mapping[str, Any], surroundings: Surroundings) -> Target:
+    from mcptest_engine.core.errors import SuiteError, did_you_mean
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.running.launch import server_specs
+    from mcptest_engine.running.settings import RunSettings
+
+    suite = surroundings.load(surroundings.absolute(str(told["suite"])))
+    server = str(told.get("server") or next(iter(suite.servers), ""))
+    if server not in suite.servers:
+        raise Refused(f"the suite has no server `{server}`", hint=did_you_mean(server, suite.servers), kind="gone")
+    redactor = Redactor(suite.secrets)
+    try:
+        specs = server_specs(suite, RunSettings(environ=surroundings.environ), redact=redactor.redact_text)
+    except SuiteError as wrong:
+        raise _refused(wrong) from None
+    return Target(specs[server], redactor)
+
+
+def _settings(told: Mapping[str, Any], surroundings: Surroundings) -> dict[str, Any]:
+    if "found" in told:
+        from mcptest_engine.running.worker.found import found_settings
+
+        start_dir, environ = surroundings.start_dir, surroundings.environ
+        return found_settings(str(told["found"]), start_dir, environ, agreed=told.get("agreed"))
+    from mcptest_engine.suite.secrets import USERINFO_HINT, USERINFO_MESSAGE, has_userinfo
+
+    url, command = told.get("url"), told.get("command")
+    if (url is None) == (command is None):
+        raise Refused("a server is a suite's, a command or a URL: name exactly one")
+    if url is not None:
+        if has_userinfo(str(url)):
+            raise Refused(USERINFO_MESSAGE, hint=USERINFO_HINT)
+        if not str(url).startswith(("http://", "https://")):
+            raise Refused("a server's URL begins with http:// or https://")
+        token = told.get("bearer_token_env")
+        return {"url": str(url), **({"auth": {"bearer_token_env": str(token)}} if token else {})}
+    try:
+        words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command or ()]
+    except ValueError as wrong:
+        raise Refused(f"the command cannot be split: {wrong}", hint="quote it as for a shell") from None
+    if not words:
+        raise Refused("the command is empty")
+    settings: dict[str, Any] = {"command": words, "env": dict(told.get("env") or {})}
+    return {**settings, "cwd": str(told["cwd"])} if told.get("cwd") else settings
+
+
+def _refused(wrong: Any) -> Refused:
+    first = wrong.problems[0]
+    return Refused(first.message, hint=first.hint, kind="suite")

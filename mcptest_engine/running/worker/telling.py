@@ -1,0 +1,173 @@
+"""The engine's events as lines: what a screen needs to follow a run, and no more.
+
+Nothing here redacts: whatever the engine tells has passed the run's own redaction. Requests and outputs stay behind, for
+whoever asks for the detail of a test.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.events import (
+    CaseFinished,
+    CaseStarted,
+    RunStarted,
+    ServerFailed,
+    ServerReady,
+    ServerStarting,
+    Warned,
+)
+from mcptest_engine.running.worker.pages import LONGEST_TEXT, clipped, pruned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from mcptest_engine.core.events import Event
+    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.running.worker.results import Results
+
+    Send = Callable[[dict[str, Any]], None]
+
+
+class RunTelling:
+    """The listener of one run; `run` is the key that the user interface gave it."""
+
+    def __init__(self, send: Send, results: Results, *, run: str, path: Path, root: Path) -> None:
+        self._send, self._results = send, results
+        self._run, self._path, self._root = run, str(path), root
+        self._run_id = ""
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case CaseFinished(result=result):
+                self._results.add(self._run_id, result)
+                shown = result_shown(result)
+                self._send({"event": "case.finished", "run": self._run, "id": result.id, "result": shown})
+            case CaseStarted(id=test_id):
+                self._send({"event": "case.started", "run": self._run, "id": test_id})
+            case RunStarted():
+                self._started(event)
+            case Warned(message=message):
+                self._send({"event": "warned", "run": self._run, "message": message})
+            case ServerStarting() | ServerReady() | ServerFailed():
+                self._send({"event": "server.state", "run": self._run, "path": self._path, **server_state(event)})
+            case _:
+                pass  # the record is told when it is saved
+
+    def _started(self, event: RunStarted) -> None:
+        self._run_id = event.run_id
+        self._results.began(event.run_id)
+        files: dict[str, str] = {}
+        for test in event.tests:
+            if test.file not in files:
+                files[test.file] = os.path.normpath(self._root / test.file)
+        self._send(
+            {
+                "event": "run.started",
+                "run": self._run,
+                "path": self._path,
+                "run_id": event.run_id,
+                "workers": event.workers,
+                "tests": [
+                    {
+                        "id": test.id,
+                        "name": test.name,
+                        "kind": test.kind.value,
+                        "server": test.server,
+                        "file": files[test.file],
+                        "line": test.line,
+                    }
+                    for test in event.tests
+                ],
+            }
+        )
+
+
+def server_telling(send: Send, *, path: Path) -> Callable[[Event], None]:
+    """The listener for servers that are started between two runs of the suite at `path`."""
+
+    def tell(event: Event) -> None:
+        if isinstance(event, (ServerStarting, ServerReady, ServerFailed)):
+            send({"event": "server.state", "path": str(path), **server_state(event)})
+
+    return tell
+
+
+def server_state(event: ServerStarting | ServerReady | ServerFailed) -> dict[str, Any]:
+    """What happened to a server, as the members of a `server.state` event."""
+    match event:
+        case ServerStarting(server=server):
+            return {"server": server, "state": "starting"}
+        case ServerReady():
+            return {
+                "server": event.server,
+                "state": "ready",
+                "server_info": pruned(event.server_info),
+                "protocol": event.protocol_version,
+                "duration_ms": round(event.duration_ms, 1),
+            }
+        case ServerFailed(server=server, failure=failure, restarting=restarting):
+            told: dict[str, Any] = {
+                "server": server,
+                "state": "restarting" if restarting else "failed",
+                "message": clipped(failure.message),
+            }
+            if failure.hint:
+                told["hint"] = failure.hint
+            if failure.stderr_tail:
+                told["stderr"] = failure.stderr_tail[-LONGEST_TEXT:]
+            return told
+
+
+def result_shown(result: TestResult) -> dict[str, Any]:
+    """A result without its request and output, and without those of its `verify` steps; long texts are clipped."""
+    shown = result.to_json()
+    del shown["request"], shown["output"]
+    if "verify" in shown:
+        for step in shown["verify"]:
+            del step["request"], step["output"]
+        shown["verify"] = pruned(shown["verify"])
+    if result.assertions:
+        shown["assertions"] = [_row(row) for row in shown["assertions"]]
+    if "message" in shown:
+        shown["message"] = clipped(shown["message"])
+    if "failure" in shown:
+        shown["failure"] = {
+            name: text if name == "kind" else text[-LONGEST_TEXT:] if name == "stderr_tail" else clipped(text)
+            for name, text in shown["failure"].items()
+        }
+    if "attempts" in shown:
+        shown["attempts"] = pruned(shown["attempts"])
+    return shown
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    """An assertion with its texts clipped; what is short, as nearly all is, is left alone."""
+    for name in ("message", "diff", "target"):
+        text = row.get(name)
+        if text is not None and len(text) > LONGEST_TEXT:
+            row[name] = clipped(text)
+    actual = row.get("actual")
+    if isinstance(actual, str):
+        if len(actual) > LONGEST_TEXT:
+            row["actual"] = clipped(actual)
+    elif isinstance(actual, (dict, list)):
+        row["actual"] = pruned(actual)
+    for operand in row["matcher"].values():
+        if isinstance(operand, (dict, list)) or (isinstance(operand, str) and len(operand) > LONGEST_TEXT):
+            row["matcher"] = pruned(row["matcher"])
+            break
+    return row
+
+
+def record_shown(record: RunRecord) -> dict[str, Any]:
+    """The record without its tests."""
+    shown = record.with_tests(()).to_json()
+    shown["totals"] = record.totals.to_json()
+    del shown["tests"]
+    for name in ("servers", "warnings"):
+        if name in shown:
+            shown[name] = pruned(shown[name])
+    return shown

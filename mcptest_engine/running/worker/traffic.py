@@ -1,0 +1,297 @@
+"""Everything that was said between mcptest and the servers, for the screen that shows it.
+
+The newest 10,000 rows of all sessions together are always kept as they came; they are read, redacted and told only while
+somebody looks, a few hundred ten times a second. A reader that is slow is waited for: what it has not been told of by the time
+it falls out of the ring is counted, and results never wait behind rows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import deque
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.clipping import compact
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.running.worker.pages import LARGEST_VALUE, MOST_NODES, pruned, text_of
+from mcptest_engine.running.worker.protocol import Refused
+from mcptest_engine.servers.traffic import LISTENER
+from mcptest_engine.servers.wire import Kind, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.running.worker.protocol import Output
+    from mcptest_engine.servers.session import Session
+    from mcptest_engine.servers.spec import ServerSpec
+
+MOST_ROWS = 10_000
+MOST_BYTES = 64 * 1024 * 1024
+ROWS_A_TURN = 300
+TURN_SECONDS = 0.1
+QUIET_SECONDS = 0.5
+READER_BEHIND_BYTES = 1 << 20
+TEXT_LIMIT = 400
+_MOST_OPEN = 10_000
+_UNSURE = 8 * 1024
+"""Characters before a cut that may be the first half of a secret; they are read, and not shown."""
+_KINDS = {Kind.NOTIFICATION: "notification", Kind.REQUEST: "request", Kind.ANSWER: "response"}
+
+
+class _Row(NamedTuple):
+    number: int
+    at: float
+    sent: bool
+    size: int
+    line: bytes
+    message: Any
+    stream: Stream
+    stderr: bool = False
+    http: Mapping[str, Any] | None = None
+
+    @property
+    def weight(self) -> int:
+        return len(self.line) or min(self.size, 2 * LARGEST_VALUE)
+
+
+class Stream:
+    """What is said in one session, whose ids are its own. `redactor` takes its suite's secrets out."""
+
+    def __init__(self, log: TrafficLog, number: int, server: str, redactor: Callable[[], Redactor]) -> None:
+        self.number = number
+        self.server = server
+        self.redactor = redactor
+        self.session: Session | None = None
+        self.stderr_at = 0.0
+        self.open: dict[tuple[bool, Any], tuple[float, str]] = {}
+        self._log = log
+
+    def __call__(
+        self, at: float, sent: bool, size: int, line: bytes, message: Any, http: Mapping[str, Any] | None
+    ) -> None:
+        self._log.add(self, at, sent, size, line, message, http=http)
+
+
+class TrafficLog:
+    """The ring, and telling its rows as events."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._rows: deque[_Row] = deque()
+        self._bytes = 0
+        self._count = 0
+        self._opened = 0
+        self._told = 0
+        self._streams: list[Stream] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._on = False
+        self._started = time.time() - time.monotonic()
+
+    def add(
+        self,
+        stream: Stream,
+        at: float,
+        sent: bool,
+        size: int,
+        line: bytes,
+        message: Any,
+        *,
+        stderr: bool = False,
+        http: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Keep one row; of a large message a copy that is cut, so that no huge value lives on here."""
+        if message is not None:
+            message = pruned(message, longest=LARGEST_VALUE + _UNSURE, entries=MOST_NODES)
+        self._count += 1
+        row = _Row(self._count, at, sent, size, line, message, stream, stderr, http)
+        self._rows.append(row)
+        self._bytes += row.weight
+        while len(self._rows) > MOST_ROWS or self._bytes > MOST_BYTES:
+            self._bytes -= self._rows.popleft().weight
+        if self._on:
+            self._wake(TURN_SECONDS)
+
+    def connecting(
+        self, server: str, redactor: Callable[[], Redactor], connect: Callable[[ServerSpec], Awaitable[Session]]
+    ) -> Callable[[ServerSpec], Awaitable[Session]]:
+        """`connect`, with all that is said in the session heard here. `server` "" means the name in the spec."""
+
+        async def heard(spec: ServerSpec) -> Session:
+            self._opened += 1
+            stream = Stream(self, self._opened, server or spec.name, redactor)
+            token = LISTENER.set(stream)
+            try:
+                session = await connect(spec)
+            finally:
+                LISTENER.reset(token)
+            self._read_stderr()  # of sessions that have ended meanwhile; they are let go
+            stream.session = session
+            self._streams.append(stream)
+            if self._on:
+                self._wake(TURN_SECONDS)
+            return session
+
+        return heard
+
+    def turn(self, *, on: bool, since: int | None = None) -> int:
+        """Tell rows, or no longer. It goes on after the last row told, so that those of the meantime come first.
+
+        `since` is the last row that the reader has, where it knows better. Returns the number of the newest row.
+        """
+        self._on = on
+        self._told = self._told if since is None else since
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if on:
+            self._wake(0.0)
+        return self._count
+
+    def body(self, number: int) -> str:
+        """The whole of a row as text. Raises: Refused when it is not kept any more."""
+        row = self._row(number)
+        if row is None:
+            raise Refused("this message is not kept any more", kind="gone")
+        message, redactor = _parsed(row), row.stream.redactor()
+        if message is None:
+            return text_of(redactor.redact_text(row.line.decode("utf-8", "replace").rstrip("\r\n")))
+        whole = pruned(redactor.redact(message), longest=LARGEST_VALUE, entries=MOST_NODES)
+        return text_of(json.dumps(whole, ensure_ascii=False))
+
+    def http(self, number: int) -> dict[str, Any] | None:
+        """{"status", "headers", …} of the HTTP response that brought a row; None for one that came in none."""
+        row = self._row(number)
+        if row is None or row.http is None:
+            return None
+        told: dict[str, Any] = pruned(row.stream.redactor().redact(dict(row.http)))
+        return {name: value for name, value in told.items() if name not in ("id", "body")}
+
+    def _row(self, number: int) -> _Row | None:
+        if not self._rows or not isinstance(number, int):
+            return None
+        place = number - self._rows[0].number
+        return self._rows[place] if 0 <= place < len(self._rows) else None
+
+    def _wake(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        due = loop.time() + seconds
+        if self._timer is not None:
+            if self._timer.when() <= due:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_at(due, self._turn)
+
+    def _turn(self) -> None:
+        self._timer = None
+        self._read_stderr()
+        if self._told < self._count and self._output.waiting < READER_BEHIND_BYTES:
+            self._tell()
+        if self._told < self._count:
+            self._wake(TURN_SECONDS)
+        elif self._streams:
+            self._wake(QUIET_SECONDS)  # what is written on stderr announces itself to nobody
+
+    def _tell(self) -> None:
+        first = self._rows[0].number
+        dropped = max(first - self._told - 1, 0)
+        begin = max(self._told + 1 - first, 0)
+        rows = list(islice(self._rows, begin, begin + ROWS_A_TURN))
+        self._told = rows[-1].number
+        event: dict[str, Any] = {"event": "traffic", "rows": [self._shown(row) for row in rows]}
+        if dropped:
+            event["dropped"] = dropped
+        self._output.send(event)
+
+    def _read_stderr(self) -> None:
+        for stream in tuple(self._streams):
+            session, since = stream.session, stream.stderr_at
+            assert session is not None
+            stream.stderr_at = now = time.monotonic()
+            ended = not session.alive
+            for line in session.stderr_since(since).splitlines():
+                if line.strip():
+                    data = line.encode("utf-8", "replace")
+                    self.add(stream, now, False, len(data), data, None, stderr=True)
+            if ended:
+                self._streams.remove(stream)
+                stream.session = None
+
+    def _shown(self, row: _Row) -> dict[str, Any]:
+        message, stream = _parsed(row), row.stream
+        kind = "stderr" if row.stderr else _KINDS.get(kind_of(message), "noise")
+        shown: dict[str, Any] = {
+            "n": row.number,
+            "at": round(self._started + row.at, 4),
+            "server": stream.server,
+            "stream": stream.number,
+            "sent": row.sent,
+            "kind": kind,
+            "size": row.size,
+        }
+        if isinstance(message, dict) and kind not in ("noise", "stderr"):
+            shown.update(_told_of(message, kind, row, stream.open))
+            if "method" in shown:
+                shown["method"] = one_line(stream.redactor().redact_text(shown["method"]), 100)
+        shown["text"] = _text(row, message)
+        if row.http is not None:
+            shown["status"] = status = row.http.get("status")
+            if kind == "noise":
+                call_id = row.http["id"]
+                shown.update(kind="response", id=call_id, error=True, **_answered(call_id, row, stream.open))
+                shown["text"] = one_line(f"HTTP {status} {shown['text']}", TEXT_LIMIT)
+        return shown
+
+
+def _told_of(
+    message: dict[str, Any], kind: str, row: _Row, waiting: dict[tuple[bool, Any], tuple[float, str]]
+) -> dict[str, Any]:
+    """Method, id, and of a response the time that it took, by the request that it answers."""
+    told: dict[str, Any] = {}
+    method, call_id = message.get("method"), message.get("id")
+    known_id = isinstance(call_id, (int, str))
+    if isinstance(call_id, (int, str)):
+        told["id"] = call_id[:100] if isinstance(call_id, str) else call_id
+    if isinstance(method, str):
+        told["method"] = method
+        if kind == "request" and known_id:
+            if len(waiting) > _MOST_OPEN:
+                waiting.clear()
+            waiting[row.sent, call_id] = row.at, method
+    elif known_id:
+        told.update(_answered(call_id, row, waiting))
+    result = message.get("result")
+    if "error" in message or (isinstance(result, dict) and result.get("isError") is True):
+        told["error"] = True
+    return told
+
+
+def _answered(call_id: Any, row: _Row, waiting: dict[tuple[bool, Any], tuple[float, str]]) -> dict[str, Any]:
+    """Time and method of what came in answer to a request."""
+    asked = waiting.pop((not row.sent, call_id), None)
+    return {} if asked is None else {"ms": round((row.at - asked[0]) * 1000, 2), "method": asked[1]}
+
+
+def _parsed(row: _Row) -> Any:
+    """The message; of a large one what was kept of it, None for noise."""
+    if row.message is not None or row.stderr:
+        return row.message
+    try:
+        return json.loads(row.line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _text(row: _Row, message: Any) -> str:
+    if row.stderr:
+        return one_line(row.line.decode("utf-8", "replace"), TEXT_LIMIT)
+    redactor = row.stream.redactor()
+    if message is None:
+        text = row.line[:LARGEST_VALUE].decode("utf-8", "replace").strip()
+        return one_line(redactor.redact_text(text), TEXT_LIMIT)
+    if row.size > _UNSURE:
+        message = pruned(message, longest=TEXT_LIMIT + _UNSURE, entries=TEXT_LIMIT)
+    return one_line(compact(redactor.redact(message), TEXT_LIMIT), TEXT_LIMIT)

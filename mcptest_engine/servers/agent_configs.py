@@ -1,0 +1,386 @@
+"""The MCP servers that the coding agents on this machine have in their settings, read as they stand and never written.
+
+Each agent has its own file, its own member for the servers and its own words for the same things; all are brought to the
+words of a suite's server. The surprising thing: a value of `env` or of a header may be a secret, so whoever shows a
+server takes `shown`, `argv` and `env_names`; `target` is for starting it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.lenient_json import LenientError, loads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+MOST_BYTES = 8 * 1024 * 1024
+MOST_SERVERS = 500
+MOST_PARENTS = 20
+_SECRET_LENGTH = 8
+_VARIABLE = re.compile(r"\$\{(?:(env|input):)?([^${}:]+)(?::-([^}]*))?\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundServer:
+    """One server of one agent's settings.
+
+    `target` holds what a suite's server would: `command`, `env` and `cwd`, or `url` and `headers`. `words` are the words of the
+    command, or the URL, as they are written, before the variables in them were put in: those are `variables`, and `missing`
+    names the ones that have no value here. `enabled` is false where the agent does not start it.
+    """
+
+    name: str
+    source_path: str
+    client: str
+    target: Mapping[str, Any] = field(repr=False)
+    words: tuple[str, ...] = field(default=(), repr=False)
+    transport: str = "stdio"
+    variables: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    enabled: bool = True
+
+    @property
+    def key(self) -> str:
+        """The same for the same entry at every reading."""
+        return f"{self.source_path}\0{self.client}\0{self.name}"
+
+    @property
+    def env_names(self) -> tuple[str, ...]:
+        """The variables that it gets; never their values."""
+        return tuple(self.target.get("env") or ())
+
+    @property
+    def header_names(self) -> tuple[str, ...]:
+        """The headers that go with every request; never their values."""
+        return tuple(self.target.get("headers") or ())
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The command's words with secrets masked; () for a URL."""
+        return () if "url" in self.target else self._without_secrets()
+
+    @property
+    def shown(self) -> str:
+        """The command or the URL on one line, without secrets."""
+        words = self._without_secrets()
+        return words[0] if "url" in self.target else shlex.join(words)
+
+    def _without_secrets(self) -> tuple[str, ...]:
+        from mcptest_engine.core.redaction import Redactor
+        from mcptest_engine.suite.secrets import without_userinfo
+
+        redactor = Redactor(value for value in (self.target.get("env") or {}).values() if len(value) >= _SECRET_LENGTH)
+        return tuple(without_userinfo(redactor.redact_text(word)) for word in _masked(self.words))
+
+
+class ConfigProblem(NamedTuple):
+    """A file that could not be read, or an entry of it."""
+
+    path: str
+    client: str
+    message: str
+
+
+class AgentConfigs(NamedTuple):
+    """All that was found. `read` are the files that were there."""
+
+    servers: tuple[FoundServer, ...] = ()
+    problems: tuple[ConfigProblem, ...] = ()
+    read: tuple[str, ...] = ()
+
+
+class _Place(NamedTuple):
+    client: str
+    path: Path
+    entries: Callable[[Mapping[str, Any], Path], Iterator[tuple[str, Any]]]
+    folder: Path | None = None
+
+
+def find_agent_servers(
+    start_dir: Path, environ: Mapping[str, str], *, home: Path | None = None, platform: str = sys.platform
+) -> AgentConfigs:
+    """The servers in the settings of the project around `start_dir` and of this user, in that order; never raises.
+
+    `home` is the user's directory, by default that of `environ`. A file that cannot be read is a problem, and so is an entry
+    that names neither a command nor a URL; all others are given.
+    """
+    if home is None:
+        home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    servers: list[FoundServer] = []
+    problems: list[ConfigProblem] = []
+    read: list[str] = []
+    seen: set[Path] = set()
+    for place in (*_project(start_dir, home), *_user(home, environ, platform)):
+        if place.path in seen:
+            continue
+        seen.add(place.path)
+        try:
+            settings = _read(place.path)
+            if settings is None:
+                continue
+            read.append(str(place.path))
+            entries = list(place.entries(settings, start_dir))
+        except (OSError, ValueError, RecursionError) as wrong:
+            problems.append(ConfigProblem(str(place.path), place.client, _reason(wrong)))
+            continue
+        for name, entry in entries[:MOST_SERVERS]:
+            try:
+                servers.append(_server(name, entry, place, environ, start_dir))
+            except ValueError as wrong:
+                problems.append(ConfigProblem(str(place.path), place.client, f"`{name}`: {wrong}"))
+    return AgentConfigs(tuple(servers), tuple(problems), tuple(read))
+
+
+# --- where agents keep their settings
+
+
+def _project(start_dir: Path, home: Path) -> Iterator[_Place]:
+    for folder in _folders(start_dir, home):
+        for client, name, entries in (
+            ("Claude Code", ".mcp.json", _mcp_servers),
+            ("Claude Code", ".claude/mcp.json", _mcp_servers),
+            ("Cursor", ".cursor/mcp.json", _mcp_servers),
+            ("VS Code", ".vscode/mcp.json", _vs_code),
+            ("Gemini CLI", ".gemini/settings.json", _mcp_servers),
+            ("opencode", "opencode.json", _opencode),
+            ("opencode", "opencode.jsonc", _opencode),
+            ("Codex", ".codex/config.toml", _codex),
+            ("Zed", ".zed/settings.json", _zed),
+        ):
+            yield _Place(client, folder / name, entries, folder)
+
+
+def _user(home: Path, environ: Mapping[str, str], platform: str) -> Iterator[_Place]:
+    config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+    application = home / "Library" / "Application Support" if platform == "darwin" else config
+    yield _Place("Claude Code", home / ".claude.json", _claude_code)
+    yield _Place("Claude Desktop", application / "Claude" / "claude_desktop_config.json", _mcp_servers)
+    yield _Place("Cursor", home / ".cursor" / "mcp.json", _mcp_servers)
+    for folder in ("Code", "Code - Insiders", "VSCodium"):
+        yield _Place("VS Code", application / folder / "User" / "mcp.json", _vs_code)
+    yield _Place("Codex", Path(environ.get("CODEX_HOME") or home / ".codex") / "config.toml", _codex)
+    yield _Place("Windsurf", home / ".codeium" / "windsurf" / "mcp_config.json", _mcp_servers)
+    yield _Place("Zed", config / "zed" / "settings.json", _zed)
+    yield _Place("Gemini CLI", home / ".gemini" / "settings.json", _mcp_servers)
+    yield _Place("opencode", config / "opencode" / "opencode.json", _opencode)
+
+
+def _folders(start_dir: Path, home: Path) -> Iterator[Path]:
+    """`start_dir` and the directories around it, up to the repository's; the home directory holds no project."""
+    start = Path(os.path.abspath(start_dir))  # noqa: PTH100  (resolve() would follow links)
+    for folder in (start, *start.parents)[:MOST_PARENTS]:
+        if folder == home and folder != start:
+            return
+        yield folder
+        if (folder / ".git").exists():
+            return
+
+
+def _read(path: Path) -> Mapping[str, Any] | None:
+    """The file's value; None when there is no file. Raises: OSError, ValueError."""
+    try:
+        if not path.is_file():
+            return None
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError("larger than settings can be")
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("not UTF-8") from None
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    value = tomllib.loads(text) if path.suffix == ".toml" else loads(text) if text.strip() else {}
+    if not isinstance(value, dict):
+        raise ValueError("expected an object")
+    return value
+
+
+def _reason(wrong: Exception) -> str:
+    if isinstance(wrong, LenientError):
+        return f"line {wrong.line}, column {wrong.column}: {wrong.message}"
+    if isinstance(wrong, OSError):
+        return f"cannot be read: {wrong.strerror or wrong}"
+    return str(wrong) or "nested too deeply"
+
+
+# --- where in them the servers stand
+
+
+def _members(settings: Mapping[str, Any], name: str) -> Iterator[tuple[str, Any]]:
+    value = settings.get(name)
+    if value is None:
+        return
+    if not isinstance(value, dict):
+        raise ValueError(f"`{name}` is not an object")
+    yield from value.items()
+
+
+def _mcp_servers(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
+    return _members(settings, "mcpServers")
+
+
+def _vs_code(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:
+    yield from _members(settings, "servers")
+    yield from _mcp_servers(settings, start_dir)
+
+
+def _opencode(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
+    return _members(settings, "mcp")
+
+
+def _codex(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
+    return _members(settings, "mcp_servers")
+
+
+def _zed(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
+    return _members(settings, "context_servers")
+
+
+def _claude_code(settings: Mapping[str, Any], start_dir: Path) -> Iterator[tuple[str, Any]]:
+    yield from _mcp_servers(settings, start_dir)
+    projects = settings.get("projects")
+    here = Path(os.path.abspath(start_dir))  # noqa: PTH100
+    for folder in (here, *here.parents):
+        project = projects.get(str(folder)) if isinstance(projects, dict) else None
+        if isinstance(project, dict):
+            yield from _mcp_servers(project, start_dir)
+
+
+# --- what an entry says
+
+
+def _server(name: str, entry: Any, place: _Place, environ: Mapping[str, str], start_dir: Path) -> FoundServer:
+    """Raises: ValueError for an entry that names no server."""
+    if not isinstance(entry, dict):
+        raise ValueError("expected an object")
+    missing: dict[str, None] = {}
+    used: dict[str, None] = {}
+
+    def text(value: object) -> str:
+        return _expanded(str(value), environ, place.folder or start_dir, used, missing)
+
+    url = next((entry[key] for key in ("url", "serverUrl", "httpUrl", "uri") if isinstance(entry.get(key), str)), None)
+    if url is not None:
+        target: dict[str, Any] = {"url": text(url)}
+        words: tuple[str, ...] = (url,)
+        if headers := _headers(entry, text, environ, used, missing):
+            target["headers"] = headers
+    else:
+        words, target = _command(entry, text, place)
+    return FoundServer(
+        name=str(name),
+        source_path=str(place.path),
+        client=place.client,
+        target=target,
+        words=words,
+        variables=tuple(used),
+        transport="http" if url is not None else "stdio",
+        missing=tuple(missing),
+        enabled=entry.get("enabled") is not False and entry.get("disabled") is not True,
+    )
+
+
+def _command(
+    entry: Mapping[str, Any], text: Callable[[object], str], place: _Place
+) -> tuple[tuple[str, ...], dict[str, Any]]:
+    command, holder = entry.get("command"), entry
+    if isinstance(command, dict):  # Zed's older spelling: {"command": {"path", "args", "env"}}
+        holder, command = command, command.get("path")
+    words = [*command] if isinstance(command, list) else [command]
+    arguments = holder.get("args", ())
+    if not words or not all(isinstance(word, str) and word for word in words):
+        raise ValueError("names neither a command nor a URL")
+    if not isinstance(arguments, (list, tuple)):
+        raise ValueError("`args` is not a list")
+    env: dict[str, Any] = next((holder[key] for key in ("env", "environment") if isinstance(holder.get(key), dict)), {})
+    target: dict[str, Any] = {
+        "command": [text(word) for word in (*words, *arguments)],
+        "env": {str(key): text(_plain(value)) for key, value in env.items() if value is not None},
+    }
+    cwd = entry.get("cwd")
+    if isinstance(cwd, str) and cwd:
+        target["cwd"] = str((place.folder or place.path.parent) / Path(text(cwd)).expanduser())
+    elif place.folder is not None:
+        target["cwd"] = str(place.folder)
+    return tuple(str(word) for word in (*words, *arguments)), target
+
+
+def _headers(
+    entry: Mapping[str, Any],
+    text: Callable[[object], str],
+    environ: Mapping[str, str],
+    used: dict[str, None],
+    missing: dict[str, None],
+) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for name in ("headers", "http_headers"):
+        given = entry.get(name)
+        if isinstance(given, dict):
+            headers.update({str(key): text(value) for key, value in given.items() if isinstance(value, str)})
+    named, token = entry.get("env_http_headers"), entry.get("bearer_token_env_var")
+    looked_up = [(str(key), str(value), "") for key, value in named.items()] if isinstance(named, dict) else []
+    if isinstance(token, str):
+        looked_up.append(("Authorization", token, "Bearer "))
+    for header, variable, scheme in looked_up:
+        if value := environ.get(variable):
+            used[variable] = None
+            headers[header] = scheme + value
+        else:
+            missing[variable] = None
+    return headers
+
+
+def _expanded(
+    text: str, environ: Mapping[str, str], folder: Path, used: dict[str, None], missing: dict[str, None]
+) -> str:
+    """`${VAR}`, `${VAR:-default}`, `${env:VAR}` and the folders that editors know; the rest stays as it is, and is missing."""
+    if "${" not in text:
+        return text
+
+    def value(found: re.Match[str]) -> str:
+        kind, name, default = found.groups()
+        if kind is None and name in ("workspaceFolder", "workspaceRoot"):
+            return str(folder)
+        if kind is None and name == "userHome":
+            return environ.get("HOME", "")
+        if kind != "input":
+            if environ.get(name):
+                used[name] = None
+                return environ[name]
+            if default is not None:
+                return default
+        missing[name] = None
+        return found[0]
+
+    return _VARIABLE.sub(value, text)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _masked(words: Sequence[str]) -> Iterator[str]:
+    """The words without what stands behind a flag that promises a secret: `--api-key X`, `--token=X`, `TOKEN=X`."""
+    from mcptest_engine.core.redaction import MASK
+    from mcptest_engine.core.secret_names import looks_secret_name
+
+    after = False
+    for word in words:
+        name, equals, _ = word.partition("=")
+        secret = looks_secret_name(name.lstrip("-"))
+        if after:
+            yield MASK
+        elif equals and secret:
+            yield f"{name}={MASK}"
+        else:
+            yield word
+        after = not after and not equals and secret and word.startswith("-")

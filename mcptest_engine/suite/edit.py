@@ -1,0 +1,343 @@
+"""Edits of a suite's text: a test or an assertion more, another expectation, and every other byte as it was.
+
+Each function returns one `TextEdit`, made by splicing at the marks of nodes. None is given unproved: the edited text is read
+again and must come to exactly the tree that was wanted. Where no splice does that (an alias would change elsewhere too, say),
+`EditRefused` says why; a wrong edit is never given.
+
+Indexes count code points of the text as it was passed, a byte order mark included.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.errors import McptestError, SuiteError
+from mcptest_engine.suite.splice import Splicer, newline_of
+from mcptest_engine.suite.yaml import EMPTY, read_tree
+from mcptest_engine.suite.yaml_nodes import Kind, Node, compose
+from mcptest_engine.suite.yaml_text import Unwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from mcptest_engine.suite.yaml import Pointer
+
+BOM = "\ufeff"
+BLOCKS = ("tools", "resources", "prompts")
+
+
+class EditRefused(McptestError):
+    """No edit does what was asked without changing something else; the message says what is in the way."""
+
+
+class TextEdit(NamedTuple):
+    """Replace the characters `start` up to, without, `end` by `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+def apply(text: str, edits: TextEdit | Iterable[TextEdit]) -> str:
+    """The edited text. All edits speak of `text`, in any order. Raises: ValueError when two overlap or one is out of range."""
+    out: list[str] = []
+    at = 0
+    for edit in _in_order(edits):
+        if not at <= edit.start <= edit.end <= len(text):
+            raise ValueError(f"the edit at {edit.start} overlaps another, or lies outside of the text")
+        out += (text[at : edit.start], edit.text)
+        at = edit.end
+    return "".join((*out, text[at:]))
+
+
+def invert(text: str, edits: TextEdit | Iterable[TextEdit]) -> tuple[TextEdit, ...]:
+    """What takes the edits back: applied to the edited text, it gives `text` again."""
+    back: list[TextEdit] = []
+    moved = 0
+    for edit in _in_order(edits):
+        start = edit.start + moved
+        back.append(TextEdit(start, start + len(edit.text), text[edit.start : edit.end]))
+        moved += len(edit.text) - (edit.end - edit.start)
+    return tuple(back)
+
+
+def append_test(text: str, block: str, test: Mapping[str, Any] | str) -> TextEdit:
+    """Put a test at the end of `block` ("tools", …), which is made where there is none.
+
+    `test` is a mapping, or the YAML text of one (also as a list of one): then its lines are kept, indented anew.
+    Raises: EditRefused.
+    """
+    lines = _lines_of(test) if isinstance(test, str) else None
+    value = _mapping_of(test) if isinstance(test, str) else _plain(test)
+
+    def wanted(tree: Any) -> Any:
+        root = {} if tree is None else tree
+        if not isinstance(root, dict) or not isinstance(root.get(block), (list, type(None))):
+            raise EditRefused(f"`{block}` holds something else than a list of tests")
+        return {**root, block: [*(root.get(block) or ()), value]}
+
+    def spliced(splicer: Splicer, tree: Any) -> Iterator[str]:
+        if tree is None:
+            yield from splicer.begin(block, [value], spread=True, lines=lines)
+        elif isinstance(tree.get(block), list):
+            yield from splicer.add_item((block,), value, spread=True, lines=lines)
+        else:
+            yield from splicer.put((), block, [value], spread=True, lines=lines)
+
+    return _edit(text, wanted, spliced)
+
+
+def add_assertion(
+    text: str,
+    test: int | Sequence[str | int],
+    target: str,
+    matcher: Mapping[str, Any],
+    *,
+    name: str | None = None,
+    message: str | None = None,
+) -> TextEdit:
+    """Append an assertion to the `expect` of a test, given by a line (from 1) or by its path such as ("tools", 0).
+
+    Raises: EditRefused.
+    """
+    path = _test_path(text, test)
+    told = {"target": target, "matcher": matcher, "name": name, "message": message}
+    assertion = _plain({key: part for key, part in told.items() if part is not None})
+
+    def wanted(tree: Any) -> Any:
+        at = _expect_path(tree, path)
+        there = _get(tree, at)
+        if not isinstance(there, (list, type(None))):
+            raise EditRefused("`expect` holds something else than assertions")
+        return _put(tree, at, [*(there or ()), assertion])
+
+    def spliced(splicer: Splicer, tree: Any) -> Iterator[str]:
+        at = _expect_path(tree, path)
+        if isinstance(_get(tree, at), list):
+            yield from splicer.add_item(at, assertion)
+        else:
+            yield from splicer.put(at[:-1], str(at[-1]), [assertion])
+
+    return _edit(text, wanted, spliced)
+
+
+def replace_expect(text: str, test: int | Sequence[str | int], expect: Any) -> TextEdit:
+    """Give a test another `expect`; what is the same in both stays as it is written, comments included. Raises: EditRefused."""
+    return set_value(text, (*_test_path(text, test), "expect"), expect)
+
+
+def set_value(text: str, path: Sequence[str | int], value: Any) -> TextEdit:
+    """Give the place at `path` another value, in the smallest steps that lead there; a key that is not there is added.
+
+    Raises: EditRefused.
+    """
+    value, path = _plain(value), tuple(path)
+
+    def spliced(splicer: Splicer, tree: Any) -> Iterator[str]:
+        steps = list(_steps(tree, path, value))
+        yield from _in_steps(splicer, steps)
+        if steps != [(path, value)]:
+            yield from _in_steps(splicer, [(path, value)])
+
+    return _edit(text, lambda tree: _put(tree, path, value), spliced)
+
+
+def place_of_test(text: str, line: int) -> tuple[str, int] | None:
+    """The block and index of the test that `line`, from 1, belongs to; None where no test is, or nothing can be read."""
+    try:
+        root = compose(text.removeprefix(BOM))
+    except Exception:  # noqa: BLE001 - half a text: whatever the parser has against it, there is no test to be found
+        return None
+    for block in BLOCKS:
+        node = None if root is None or root.kind is not Kind.MAPPING else root.child(block)
+        for index, item in enumerate(node.items if node is not None else ()):
+            if _line(text, item.start) <= line <= _line(text, item.end):
+                return block, index
+    return None
+
+
+def edit_between(before: str, after: str) -> TextEdit:
+    """The one edit that leads from a text to another, without what both begin and end with."""
+    least = min(len(before), len(after))
+    start = _common(before, after, least)
+    end = _common(before[::-1], after[::-1], least - start)
+    if start and before[start - 1 : start] == "\r":
+        start -= 1  # never between the two characters of a line's end
+    if end and before[len(before) - end] == "\n" and end < len(before) and before[len(before) - end - 1] == "\r":
+        end -= 1
+    return TextEdit(start, len(before) - end, after[start : len(after) - end])
+
+
+def _common(one: str, other: str, most: int) -> int:
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low
+
+
+def _in_order(edits: TextEdit | Iterable[TextEdit]) -> list[TextEdit]:
+    return [edits] if isinstance(edits, TextEdit) else sorted(edits, key=lambda edit: (edit.start, edit.end))
+
+
+def _edit(text: str, wanted: Callable[[Any], Any], spliced: Callable[[Splicer, Any], Iterator[str]]) -> TextEdit:
+    """The first of the spliced texts that reads as what was wanted."""
+    body = text.removeprefix(BOM)
+    tree = _read(body)
+    goal = wanted(tree)
+    if _same(tree, goal):
+        return TextEdit(0, 0, "")
+    try:
+        splicer = Splicer(body, None if tree is None else compose(body), newline_of(body))
+        for candidate in spliced(splicer, tree):
+            try:
+                if _same(_read(candidate), goal):
+                    return edit_between(text, text[: len(text) - len(body)] + candidate)
+            except EditRefused:
+                continue
+    except Unwritable as wrong:
+        raise EditRefused(str(wrong)) from None
+    raise EditRefused(
+        "this cannot be edited here without changing something else",
+        hint="an anchor, an alias or a spelling in the way; edit the text by hand",
+    )
+
+
+def _read(text: str) -> Any:
+    """The document's value, None for a file without one. Raises: EditRefused."""
+    try:
+        return read_tree(text, file="").value
+    except SuiteError as broken:
+        if broken.problems[0].message == EMPTY:
+            return None
+        raise EditRefused(
+            f"the file cannot be read: {broken.problems[0].message}", hint=broken.problems[0].hint
+        ) from None
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one == other and repr(one) == repr(other)  # 1, 1.0 and true are equal to Python
+
+
+def _plain(value: Any) -> Any:
+    """A copy in plain dicts and lists."""
+    if isinstance(value, dict) or hasattr(value, "items"):
+        return {key: _plain(part) for key, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+def _get(tree: Any, path: Sequence[str | int]) -> Any:
+    for part in path:
+        try:
+            tree = tree[part]
+        except (LookupError, TypeError):
+            return None
+    return tree
+
+
+def _put(tree: Any, path: Sequence[str | int], value: Any) -> Any:
+    """A copy of the tree with another value at `path`. Raises: EditRefused when nothing could stand there."""
+    if not path:
+        return value
+    head, rest = path[0], path[1:]
+    if isinstance(head, int):
+        if not isinstance(tree, list) or not 0 <= head < len(tree):
+            raise EditRefused("there is no such place in the file")
+        return [*tree[:head], _put(tree[head], rest, value), *tree[head + 1 :]]
+    if not isinstance(tree, dict) or (rest and head not in tree):
+        raise EditRefused("there is no such place in the file")
+    return {**tree, head: _put(tree.get(head), rest, value)}
+
+
+def _steps(tree: Any, path: Pointer, value: Any) -> Iterator[tuple[Pointer, Any]]:
+    """The smallest replacements that make the value at `path` into `value`, in order."""
+    there = _get(tree, path)
+    if _same(there, value) and path:
+        return
+    if isinstance(there, dict) and isinstance(value, dict) and there and list(value)[: len(there)] == list(there):
+        for key, part in value.items():
+            if key in there:
+                yield from _steps(tree, (*path, key), part)
+            else:
+                yield (*path, key), copy.deepcopy(part)
+    elif isinstance(there, list) and isinstance(value, list) and there and len(value) >= len(there):
+        for index, part in enumerate(value):
+            if index < len(there):
+                yield from _steps(tree, (*path, index), part)
+            else:
+                yield (*path, index), copy.deepcopy(part)
+    else:
+        yield path, value
+
+
+def _in_steps(splicer: Splicer, steps: Sequence[tuple[Pointer, Any]]) -> Iterator[str]:
+    """The text after all steps; where a step can be made in several ways, all are followed."""
+    if not steps:
+        yield splicer.text
+        return
+    (path, value), rest = steps[0], steps[1:]
+    wanted = _put_item(_read(splicer.text), path, value) if path else value
+    for candidate in splicer.set(path, value):
+        try:
+            if _same(_read(candidate), wanted):
+                yield from _in_steps(Splicer(candidate, compose(candidate), splicer.newline), rest)
+        except EditRefused:
+            continue
+
+
+def _put_item(tree: Any, path: Pointer, value: Any) -> Any:
+    """As `_put`; an index just behind the end of a list appends."""
+    last = path[-1]
+    holder = _get(tree, path[:-1])
+    if isinstance(last, int) and isinstance(holder, list) and last == len(holder):
+        return _put(tree, path[:-1], [*holder, value])
+    return _put(tree, path, value)
+
+
+def _test_path(text: str, test: int | Sequence[str | int]) -> Pointer:
+    if not isinstance(test, int):
+        return tuple(test)
+    found = place_of_test(text, test)
+    if found is None:
+        _read(text.removeprefix(BOM))
+        raise EditRefused(f"no test stands on line {test}")
+    return found
+
+
+def _expect_path(tree: Any, path: Pointer) -> Pointer:
+    if not isinstance(_get(tree, path), dict):
+        raise EditRefused("there is no such test in the file")
+    is_mapping = isinstance(_get(tree, (*path, "expect")), dict)
+    return (*path, "expect", "assertions") if is_mapping else (*path, "expect")
+
+
+def _mapping_of(text: str) -> dict[str, Any]:
+    value = _read(text.removeprefix(BOM))
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, dict):
+        raise EditRefused("a test is a mapping")
+    return value
+
+
+def _lines_of(text: str) -> list[str] | None:
+    """The lines of a block mapping's text without their common indentation and without its dash; None for other shapes."""
+    root = compose(text.removeprefix(BOM))
+    node: Node | None = root.items[0] if root is not None and root.kind is Kind.SEQUENCE else root
+    if node is None or node.kind is not Kind.MAPPING or node.flow or node.start != node.body:
+        return None
+    body = text.removeprefix(BOM).replace("\r\n", "\n")
+    root = compose(body)
+    node = root.items[0] if root is not None and root.kind is Kind.SEQUENCE else root
+    assert node is not None
+    column = node.start - (body.rfind("\n", 0, node.start) + 1)
+    first, *rest = body[node.start :].rstrip().split("\n")
+    if any(line[:column].strip() for line in rest):
+        return None
+    return [first, *(line[column:] for line in rest)]
+
+
+def _line(text: str, index: int) -> int:
+    body = text.removeprefix(BOM)
+    return body.count("\n", 0, index) + 1

@@ -1,0 +1,256 @@
+"""The names that a suite's text and a live catalog have for a place: servers, tools, arguments, variables, targets."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.suite import schema_walk as walk
+from mcptest_engine.suite.cursor import Holder, Place, members, unquoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+Catalog = dict[str, dict[str, Any]]
+_TESTS = ("tools", "resources", "prompts")
+_TOP = re.compile(r"""["']?(\w+)["']?\s*:""")
+_TARGETS = {
+    "tools": (
+        ("result.content[0].text", "The text of the first part of the answer."),
+        ("result.structuredContent", "The answer as data."),
+        ("result.isError", "Whether the tool says that it failed; servers may leave it out when it did not."),
+        ("result.content", "All parts of the answer."),
+    ),
+    "resources": (
+        ("result.contents[0].text", "The resource as text."),
+        ("result.contents[0].mimeType", "Its type."),
+        ("result.contents[0].uri", "Its URI."),
+        ("result.contents", "All its parts."),
+    ),
+    "prompts": (
+        ("result.messages[0].content.text", "The text of the first message."),
+        ("result.messages", "All messages."),
+        ("result.description", "What the prompt says of itself."),
+    ),
+}
+_ANY_TARGETS = (
+    ("error.message", "The protocol error's message."),
+    ("error.code", "The protocol error's code."),
+    ("error", "The protocol error; absent when there was none."),
+    ("duration_ms", "How long the call took."),
+    ("result", "The whole result."),
+    ("attempt", "Which attempt this was, from 1."),
+    ("request", "What was sent."),
+    ("notifications", "What the server told meanwhile."),
+    ("server_requests", "What the server asked of the client."),
+    ("http", "Status and headers, for a server with a URL."),
+)
+_LISTED = {"tool": "tools", "uri": "resources", "prompt": "prompts"}
+_MOST_DEPTH = 3
+_MOST_USED = 100
+
+
+class Offers:
+    """The names around one place."""
+
+    def __init__(self, lines: Sequence[str], place: Place, catalog: Catalog) -> None:
+        self._lines, self._place = lines, place
+        self._catalog: Mapping[str, Any] = catalog
+
+    def names(self, *, full: bool = False) -> Iterator[tuple[str, str, str]]:
+        """(name, kind, what it is) of all that can stand as this value; `full` gives whole descriptions."""
+        path = self._place.path
+        if not path or path[0] not in _TESTS:
+            return
+        last = path[-1]
+        if last == "server":
+            for name, told in self.servers():
+                yield name, "server", told
+        elif last in _LISTED and len(path) > 2:
+            yield from self._listed(str(last), full=full)
+        elif last == "target":
+            yield from self._targets()
+
+    def servers(self) -> list[tuple[str, str]]:
+        """The servers of the text and of the catalog, with what they are started by."""
+        found = {name: unquoted(value) for name, value in self._top("servers").items()}
+        return [(name, self.server_told(name)) for name in dict.fromkeys([*found, *map(str, self._catalog)])]
+
+    def server_told(self, name: str) -> str:
+        """The command or URL of a server, as far as it stands on one line."""
+        holder = self._top_holder("servers")
+        value = self._top("servers").get(name, "") if holder is not None else ""
+        if value.strip():
+            return value.strip()
+        row = self._row_of_key("servers", name)
+        settings = (
+            members(self._lines, Holder(False, row + 1, _indent(self._lines[row + 1]))) if row is not None else {}
+        )
+        return next((f"{key}: {settings[key].strip()}" for key in ("command", "url") if settings.get(key)), "")
+
+    def variables(self) -> list[tuple[str, str]]:
+        """What can stand between `${` and `}`: the suite's variables, and the folder of the suite."""
+        found = [(name, unquoted(value) or "a variable") for name, value in self._top("variables").items()]
+        return [*found, ("CONFIG_DIR", "The folder that the suite lies in.")]
+
+    def argument(self, path: tuple[str | int, ...]) -> tuple[Any, Any] | None:
+        """What the catalog says of a place inside of a test's `args`: the whole schema, and the part for this place."""
+        depth = self.arguments_depth(path)
+        entry = self._entry(self._members_at(depth - 1)) if depth else None
+        if entry is None:
+            return None
+        schema = entry["inputSchema"] if "inputSchema" in entry else _of_prompt(entry)
+        part = walk.described(schema, path[depth:])
+        return None if part is None else (schema, part)
+
+    def is_about_the_error_flag(self) -> bool:
+        """Whether the place is the matcher of an assertion about `isError`, which answers may leave out."""
+        path = self._place.path
+        if path[-1:] != ("matcher",):
+            return False
+        return unquoted(self._members_at(len(path) - 1).get("target", "")) == "result.isError"
+
+    def arguments_depth(self, path: tuple[str | int, ...]) -> int:
+        """How many parts of a path lead to a test's `args`, itself included; 0 for a path that leads elsewhere."""
+        if len(path) >= 3 and path[0] in _TESTS and path[2] == "args":
+            return 3
+        return 5 if len(path) >= 5 and path[0] in _TESTS and path[2] == "verify" and path[4] == "args" else 0
+
+    def server_of_test(self) -> str:
+        """The server that the test around the place calls."""
+        return self._server_of(self._members_at(2))
+
+    def _listed(self, key: str, *, full: bool) -> Iterator[tuple[str, str, str]]:
+        depth = len(self._place.path) - 1
+        test = self._members_at(depth)
+        server = self._server_of(test) or self._server_of(self._members_at(2))
+        kind = {"tool": "tool", "uri": "resource", "prompt": "prompt"}[key]
+        offered = self._catalog.get(server)
+        name_key = "uri" if key == "uri" else "name"
+        for entry in _entries(offered, _LISTED[key]):
+            name = entry.get(name_key)
+            if isinstance(name, str):
+                told = walk.description(entry) or str(entry.get("title") or entry.get("name") or "")
+                yield name, kind, told if full else told.strip().partition("\n")[0]
+        if not isinstance(offered, dict):
+            for name in self._used(key):
+                yield name, kind, "used elsewhere in this suite"
+        if key == "tool":
+            from mcptest_engine.suite.checks import LIST_METHODS
+
+            for name in sorted(LIST_METHODS):
+                yield name, "value", "The request of that name, sent itself."
+
+    def _targets(self) -> Iterator[tuple[str, str, str]]:
+        block = str(self._place.path[0])
+        entry = self._entry(self._members_at(2)) or {}
+        listed = dict(_TARGETS.get(block, ()))
+        output = entry.get("outputSchema")
+        for target, told in listed.items():
+            yield target, "target", told
+            if target == "result.structuredContent" and isinstance(output, dict):
+                yield from ((name, "target", text) for name, text in _inside(output, output, target, 0))
+        for target, told in _ANY_TARGETS:
+            yield target, "target", told
+
+    def _used(self, key: str) -> list[str]:
+        """What the suite's other tests call."""
+        found: dict[str, None] = {}
+        word = re.compile(rf"(?:^|[\s{{,-]){key}:\s+([^\s,}}{{#\"'][^\s,}}#]*)")
+        for row, line in enumerate(self._lines):
+            if key in line and row != self._place.row and (match := word.search(line)) is not None:
+                found[match[1]] = None
+                if len(found) == _MOST_USED:
+                    break
+        return list(found)
+
+    def _entry(self, test: Mapping[str, str]) -> dict[str, Any] | None:
+        """What the catalog says of the tool or prompt that a test calls."""
+        server = self._server_of(test) or self._server_of(self._members_at(2))
+        for key in ("tool", "prompt"):
+            wanted = unquoted(test.get(key, ""))
+            if wanted:
+                listed = _entries(self._catalog.get(server), _LISTED[key])
+                return next((entry for entry in listed if entry.get("name") == wanted), None)
+        return None
+
+    def _server_of(self, test: Mapping[str, str]) -> str:
+        named = unquoted(test.get("server", ""))
+        if named:
+            return named
+        names = list(self._top("servers")) or list(self._catalog)
+        return names[0] if len(names) == 1 else ""
+
+    def _members_at(self, depth: int) -> dict[str, str]:
+        holder = self._place.holder(depth)
+        return {} if holder is None else members(self._lines, holder)
+
+    def _top(self, key: str) -> dict[str, str]:
+        """The members of a mapping at the top of the file."""
+        holder = self._top_holder(key)
+        return {} if holder is None else members(self._lines, holder)
+
+    def _top_holder(self, key: str) -> Holder | None:
+        for row, line in enumerate(self._lines):
+            match = _TOP.match(line) if not line.startswith((" ", "-", "#")) else None
+            if match is None or match[1] != key:
+                continue
+            rest = line[match.end() :]
+            if rest.lstrip().startswith("{"):
+                return Holder(True, row, match.end() + len(rest) - len(rest.lstrip()))
+            for below in range(row + 1, len(self._lines)):
+                text = self._lines[below]
+                if text.strip() and not text.lstrip().startswith("#"):
+                    return Holder(False, below, _indent(text)) if _indent(text) else None
+        return None
+
+    def _row_of_key(self, top: str, name: str) -> int | None:
+        holder = self._top_holder(top)
+        if holder is None or holder.flow:
+            return None
+        for row in range(holder.row, len(self._lines) - 1):
+            line = self._lines[row]
+            if line.strip() and _indent(line) < holder.column:
+                return None
+            if _indent(line) == holder.column and unquoted(line.strip().partition(":")[0]) == name:
+                return row
+        return None
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _entries(offered: Any, kind: str) -> list[dict[str, Any]]:
+    listed = offered.get(kind) if isinstance(offered, dict) else None
+    return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+
+
+def _of_prompt(entry: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A prompt's arguments as a schema."""
+    listed = entry.get("arguments")
+    if not isinstance(listed, list):
+        return None
+    arguments = [
+        argument for argument in listed if isinstance(argument, dict) and isinstance(argument.get("name"), str)
+    ]
+    return {
+        "type": "object",
+        "properties": {
+            argument["name"]: {"type": "string", "description": argument.get("description")} for argument in arguments
+        },
+        "required": [argument["name"] for argument in arguments if argument.get("required") is True],
+    }
+
+
+def _inside(root: Any, schema: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
+    """The targets inside of a tool's structured answer."""
+    if depth >= _MOST_DEPTH:
+        return
+    for part in walk.alternatives(root, schema):
+        for name, told in list(walk.properties([part]).items())[:50]:
+            if re.fullmatch(r"[A-Za-z_]\w*", name):
+                yield f"{path}.{name}", walk.description(told)
+                yield from _inside(root, told, f"{path}.{name}", depth + 1)
+        if isinstance(part.get("items"), dict):
+            yield from _inside(root, part["items"], f"{path}[0]", depth + 1)

@@ -1,0 +1,247 @@
+"""Ways to splice a value into a YAML text at the marks of its nodes.
+
+Every method gives texts to try, the best looking first; whoever calls reads them and takes the first that means what was
+wanted. So nothing here has to know every corner of YAML, and comments, quotes and indentation around stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.suite.yaml_nodes import Kind, Node
+from mcptest_engine.suite.yaml_text import ALWAYS_QUOTED, block, entry, in_flow, item, scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_BLANK = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)")
+_END_OF_DOCUMENT = re.compile(r"(?:^|(?<=\n))\.\.\.[ \t]*(?:#.*)?\s*\Z")
+
+
+def newline_of(text: str) -> str:
+    """How the text's first line ends."""
+    found = _LINE_END.search(text)
+    return "\n" if found is None else found.group()
+
+
+class Splicer:
+    """One text, its nodes, and how its lines end."""
+
+    def __init__(self, text: str, root: Node | None, newline: str) -> None:
+        self.text, self.root, self.newline = text, root, newline
+        self._as_json = _is_json(text, root)
+
+    def begin(self, key: str, value: Any, *, spread: bool = False, lines: list[str] | None = None) -> Iterator[str]:
+        """The first key of a file that has none, behind its comments."""
+        yield self._behind(len(self.text), "\n".join([*self._entry(key, value, 0, spread=spread, lines=lines), ""]))
+
+    def set(self, path: Sequence[str | int], value: Any) -> Iterator[str]:
+        """Another value at `path`; a key, or the item just behind the end of a list, is added."""
+        if self.root is None:
+            return
+        if not path:
+            yield from self._replace(self.root, value, 0)
+            return
+        holder = self.root.at(path[:-1])
+        if holder is None:
+            return
+        last = path[-1]
+        if isinstance(last, int) and last == len(holder.items):
+            yield from self.add_item(path[:-1], value)
+        elif isinstance(last, int):
+            yield from self._set_item(holder, last, value)
+        else:
+            yield from self.put(path[:-1], last, value)
+
+    def put(
+        self, path: Sequence[str | int], key: str, value: Any, *, spread: bool = False, lines: list[str] | None = None
+    ) -> Iterator[str]:
+        """`key: value` in the mapping at `path`: added, or in place of what is there. `spread` and `lines` as in `add_item`."""
+        node = None if self.root is None else self.root.at(path)
+        if node is None or node.kind is not Kind.MAPPING:
+            return
+        there = next(((name, old) for name, old in node.pairs if name.key == key), None)
+        if there is not None:
+            yield from self._replace_pair(node, *there, value, spread=spread, lines=lines)
+        elif node.flow:
+            if self.text.startswith("{", node.body):
+                member = in_flow({key: value}, as_json=self._as_json)[1:-1].strip()
+                yield from self._into_flow(node, [part for _, part in node.pairs], member)
+        elif node.pairs:
+            column = self._column(node.pairs[0][0].start)
+            told = self._entry(key, value, column, spread=spread, lines=lines)
+            first, *rest = told
+            gap = len(path) == 0 and self._has_gaps([name for name, _ in node.pairs])
+            where = self._end_of_document() if not path else node.end
+            yield from self._insert_lines(where, [" " * column + first, *rest], gap=gap)
+
+    def add_item(
+        self, path: Sequence[str | int], value: Any, *, spread: bool = False, lines: list[str] | None = None
+    ) -> Iterator[str]:
+        """One more item in the list at `path`. `spread` gives each of its keys a line; `lines` are its own, ready made."""
+        node = None if self.root is None else self.root.at(path)
+        if node is None or node.kind is not Kind.SEQUENCE:
+            return
+        if node.flow and not node.items and path and not self.text[node.body + 1 : node.end - 1].strip():
+            holder = self.root.at(path[:-1]) if self.root is not None else None
+            if holder is not None and not holder.flow and holder.kind is Kind.MAPPING:
+                name = next(name for name, old in holder.pairs if old is node)
+                yield from self._replace_pair(holder, name, node, [value], spread=spread, lines=lines)
+        if node.flow:
+            yield from self._into_flow(node, node.items, in_flow(value, as_json=self._as_json))
+            return
+        column = self._column(node.body)
+        spread = spread or self._is_spread(node)
+        told = self._item(value, column, spread=spread, lines=lines, offset=self._offset(node))
+        first, *rest = told
+        yield from self._insert_lines(node.end, [" " * column + first, *rest], gap=self._has_gaps(node.items))
+
+    # Replacing
+
+    def _set_item(self, node: Node, index: int, value: Any) -> Iterator[str]:
+        if node.kind is not Kind.SEQUENCE or not 0 <= index < len(node.items):
+            return
+        old = node.items[index]
+        yield from self._replace(old, value, self._column(node.body) if not node.flow else 0, in_flow_style=node.flow)
+
+    def _replace_pair(
+        self, holder: Node, name: Node, old: Node, value: Any, *, spread: bool = False, lines: list[str] | None = None
+    ) -> Iterator[str]:
+        if holder.flow:
+            yield from self._replace(old, value, 0, in_flow_style=True)
+            return
+        column = self._column(name.start)
+        told = self._entry(name.key, value, column, spread=spread, lines=lines)
+        colon = self.text.find(":", name.end) + 1
+        if not self.text[colon : old.start].strip():
+            if len(told) == 1:
+                yield self.text[:colon] + " " + in_flow(value, quoted=name.key in ALWAYS_QUOTED) + self.text[old.end :]
+            else:
+                rest = self._rest_of_line(old.end)
+                yield self.text[:colon] + rest + self._joined(["", *told[1:]]) + self.text[old.end + len(rest) :]
+                yield self.text[:colon] + self._joined(["", *told[1:]]) + self.text[old.end :]
+        yield from self._replace(old, value, self._column(old.start))
+
+    def _replace(self, old: Node, value: Any, column: int, *, in_flow_style: bool = False) -> Iterator[str]:
+        """The text of one node by another's, at its place."""
+        before, after = self.text[: old.start], self.text[old.end :]
+        space = " " if old.is_empty and before[-1:] in (":", "-") else ""
+        is_collection = isinstance(value, (dict, list)) and bool(value)
+        if is_collection and not in_flow_style and not old.flow and old.kind in (Kind.MAPPING, Kind.SEQUENCE):
+            yield before + self._joined(block(value, self._column(old.start))) + after
+        yield before + space + in_flow(value, as_json=self._as_json) + after
+        if is_collection and not in_flow_style:
+            inner = column + 2
+            yield before + self._joined(["", *_indented(block(value, inner), inner)]) + after
+
+    # Adding
+
+    def _into_flow(self, node: Node, members: Sequence[Node], told: str) -> Iterator[str]:
+        if not members:
+            at = node.body + 1
+            pad = "" if self._as_json or node.kind is Kind.SEQUENCE else " "
+            yield self.text[:at] + pad + told + pad + self.text[at:]
+            return
+        last = members[-1] if node.kind is Kind.SEQUENCE else node.pairs[-1][0]
+        start, end = last.start, members[-1].end
+        line_start = max(self.text.rfind("\n", 0, start), self.text.rfind("\r", 0, start)) + 1
+        indent = self.text[line_start:start]
+        joint = f",{self.newline}{indent}" if not indent.strip() and line_start else ", "
+        yield self.text[:end] + joint + told + self.text[end:]
+        if joint != ", ":
+            yield self.text[:end] + ", " + told + self.text[end:]
+        yield self.text[:end] + " , " + told + self.text[end:]
+
+    def _insert_lines(self, end: int, lines: list[str], *, gap: bool) -> Iterator[str]:
+        """New lines behind the line on which `end` stands (a comment behind the value stays there)."""
+        if gap:
+            yield self._behind(end, self._joined(["", *lines]))
+        yield self._behind(end, self._joined(lines))
+
+    def _behind(self, end: int, told: str) -> str:
+        told = self.newline.join(told.split("\n")) if self.newline != "\n" else told
+        at_line_start = end == 0 or self.text[end - 1] in "\n\r"
+        if not at_line_start:
+            found = _LINE_END.search(self.text, end)
+            if found is None:
+                return self.text + self.newline + told.removesuffix(self.newline)
+            end = found.end()
+        told = told if told.endswith(self.newline) else told + self.newline
+        return self.text[:end] + told + self.text[end:]
+
+    # What the new lines look like
+
+    def _entry(self, key: str, value: Any, column: int, *, spread: bool, lines: list[str] | None) -> list[str]:
+        if not (spread and isinstance(value, list)):
+            return entry(key, value, column)
+        inner = column + 2
+        told = [f"{scalar(key)}:"]
+        for member in value:
+            first, *rest = self._item(member, inner, spread=True, lines=lines, offset=2)
+            told += [" " * inner + first, *rest]
+        return told
+
+    def _item(self, value: Any, column: int, *, spread: bool, lines: list[str] | None, offset: int) -> list[str]:
+        if lines is None or not spread:
+            told = item(value, column, spread=spread)
+            return told if offset == 2 else _wider(told, offset)
+        inner = " " * (column + offset)
+        return ["-" + " " * (offset - 1) + lines[0], *(inner + line if line.strip() else "" for line in lines[1:])]
+
+    def _is_spread(self, node: Node) -> bool:
+        """Whether the list's last item has its keys on lines of their own."""
+        last = node.items[-1] if node.items else None
+        return last is not None and last.kind is Kind.MAPPING and not last.flow
+
+    def _offset(self, node: Node) -> int:
+        """How far behind their dash the list's items begin."""
+        last = node.items[-1]
+        dash = self.text.rfind("-", 0, last.start)
+        gap = self.text[dash + 1 : last.start]
+        return len(gap) + 1 if dash >= 0 and gap and not gap.strip(" ") else 2
+
+    def _has_gaps(self, nodes: Sequence[Node]) -> bool:
+        """Whether an empty line parts the last two of them."""
+        if len(nodes) < 2:
+            return False
+        return _BLANK.search(self.text, nodes[-2].start, nodes[-1].start) is not None
+
+    def _end_of_document(self) -> int:
+        found = _END_OF_DOCUMENT.search(self.text)
+        body = self.text if found is None else self.text[: found.start()]
+        kept = body.rstrip(" \t\r\n")
+        # Of several empty lines at the end one place is as good as another: right behind the last that says something.
+        assert self.root is not None
+        return max(len(kept), self.root.end)
+
+    def _rest_of_line(self, at: int) -> str:
+        """A comment behind `at` on its line, with the space before it."""
+        found = _LINE_END.search(self.text, at)
+        rest = self.text[at:] if found is None else self.text[at : found.start()]
+        return rest if rest.lstrip().startswith("#") else ""
+
+    def _column(self, index: int) -> int:
+        return index - (max(self.text.rfind("\n", 0, index), self.text.rfind("\r", 0, index)) + 1)
+
+    def _joined(self, lines: Sequence[str]) -> str:
+        return self.newline.join(lines)
+
+
+def _indented(lines: Sequence[str], column: int) -> list[str]:
+    return [" " * column + lines[0], *lines[1:]]
+
+
+def _wider(lines: Sequence[str], offset: int) -> list[str]:
+    """An item written for an offset of two, with its dash farther from (or at) what it holds."""
+    shift = offset - 2
+    first = "-" + " " * (offset - 1) + lines[0][2:]
+    return [first, *(" " * shift + line if shift > 0 else line for line in lines[1:])]
+
+
+def _is_json(text: str, root: Node | None) -> bool:
+    if root is None or not root.flow:
+        return False
+    first = root.pairs[0][0] if root.pairs else root
+    return first is root or text.startswith('"', first.start)

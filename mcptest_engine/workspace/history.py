@@ -1,0 +1,142 @@
+"""What one test came to in earlier runs, from the records that are kept.
+
+Records are written once and never change, so each is read once for as long as a `History` lives, and of it only verdicts, times
+and messages are remembered. How much is read for one question is bounded: a test that was never run costs no more than one
+that always was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.errors import RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.workspace.workspace import Workspace
+
+MOST_RUNS = 200
+"""How many of a suite's newest runs are looked through for one test."""
+MOST_BYTES = 64 * 1024 * 1024
+"""How much is read for one question; the next one goes on from there."""
+MOST_REMEMBERED = 200_000
+_LARGEST_RECORD = 64 * 1024 * 1024
+_HEAD_BYTES = 16 * 1024
+_MESSAGE = 300
+_SUITE = '"suite":'
+
+
+class Past(NamedTuple):
+    """One earlier result of a test. `started_at` is the run's, RFC 3339."""
+
+    run_id: str
+    started_at: str
+    verdict: str
+    duration_ms: float
+    message: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        told = self._asdict()
+        if self.message is None:
+            del told["message"]
+        return told
+
+
+class History:
+    """The results kept in a workspace, by test. Not to be used from two threads at once."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self._suites: dict[str, str | None] = {}  # run id -> the suite's path, None for what is no record
+        self._runs: OrderedDict[str, dict[str, Past]] = OrderedDict()
+        self._remembered = 0
+        self._ids: dict[str, str] = {}
+        self._left = MOST_BYTES
+
+    def of(self, test_id: str, limit: int = 20) -> list[Past]:
+        """The newest `limit` results of the test with this id, newest first; runs without it are passed over."""
+        found: list[Past] = []
+        self._left = MOST_BYTES
+        for looked, run in enumerate(self._runs_of(test_id.split("::", 1)[0])):
+            if len(found) >= limit or looked >= MOST_RUNS:
+                break
+            past = run.get(test_id)
+            if past is not None:
+                found.append(past)
+        return found[:limit]
+
+    def note(self, record: RunRecord) -> None:
+        """Remember a run that was just saved, so that it need not be read."""
+        if record.run_id not in self._runs:
+            self._suites[record.run_id] = record.suite.path
+            tests = ((test.id, test.verdict.value, test.duration_ms, test.message) for test in record.tests)
+            self._remember(record.run_id, record.started_at, tests)
+
+    def _runs_of(self, suite_path: str) -> Iterator[dict[str, Past]]:
+        for path in self.workspace.runs():
+            run_id = path.stem
+            if run_id not in self._suites:
+                self._suites[run_id] = self._suite_of(run_id)
+            if self._suites[run_id] != suite_path:
+                continue
+            run = self._runs.get(run_id)
+            if run is None:
+                if self._left <= 0:
+                    return
+                run = self._read(run_id)
+            yield run
+
+    def _suite_of(self, run_id: str) -> str | None:
+        """The path of the suite of a run, which stands near the beginning of its record."""
+        path = self.workspace.runs_dir / f"{run_id}.json"
+        try:
+            with path.open("rb") as file:
+                head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
+            at = head.find(_SUITE)
+            suite = json.JSONDecoder().raw_decode(head, at + len(_SUITE))[0] if at >= 0 else None
+        except (OSError, ValueError, RecursionError):
+            return None
+        found = suite.get("path") if isinstance(suite, dict) else None
+        return found if isinstance(found, str) else None
+
+    def _read(self, run_id: str) -> dict[str, Past]:
+        try:
+            size = (self.workspace.runs_dir / f"{run_id}.json").stat().st_size
+            self._left -= size
+            record = self.workspace.load_run(run_id) if size <= _LARGEST_RECORD else {}
+        except (RecordError, OSError):
+            record = {}
+        return self._remember(run_id, str(record.get("started_at", "")), _rows(record))
+
+    def _remember(
+        self, run_id: str, started_at: str, tests: Iterator[tuple[str, str, float, str | None]]
+    ) -> dict[str, Past]:
+        intern = self._ids
+        run = {
+            intern.setdefault(test_id, test_id): Past(
+                run_id, started_at, verdict, duration_ms, None if message is None else message[:_MESSAGE]
+            )
+            for test_id, verdict, duration_ms, message in tests
+        }
+        self._runs[run_id] = run
+        self._remembered += len(run)
+        while self._remembered > MOST_REMEMBERED and len(self._runs) > 1:
+            self._remembered -= len(self._runs.popitem(last=False)[1])
+        return run
+
+
+def _rows(record: Mapping[str, Any]) -> Iterator[tuple[str, str, float, str | None]]:
+    tests = record.get("tests")
+    for test in tests if isinstance(tests, list) else ():
+        if isinstance(test, dict):
+            message, duration_ms = test.get("message"), test.get("duration_ms")
+            yield (
+                str(test.get("id")),
+                str(test.get("verdict")),
+                duration_ms if isinstance(duration_ms, (int, float)) else 0.0,
+                message if isinstance(message, str) else None,
+            )

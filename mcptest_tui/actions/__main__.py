@@ -1,0 +1,37 @@
+"""`python -m mcptest_tui.actions`: the table of keys for the documentation, from the registry."""
+
+from __future__ import annotations
+
+import sys
+
+from mcptest_tui.actions import MODULES, TITLES, actions_of
+from mcptest_tui.words import key_shown
+
+
+def table() -> str:
+    """Markdown: a heading and a table for each mode."""
+    parts = []
+    for module in MODULES:
+        actions = actions_of(module)
+        if not actions:
+            continue
+        rows = [
+            f"| `{action.id}` | {', '.join(_key(key) for key in action.keys) or '-'} | {action.title} | {_cell(action.help)} |"
+            for action in actions
+        ]
+        parts.append(
+            "\n".join([f"### {TITLES[module]}", "", "| id | keys | title | does |", "|---|---|---|---|", *rows])
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def _key(key: str) -> str:
+    return f"`{key_shown(key)}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(table())

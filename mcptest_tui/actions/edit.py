@@ -1,0 +1,90 @@
+"""The editor: saving, running, completing, problems, finding, files; and the plain keys of any text ("editor")."""
+
+from __future__ import annotations
+
+from mcptest_tui.actions import Action
+
+
+def _quiet(name: str, title: str, keys: tuple[str, ...], action: str) -> Action:
+    """How to move and delete in a text: in the help, in no footer, in no palette."""
+    return Action(f"editor.{name}", title, keys, action, show=False, where="editor", palette=False)
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action("edit.save", "Save", ("ctrl+s",), "save", "Write the file; watching, what it affects is run."),
+    Action("edit.run", "Run test", ("ctrl+r",), "run_test", "Save and run the test under the cursor."),
+    Action("edit.complete", "Complete", ("ctrl+@", "ctrl+space"), "complete", "What could stand here.", show=False),
+    Action("edit.problem.next", "Problem", ("f8",), "problem(1)", "Go to the next problem."),
+    Action("edit.fix", "Fix", ("f9", "alt+enter", "ctrl+full_stop"), "fix", "Apply the fix under the cursor."),
+    Action("edit.explain", "Explain", ("ctrl+g",), "explain", "What the word under the cursor means."),
+    Action("edit.find", "Find", ("ctrl+f",), "find", "Find in this file."),
+    Action("edit.files", "Files", ("ctrl+t",), "files", "Go to an open file, or open one of the suites."),
+    Action("edit.external", "$EDITOR", ("ctrl+e",), "external", "Open the file in $EDITOR, at this line."),
+    Action("edit.new", "New file", ("ctrl+n",), "new_file", "A new, empty suite."),
+    Action(
+        "edit.problem.previous", "Problem before", ("shift+f8",), "problem(-1)", "Go to the problem before.", show=False
+    ),
+    Action("edit.replace", "Replace", ("f7",), "replace", "Find and replace in this file.", show=False),
+    Action("edit.fix.all", "Fix all", (), "fix_all", "Apply every fix in this file.", show=False),
+    Action("edit.problems", "Problems", (), "toggle_problems", "Show or hide the list of problems.", show=False),
+    Action("edit.file.next", "Next file", ("ctrl+pagedown",), "next_file(1)", "The next open file.", show=False),
+    Action("edit.file.previous", "File before", ("ctrl+pageup",), "next_file(-1)", "The open file before.", show=False),
+    Action("edit.close", "Close file", (), "close_file", "Close this file; unsaved text is asked about.", show=False),
+    Action("edit.reload", "Read again", (), "reload", "Take what the disk has; undo gives back.", show=False),
+    Action("edit.line", "Go to line", (), "go_to_line", "By its number.", show=False),
+    Action("edit.test", "Show result", (), "show_test", "The test under the cursor, among the tests.", show=False),
+    Action("edit.catalog", "Read tools", (), "read_catalog", "Ask the servers again what they offer.", show=False),
+    Action("edit.wrap", "Wrap lines", (), "wrap", "Long lines over several rows.", show=False),
+    Action(
+        "edit.there", "Go there", ("enter",), "choose", "To that place in the text.", where="edit.list", palette=False
+    ),
+    Action("edit.undo", "Undo", ("ctrl+z", "super+z"), "undo", "Take back the last edit.", show=False, where="editor"),
+    Action("edit.redo", "Redo", ("ctrl+y", "super+y"), "redo", "Do it again.", show=False, where="editor"),
+    Action(
+        "edit.comment",
+        "Comment",
+        ("ctrl+underscore", "ctrl+slash"),
+        "comment",
+        "Comment lines out, or in again.",
+        show=False,
+        where="editor",
+    ),
+    Action("edit.copy", "Copy", ("ctrl+c", "super+c"), "copy", "Copy the selection.", show=False, where="editor"),
+    Action(
+        "edit.cut", "Cut", ("ctrl+x", "super+x"), "cut", "Cut the selection, or the line.", show=False, where="editor"
+    ),
+    Action("edit.paste", "Paste", ("ctrl+v",), "paste", "Put what was copied here.", show=False, where="editor"),
+    Action("edit.select.all", "Select all", ("ctrl+a",), "select_all", "The whole text.", show=False, where="editor"),
+    _quiet("up", "Up", ("up",), "cursor_up"),
+    _quiet("down", "Down", ("down",), "cursor_down"),
+    _quiet("left", "Left", ("left",), "cursor_left"),
+    _quiet("right", "Right", ("right",), "cursor_right"),
+    _quiet("word.left", "Word left", ("ctrl+left",), "cursor_word_left"),
+    _quiet("word.right", "Word right", ("ctrl+right",), "cursor_word_right"),
+    _quiet("line.start", "Start of line", ("home",), "cursor_line_start"),
+    _quiet("line.end", "End of line", ("end",), "cursor_line_end"),
+    _quiet("page.up", "Page up", ("pageup",), "cursor_page_up"),
+    _quiet("page.down", "Page down", ("pagedown",), "cursor_page_down"),
+    _quiet("top", "Begin of the file", ("ctrl+home",), "cursor_end(False)"),
+    _quiet("bottom", "End of the file", ("ctrl+end",), "cursor_end(True)"),
+    _quiet("select.up", "Select up", ("shift+up",), "cursor_up(True)"),
+    _quiet("select.down", "Select down", ("shift+down",), "cursor_down(True)"),
+    _quiet("select.left", "Select left", ("shift+left",), "cursor_left(True)"),
+    _quiet("select.right", "Select right", ("shift+right",), "cursor_right(True)"),
+    _quiet("select.word.left", "Select word left", ("ctrl+shift+left",), "cursor_word_left(True)"),
+    _quiet("select.word.right", "Select word right", ("ctrl+shift+right",), "cursor_word_right(True)"),
+    _quiet("select.line.start", "Select to its start", ("shift+home",), "cursor_line_start(True)"),
+    _quiet("select.line.end", "Select to its end", ("shift+end",), "cursor_line_end(True)"),
+    _quiet("delete.left", "Delete left", ("backspace",), "delete_left"),
+    _quiet("delete.right", "Delete right", ("delete", "ctrl+d"), "delete_right"),
+    _quiet(
+        "delete.word.left",
+        "Delete word left",
+        ("ctrl+w", "ctrl+backspace", "alt+backspace"),
+        "delete_word_left",
+    ),
+    _quiet("delete.word.right", "Delete word right", ("alt+delete",), "delete_word_right"),
+    _quiet("delete.line.start", "Delete to start of line", ("ctrl+u",), "delete_to_start_of_line"),
+    _quiet("delete.line.end", "Delete to end of line", ("ctrl+k",), "delete_to_end_of_line_or_delete_line"),
+    _quiet("delete.line", "Delete line", ("ctrl+shift+k",), "delete_line"),
+)

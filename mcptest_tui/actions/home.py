@@ -1,0 +1,14 @@
+"""The first screen of a folder without a suite: four ways to begin, each a digit."""
+
+from __future__ import annotations
+
+from mcptest_tui.actions import Action
+
+ACTIONS: tuple[Action, ...] = (
+    Action(
+        "home.demo", "Demo", ("1",), "demo", "Open and run the example suite on the embedded server.", palette=False
+    ),
+    Action("home.new", "New suite", ("2",), "new_suite", "A suite from a server's command or URL.", palette=False),
+    Action("home.servers", "Servers", ("3",), "servers", "Servers found on this machine.", palette=False),
+    Action("home.open", "Open a file", ("4",), "open_file", "A suite that lies elsewhere.", palette=False),
+)

@@ -1,0 +1,312 @@
+"""The app: modes, engine, store, theme, keys, and the wiring between them; what its keys do stands in `app_actions.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App
+
+from mcptest_engine.workspace.workspace import find_workspace
+from mcptest_tui.actions import id_of
+from mcptest_tui.app_actions import AppActions
+from mcptest_tui.app_voice import AppVoice
+from mcptest_tui.bridge import FLUSH_SECONDS, Bridge, Event
+from mcptest_tui.config import load_config
+from mcptest_tui.engine_client import EngineClient, EngineError
+from mcptest_tui.key_order import KeyOrder
+from mcptest_tui.keymap import Keymap, bindings_for, keymap_file, load_keymap
+from mcptest_tui.leaving import Leaving
+from mcptest_tui.left_behind import tell_left_behind
+from mcptest_tui.places import absolute
+from mcptest_tui.problems import Problems, Sturdy
+from mcptest_tui.runs import Runs
+from mcptest_tui.screens.base import WorkScreen
+from mcptest_tui.screens.make import MODES, make_screen
+from mcptest_tui.session import Saved, SessionFile, remember_theme, theme_at_start
+from mcptest_tui.state.command_log import CommandLog
+from mcptest_tui.state.store import Store
+from mcptest_tui.status import status_of
+from mcptest_tui.styles.sheet import Sheet
+from mcptest_tui.suites import Suites
+from mcptest_tui.theme_book import ThemeBook
+from mcptest_tui.themes import PLAIN_TEXT, token_defaults
+from mcptest_tui.title import Title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from textual.binding import BindingType
+    from textual.dom import DOMNode
+    from textual.timer import Timer
+
+TICK_SECONDS = 0.25
+SESSION_SECONDS = 5.0
+RESUMED = frozenset(MODES) - {"home"}
+
+
+class Workbench(AppActions, AppVoice, KeyOrder, Sturdy, App[int], inherit_bindings=False):
+    """One workbench: the suites under `paths`, one engine child, five modes."""
+
+    TITLE = "mcptest"
+    CSS_PATH = "styles/base.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("app")
+    MODES = {mode: partial(make_screen, mode) for mode in MODES}  # noqa: RUF012 - Textual's own type
+    ENABLE_COMMAND_PALETTE = True
+    CLOSE_TIMEOUT = 1.0
+    ESCAPE_TO_MINIMIZE = False
+
+    def __init__(self, paths: list[str] | None = None) -> None:
+        self.config = load_config()
+        self.workspace = find_workspace(Path.cwd())
+        self.session_file = SessionFile(self.workspace.root)
+        saved = Saved.of(self.session_file.load())
+        self.suites = Suites(self, paths or [], saved.files)
+        # Textual reads it while it initialises itself.
+        self.DEFAULT_MODE = saved.mode if saved.mode in RESUMED and self.suites.near() else "tests"  # type: ignore[misc]
+        super().__init__()
+        self.stylesheet = Sheet(variables=self.get_css_variables())
+        self.problems = Problems()
+        self.store = Store()
+        self.bridge = Bridge(self._apply)
+        self.commands = CommandLog(self._name_of, time.time)
+        self.engine = EngineClient(self.bridge.take, self._engine_changed, self.commands.asked)
+        self.engine_ready = asyncio.Event()
+        self.runs = Runs(self)
+        self.leaving = Leaving(self)
+        self.session = saved.screens
+        self.watch_mode = saved.watch or self.config.watch
+        self.keymap_problems: tuple[str, ...] = ()
+        self.places: list[str] = []
+        self.themes = ThemeBook(self)
+        self.themes.use(theme_at_start(saved.theme, self.config.theme))
+        self.themes.chosen = saved.theme or None
+        self.animation_level = "none"
+        self.suites.put_remembered()
+        self._tick: Timer | None = None
+        self._title = Title()
+
+    # Starting
+
+    def on_mount(self) -> None:
+        """Draw first; everything else comes after."""
+        self.bridge.use(self.set_interval(FLUSH_SECONDS, self.bridge.flush))
+        self._tick = self.set_interval(TICK_SECONDS, self.refresh_status, pause=True)
+        self.leaving.listen()
+        self.app_resume_signal.subscribe(
+            self, lambda _: self.action_redraw()
+        )  # back from the shell: all is to be drawn
+        self.use_keymap(load_keymap())
+        self.call_after_refresh(self._warm_up)
+
+    def _warm_up(self) -> None:
+        for complaint in filter(None, (self.session_file.complaint, "\n".join(self.config.problems[:3]))):
+            self.tell(complaint, severity="warning")
+        self.set_interval(SESSION_SECONDS, self.save_session)
+        self.run_worker(self._open(), group="engine.read", exit_on_error=False)
+
+    async def _open(self) -> None:
+        await self.suites.open_near()
+        self.run_worker(self._start_engine(), group="engine.start", exit_on_error=False)
+
+    async def _start_engine(self) -> None:
+        try:
+            await self.engine.start(str(Path.cwd()))
+            self.engine_ready.set()
+            await self.suites.search()
+        except (EngineError, OSError) as wrong:
+            self.tell(f"the engine did not start: {wrong}", severity="error", hint="`mcptest run` works without it")
+        if not self.store.documents:
+            self.go("home")
+        self.themes.register_all()
+        tell_left_behind(self)
+
+    # What comes from the engine
+
+    def _apply(self, events: list[Event]) -> None:
+        changed: list[str] = []
+        for event in events:
+            self.runs.progress.apply(event)
+            if event.get("event") == "files.changed":
+                changed += event.get("paths", ())
+        delta = self.store.apply_many(events)
+        for screen in self.work_screens():
+            screen.engine_events(events)
+        if self.work_screen is not None:
+            self.work_screen.events_applied(delta)
+        self.runs.told(events)
+        if changed:
+            self.documents_changed(changed)
+        self.refresh_status()
+
+    def _engine_changed(self, state: str, message: str) -> None:
+        if state in ("lost", "gone"):
+            self.bridge.flush()  # what it said last was before its end
+            self.runs.progress.forget()
+            self.store.interrupt()
+            hint = "it is started again; results are kept" if state == "lost" else "quit and start mcptest again"
+            self.tell(f"the engine stopped ({message})", severity="error", hint=hint)
+        for screen in self.work_screens():
+            screen.engine_changed(state, message)
+        self.refresh_status()
+
+    def documents_changed(self, paths: list[str]) -> None:
+        """These files are different on the disk: read what is made of them, and run what the watch mode says."""
+        self.themes.changed(paths)
+        if str(keymap_file()) in paths:
+            self.use_keymap(load_keymap())
+        self.run_worker(self._changed(list(dict.fromkeys(paths))), group="documents", exit_on_error=False)
+
+    async def _changed(self, paths: list[str]) -> None:
+        documents = await self.suites.read_changed(paths)
+        for screen in self.work_screens():
+            screen.files_changed(paths)
+        self.runs.saved(paths, documents)
+
+    def documents_read(self) -> None:
+        """The store has other documents than before."""
+        for screen in self.work_screens():
+            screen.documents_read()
+        if self.store.documents and self.current_mode == "home":
+            self.go("tests")
+        elif not self.store.documents and self.suites.searched and self.current_mode == "tests":
+            self.go("home")
+        self.refresh_status()
+
+    def give_title_back(self) -> None:
+        """The terminal's title is somebody else's again."""
+        if self._driver is not None and not self.is_headless:
+            self._title.give_back(self._driver.write)
+
+    # What screens ask for
+
+    @property
+    def work_screen(self) -> WorkScreen | None:
+        """The mode's screen that is shown, also when a list or a question lies over it."""
+        stack = self._screen_stacks.get(self.current_mode, ())
+        return next((screen for screen in reversed(stack) if isinstance(screen, WorkScreen)), None)
+
+    def work_screens(self) -> Iterator[WorkScreen]:
+        """The screens that exist, whether shown or not."""
+        for stack in self._screen_stacks.values():
+            for screen in stack[:1]:
+                if isinstance(screen, WorkScreen) and screen.is_mounted:
+                    yield screen
+
+    def run_tests(self, path: str | None, ids: list[str] | None = None) -> list[str]:
+        """Run these tests, or all of a suite, or of every suite; the keys of the runs."""
+        return self.runs.start(path, ids)
+
+    def cancel_runs(self) -> None:
+        """Stop what is on, and what waits."""
+        self.runs.cancel()
+
+    async def open_document(self, path: str) -> None:
+        """Make a suite one of those that are open, also in the next session."""
+        await self.suites.open(absolute(path))
+        if self.engine_ready.is_set():
+            self.suites.watch()
+
+    # What is shown around every screen
+
+    def refresh_status(self) -> None:
+        """Status bar and mode bar of the screen that is shown, and the timer for as long as a run takes."""
+        busy = self.runs.progress.busy
+        if self._tick is not None:
+            (self._tick.resume if busy else self._tick.pause)()
+        if self._driver is not None and not self.is_headless and self.config.title:
+            self._title.show(self.store.counts, self.runs.progress, self._driver.write)
+        screen = self.work_screen
+        if screen is not None and screen.is_mounted:
+            screen.show_status(status_of(self, screen), self.badges(), self.suites.title())
+
+    def badges(self) -> dict[str, str]:
+        """Counts that want action, of all modes."""
+        found: dict[str, str] = {}
+        for screen in self.work_screens():
+            found.update(screen.badges())
+        return found
+
+    def screen_shown(self, screen: WorkScreen) -> None:
+        """A screen came to the front: what happened meanwhile is on it at once."""
+        if screen is self.work_screen:
+            with self.problems.kept("a screen's news"):
+                screen.caught_up()
+            self.refresh_status()
+
+    async def run_action(
+        self, action: Any, default_namespace: DOMNode | None = None, namespaces: Mapping[str, DOMNode] | None = None
+    ) -> bool:
+        """Note what is done, by the action's id, for the palette's recent ones and for reports."""
+        if isinstance(action, str):
+            self.problems.did(id_of(action, self.current_mode))
+        return await super().run_action(action, default_namespace, namespaces)
+
+    def get_css_variables(self) -> dict[str, str]:
+        """Textual's text colours as plain ones: `auto 60%`, drawn as part of a text, is no paler than the rest of it."""
+        variables = super().get_css_variables()
+        self.theme_variables = {**variables, **{name: variables[ours] for name, ours in PLAIN_TEXT.items()}}
+        return self.theme_variables
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our tokens, for themes that lack them."""
+        return token_defaults(self.current_theme)
+
+    def _name_of(self, test: str) -> str | None:
+        row = self.store.rows.get(test)
+        return None if row is None else row.name
+
+    def use_keymap(self, keymap: Keymap) -> None:
+        """Take a person's keys, and say what could not be taken."""
+        self.set_keymap(keymap.keys)
+        if keymap.problems and keymap.problems != self.keymap_problems:
+            self.tell(
+                "\n".join(keymap.problems[:3]), severity="warning", hint=", opens the settings, which list them all"
+            )
+        self.keymap_problems = keymap.problems
+
+    def save_session(self) -> None:
+        """Write the session when it is different from what is on the disk. Folders without a suite are left alone."""
+        if not self.store.documents:
+            return
+        self.session.update({screen.MODE: screen.remember_all() for screen in self.work_screens()})
+        text = self.session_file.text_of(
+            {
+                "mode": self.current_mode,
+                "theme": self.themes.chosen,
+                "watch": self.watch_mode,
+                "files": self.suites.by_hand,
+                "screens": self.session,
+            }
+        )
+        if text is not None:
+            with suppress(OSError):  # a disk that is full: there is nothing a person could do about a session
+                self.session_file.save(text)
+        with suppress(OSError):
+            self.suites.cache.save(self.store.documents.values())
+
+    def first_theme(self, name: str) -> None:
+        """The theme of the first paint. Setting it as later ones are set would parse all style sheets twice over."""
+        self.set_reactive(App.theme, name)
+        dark = self.current_theme.dark
+        classes = {existing: False for existing in self.classes if existing.startswith("-theme-")}
+        self.update_classes(
+            {**classes, f"-theme-{name}": True, "-dark-mode": dark, "-light-mode": not dark}, update=False
+        )
+        self.stylesheet.set_variables(self.get_css_variables())
+
+    def repaint_theme(self) -> None:
+        """The file of the theme that is on has changed."""
+        self._invalidate_css()
+        self._watch_theme(self.theme)
+
+    def theme_chosen(self, name: str) -> None:
+        """Keep a theme that was picked."""
+        self.themes.chosen = name
+        with suppress(OSError):
+            remember_theme(name)
+        self.save_session()

@@ -1,0 +1,264 @@
+"""What the keys of the whole app do; the registry is `actions/app.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from textual.app import App
+from textual.screen import ModalScreen
+
+from mcptest_tui.config import TEMPLATE as CONFIG_TEMPLATE
+from mcptest_tui.config import config_file, load_config
+from mcptest_tui.keymap import keymap_file, load_keymap
+from mcptest_tui.outside import TEMPLATE as KEYMAP_TEMPLATE
+from mcptest_tui.outside import edit_outside
+from mcptest_tui.places import absolute, user_themes_dir
+from mcptest_tui.runs import WATCH
+from mcptest_tui.screens.base import WorkScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from mcptest_tui.app import Workbench
+    from mcptest_tui.widgets.jump import Target
+
+
+class AppActions(App[int]):
+    """A mixin of `Workbench`, apart only to keep both readable."""
+
+    @property
+    def _bench(self) -> Workbench:
+        return cast("Workbench", self)
+
+    def go(self, mode: str, **where: Any) -> None:
+        """Show a mode, at a place in it. With a place, Escape leads back to where one came from."""
+        bench = self._bench
+        before = self.current_mode
+        if where and before != mode:
+            bench.places.append(before)
+        elif not where:
+            bench.places.clear()
+        while isinstance(self.screen, ModalScreen):
+            self.pop_screen()
+        self.switch_mode(mode)
+        while where and len(self.screen_stack) > 1:
+            self.pop_screen()
+        screen = self.screen
+        if where and isinstance(screen, WorkScreen):
+            screen.call_after_refresh(screen.arrive, **where)
+        bench.refresh_status()
+
+    def action_go(self, mode: str) -> None:
+        """A mode by its key."""
+        self.go("home" if mode == "tests" and self._is_homeless() else mode)
+
+    def on_mode_bar_chosen(self, event: Any) -> None:
+        """A mode by the mouse."""
+        self.action_go(event.mode)
+
+    async def action_back(self) -> None:
+        """One level back; never out."""
+        screen = self.screen
+        if not isinstance(screen, WorkScreen) or screen.back() or screen.leave_zoom():
+            return
+        places = self._bench.places
+        if len(self.screen_stack) > 1:
+            self.pop_screen()
+        elif places:
+            self.switch_mode(places.pop())
+            self._bench.refresh_status()
+
+    def action_watch(self) -> None:
+        """Off, affected, all."""
+        bench = self._bench
+        bench.watch_mode = WATCH[(WATCH.index(bench.watch_mode) + 1) % len(WATCH)]
+        bench.say(
+            {"off": "a save runs nothing", "affected": "a save runs what it affects", "all": "a save runs all"}[
+                bench.watch_mode
+            ]
+        )
+
+    # Lists over the screen
+
+    def action_command_palette(self) -> None:
+        """Every action by its name."""
+        from mcptest_tui.palette import HINT, Palette
+        from mcptest_tui.screens.picker import Picker
+
+        palette = Palette(self._bench, self.screen)
+        self.push_screen(Picker("Palette", palette.source, placeholder=HINT), self._then(palette.do))
+
+    def action_help(self) -> None:
+        """The keys of the focused pane; Enter does one."""
+        from mcptest_tui.screens.picker import Picker
+        from mcptest_tui.widgets.help_panel import about, choices_of, rows_of
+
+        rows = rows_of(self.screen)
+        choices = choices_of(rows)
+
+        async def do(name: str) -> None:
+            await self.run_action(rows[name].binding.action, default_namespace=rows[name].node)
+
+        self.push_screen(Picker("Keys", lambda typed: (choices, typed), about=about(self.screen)), self._then(do))
+
+    def action_pick_theme(self) -> None:
+        """All themes; the one under the cursor is on, and Escape gives the old one back."""
+        from mcptest_tui.screens.picker import Choice, Picker
+
+        bench = self._bench
+        before = self.theme
+        bench.themes.register_all()
+        bench.suites.watch()  # themes that were added meanwhile are read again at a save too
+        own = bench.themes.own()
+        rest = [name for name in self.available_themes if name not in own]
+        choices = [
+            Choice(name, name, "dark" if self.available_themes[name].dark else "light", group=group)
+            for group, names in (("mcptest and your own", own), ("Textual", rest))
+            for name in names
+        ]
+
+        def answer(name: str | None) -> None:
+            self.theme = name or before
+            if name:
+                bench.theme_chosen(name)
+
+        self.push_screen(
+            Picker(
+                "Theme",
+                lambda typed: (choices, typed),
+                start=before,
+                highlighted=lambda name: setattr(self, "theme", name),
+            ),
+            answer,
+        )
+
+    def action_settings(self) -> None:
+        """What can be changed, and what this runs on."""
+        from mcptest_tui.screens.picker import Picker
+        from mcptest_tui.screens.settings import settings_of
+
+        rows = settings_of(self._bench)
+        self.push_screen(Picker("Settings", lambda typed: (rows, typed)), self._then(self._set))
+
+    async def _set(self, name: str) -> None:
+        bench = self._bench
+        if name == "theme":
+            self.action_pick_theme()
+        elif name == "watch":
+            self.action_watch()
+            self.action_settings()
+        elif name == "keymap":
+            self.action_edit_keymap()
+        elif name == "themes":
+            bench.copy(str(user_themes_dir()), "the path of the themes' folder")
+        elif name == "session":
+            bench.copy(str(bench.session_file.path), "the path of the session file")
+        elif name == "config":
+            self.action_edit_config()
+        elif name == "versions":
+            self.action_about()
+
+    def action_edit_keymap(self) -> None:
+        """The keymap in the person's own editor, and read again after."""
+        self._edit_own(keymap_file(), KEYMAP_TEMPLATE, "it is read again at every save")
+        self._bench.use_keymap(load_keymap())
+
+    def action_edit_config(self) -> None:
+        """The settings file likewise; it is taken at the next start."""
+        self._edit_own(config_file(), CONFIG_TEMPLATE, "it is read when mcptest starts")
+        problems = load_config().problems
+        if problems:
+            self._bench.tell("\n".join(problems[:3]), severity="warning")
+
+    def _edit_own(self, path: Path, template: str, hint: str) -> None:
+        bench = self._bench
+        try:
+            if not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(template, encoding="utf-8")
+        except OSError as wrong:
+            bench.tell(f"cannot write {path}: {wrong.strerror}", severity="error")
+            return
+        if not edit_outside(self, path):
+            bench.tell(f"set EDITOR to open {path}", severity="warning", hint=hint)
+
+    def action_commands(self) -> None:
+        """What was done here, as commands; Enter copies one."""
+        from mcptest_tui.screens.commands import command_choices
+        from mcptest_tui.screens.picker import Picker
+
+        done = self._bench.commands.newest_first()
+        choices = command_choices(done)
+
+        async def copied(name: str) -> None:
+            self._bench.copy(done[int(name)].command, "the command")
+
+        empty = "nothing yet: runs and calls that are made here stand here as `mcptest` commands"
+        picker = Picker("Command log", lambda typed: (choices, typed), empty=empty, verb="copies it")
+        self.push_screen(picker, self._then(copied))
+
+    def action_about(self) -> None:
+        """Versions, terminal, files; and what a key is called."""
+        from mcptest_tui.screens.about import About, facts
+
+        told = facts(self._bench)
+        text = "\n".join(f"{name}: {value}" for name, value in told)
+        self.push_screen(About(told), lambda answer: self._bench.copy(text, "this for an issue") if answer else None)
+
+    def action_open_file(self) -> None:
+        """A suite by its path."""
+        from mcptest_tui.screens.modals import Ask
+
+        def check(typed: str) -> str | None:
+            return None if Path(typed).expanduser().is_file() else "there is no such file"
+
+        async def opened(typed: str) -> None:
+            path = absolute(typed)
+            await self._bench.open_document(path)
+            self.go("edit", path=path)
+
+        self.push_screen(Ask("Open a suite", "its path", check=check), self._then(opened))
+
+    def action_jump(self) -> None:
+        """A letter on every place."""
+        from mcptest_tui.widgets.jump import JumpOverlay, targets_of
+
+        targets = list(targets_of(self.screen))
+
+        async def there(target: Target) -> None:
+            if callable(target.what):
+                target.what()
+            elif target.what:
+                await self.run_action(target.what, default_namespace=target.widget)
+            if target.widget.focusable:
+                target.widget.focus()
+
+        self.push_screen(JumpOverlay(targets), self._then(there))
+
+    def action_redraw(self) -> None:
+        """Paint everything again."""
+        self.screen.refresh(layout=True)
+        if self._driver is not None:
+            self._driver.write("\x1b[2J")
+        self.refresh(layout=True)
+
+    def action_help_quit(self) -> None:
+        """Ctrl+C, which only copies here."""
+        self._bench.tell("ctrl+q quits")
+
+    def _then(self, do: Callable[[Any], Awaitable[None]]) -> Callable[[Any], None]:
+        """Do something with a list's answer, if there is one, outside of the list's own handler."""
+
+        def answered(answer: Any) -> None:
+            if answer is not None:
+                self.call_next(do, answer)
+
+        return answered
+
+    async def action_quit(self) -> None:
+        """Leave, after a question if something would be lost."""
+        self._bench.leaving.ask()
+
+    def _is_homeless(self) -> bool:
+        return self._bench.suites.searched and not self._bench.store.documents

@@ -1,0 +1,88 @@
+"""How the app speaks: notifications, the status bar's message, what was copied, and bugs of ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from textual.app import App
+from textual.worker import WorkerFailed
+
+from mcptest_tui.problems import title_of
+from mcptest_tui.safe import safe_text
+from mcptest_tui.words import PLAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.filter import LineFilter
+    from textual.notifications import SeverityLevel
+
+    from mcptest_tui.app import Workbench
+
+SECONDS, ERROR_SECONDS = 4, 8
+
+
+class AppVoice(App[int]):
+    """A mixin of `Workbench`."""
+
+    message: tuple[str, str] = ("", "information")
+
+    @property
+    def _speaker(self) -> Workbench:
+        return cast("Workbench", self)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Textual's own, and the one for terminals that have ASCII only."""
+        filters = super().get_line_filters()
+        if not PLAIN:
+            return filters
+        from mcptest_tui.ascii_only import AsciiOnly
+
+        return [*filters, AsciiOnly()]
+
+    def tell(self, message: str, *, severity: SeverityLevel = "information", hint: str | None = None) -> None:
+        """A notification; nothing in it is markup. `hint` says what to do. Errors stay longer."""
+        text = safe_text(message) + (f"\n{safe_text(hint)}" if hint else "")
+        timeout = ERROR_SECONDS if severity == "error" else SECONDS
+        self.notify(text, severity=severity, markup=False, timeout=timeout)
+
+    def say(self, message: str, severity: str = "information") -> None:
+        """The last message of the status bar: what is not worth a notification."""
+        self.message = (message, severity)
+        self._speaker.refresh_status()
+
+    def copy(self, text: str, what: str) -> None:
+        """Copy, and say how it was done."""
+        from mcptest_tui.clipboard import copy
+
+        try:
+            root, way = self._speaker.workspace.root, self._speaker.config.clipboard
+            done = copy(text, root, self.copy_to_clipboard, native=way != "osc52")
+        except OSError as wrong:
+            self.tell(f"could not copy {what}: {wrong.strerror or wrong}", severity="error")
+            return
+        self.tell(done.said(what))
+
+    def problem(self, error: BaseException) -> bool:
+        """A bug of ours: told in a panel, once. False when there are so many that going on makes no sense."""
+        problems = self._speaker.problems
+        error = error.error if isinstance(error, WorkerFailed) else error
+        if error is problems.last:
+            return True
+        if not problems.note(error) or not self.is_running:
+            return False
+        from mcptest_tui.screens.modals import ErrorPanel
+
+        report = problems.report(error)
+        if isinstance(self.screen, ErrorPanel):
+            self.say(title_of(error), "error")
+        else:
+            self.push_screen(
+                ErrorPanel(error, report), lambda answer: self.copy(report, "the report") if answer == "copy" else None
+            )
+        return True
+
+    def _handle_exception(self, error: Exception) -> None:
+        """What `Sturdy` does not see: callbacks, timers, the handlers of widgets that are not sturdy."""
+        if not self.problem(error):
+            super()._handle_exception(error)

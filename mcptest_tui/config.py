@@ -1,0 +1,123 @@
+"""A person's own settings: `config.yml` beside the keymap. What cannot be taken is told, and its default kept.
+
+A file of the plain shape (one `key: word` a line) is read without the YAML library, because it is read before the first paint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import did_you_mean
+from mcptest_tui.places import config_dir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CHOICES = {"watch": ("off", "affected", "all"), "clipboard": ("auto", "osc52"), "title": (True, False)}
+
+TEMPLATE = """\
+# Settings of the workbench, read when it starts. What is left out has the value that is shown here.
+#
+# theme: nightshift       # of workspaces where none was picked; the palette's Theme shows them all
+# watch: affected         # what a save runs: off, affected or all; of workspaces without a session
+# editor: "code --wait"   # for E; else $VISUAL, else $EDITOR
+# clipboard: auto         # osc52 copies through the terminal, whatever tools this machine has
+# bell_seconds: 10        # a run that took longer rings when the terminal is not looked at; 0 never does
+# title: true             # false leaves the terminal's title and its progress mark alone
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings, and what was wrong with the file."""
+
+    theme: str = ""
+    watch: str = "affected"
+    editor: str = ""
+    clipboard: str = "auto"
+    bell_seconds: float = 10.0
+    title: bool = True
+    problems: tuple[str, ...] = ()
+
+
+KEYS = tuple(field.name for field in fields(Config) if field.name != "problems")
+
+
+def config_file() -> Path:
+    """Where it stands."""
+    return config_dir() / "config.yml"
+
+
+def load_config(path: Path | None = None) -> Config:
+    """The file, checked; without one, the defaults. Never raises."""
+    path = path or config_file()
+    if not path.is_file():
+        return Config()
+    try:
+        value = _plain(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as wrong:
+        return Config(problems=(f"{path.name}: cannot be read: {getattr(wrong, 'strerror', None) or wrong}",))
+    if value is not None:
+        return checked(value)
+    from mcptest_engine.core.errors import SuiteError
+    from mcptest_engine.suite.yaml import EMPTY, read_file
+
+    try:
+        read = read_file(path, file=path.name).value
+    except SuiteError as refused:
+        problems = [problem for problem in refused.problems[:3] if problem.message != EMPTY]
+        return Config(problems=tuple(str(problem).splitlines()[0] for problem in problems))
+    if not isinstance(read, dict):
+        return Config(problems=(f"{path.name}: expected lines such as `watch: off`",))
+    return checked(read)
+
+
+def checked(value: dict[Any, Any]) -> Config:
+    """`value` without keys that do not exist and values that cannot be."""
+    found: dict[str, Any] = {}
+    problems: list[str] = []
+    for key, given in value.items():
+        wrong = _wrong(str(key), given)
+        if wrong:
+            problems.append(f"config.yml: {wrong}")
+        else:
+            found[str(key)] = given
+    return replace(Config(**found), problems=tuple(problems))
+
+
+def _wrong(key: str, given: object) -> str:
+    """What is wrong with one entry, or ""."""
+    if key not in KEYS:
+        return f'unknown key "{key}"; {did_you_mean(key, KEYS) or "known are " + ", ".join(KEYS)}'
+    if key in CHOICES:
+        if any(given is choice or (isinstance(given, str) and given == choice) for choice in CHOICES[key]):
+            return ""
+        shown = " or ".join(str(choice).lower() if isinstance(choice, bool) else choice for choice in CHOICES[key])
+        return f"`{key}` is {shown}"
+    if key == "bell_seconds":
+        number = isinstance(given, (int, float)) and not isinstance(given, bool) and given >= 0
+        return "" if number else "`bell_seconds` is a number of seconds; 0 for never"
+    return "" if isinstance(given, str) else f"`{key}` is a text"
+
+
+def _plain(text: str) -> dict[str, Any] | None:
+    """The value of a file of the plain shape; None for any other."""
+    found: dict[str, Any] = {}
+    for line in text.splitlines():
+        bare = line.partition(" #")[0].strip()
+        if not bare or line.startswith("#"):
+            continue
+        key, colon, word = bare.partition(": ")
+        word = word.strip()
+        if not colon or key in found or not key.isidentifier() or not word.replace("-", "").replace("_", "").isalnum():
+            return None
+        if word.isdigit() and (word == "0" or word[0] != "0"):
+            found[key] = int(word)
+        elif word in ("true", "false"):
+            found[key] = word == "true"
+        elif word[0].isalpha() and word.lower() not in ("null", "true", "false", "yes", "no", "on"):
+            found[key] = word
+        else:
+            return None
+    return found

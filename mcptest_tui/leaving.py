@@ -1,0 +1,90 @@
+"""Ending: asked only when something would be lost, quick, and with nothing left running, also when told by a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.words import counted
+
+if TYPE_CHECKING:
+    from mcptest_tui.app import Workbench
+
+CLOSE_SECONDS = 1.2
+SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
+class Leaving:
+    """How the workbench ends."""
+
+    def __init__(self, app: Workbench) -> None:
+        self._app = app
+        self._left = self._gone = False
+
+    def listen(self) -> None:
+        """End in order when the system asks: SIGTERM, or a terminal that is closed."""
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread: a test's app
+                loop.add_signal_handler(number, self._told_to, number)
+
+    def ask(self) -> None:
+        """Quit, after a question when text is unsaved or a run is on."""
+        unsaved = [name for screen in self._app.work_screens() for name in screen.unsaved()]
+        lines = [f"Unsaved: {', '.join(unsaved)} (a draft is kept)"] if unsaved else []
+        if self._app.runs.progress.busy:
+            lines.append("A run is on; its servers are ended.")
+        if not lines:
+            self._leave(0)
+            return
+        from mcptest_tui.screens.modals import Question
+
+        title = "Quit mcptest?" if not unsaved else f"Quit without saving {counted(len(unsaved), 'file')}?"
+        self._app.push_screen(
+            Question(title, lines, (("y", "quit"), ("n", "stay"))),
+            lambda answer: self._leave(0) if answer == "y" else None,
+        )
+
+    async def end(self) -> None:
+        """Close the engine and its servers; bounded, because the child ends them by itself once its input ends."""
+        self._app.save_session()
+        self._app.bridge.close()
+        with suppress(Exception):
+            await asyncio.wait_for(self._app.engine.close(), CLOSE_SECONDS)
+
+    def _told_to(self, number: signal.Signals) -> None:
+        if number is signal.SIGHUP and self._app._driver is not None and _terminal_gone():
+            # Textual's thread that wrote to it has ended with it: whoever goes on writing waits for ever.
+            self._app._driver.write = _nowhere  # type: ignore[method-assign]
+            self._gone = True
+        self._leave(128 + number)
+
+    def _leave(self, code: int) -> None:
+        if self._left:
+            return
+        self._left = True
+        self._app.run_worker(self._out(code), group="leaving", exit_on_error=False)
+
+    async def _out(self, code: int) -> None:
+        await self.end()
+        if self._gone:
+            os._exit(code)  # there is nothing to be put back in order
+        self._app.give_title_back()
+        self._app.exit(code)
+
+
+def _nowhere(data: str) -> None:
+    """Where output goes once there is no terminal."""
+
+
+def _terminal_gone() -> bool:
+    import termios
+
+    try:
+        termios.tcgetattr(0)
+    except (termios.error, OSError):
+        return True
+    return False

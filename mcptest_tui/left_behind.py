@@ -1,0 +1,24 @@
+"""Unsaved text that an earlier session left behind: said at the start, because its file may be one that nobody opens again."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.words import counted
+
+if TYPE_CHECKING:
+    from mcptest_tui.app import Workbench
+
+
+def tell_left_behind(app: Workbench) -> None:
+    """Say so, unless the editor is on, which offers it by itself."""
+    from mcptest_tui.state.drafts import Drafts
+
+    if app.current_mode == "edit":
+        return
+    left = Drafts(app.workspace.root).left_behind(app.workspace.root)
+    if left:
+        name = os.path.relpath(left[0].path)
+        others = f" and {counted(len(left) - 1, 'other file')}" if len(left) > 1 else ""
+        app.tell(f"unsaved text of {name}{others} was put aside", hint="the editor (f3) offers it", severity="warning")

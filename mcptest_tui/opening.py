@@ -1,0 +1,66 @@
+"""`mcptest`, `mcptest tui [PATH…]` and, on a terminal, `mcptest demo`: whether the workbench can open here, and opening it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+USAGE = """\
+Usage: mcptest tui [PATH…]
+
+  Open the workbench on the suites under these paths (default: here). The same as
+  `mcptest` without arguments.
+
+  Example:
+    mcptest tui tests/weather.yml
+
+Options:
+  -h, --help  Show this message and exit.
+"""
+INVALID = 2
+
+
+def open_workbench(arguments: list[str]) -> int | None:
+    """The exit code, or None when the engine's command line has to answer."""
+    demo = arguments == ["demo"]
+    paths = [] if demo else arguments[1:]
+    if any(path in ("-h", "--help") for path in paths):
+        sys.stdout.write(USAGE)
+        return 0
+    unknown = next((path for path in paths if path.startswith("-") and path != "--"), None)
+    if unknown is not None:
+        return _refused(f"no such option: {unknown}", "see `mcptest tui --help`")
+    obstacle = _obstacle()
+    if obstacle is not None:
+        return None if demo else _refused(obstacle, "run a suite with `mcptest run`, or see `mcptest --help`")
+    if demo:
+        from mcptest_engine.core.shipped import shipped
+
+        paths = [str(shipped("examples") / "demo" / "mcptest.yml")]
+    _draw_on_the_terminal()
+    os.environ.setdefault("TEXTUAL_FPS", "120")  # read when Textual is imported; halves the time from key to paint
+    from mcptest_tui.app import Workbench
+
+    code = Workbench([path for path in paths if path != "--"]).run()
+    return code if isinstance(code, int) else 1
+
+
+def _obstacle() -> str | None:
+    """Why no workbench can be drawn here, or None."""
+    if os.environ.get("TERM", "") in ("dumb", ""):
+        return "the workbench needs a terminal that can be drawn on; TERM is " + (os.environ.get("TERM") or "not set")
+    for stream, name in ((sys.stdin, "stdin"), (sys.stdout, "stdout")):
+        if stream is None or not stream.isatty():
+            return f"the workbench needs a terminal, and {name} is not one"
+    return None
+
+
+def _draw_on_the_terminal() -> None:
+    """Textual draws on stderr; where that is a file, or closed, stdout takes its place and stderr keeps what is said."""
+    if sys.__stderr__ is None or not sys.__stderr__.isatty():
+        sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
+
+
+def _refused(message: str, hint: str) -> int:
+    sys.stderr.write(f"error: {message}; {hint}\n")
+    return INVALID

@@ -1,0 +1,137 @@
+"""What the palette offers: every action that could be done now, recent ones first; `>` tests, `@` tools."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcptest_tui.actions import TITLES, every_action
+from mcptest_tui.screens.base import WorkScreen
+from mcptest_tui.screens.picker import Choice
+from mcptest_tui.words import key_shown, keys_shown, mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from textual.dom import DOMNode
+    from textual.screen import Screen
+
+    from mcptest_tui.actions import Action
+    from mcptest_tui.app import Workbench
+
+RECENT = 5
+NOT_RECENT = {"app.palette", "app.help", "app.back"}
+FIRST = "Recent"
+HINT = "an action; > a test; @ a tool"
+
+
+class Doable(NamedTuple):
+    """An action, and the node that does it; `mode` where that mode has to be shown first."""
+
+    action: Action
+    node: DOMNode | None
+    mode: str = ""
+
+
+def doable(app: Workbench, screen: Screen[object]) -> Iterator[Doable]:
+    """Every action that can be done from here: by the focused pane, by the screen, by the app, or in another mode."""
+    focused = screen.focused
+    nodes: list[DOMNode] = [*(focused.ancestors_with_self if focused is not None else ()), screen, app]
+    mode = screen.MODE if isinstance(screen, WorkScreen) else ""
+    for module, action in every_action():
+        if not action.palette:
+            continue
+        if module in ("app", mode):
+            node = next((node for node in nodes if _does(node, action)), None)
+            if node is not None and _applies(app, action, node):
+                yield Doable(action, node)
+        elif not action.where:
+            yield Doable(action, None, module)
+
+
+def _does(node: DOMNode, action: Action) -> bool:
+    name = action.method.removeprefix("action_")
+    return hasattr(node, f"action_{name}") or hasattr(node, f"_action_{name}")
+
+
+def _applies(app: Workbench, action: Action, node: DOMNode) -> bool:
+    return bool(app._check_action_state(action.action, node))
+
+
+def keys_of(app: Workbench, action: Action) -> str:
+    """The keys of an action as they are now, with the person's keymap over the defaults."""
+    own = app._keymap.get(action.id)
+    return ", ".join(map(key_shown, own.split(","))) if own else keys_shown(action.keys)
+
+
+class Palette:
+    """One opening of the palette over `screen`."""
+
+    def __init__(self, app: Workbench, screen: Screen[object]) -> None:
+        self._app = app
+        self._found = {found.action.id: found for found in doable(app, screen)}
+
+    def source(self, typed: str) -> tuple[list[Choice], str]:
+        """The choices for what is typed."""
+        if typed.startswith(">"):
+            return self._tests, typed[1:]
+        if typed.startswith("@"):
+            return self._tools, typed[1:]
+        done = dict.fromkeys(reversed(self._app.problems.actions))
+        recent = [name for name in done if name in self._found and name not in NOT_RECENT][:RECENT]
+        choices = [self._choice(self._found[name], FIRST) for name in recent]
+        taken = set(recent)
+        choices += [self._choice(found) for name, found in self._found.items() if name not in taken]
+        choices.sort(key=lambda choice: choice.group != FIRST and choice.group != self._here())
+        return choices, typed
+
+    async def do(self, chosen: str) -> None:
+        """Do what was chosen."""
+        kind, _, rest = chosen.partition(":")
+        if kind == "test":
+            self._app.go("tests", id=rest)
+        elif kind == "tool":
+            suite, server, tool = rest.split("\0")
+            self._app.go("servers", suite=suite, server=server, tool=tool)
+        elif chosen in self._found:
+            await self._do(self._found[chosen])
+
+    async def _do(self, found: Doable) -> None:
+        if found.mode:
+            self._app.go(found.mode)
+            self._app.call_after_refresh(self._app.run_action, found.action.action, self._app.screen)
+        else:
+            await self._app.run_action(found.action.action, default_namespace=found.node)
+
+    def _choice(self, found: Doable, group: str = "") -> Choice:
+        action = found.action
+        title = f"{TITLES[found.mode]}: {action.title}" if found.mode else action.title
+        return Choice(
+            action.id, title, keys_of(self._app, action), action.help, group or TITLES[_module(action, found)]
+        )
+
+    def _here(self) -> str:
+        screen = self._app.screen_stack[0]
+        return TITLES.get(screen.MODE, "") if isinstance(screen, WorkScreen) else ""
+
+    @cached_property
+    def _tests(self) -> list[Choice]:
+        return [
+            Choice(f"test:{row.id}", f"{mark(row.status)} {row.name}", row.path.rpartition("/")[2], row.id)
+            for row in self._app.store.rows.values()
+        ]
+
+    @cached_property
+    def _tools(self) -> list[Choice]:
+        """Those that connected servers offer, then those that tests call."""
+        places = [place for screen in self._app.work_screens() for place in screen.tools()]
+        rows = self._app.store.rows.values()
+        places += [(row.path, row.server, row.tool) for row in rows if row.block == "tools" and row.tool]
+        found = {f"tool:{suite}\0{server}\0{tool}": (server, tool) for suite, server, tool in places if "/" not in tool}
+        return [Choice(name, tool, server) for name, (server, tool) in found.items()]
+
+
+def _module(action: Action, found: Doable) -> str:
+    from mcptest_tui.actions import by_id
+
+    return found.mode or by_id()[action.id][0]

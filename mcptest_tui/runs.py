@@ -1,0 +1,173 @@
+"""Asking for runs and stopping them, by hand and at a save."""
+
+from __future__ import annotations
+
+import time
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.words import counted
+from mcptest_tui.state.progress import CANCELLED, Progress
+from mcptest_tui.state.written import WrittenFiles
+from mcptest_tui.words import MARKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcptest_tui.app import Workbench
+
+WRITTEN_WITHIN_SECONDS = 2.0
+"""A change is told so long after it was made, at most."""
+WATCH = ("off", "affected", "all")
+
+
+class Runs:
+    """One queue of runs: the engine's. Here is what was asked and what came of it."""
+
+    def __init__(self, app: Workbench) -> None:
+        self._app = app
+        self._keys = count(1)
+        self.progress = Progress(time.monotonic)
+        self.bail = False
+        self._unasked: set[str] = set()
+        self._written = WrittenFiles()
+
+    def start(self, path: str | None, ids: Iterable[str] | None) -> list[str]:
+        """Run these tests (of the suite at `path`, or wherever they are), or all; returns the keys of the runs."""
+        store = self._app.store
+        wanted: dict[str, list[str] | None] = {}
+        if ids is None:
+            wanted = dict.fromkeys([path] if path is not None else store.documents)
+        else:
+            for test in ids:
+                row = store.rows.get(test)
+                place = path or (row.path if row is not None else None)
+                if place is not None:
+                    listed = wanted.setdefault(place, [])
+                    assert listed is not None
+                    listed.append(test)
+        keys, unsound = [], []
+        for place, tests in wanted.items():
+            document = store.documents.get(place)
+            if document is not None and not document.sound:
+                unsound.append(place)
+                continue
+            key = f"u{next(self._keys)}"
+            listed = tests if tests is not None else [row.id for row in store.rows.values() if row.path == place]
+            if not listed:
+                continue
+            self.progress.ask(key)
+            self._unasked.add(key)
+            store.queue(key, listed)
+            self._app.run_worker(self._ask(key, place, tests), group="run.ask", exit_on_error=False)
+            keys.append(key)
+        if not keys:
+            self._app.tell("there is nothing to run", severity="warning", hint=self._why_nothing(wanted, unsound))
+        elif unsound:
+            self._app.say(f"without {self._named(unsound)}, which has problems", "warning")
+        self._app.refresh_status()
+        return keys
+
+    def cancel_one(self) -> None:
+        """Stop the run that is on; the next one begins. Before any has begun, all of them."""
+        run = self.progress.run
+        if run is None or not self.progress.waiting:
+            self.cancel()
+            return
+        self.progress.stop(run)
+        self._app.engine.tell("cancel", run=run)
+        self._app.say(f"stopped this run; X stops the {counted(len(self.progress.waiting), 'other')} too")
+        self._app.refresh_status()
+
+    def cancel(self) -> None:
+        """Stop the run that is on and all that wait."""
+        if not self.progress.busy:
+            self._app.tell("no run is on")
+            return
+        self.progress.stop()
+        for key in list(self._unasked):  # the engine does not know of these yet
+            self._told_failed(key, message="cancelled before it began", kind=CANCELLED)
+        self._unasked.clear()
+        self._app.engine.tell("cancel")
+        self._app.refresh_status()
+
+    def saved(self, paths: list[str], documents: list[Any]) -> None:
+        """After a save: run what the watch mode says."""
+        paths = [path for path in paths if not self._is_output(path)]
+        if self._app.watch_mode == "off" or not documents or not paths:
+            return
+        tests = self.due(paths, documents)
+        if tests:
+            name = paths[0].rpartition("/")[2] if len(paths) == 1 else counted(len(paths), "file")
+            self._app.say(f"saved {name} {MARKS['arrow']} {counted(len(tests), 'test')}")
+            self.start(None, tests)
+
+    def _is_output(self, path: str) -> bool:
+        """Whether a file is what servers write, such as a log that their command names: it changes with every run."""
+        if path in self._written.given_up:
+            return True
+        during_run = self.progress.busy or self.progress.since_last < WRITTEN_WITHIN_SECONDS
+        if not self._written.changed(path, during_run=during_run):
+            return False
+        name = path.rpartition("/")[2]
+        self._app.tell(
+            f"{name} changes with every run; it starts none any more", severity="warning", hint="r runs by hand"
+        )
+        return True
+
+    def told(self, events: list[dict[str, Any]]) -> None:
+        """Say what ended, and what could not be run."""
+        for event in events:
+            if event.get("event") == "run.finished" and not self._app.app_focus:
+                long = self._app.config.bell_seconds  # rings when the terminal is not looked at
+                if 0 < long < (self.progress.last_seconds or 0):
+                    self._app.bell()
+            elif event.get("event") == "run.failed":
+                if event.get("kind") == CANCELLED:
+                    self._app.say("stopped")
+                    continue
+                message, hint = str(event.get("message", "the run failed")), event.get("hint")
+                self._app.tell(message, severity="error", hint=str(hint) if hint else None)
+            elif event.get("event") == "command.failed":
+                self._app.say(str(event.get("message", "")), "error")
+            elif event.get("event") == "warned":
+                self._app.say(str(event.get("message", "")), "warning")
+
+    def due(self, paths: list[str], documents: list[Any]) -> list[str]:
+        """The tests that a save asks for."""
+        store = self._app.store
+        if self._app.watch_mode == "all":
+            touched = {document.path for document in documents if document.sound}
+            return [row.id for row in store.rows.values() if row.path in touched]
+        from mcptest_tui.state.affected import due
+
+        return due(store, paths)
+
+    async def _ask(self, key: str, path: str, ids: list[str] | None) -> None:
+        from mcptest_tui.engine_client import EngineError
+
+        await self._app.engine_ready.wait()
+        if key not in self._unasked:
+            return  # cancelled meanwhile
+        self._unasked.discard(key)
+        try:
+            await self._app.engine.ask("run", run=key, path=path, ids=ids)
+            if key in self.progress.unwanted:  # cancelled while there was no engine to tell
+                self._app.engine.tell("cancel", run=key)
+        except EngineError as wrong:
+            self._told_failed(key, message=wrong.message, hint=wrong.hint, kind=wrong.kind)
+
+    def _named(self, paths: list[str]) -> str:
+        first = self._app.workspace.relative(Path(paths[0]))
+        return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"
+
+    def _told_failed(self, key: str, **said: Any) -> None:
+        self._app.bridge.take({"event": "run.failed", "run": key, **said})
+
+    def _why_nothing(self, wanted: dict[str, list[str] | None], unsound: list[str]) -> str:
+        if unsound:
+            return "the suite has problems; 2 opens it in the editor"
+        if not self._app.store.rows:
+            return "no tests are open"
+        return "these tests are not there any more; a runs all" if not wanted else "the suite has no tests"

@@ -1,0 +1,36 @@
+"""The only way from a text that is not ours to the screen: sanitised, tabs expanded, and never read as markup.
+
+Textual passes ESC, C1 and bidirectional controls on to the terminal from every widget; a tool's description could set
+the window's title or clear the screen. `shown` makes the one value that widgets take; `one_line` a plain str for places
+that cut to a width.
+"""
+
+from __future__ import annotations
+
+from rich.cells import cell_len, set_cell_size
+from textual.content import Content
+
+from mcptest_engine.core.sanitise import one_line as sanitised_line
+from mcptest_engine.core.sanitise import sanitise
+
+TAB = 4
+
+
+def safe_text(text: str) -> str:
+    """`text` sanitised, with tabs as spaces; line breaks stay."""
+    return sanitise(text.replace("\r\n", "\n")).expandtabs(TAB)
+
+
+def shown(text: str, *, limit: int | None = None, style: str = "") -> Content:
+    """`text` as content that holds no markup and no controls; beyond `limit` characters it ends in "…"."""
+    if limit is not None and len(text) > limit:
+        text = text[: max(limit - 1, 0)] + "…"
+    return Content.styled(safe_text(text), style) if style else Content(safe_text(text))
+
+
+def one_line(text: str, width: int) -> str:
+    r"""`text` sanitised on one line (newline as `\n`) and no wider than `width` cells; cut, it ends in "…"."""
+    line = sanitised_line(text, max(width, 0) + 1)
+    if cell_len(line) <= width:
+        return line
+    return set_cell_size(line, max(width - 1, 0)).rstrip() + "…" if width > 0 else ""

@@ -1,0 +1,1 @@
+"""One screen a mode, and those that lie over them."""

@@ -1,0 +1,111 @@
+"""What this runs on, for oneself and for an issue, and what a key is called in the keymap."""
+
+from __future__ import annotations
+
+import locale
+import os
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from mcptest_engine import __version__
+from mcptest_tui.actions import by_id
+from mcptest_tui.clipboard import native_tool
+from mcptest_tui.config import config_file
+from mcptest_tui.keymap import RESERVED, keymap_file
+from mcptest_tui.places import state_file, user_themes_dir
+from mcptest_tui.problems import versions
+from mcptest_tui.safe import shown
+from mcptest_tui.screens.modals import Modal
+from mcptest_tui.words import is_ascii, key_shown
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from mcptest_tui.app import Workbench
+
+PRESS = "Press a key to see its name. y copies all this for an issue, esc closes."
+
+
+def facts(app: Workbench) -> list[tuple[str, str]]:
+    """(what, value), one a row; no names of tests, no texts of servers."""
+    environ = os.environ
+    width, height = app.size
+    tool = native_tool()
+    pid = app.engine.pid
+    inside = [
+        name for name, variable in (("tmux", "TMUX"), ("screen", "STY"), ("ssh", "SSH_TTY")) if environ.get(variable)
+    ]
+    return [
+        ("mcptest", f"{__version__}, {versions()}"),
+        (
+            "terminal",
+            f"TERM={environ.get('TERM', '')}, {width}x{height}{', in ' + ' and '.join(inside) if inside else ''}",
+        ),
+        ("colours", colours(app)),
+        ("text", f"{locale.getpreferredencoding(False)}, {'ASCII marks' if is_ascii() else 'Unicode marks'}"),
+        ("clipboard", tool[0] if tool and app.config.clipboard == "auto" else "through the terminal (OSC 52)"),
+        ("engine", f"process {pid}" if pid else "not running"),
+        ("theme", str(app.theme)),
+        ("config", _file(str(config_file()))),
+        ("keymap", _file(str(keymap_file()))),
+        ("themes", _file(str(user_themes_dir()))),
+        ("session", _file(str(app.session_file.path))),
+        ("last theme", _file(str(state_file()))),
+    ]
+
+
+def colours(app: Workbench) -> str:
+    """How many colours, and why."""
+    if app.no_color:
+        return "none (NO_COLOR)"
+    return f"{app.console.color_system or 'none'} (COLORTERM={os.environ.get('COLORTERM', 'not set')})"
+
+
+def _file(path: str) -> str:
+    return path if os.path.exists(path) else f"{path} (none yet)"  # noqa: PTH110
+
+
+class About(Modal[str]):
+    """Answers "copy", or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(self, told: list[tuple[str, str]]) -> None:
+        super().__init__(classes="picker")
+        self._told = told
+
+    def compose(self) -> ComposeResult:
+        """The facts, and the last key."""
+        width = max(len(name) for name, _ in self._told)
+        rows = [Content.assemble((f"{name:>{width}}  ", "$muted"), shown(value)) for name, value in self._told]
+        with Vertical(classes="dialog -tall") as dialog:
+            dialog.border_title = Content("About")
+            dialog.border_subtitle = Content("y copies   esc closes")
+            with VerticalScroll(can_focus=False):
+                yield Static(Content("\n").join(rows))
+            yield Static(shown(PRESS, style="$muted"), classes="about-key picker-help")
+
+    def on_key(self, event: events.Key) -> None:
+        """Say what the key is called, and what it does in most places."""
+        event.stop()
+        event.prevent_default()
+        if event.key == "escape":
+            self.dismiss(None)
+        elif event.key == "y":
+            self.dismiss("copy")
+        else:
+            self.query_one(".about-key", Static).update(key_told(event.key, event.character))
+
+
+def key_told(key: str, character: str | None) -> Content:
+    """One line about a key: its name for the keymap, how it is shown, which actions have it."""
+    names = [name for name, (_, action) in by_id().items() if key in action.keys]
+    said = f"  {RESERVED[key]}" if key in RESERVED else f"  {', '.join(names[:4])}" if names else "  free everywhere"
+    also = f" ({key_shown(key)})" if key_shown(key) != key else ""
+    typed = f" types {character!r}" if character and character.isprintable() and character != key else ""
+    return Content.assemble((shown(key).plain, "bold $primary"), also, typed, (shown(said).plain, "$muted"))

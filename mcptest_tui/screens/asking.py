@@ -1,0 +1,167 @@
+"""The smaller requests: ping, log level, subscriptions, completion of arguments. Part of the servers' screen.
+
+None of them is sent to a server that did not say it can do it; each is said in the notification that tells what came of it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from mcptest_tui.engine_client import EngineError
+from mcptest_tui.safe import one_line
+from mcptest_tui.screens.working import Working
+from mcptest_tui.state.about import milliseconds
+from mcptest_tui.state.forms import completion_of, completion_values
+
+if TYPE_CHECKING:
+    from mcptest_tui.screens.servers import ServersScreen
+    from mcptest_tui.state.forms import Field
+    from mcptest_tui.state.servers import Server
+
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+
+class Asking(Working):
+    """A mixin of `ServersScreen`."""
+
+    @property
+    def _its(self) -> ServersScreen:
+        return cast("ServersScreen", self)
+
+    async def _asked(self, server: Server, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        """What the engine tells of a request that was answered by a result; None, and said, where it was not."""
+        workbench = self._its.workbench
+        try:
+            called = await workbench.engine.ask("call", session=server.key, method=method, params=params)
+        except EngineError as wrong:
+            workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            return None
+        error = called["answer"].get("error")
+        if error is not None:
+            told = error.get("message") if isinstance(error, dict) else error
+            workbench.say(f"{server.name} refuses {method}: {one_line(str(told), 200)}", "warning")
+            return None
+        return cast("dict[str, Any]", called)
+
+    def _able(self, capability: str, member: str = "") -> Server | None:
+        """The current server, if it is connected and said that it can do this; None, and said, where not."""
+        server = self._its.server
+        if server is None or not server.connected:
+            self._its.workbench.say("no server is connected here: c connects it")
+            return None
+        if capability and not server.offers(capability, member):
+            what = f"{capability}.{member}" if member else capability
+            self._its.workbench.say(f"{server.name} did not say that it can do this: it has no capability `{what}`")
+            return None
+        return server
+
+    # Is it there, and what does it log
+
+    def action_ping(self) -> None:
+        """Whether it answers, and how fast."""
+        server = self._able("")
+        if server is not None:
+            self.in_background(partial(self._ping, server), "servers.ping")
+
+    async def _ping(self, server: Server) -> None:
+        called = await self._asked(server, "ping", {})
+        if called is not None:
+            took = milliseconds(float(called.get("duration_ms") or 0))
+            self._its.workbench.say(f"{server.name} answered the ping in {took}")
+
+    def action_log_level(self) -> None:
+        """From which level on it sends log messages; they stand in the traffic."""
+        from mcptest_tui.screens.picker import Choice, Picker
+
+        server = self._able("logging")
+        if server is None:
+            return
+        choices = [Choice(level, level) for level in LEVELS]
+
+        def answered(level: str | None) -> None:
+            if level is not None:
+                self.in_background(partial(self._set_level, server, level), "servers.level")
+
+        self.app.push_screen(
+            Picker(f"Log messages of {one_line(server.name, 30)}", lambda typed: (choices, typed), start=server.level),
+            answered,
+        )
+
+    async def _set_level(self, server: Server, level: str) -> None:
+        if await self._asked(server, "logging/setLevel", {"level": level}) is not None:
+            server.level = level
+            self._its.show_about(keep=True)
+            self._its.workbench.say(f"{server.name} logs from {level} on: T shows its messages")
+
+    # Resources that are watched
+
+    def action_subscribe(self) -> None:
+        """Be told when a resource is updated, or no longer."""
+        item = self._its.catalog_list.item()
+        if item is None or item.kind != "resources":
+            self._its.workbench.say("only a resource can be subscribed to: ] goes to the resources")
+            return
+        server = self._able("resources", "subscribe")
+        if server is not None:
+            self.in_background(partial(self._subscribe, server, item.name), "servers.subscribe")
+
+    async def _subscribe(self, server: Server, uri: str) -> None:
+        on = uri not in server.watched
+        if await self._asked(server, f"resources/{'' if on else 'un'}subscribe", {"uri": uri}) is None:
+            return
+        if on:
+            server.watched[uri] = "subscribed"
+        else:
+            server.watched.pop(uri, None)
+        self._its.catalog_list.refresh()
+        self._its.workbench.say(f"{'subscribed to' if on else 'no longer subscribed to'} {one_line(uri, 80)}")
+
+    def server_news(self, events: list[dict[str, Any]]) -> None:
+        """Other lists, and updated resources."""
+        for event in events:
+            server = self._its.servers.by_key.get(str(event.get("session", "")))
+            if event.get("event") != "server.news" or server is None or not server.connected:
+                continue
+            for uri in event.get("updated", ()):
+                if uri in server.watched:
+                    server.watched[uri] = "updated"
+                    self._its.workbench.say(f"{server.name} updated {one_line(uri, 80)}: enter reads it")
+            self._its.catalog_list.refresh()
+            if event.get("lists"):
+                self._its.load_again(server)
+
+    # What an argument could be
+
+    def action_complete_argument(self) -> None:
+        """Ask the server what could stand in the field."""
+        call = self._its.call
+        found = call.form.named(self._its.call_pane.form.at) if call is not None else None
+        asked = completion_of(call.form, found) if call is not None and found is not None else None
+        if asked is None:
+            self._its.workbench.say("only arguments of prompts and of templates can be completed by a server")
+            return
+        server = self._able("completions")
+        if server is not None and found is not None:
+            self.in_background(partial(self._complete, server, found, asked), "servers.complete")
+
+    async def _complete(self, server: Server, found: Field, asked: dict[str, Any]) -> None:
+        from mcptest_tui.screens.picker import Choice, Picker
+
+        called = await self._asked(server, "completion/complete", asked)
+        if called is None or not self._its.is_calling:
+            return
+        values, more = completion_values(called["answer"].get("result"))
+        if not values:
+            self._its.workbench.say(f"{server.name} proposes nothing for {one_line(found.name, 40)}")
+            return
+        choices = [Choice(str(at), value) for at, value in enumerate(values)]
+
+        def answered(chosen: str | None) -> None:
+            call = self._its.call
+            if chosen is not None and call is not None:
+                found.put(values[int(chosen)])
+                self._its.show_form_again(found.name)
+
+        about = "there are more: type a beginning in the field first" if more else ""
+        self.app.push_screen(Picker(one_line(found.name, 40), lambda typed: (choices, typed), about=about), answered)

@@ -1,0 +1,242 @@
+"""The base of every mode's screen: mode bar, body, status bar and footer, and what all of them can do.
+
+A screen gives `MODE` and `compose_body`; the rest are hooks that it may override. Sizes are classes: `-narrow` (under
+100 columns), `-wide` (160 and more), `-short` (under 30 rows), `-tiny` (60 columns or 15 rows, and less: mode bar and
+status bar are one row), `-no-room` (under 40x10: one line that asks for more).
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.containers import Container
+from textual.content import Content
+from textual.css.query import NoMatches
+from textual.screen import Screen
+
+from mcptest_tui.problems import Sturdy
+from mcptest_tui.widgets.footer import FittedFooter
+from mcptest_tui.widgets.mode_bar import ModeBar
+from mcptest_tui.widgets.no_room import NoRoom
+from mcptest_tui.widgets.splitter import Splitter
+from mcptest_tui.widgets.status_bar import Status, StatusBar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from textual.app import ComposeResult
+    from textual.dom import DOMNode
+    from textual.geometry import Size
+    from textual.widget import Widget
+
+    from mcptest_tui.app import Workbench
+
+
+def size_classes(size: Size) -> dict[str, bool]:
+    """Which layout classes hold at a size."""
+    width, height = size
+    return {
+        "-narrow": width < 100,
+        "-wide": width >= 160,
+        "-short": height < 30,
+        "-tiny": width <= 60 or height <= 15,
+        "-no-room": width < 40 or height < 10,
+    }
+
+
+class WorkScreen(Sturdy, Screen[None]):
+    """One mode. Subclasses set `MODE`, `BINDINGS = bindings_for(MODE)`, and yield their panes in `compose_body`."""
+
+    MODE: ClassVar[str] = ""
+    HELP: ClassVar[str | None] = None
+    _zoomed: Widget | None = None
+    _memory: dict[str, Any] | None = None
+
+    @property
+    def workbench(self) -> Workbench:
+        """The app, typed."""
+        return self.app  # type: ignore[return-value]
+
+    def compose(self) -> ComposeResult:
+        """The frame around the body."""
+        # Before there is anything to style: to set classes later costs styling everything again.
+        self.update_classes(size_classes(self.app.size), update=False)
+        yield ModeBar(self.MODE)
+        with Container(id="body"):
+            yield from self.compose_body()
+        yield StatusBar()
+        yield FittedFooter()
+        yield NoRoom()
+
+    # What a screen overrides
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The panes."""
+        return ()
+
+    def arrive(self, **where: Any) -> None:
+        """Called by `app.go`, also when this screen is on already: show that place."""
+
+    def events_applied(self, delta: Any) -> None:
+        """The store has changed; called at most 20 times a second, on the current screen and once when it is shown again."""
+
+    def engine_events(self, events: list[dict[str, Any]]) -> None:
+        """The events themselves, as they came; called on every screen that exists, before `events_applied`."""
+
+    def documents_read(self) -> None:
+        """The store has documents that were read, or read again; called on every screen that exists."""
+
+    def caught_up(self) -> None:
+        """Shown again: draw what happened meanwhile."""
+
+    def files_changed(self, paths: list[str]) -> None:
+        """Files changed on the disk; called on every screen that exists, after their documents were read again."""
+
+    def engine_changed(self, state: str, message: str) -> None:
+        """The child is "ready", or "lost"; called on every screen that exists."""
+
+    def remember(self) -> dict[str, Any]:
+        """What the session keeps of this screen: plain JSON, nothing that a server said."""
+        return {}
+
+    def restore(self, memory: dict[str, Any]) -> None:
+        """Take up what `remember` gave in an earlier session; called once, after mounting. May be of any shape."""
+
+    def status_text(self) -> Content:
+        """What this screen has to say in the status bar."""
+        return Content("")
+
+    def back(self) -> bool:
+        """One level back inside this screen (close a popup, clear a filter); False when there was nothing."""
+        return False
+
+    def unsaved(self) -> list[str]:
+        """Names of texts that would be lost by quitting."""
+        return []
+
+    def watched(self) -> list[str]:
+        """Files that this screen wants to hear of in `files_changed`, beside those that suites are made of."""
+        return []
+
+    def badges(self) -> dict[str, str]:
+        """Counts that want action, by mode, for the mode bar: {"edit": "✗2"}."""
+        return {}
+
+    def tools(self) -> Iterable[tuple[str, str, str]]:
+        """(suite or "", server, tool) of what can be called by hand right now, for the palette."""
+        return ()
+
+    # The frame
+
+    def on_mount(self) -> None:
+        """First sizes and the session's memory."""
+        self._fit()
+        self._memory = self.workbench.session.get(self.MODE)
+        if isinstance(self._memory, dict):
+            self.call_after_refresh(self._restore)
+
+    def on_resize(self) -> None:
+        """Another layout; Textual's own breakpoints allow only one class a direction."""
+        self._fit()
+
+    def on_screen_resume(self) -> None:
+        """Shown again: the terminal may have changed meanwhile, and so may everything else."""
+        self._fit()
+        self.workbench.screen_shown(self)
+
+    def _fit(self) -> None:
+        wanted = size_classes(self.app.size)
+        if any(self.has_class(name) != on for name, on in wanted.items()):
+            self.update_classes(wanted, animate=False)
+        for splitter in self.query(Splitter):
+            splitter.apply()
+
+    def _restore(self) -> None:
+        memory, self._memory = self._memory, None
+        if isinstance(memory, dict):
+            sizes = memory.get("sizes")
+            for splitter in self.query(Splitter):
+                splitter.take(sizes.get(splitter.id) if isinstance(sizes, dict) else None)
+            with self.workbench.problems.kept("the session"):
+                self.restore(memory)
+
+    def remember_all(self) -> dict[str, Any]:
+        """`remember` and the sizes of the panes. A screen that was never restored gives back what it was given."""
+        if self._memory is not None:
+            return self._memory
+        sizes = {splitter.id: splitter.percent for splitter in self.query(Splitter) if splitter.percent is not None}
+        return {**self.remember(), **({"sizes": sizes} if sizes else {})}
+
+    def show_status(self, status: Status, badges: dict[str, str], title: str) -> None:
+        """New contents for the two bars."""
+        with suppress(NoMatches):  # the app is about to end, and the bars are gone already
+            self.query_one(StatusBar).show(status)
+            self.query_one(ModeBar).show(badges, title)
+
+    # Panes
+
+    def pane_of(self, widget: Widget | None) -> Widget | None:
+        """The pane that holds a widget: the nearest with class `pane`, beside a splitter, or directly in the body."""
+        while widget is not None and widget.parent is not None:
+            parent = widget.parent
+            siblings = parent.children
+            if widget.has_class("pane") or getattr(parent, "id", "") == "body":
+                return widget
+            if any(isinstance(sibling, Splitter) for sibling in siblings):
+                return widget
+            widget = parent if parent is not self else None  # type: ignore[assignment]
+        return None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
+        """There is nothing to resize where one pane is shown at a time."""
+        if action == "resize":
+            return True if any(splitter.display for splitter in self.query(Splitter)) else None
+        return True
+
+    def action_zoom(self) -> None:
+        """The focused pane alone, or all of them again."""
+        if self._zoomed is not None:
+            self.leave_zoom()
+            return
+        pane = self.pane_of(self.focused)
+        node: DOMNode | None = pane
+        while node is not None and node.id != "body" and node.parent is not None:
+            for sibling in node.parent.children:
+                sibling.add_class("-zoomed-in" if sibling is node else "-zoomed-away")
+            node = node.parent
+        self._fit()
+        if pane is not None:
+            self._zoomed = pane
+            pane.add_class("-zoomed")
+
+    def leave_zoom(self) -> bool:
+        """All panes again; False when none was zoomed."""
+        if self._zoomed is None:
+            return False
+        self._zoomed.remove_class("-zoomed")
+        self.query(".-zoomed-away, .-zoomed-in").remove_class("-zoomed-away", "-zoomed-in")
+        self._zoomed = None
+        self._fit()
+        return True
+
+    def action_resize(self, amount: int) -> None:
+        """Make the focused pane wider by `amount` columns; 0 gives all panes their first sizes."""
+        pane = self.pane_of(self.focused)
+        splitters = list(self.query(Splitter))
+        for splitter in splitters:
+            if amount == 0:
+                splitter.reset()
+            elif pane is not None and pane.parent is not None and splitter.parent is pane.parent:
+                siblings = pane.parent.children
+                before = siblings.index(pane) < siblings.index(splitter)
+                splitter.grow(amount if before else -amount)
+                return
+
+    def action_next_pane(self) -> None:
+        """Focus what comes next."""
+        self.focus_next()
+
+    def action_previous_pane(self) -> None:
+        """Focus what comes before."""
+        self.focus_previous()

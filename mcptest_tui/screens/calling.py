@@ -1,0 +1,454 @@
+"""Calling what a server offers by hand: the form, sending, the answer, keeping it as a test. Part of the servers' screen.
+
+The form and the answer of everything that was opened are kept, so that going back and forth loses nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, cast
+
+from mcptest_tui.engine_client import EngineError
+from mcptest_tui.safe import one_line, shown
+from mcptest_tui.screens.working import Working
+from mcptest_tui.state.about import answer_line, milliseconds
+from mcptest_tui.state.catalog import VERBS, unlisted
+from mcptest_tui.state.forms import as_json, completion_of, form_of
+from mcptest_tui.state.saving import saving_of
+from mcptest_tui.widgets.choice import Choice, plain
+from mcptest_tui.widgets.filter_line import FilterLine
+from mcptest_tui.widgets.json_tree import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcptest_tui.screens.servers import ServersScreen
+    from mcptest_tui.state.catalog import Item
+    from mcptest_tui.state.forms import Field, Form
+    from mcptest_tui.state.servers import Server
+    from mcptest_tui.widgets.call_pane import CallPane
+    from mcptest_tui.widgets.json_tree import JsonTree
+    from mcptest_tui.widgets.schema_form import SchemaForm
+
+KEPT_CALLS = 50
+STDERR_SHOWN = 8
+METHODS = {"tools/call": "tools", "resources/read": "resources", "prompts/get": "prompts"}
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """A form and what came of sending it. `params` are those that were sent last."""
+
+    server: Server
+    form: Form
+    params: dict[str, Any] = field(default_factory=dict)
+    called: dict[str, Any] | None = None
+    refused: str = ""
+    hint: str = ""
+    stderr: str = ""
+    started: float | None = None
+    warning: str = ""
+
+    @property
+    def answer(self) -> dict[str, Any] | None:
+        """What the server answered: `{result}` or `{error}`."""
+        return self.called["answer"] if self.called is not None else None
+
+
+class Calling(Working):
+    """A mixin of `ServersScreen`."""
+
+    call: Call | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._calls: dict[tuple[str, str, str], Call] = {}
+        self._agreed_tools: set[tuple[str, str]] = set()
+
+    @property
+    def _screen(self) -> ServersScreen:
+        return cast("ServersScreen", self)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a call has no answer yet."""
+        return any(call.started is not None for call in self._calls.values())
+
+    # Opening
+
+    def open_call(self, item: Item, arguments: dict[str, Any] | None = None) -> None:
+        """The form for an item, as it was left; with `arguments` filled with these."""
+        server = self._screen.server
+        if server is None:
+            return
+        key = (server.key, item.kind, item.name)
+        call = self._calls.get(key)
+        if call is None or call.form.item is not item:
+            fresh = Call(server, form_of(item))
+            if call is not None and call.form.item.data == item.data:
+                fresh = call  # listed again, and the same
+            call = self._calls[key] = fresh
+            while len(self._calls) > KEPT_CALLS:
+                self._calls.pop(next(iter(self._calls)))
+        if arguments is not None:
+            call.form.fill(arguments)
+        self.call = call
+        call.warning = ""
+        self.in_background(partial(self._show_call, call), "servers.form")
+
+    def arrive_at_call(self, server: Server, where: dict[str, Any]) -> None:
+        """From elsewhere: a tool by its name, or a whole request to send again."""
+        screen = self._screen
+        wanted = where.get("call") if isinstance(where.get("call"), dict) else {}
+        params = wanted.get("params") if isinstance(wanted, dict) else None
+        params = params if isinstance(params, dict) else {}
+        kind = METHODS.get(str((wanted or {}).get("method") or "tools/call"), "tools")
+        name = str(where.get("tool") or params.get("name") or params.get("uri") or "")
+        catalog = screen.catalogs[server.key]
+        item = catalog.find(kind, name)
+        if item is None:
+            screen.workbench.say(f"{server.name} lists no {one_line(name, 60)}", "warning")
+            if not wanted:
+                screen.go_to("catalog")
+                return
+            item = unlisted(kind, name)
+        else:
+            catalog.search("")
+            catalog.use(kind)
+            screen.show_catalog()
+            screen.catalog_list.move_to(catalog.shown.index(item), tell=False)
+        arguments = params.get("arguments")
+        self.open_call(item, arguments if isinstance(arguments, dict) else None)
+
+    async def _show_call(self, call: Call, *, at: str = "") -> None:
+        screen, pane = self._screen, self._screen.call_pane
+        screen.add_class("-calling")
+        screen.go_to("about", focus=False)
+        item = call.form.item
+        pane.border_title = shown(one_line(f"{VERBS[item.kind]} {item.name}", 60))
+        pane.border_subtitle = shown("  ".join(item.badges))
+        self._tell_help("")
+        await pane.form.show(call.form, at=at)
+        pane.form.tell(call.form.problems)
+        self._show_answer(call)
+        screen.refresh_bindings()
+
+    def show_form_again(self, at: str) -> None:
+        """The form with what was put into it, typing at a field."""
+        if self.call is not None:
+            self.call.form.check()
+            self.in_background(partial(self._show_call, self.call, at=at), "servers.form")
+
+    def leave_call(self) -> None:
+        """Back to the list."""
+        self._screen.remove_class("-calling")
+        self._screen.go_to("catalog")
+        self._screen.show_about()
+
+    # Typing
+
+    def on_schema_form_changed(self, event: SchemaForm.Changed) -> None:
+        """What was wrong may be right now."""
+        event.stop()
+        call = self.call
+        if call is None:
+            return
+        if call.warning:
+            call.warning = ""
+            self._tell_help(event.name)
+        if event.name in call.form.problems:
+            call.form.check()
+            self._screen.call_pane.form.tell(call.form.problems)
+
+    def on_schema_form_entered(self, event: SchemaForm.Entered) -> None:
+        """Help for the field."""
+        event.stop()
+        self._tell_help(event.name)
+
+    def _tell_help(self, name: str) -> None:
+        call = self.call
+        found = call.form.named(name) if call is not None else None
+        if call is not None and call.warning:
+            self._screen.call_pane.help(call.warning, problem=True)
+        else:
+            self._screen.call_pane.help(self._help_of(call, found) if call is not None and found is not None else "")
+
+    def _help_of(self, call: Call, found: Field) -> str:
+        asks = call.server.offers("completions") and completion_of(call.form, found) is not None
+        return f"{found.help}   ^space asks {call.server.name} for values" if asks else found.help
+
+    def on_schema_form_left(self, event: SchemaForm.Left) -> None:
+        """Wrong things are told when one goes on; what is only missing waits for sending."""
+        event.stop()
+        call = self.call
+        found = call.form.named(event.name) if call is not None else None
+        if call is None or found is None or found.empty:
+            return
+        before = dict(call.form.problems)
+        now = call.form.check().get(event.name, "")
+        call.form.problems = {**before, event.name: now} if now else before
+        if not now:
+            call.form.problems.pop(event.name, None)
+        self._screen.call_pane.form.tell(call.form.problems)
+
+    def on_schema_form_pasted(self, event: SchemaForm.Pasted) -> None:
+        """The form is filled from what was pasted."""
+        event.stop()
+        if self.call is None:
+            return
+        unknown = self.call.form.fill(dict(event.value))
+        self.call.form.check()
+        self.in_background(partial(self._show_call, self.call), "servers.form")
+        told = f"; no field for {', '.join(unknown[:3])}" if unknown else ""
+        self._screen.workbench.say(f"filled from what was pasted{told}", "warning" if unknown else "information")
+
+    def on_schema_form_outgrown(self, event: SchemaForm.Outgrown) -> None:
+        """The field becomes a box."""
+        event.stop()
+        if self.call is not None:
+            self.in_background(partial(self._show_call, self.call, at=event.name), "servers.form")
+
+    def on_choice_asked(self, event: Choice.Asked) -> None:
+        """Too many values for a row."""
+        event.stop()
+        from mcptest_tui.screens.picker import Choice as Listed
+        from mcptest_tui.screens.picker import Picker
+
+        choice = event.choice
+        choices = [Listed(option, plain(option)) for option in choice.options]
+        self.app.push_screen(
+            Picker("Values", lambda typed: (choices, typed), start=choice.value),
+            lambda answer: choice.put(answer) if answer is not None else None,
+        )
+
+    def on_call_pane_turned(self, event: CallPane.Turned) -> None:
+        """JSON instead of fields, and back."""
+        event.stop()
+        call = self.call
+        if call is None or (not call.form.fields and call.form.method != "tools/call"):
+            return
+        try:
+            call.form = as_json(call.form)
+        except ValueError as wrong:
+            self._screen.call_pane.help(str(wrong), problem=True)
+            return
+        self.in_background(partial(self._show_call, call), "servers.form")
+
+    # Sending
+
+    def on_call_pane_sent(self, event: CallPane.Sent) -> None:
+        """Check, ask where it destroys, send."""
+        event.stop()
+        call, pane = self.call, self._screen.call_pane
+        if call is None or call.started is not None:
+            return
+        if not call.server.connected:
+            pane.help(f"{call.server.name} is not connected any more: esc, then R", problem=True)
+            return
+        problems = call.form.check_whole()
+        pane.form.tell(problems)
+        if problems and not call.warning:
+            what = problems.get("") or "not what the schema asks for"
+            call.warning = f"{what}: ^r again sends it all the same"
+            self._tell_help("")
+            pane.form.focus_field(next(iter(problems)))
+            return
+        call.warning = ""
+        self._tell_help(pane.form.at)
+        if call.form.note:
+            pane.help(call.form.note, problem=True)
+        self._ask_and_send(call)
+
+    def _ask_and_send(self, call: Call) -> None:
+        item = call.form.item
+        known = (call.server.key, item.name)
+        if not item.destructive or known in self._agreed_tools:
+            self._send(call)
+            return
+        from mcptest_tui.screens.modals import Question
+
+        def answered(answer: str | None) -> None:
+            if answer == "y":
+                self._agreed_tools.add(known)
+                self._send(call)
+
+        lines = ["By its annotations or its name this tool destroys something.", f"Server: {call.server.name}"]
+        self.app.push_screen(Question(f"Call {item.name}?", lines, [("y", "yes, call it"), ("n", "no")]), answered)
+
+    def _send(self, call: Call) -> None:
+        call.started, call.refused, call.hint, call.stderr = time.monotonic(), "", "", ""
+        call.params = call.form.params()
+        self.tell_waiting()
+        self._screen.wake()
+        self.in_background(partial(self._ask, call), "servers.call")
+
+    async def _ask(self, call: Call) -> None:
+        try:
+            call.called = await self._screen.workbench.engine.ask(
+                "call", session=call.server.key, method=call.form.method, params=call.params
+            )
+            if call.form.method == "resources/read" and call.params.get("uri") in call.server.watched:
+                call.server.watched[call.params["uri"]] = "subscribed"
+        except EngineError as wrong:
+            call.called, call.refused, call.hint = None, wrong.message, wrong.hint or ""
+            call.stderr = str(wrong.more.get("stderr") or "")
+        except asyncio.CancelledError:
+            call.called, call.refused, call.hint = None, "given up by you", ""
+            raise
+        finally:
+            call.started = None
+            if self.call is call and self.is_mounted:
+                self._show_answer(call)
+                self._screen.refresh_bindings()
+
+    def give_up_call(self) -> bool:
+        """Do not wait any longer; false when nothing is waited for."""
+        if self.call is None or self.call.started is None or not self._screen.is_calling:
+            return False
+        self.workers.cancel_group(self, "servers.call")
+        return True
+
+    # The answer
+
+    def tell_waiting(self) -> None:
+        """How long it takes."""
+        call = self.call
+        if call is None or call.started is None:
+            return
+        seconds = time.monotonic() - call.started
+        self._screen.call_pane.line([(f"waiting {seconds:.0f} s", "hint"), ("esc gives up", "dim")])
+
+    def _show_answer(self, call: Call) -> None:
+        pane = self._screen.call_pane
+        if call.started is not None:
+            self.tell_waiting()
+        elif call.refused:
+            pane.line([("no answer", "fail")])
+            pane.result.show_text("\n".join(_refusal(call, max(pane.size.width - 6, 20))))
+        elif call.called is not None and call.answer is not None:
+            name = "error" if "error" in call.answer else "result"
+            keys = ("^s saves it as a test", "dim")
+            pane.line([*answer_line(call.answer, call.called), keys])
+            pane.result.show(call.answer.get(name), root=(name,))
+            self._tell_slow(call)
+        else:
+            pane.line(())
+            pane.result.show_nothing("")
+
+    def server_moved(self, server: Server) -> None:
+        """Connected again, or gone: what can be done about a call without an answer is another thing now."""
+        if self.call is not None and self.call.server is server and self.call.refused and self._screen.is_calling:
+            self._show_answer(self.call)
+
+    def _tell_slow(self, call: Call) -> None:
+        """Say a long wait's end where it may not have been seen."""
+        took = float((call.called or {}).get("duration_ms") or 0)
+        if took > 10_000:
+            self._screen.workbench.say(f"{call.form.title} answered after {milliseconds(took)}")
+
+    def told_path(self) -> None:
+        """Where the cursor is in the answer."""
+        pane = self._screen.call_pane
+        if self.call is not None and self.call.called is not None and pane.result.has_focus:
+            told = "   ".join(filter(None, (pane.result.searching, pane.result.target)))
+            pane.border_subtitle = shown(one_line(told, 80))
+
+    def on_json_tree_wanted(self, event: JsonTree.Wanted) -> None:
+        """Do it here, or have a worker ask the engine for what is not here."""
+        event.stop()
+        tree, call = event.tree, self.call
+        if call is None or call.called is None:
+            return
+        if event.what == "search":
+            self._search_line.open()
+        elif event.what == "target":
+            self._screen.workbench.copy(tree.target, "the target")
+        elif event.what == "more" or event.what == "text" or not tree.is_whole():
+            self.in_background(partial(self._fetch, call, event), "servers.value")
+        else:
+            self._use(event, text_of(tree.value()))
+
+    async def _fetch(self, call: Call, event: JsonTree.Wanted) -> None:
+        called = call.called or {}
+        path = ["error" if "error" in called.get("answer", {}) else "result", *event.path]
+        engine = self._screen.workbench.engine
+        try:
+            if event.what == "more":
+                event.tree.extend(event.path, await engine.ask("expand", id=called["id"], path=path, start=event.start))
+            else:
+                self._use(event, str(await engine.ask("value", id=called["id"], path=path)))
+        except EngineError as wrong:
+            self._screen.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+
+    def _use(self, event: JsonTree.Wanted, text: str) -> None:
+        workbench = self._screen.workbench
+        if event.what == "text":
+            event.tree.show_text(text)
+        elif event.what == "copy":
+            workbench.copy(text, "the value")
+        else:
+            from mcptest_tui.screens.value import ValueWindow
+
+            self.app.push_screen(
+                ValueWindow(event.tree.target or "value", text),
+                lambda answer: workbench.copy(text, "the value") if answer == "copy" else None,
+            )
+
+    # Searching in it
+
+    @property
+    def _search_line(self) -> FilterLine:
+        return self._screen.call_pane.query_one("#call-search", FilterLine)
+
+    def search_answer(self, text: str, *, done: bool) -> None:
+        """As it is typed."""
+        self._screen.call_pane.result.search(text)
+        if done:
+            self._screen.call_pane.result.focus()
+
+    def close_search(self) -> bool:
+        """Away with the search; false when there is none."""
+        line = self._search_line
+        if not line.has_class("-on"):
+            return False
+        line.put("")
+        self._screen.call_pane.result.search("")
+        self._screen.call_pane.result.focus()
+        return True
+
+    # Keeping it
+
+    def can_save(self) -> bool:
+        """Whether there is a call to keep."""
+        return self._screen.is_calling and self.call is not None and bool(self.call.params)
+
+    def action_save(self) -> None:
+        """The call as a test: shown first, then written."""
+        from mcptest_tui.screens.connecting import free_path
+        from mcptest_tui.screens.save_test import SaveTest, chosen_leaf
+
+        call, screen = self.call, self._screen
+        if call is None or not call.params:
+            screen.workbench.say("make the call first: ^r")
+            return
+        documents = [document for document in screen.workbench.store.documents.values() if document.sound]
+        saving = saving_of(
+            call.form.method, call.params, call.answer, call.server, documents, str(free_path(Path.cwd()))
+        )
+        if screen.call_pane.result.has_focus:
+            chosen_leaf(saving, screen.call_pane.result)
+        screen.app.push_screen(SaveTest(saving))
+
+
+def _refusal(call: Call, width: int) -> Iterator[str]:
+    """Why there is no answer, what helps, and the server's last words, as rows."""
+    again = "^r tries again" if call.server.connected else "esc, then R, connects it again"
+    for part in (call.refused, call.hint, again):
+        yield from wrap(part, width)
+    if call.stderr.strip():
+        yield from ("", "The last it said on stderr", *call.stderr.strip().splitlines()[-STDERR_SHOWN:])

@@ -1,0 +1,319 @@
+"""Finding servers, connecting them, asking what they offer, and making a suite for one: a part of the servers' screen."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from textual.widgets import Input, TextArea
+
+from mcptest_tui.engine_client import EngineError
+from mcptest_tui.screens.working import Working
+from mcptest_tui.state.about import consent_lines
+from mcptest_tui.state.catalog import Catalog
+from mcptest_tui.state.skeleton import skeleton, target_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcptest_tui.screens.servers import ServersScreen
+    from mcptest_tui.state.servers import Server
+
+
+class Connecting(Working):
+    """A mixin of `ServersScreen`. `arriving` is a place that `app.go` named and that could not be shown yet."""
+
+    arriving: dict[str, Any] | None = None
+    _opening: str | None = None
+
+    @property
+    def _own(self) -> ServersScreen:
+        return cast("ServersScreen", self)
+
+    async def find(self) -> None:
+        """The servers in the settings of the agents on this machine."""
+        screen = self._own
+        await screen.workbench.engine_ready.wait()
+        try:
+            answer = await screen.workbench.engine.ask("found")
+        except EngineError as wrong:
+            screen.servers.searched = True
+            screen.workbench.say(wrong.message, "warning")
+        else:
+            screen.servers.put_found(answer)
+        screen.show_all()
+        self.arrive_late()
+
+    def arrive_late(self) -> None:
+        """Go where `app.go` wanted to, as far as that is there by now."""
+        screen, where = self._own, self.arriving
+        if where is None:
+            return
+        server = screen.servers.named(str(where.get("server") or ""), str(where.get("suite") or ""))
+        if server is None and where.get("suite") and not where.get("server"):
+            server = next((one for one in screen.servers.by_key.values() if one.path == where["suite"]), None)
+        if server is None:
+            if screen.servers.searched:
+                self.arriving = None
+                screen.workbench.say(f"no server is called {where.get('server')}", "warning")
+            return
+        screen.server_list.select(server.key)
+        if where.get("tool") or where.get("call"):
+            if not server.connected or server.key not in screen.catalogs:
+                if server.state == "off":
+                    screen.go_to("servers")
+                    screen.workbench.say(f"{server.name} is not connected: c connects it, and goes on to the call")
+                return
+            self.arriving = None
+            screen.arrive_at_call(server, where)
+            return
+        self.arriving = None
+        screen.go_to("servers")
+
+    # Connecting
+
+    def open_server(self) -> None:
+        """Enter: what the server offers; one that is not connected is connected first."""
+        server = self._own.server
+        if server is None:
+            return
+        if server.connected:
+            self._own.go_to("catalog")
+        elif server.state != "starting":
+            self._opening = server.key
+            self.connect(server)
+
+    def action_connect(self) -> None:
+        """Connect the server under the cursor."""
+        server = self._own.server
+        if server is None:
+            self._own.workbench.say("+ adds a server by its command or URL")
+        elif server.connected:
+            self._own.workbench.say(f"{server.name} is connected; R restarts it")
+        elif server.state != "starting":
+            self.connect(server)
+
+    def action_disconnect(self) -> None:
+        """End the session of the server under the cursor, or give up connecting."""
+        server = self._own.server
+        if server is not None and server.state in ("ready", "starting"):
+            server.state = "stopping"
+            self._own.workbench.engine.tell("disconnect", session=server.key)
+            self._own.show_all()
+            self._own.wake()
+
+    def action_restart(self) -> None:
+        """End the session and open another."""
+        server = self._own.server
+        if server is not None:
+            self._own.catalogs.pop(server.key, None)
+            self.connect(server)
+
+    def connect(self, server: Server) -> None:
+        """Start it, after a question if somebody else wrote it down."""
+        if not self._own.servers.needs_asking(server):
+            self._start(server)
+            return
+        from mcptest_tui.screens.modals import Question
+
+        verb = "ask this URL" if server.transport == "http" else "start it"
+
+        def answered(answer: str | None) -> None:
+            if answer == "y":
+                self._own.servers.agree(server)
+                self._start(server)
+
+        title = f"Connect to {server.name}?" if server.transport == "http" else f"Start {server.name}?"
+        self.app.push_screen(Question(title, consent_lines(server), [("y", f"yes, {verb}"), ("n", "no")]), answered)
+
+    def _start(self, server: Server) -> None:
+        server.state, server.since, server.message = "starting", time.monotonic(), ""
+        self._own.catalogs.pop(server.key, None)
+        self._own.show_all()
+        self._own.wake()
+        self.in_background(partial(self._connect, server), f"connect {server.key}")
+
+    async def _connect(self, server: Server) -> None:
+        bench = self._own.workbench
+        await bench.engine_ready.wait()
+        try:
+            await bench.engine.ask("connect", session=server.key, target={**server.target, "name": server.name})
+        except EngineError as wrong:
+            self._own.servers.refused(server, wrong.message, wrong.hint)
+            self._own.show_all()
+
+    def state_changed(self, server: Server) -> None:
+        """The engine said what became of it."""
+        if server.connected:
+            self.in_background(partial(self._load, server), f"catalog {server.key}")
+            return
+        self._own.catalogs.pop(server.key, None)
+        if server.state == "failed" and server is not self._own.server:
+            self._own.workbench.tell(f"{server.name}: {server.message}", severity="error", hint=server.hint or None)
+
+    # What it offers
+
+    async def _load(self, server: Server, *, refresh: bool = False) -> None:
+        screen = self._own
+        before = screen.catalogs.get(server.key)
+        try:
+            told = await screen.workbench.engine.ask("catalog", session=server.key, refresh=refresh)
+        except EngineError as wrong:
+            server.catalog_problem = wrong.message
+        else:
+            server.catalog = told
+            catalog = Catalog(told, server.watched)
+            if before is not None:
+                catalog.kind = before.kind
+                catalog.search(before.filter)
+            screen.catalogs[server.key] = catalog
+        screen.server_list.refresh()
+        if screen.server is server:
+            screen.show_catalog()
+            screen.show_about(keep=True)
+            screen.refresh_bindings()
+        if self._opening == server.key:
+            self._opening = None
+            if screen.server is server and screen.server_list.has_focus:
+                screen.go_to("catalog")
+        self.arrive_late()
+
+    def load_again(self, server: Server) -> None:
+        """It said that its lists have changed."""
+        self.in_background(partial(self._load, server, refresh=True), f"catalog {server.key}")
+
+    def action_refresh(self) -> None:
+        """Ask again what it offers; with none connected, look again for servers."""
+        server = self._own.server
+        if server is not None and server.connected:
+            self.load_again(server)
+        self.in_background(self.find, "servers.find")
+
+    # Adding, and going elsewhere
+
+    def action_add(self) -> None:
+        """A command or a URL, typed."""
+        from mcptest_tui.screens.modals import Ask
+
+        def answered(typed: str | None) -> None:
+            server = self._own.servers.add(typed) if typed else None
+            if server is not None:
+                server.ask = False
+                self._own.show_all()
+                self._own.server_list.select(server.key)
+                self._own.go_to("servers")
+                self._opening = server.key
+                self.connect(server)
+
+        self.app.push_screen(
+            Ask(
+                "A server's command or URL",
+                "for example  python server.py  or  http://localhost:8000/mcp  or  https://host/mcp $MY_TOKEN\n"
+                "(the name of the variable that holds a bearer token; `mcptest login URL` logs in by OAuth)",
+                check=lambda typed: None if target_of(typed) else "neither a command nor a URL",
+            ),
+            answered,
+        )
+
+    def action_edit(self) -> None:
+        """The suite that declares the server."""
+        server = self._own.server
+        if server is None:
+            return
+        if server.path:
+            self._own.workbench.go("edit", path=server.path, line=_line_of(server))
+        else:
+            self._own.workbench.say(f"{server.name} stands in no suite: N makes one")
+
+    def action_traffic(self) -> None:
+        """What is said with it."""
+        server = self._own.server
+        if server is not None:
+            self._own.workbench.go("traffic", server=server.name)
+
+    def action_new_suite(self) -> None:
+        """A first suite, with a test for each tool, shown before it is written."""
+        from mcptest_tui.screens.preview import Preview
+
+        screen, server = self._own, self._own.server
+        if server is None:
+            return
+        if not server.connected or server.key not in screen.catalogs:
+            screen.workbench.say(f"{server.name} is not connected: c connects it")
+            return
+        target = server.target if "suite" not in server.target and "found" not in server.target else {}
+        if not target:
+            target = target_of(server.shown) or {}
+        text = skeleton(target, screen.catalogs[server.key].told.get("tools") or ())
+        path = free_path(Path.cwd())
+        lead = "Nothing is written yet."
+        if server.env_names:
+            lead = f"Nothing is written yet. It also needs env: {', '.join(server.env_names)}."
+        screen.app.push_screen(
+            Preview(f"New suite: {path.name}", text, lead=lead, verb=f"write {path.name}"),
+            lambda answer: self._write_suite(path, text) if answer == "write" else None,
+        )
+
+    def _write_suite(self, path: Path, text: str) -> None:
+        from mcptest_engine.workspace.atomic import write_atomic
+
+        bench = self._own.workbench
+        try:
+            write_atomic(path, text.encode())
+        except OSError as wrong:
+            bench.tell(f"cannot write {path}: {wrong.strerror or wrong}", severity="error")
+            return
+        bench.tell(f"wrote {path.name}", hint="1 goes to its tests")
+        self.in_background(partial(bench.open_document, str(path)), "servers.write")
+
+    # What applies
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What cannot be done to this server now is dim in the footer, or left out."""
+        found: dict[str, Callable[[Server | None], bool | None]] = {
+            "connect": lambda one: one is None or one.state not in ("ready", "starting"),
+            "disconnect": lambda one: True if one is not None and one.state in ("ready", "starting") else None,
+            "restart": lambda one: one is not None and one.state != "off",
+            "new_suite": lambda one: True if one is not None and one.connected else None,
+            "filter": lambda one: True if one is not None and one.connected else None,
+            "ping": lambda one: True if one is not None and one.connected else None,
+            "log_level": lambda one: True if one is not None and one.connected and one.offers("logging") else None,
+            "subscribe": lambda one: True if one is not None and one.offers("resources", "subscribe") else None,
+            "raw": lambda one: self._own.looks_at_item,  # noqa: ARG005
+            "edit": lambda one: True if one is not None and one.path else None,
+            "save": lambda one: self._own.can_save(),  # noqa: ARG005
+        }
+        if action in ("filter", "add") and isinstance(self.focused, (Input, TextArea)):
+            return False
+        if action in found:
+            return found[action](self._own.server)
+        return super().check_action(action, parameters)
+
+
+def free_path(folder: Path) -> Path:
+    """A name for a new suite that no file has."""
+    wanted = folder / "mcptest.yml"
+    number = 2
+    while wanted.exists():
+        wanted = folder / f"mcptest-{number}.yml"
+        number += 1
+    return wanted
+
+
+def _line_of(server: Server) -> int:
+    """The line on which a suite declares the server; 1 where that cannot be seen."""
+    try:
+        text = Path(server.path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return 1
+    inside = False
+    for number, row in enumerate(text.splitlines(), 1):
+        if row.startswith("servers:"):
+            inside = True
+        elif inside and row[:1] not in ("", " ", "#"):
+            return 1
+        elif inside and row.strip().strip("\"'").startswith(server.name):
+            return number
+    return 1

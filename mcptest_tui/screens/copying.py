@@ -1,0 +1,97 @@
+"""What can be copied of a test, as a list to choose from: its command, its name, its text, what was sent and what came."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from textual.screen import Screen
+
+from mcptest_tui.engine_client import EngineError
+from mcptest_tui.state.run_view import repro_command
+from mcptest_tui.state.store import TestRow
+
+if TYPE_CHECKING:
+    from mcptest_tui.screens.tests import TestsScreen
+
+MEMBERS = {"request": "request", "response": "output"}
+_CHOICES = (
+    ("command", "The command that runs it", "c", "as it is typed in a shell"),
+    ("name", "Its name", "n", ""),
+    ("place", "Its place", "p", "file and line"),
+    ("id", "Its id", "i", "as records and reports have it"),
+    ("yaml", "Its text", "t", "the lines of the suite that it stands on"),
+    ("message", "What is wrong", "w", "the message of its failure"),
+    ("request", "The request", "q", "as JSON"),
+    ("response", "The response", "r", "as JSON"),
+)
+
+
+class Copying(Screen[None]):
+    """A mixin of `TestsScreen`."""
+
+    @property
+    def _its(self) -> TestsScreen:
+        return cast("TestsScreen", self)
+
+    def action_copy_menu(self) -> None:
+        """Choose what; of a group there is only the command."""
+        from mcptest_tui.screens.picker import Choice, Picker
+
+        row = self._its.test()
+        if row is None:
+            self.action_copy_repro()
+            return
+        ran = row.verdict not in ("new", "skip")
+        failed = bool((row.result or {}).get("message"))
+        choices = [
+            Choice(*told) for told in _CHOICES if (ran or told[0] not in MEMBERS) and (failed or told[0] != "message")
+        ]
+
+        def answered(name: str | None) -> None:
+            if name:
+                self._copy(name, row)
+
+        self._its.app.push_screen(Picker("Copy", lambda typed: (choices, typed)), answered)
+
+    def action_copy_repro(self) -> None:
+        """The command that runs this again."""
+        screen = self._its
+        entry = screen.test_list.entry()
+        if isinstance(entry, TestRow):
+            self._copy("command", entry)
+        elif entry is not None:
+            command = re.sub(r" --filter (''|\"\")", "", repro_command(screen.relative(entry.path), ""))
+            screen.workbench.copy(command, "the command that runs this suite")
+
+    def _copy(self, what: str, row: TestRow) -> None:
+        screen = self._its
+        copy = screen.workbench.copy
+        if what in MEMBERS:
+            screen.run_worker(self._copy_member(what, row), group="value", exclusive=True, exit_on_error=False)
+        elif what == "command":
+            copy(repro_command(screen.relative(row.path), row.name), "the command that runs this test")
+        elif what == "yaml":
+            self._copy_lines(row)
+        elif what == "message":
+            copy(str((row.result or {}).get("message", "")), "the message")
+        else:
+            copy({"name": row.name, "id": row.id}.get(what, screen.place(row)), f"the {what}")
+
+    def _copy_lines(self, row: TestRow) -> None:
+        try:
+            lines = Path(row.file).read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError as wrong:
+            self._its.workbench.tell(f"cannot read {row.file}: {wrong.strerror or wrong}", severity="error")
+            return
+        self._its.workbench.copy("\n".join(lines[row.line - 1 : row.end_line]) + "\n", "the test's text")
+
+    async def _copy_member(self, what: str, row: TestRow) -> None:
+        bench = self._its.workbench
+        try:
+            text = await self._its.feed.ask("value", id=row.id, run_id=row.run_id or None, path=[MEMBERS[what]])
+        except EngineError as wrong:
+            bench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            return
+        bench.copy(str(text), f"the {what}")

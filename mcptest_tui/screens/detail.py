@@ -1,0 +1,265 @@
+"""What fills the detail of the tests' screen: which page for what is under the cursor, and what has to be asked of the engine.
+
+Nothing here waits in a handler: what the engine has to be asked for is fetched by a worker, of which only the newest counts,
+and put in if the cursor is still there.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.words import counted
+from mcptest_tui.engine_client import EngineError
+from mcptest_tui.state.diff_rows import diff_of
+from mcptest_tui.state.result_rows import (
+    group_lines,
+    history_lines,
+    key_lines,
+    line,
+    log_lines,
+    new_lines,
+    problem_lines,
+    result_lines,
+)
+from mcptest_tui.state.run_view import repro_command
+from mcptest_tui.state.store import TestRow
+from mcptest_tui.state.tree_rows import Group, Note
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from mcptest_tui.screens.tests import TestsScreen
+    from mcptest_tui.state.tree_rows import Entry
+    from mcptest_tui.widgets.detail import Detail
+    from mcptest_tui.widgets.json_tree import JsonTree
+
+KEPT = 30
+PAST = 20
+
+
+class DetailFeed:
+    """Keeps the detail about one entry of the list."""
+
+    def __init__(self, screen: TestsScreen) -> None:
+        self._screen = screen
+        self.entry: Entry | None = None
+        self._whole: OrderedDict[tuple[str, str], dict[str, Any] | str] = OrderedDict()
+        self._past: dict[str, list[dict[str, Any]] | str] = {}
+        self._shown: tuple[str, str, str] = ("", "", "")
+        self._asked = ""
+
+    @property
+    def _detail(self) -> Detail:
+        return self._screen.detail
+
+    def show(self, entry: Entry | None) -> None:
+        """Be about something else."""
+        self.entry = entry
+        self.fill()
+
+    def finished(self, ids: tuple[str, ...]) -> None:
+        """These tests came to something."""
+        for test in ids:
+            self._past.pop(test, None)
+
+    def fill(self) -> None:
+        """Show what is known about the entry, and ask for what is not."""
+        entry = self.entry
+        if isinstance(entry, TestRow):
+            self._test(entry)
+        else:
+            self._detail.use_tabs(False)
+            self._page(entry)
+
+    # Pages without tabs
+
+    def _page(self, entry: Group | Note | None) -> None:
+        screen, detail = self._screen, self._detail
+        store, keep = screen.workbench.store, self._shown[0] == (entry.id if entry is not None else "")
+        self._shown = (entry.id if entry is not None else "", "", "")
+        if entry is None:
+            title = "Tests" if store.documents else "No suite is open"
+            detail.head(title)
+            detail.page.show(key_lines(screen.nothing_keys()))
+            return
+        document = store.documents.get(entry.path)
+        if document is not None and not document.sound and (isinstance(entry, Note) or not entry.block):
+            detail.head(document.path.rpartition("/")[2])
+            detail.page.show(problem_lines(document, store.stale.get(entry.path)), keep=keep)
+            return
+        if not isinstance(entry, Group):
+            return
+        rows = screen.rows.tests_of(entry.id, store)
+        summary = screen.run_view.summary
+        if summary is not None and (entry.depth or summary.path != entry.path):
+            summary = None
+        detail.head(f"{entry.title}" if not entry.depth else f"{entry.path.rpartition('/')[2]}  {entry.title}")
+        detail.page.show(group_lines(rows, self._group_keys(entry, rows), summary), keep=keep)
+
+    def _group_keys(self, entry: Group, rows: list[TestRow]) -> list[tuple[str, str]]:
+        store = self._screen.workbench.store
+        everything = self._screen.rows.shown_tests(store)
+        servers = len({(row.path, row.server) for row in everything})
+        keys = [("r", f"runs {'this' if len(rows) == 1 else 'these'} {counted(len(rows), 'test')}")]
+        if len(everything) != len(rows) or not entry.depth:
+            shown = "all" if not self._screen.rows.filter else "the"
+            keys.append(("a", f"runs {shown} {len(everything)} ({counted(servers, 'server')} will start)"))
+        if any(row.verdict == "fail" for row in everything):
+            keys += [("f", "runs the failed ones"), ("n", "goes to the next failure")]
+        return [*keys, ("e", "opens the editor here"), ("?", "shows all keys")]
+
+    # A test
+
+    def _test(self, row: TestRow) -> None:
+        detail = self._detail
+        detail.use_tabs(True)
+        detail.head(row.name, self._subtitle(row))
+        shown = (row.id, row.run_id, detail.tab)
+        keep = self._shown[0] == row.id and self._shown[2] == detail.tab
+        self._shown = shown
+        getattr(self, f"_tab_{detail.tab}")(row, keep)
+
+    def _tab_result(self, row: TestRow, keep: bool) -> None:
+        screen = self._screen
+        repro = repro_command(screen.relative(row.path), row.name)
+        result = row.result or self._known(row)
+        if result is None and row.verdict == "new":
+            keys = [("r", "runs it"), ("a", "runs all that is shown"), ("e", "opens it in the editor")]
+            lines = new_lines(row, screen.place(row), keys, repro)
+        elif result is None:
+            self._fetch(row)
+            lines = [line(("reading the last result …", "dim"))]
+        elif isinstance(result, str):
+            lines = [line((result, "dim"))]
+        else:
+            lines = result_lines(row, result, self._server(row), repro)
+        self._detail.text("result").show(lines, keep=keep)
+
+    def _tab_diff(self, row: TestRow, keep: bool) -> None:
+        known = self._known(row)
+        result = known if isinstance(known, dict) else row.result
+        if known is None and row.verdict != "new":
+            self._fetch(row)
+        rows = diff_of(_assertions(result)) if result else []
+        nothing = {
+            "new": "not run yet",
+            "pass": "everything is as expected",
+            "skip": "skipped: nothing was compared",
+        }.get(row.verdict, "no assertion was judged and failed")
+        self._detail.diff.show(rows, nothing, keep=keep)
+
+    def _tab_request(self, row: TestRow, keep: bool) -> None:
+        self._tree(row, "request", "nothing was sent", keep)
+
+    def _tab_response(self, row: TestRow, keep: bool) -> None:
+        self._tree(row, "output", "nothing came back", keep)
+
+    def _tab_log(self, row: TestRow, keep: bool) -> None:
+        known = self._known(row)
+        if row.result is None and isinstance(known, dict):
+            row = _with_result(row, known)
+        self._detail.text("log").show(log_lines(row, self._server(row)), keep=keep)
+
+    def _tab_history(self, row: TestRow, keep: bool) -> None:
+        past = self._past.get(row.id)
+        view = self._detail.text("history")
+        if isinstance(past, list):
+            view.show(history_lines(past), keep=keep)
+        elif isinstance(past, str):
+            view.show([line((past, "dim"))])
+        else:
+            if not keep:
+                view.show([line(("reading earlier runs …", "dim"))])
+            self._work(self._ask_history(row.id))
+
+    def _tree(self, row: TestRow, member: str, nothing: str, keep: bool) -> None:
+        view = self._detail.json("request" if member == "request" else "response")
+        known = self._known(row)
+        if row.verdict == "new":
+            view.show_nothing("not run yet")
+        elif known is None:
+            if not keep:
+                view.show_nothing("reading …")
+            self._fetch(row)
+        elif isinstance(known, str):
+            view.show_nothing(known)
+        elif known.get(member) is None:
+            view.show_nothing(nothing)
+        else:
+            view.show(known[member], keep=keep and view.nodes is not None)
+        self.told_path(view)
+
+    def told_path(self, view: JsonTree) -> None:
+        """The frame says where the cursor is in a tree."""
+        entry = self.entry
+        if isinstance(entry, TestRow) and view is self._detail.json_tree:
+            target = view.target or self._subtitle(entry)
+            self._detail.head(entry.name, "   ".join(filter(None, (view.searching, target))))
+
+    def _subtitle(self, row: TestRow) -> str:
+        tree = self._detail.json_tree
+        return tree.target if tree is not None and tree.target else self._screen.place(row)
+
+    def _server(self, row: TestRow) -> Any:
+        return self._screen.run_view.servers.get((row.path, row.server))
+
+    # Asking the engine
+
+    def _known(self, row: TestRow) -> dict[str, Any] | str | None:
+        return self._whole.get((row.id, row.run_id))
+
+    def _fetch(self, row: TestRow) -> None:
+        self._work(self._ask_detail(row.id, row.run_id))
+
+    def _work(self, asking: Coroutine[Any, Any, None]) -> None:
+        self._screen.run_worker(asking, group="detail", exclusive=True, exit_on_error=False)
+
+    async def _ask_detail(self, test: str, run_id: str) -> None:
+        found: dict[str, Any] | str
+        try:
+            found = await self.ask("detail", id=test, run_id=run_id or None)
+        except EngineError as wrong:
+            found = wrong.message
+        self._whole[(test, run_id)] = found
+        while len(self._whole) > KEPT:
+            self._whole.popitem(last=False)
+        self._arrived(test)
+
+    async def _ask_history(self, test: str) -> None:
+        try:
+            self._past[test] = await self.ask("history", id=test, limit=PAST)
+        except EngineError as wrong:
+            self._past[test] = wrong.message
+        self._arrived(test)
+
+    async def ask(self, do: str, **arguments: Any) -> Any:
+        """Ask the engine, once there is one."""
+        bench = self._screen.workbench
+        await bench.engine_ready.wait()
+        return await bench.engine.ask(do, **arguments)
+
+    def _arrived(self, test: str) -> None:
+        if self.entry is not None and self.entry.id == test:
+            self.fill()
+
+    def forget(self) -> None:
+        """What could not be read may be there now: the engine is another one."""
+        self._whole = OrderedDict((key, told) for key, told in self._whole.items() if not isinstance(told, str))
+        self._past = {test: told for test, told in self._past.items() if not isinstance(told, str)}
+
+
+def _assertions(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """All assertions, those of `verify` steps with the step in front of their target."""
+    found = [item for item in result.get("assertions") or () if isinstance(item, dict)]
+    for step in result.get("verify") or ():
+        if isinstance(step, dict):
+            name = f"verify #{step.get('index', '')}  "
+            found += [{**item, "target": name + str(item.get("target", ""))} for item in step.get("assertions") or ()]
+    return found
+
+
+def _with_result(row: TestRow, result: dict[str, Any]) -> TestRow:
+    from dataclasses import replace
+
+    return replace(row, result=result)

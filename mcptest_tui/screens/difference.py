@@ -1,0 +1,79 @@
+"""Two texts, and what is different between them, line by line."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from mcptest_tui.safe import one_line
+from mcptest_tui.screens.modals import Modal
+from mcptest_tui.widgets.lines import Lines
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+MOST = 5_000
+_INKS = {"+": "add", "-": "remove", "@": "place"}
+
+
+class DifferenceLines(Lines):
+    """The rows of a unified difference."""
+
+    HAS_CURSOR = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"difference--{ink}" for ink in ("add", "remove", "place", "same")}
+    DEFAULT_CSS = """
+    DifferenceLines {
+        background: $surface;
+        & > .difference--add { color: $diff-add; }
+        & > .difference--remove { color: $diff-remove; }
+        & > .difference--place { color: $foreground 60%; text-style: italic; }
+        & > .difference--same { color: $foreground 80%; }
+    }
+    """
+
+    def __init__(self, rows: list[str]) -> None:
+        super().__init__(id="difference")
+        self._rows = rows
+
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self._rows)
+
+    def pieces(self, at: int, width: int) -> list[tuple[str, str]]:
+        """One row."""
+        row = self._rows[at]
+        return [(one_line(row, width), f"difference--{_INKS.get(row[:1], 'same')}")]
+
+
+class Difference(Modal[None]):
+    """A window with the difference; Escape or Enter goes back to the question."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "cancel", "Back")]
+
+    def __init__(self, name: str, before: str, after: str, before_name: str, after_name: str) -> None:
+        super().__init__()
+        self._file, self._before_name, self._after_name = name, before_name, after_name
+        rows = difflib.unified_diff(before.splitlines(), after.splitlines(), before_name, after_name, lineterm="", n=3)
+        self._rows = [row for row, _ in zip(rows, range(MOST), strict=False)][2:]
+
+    def compose(self) -> ComposeResult:
+        """Which is which, and the rows."""
+        with Vertical(classes="dialog -large") as dialog:
+            dialog.border_title = Content(self._file)
+            dialog.border_subtitle = Content("esc goes back")
+            yield Static(
+                Content.assemble(
+                    ("- ", "bold $diff-remove"), self._before_name, "   ", ("+ ", "bold $diff-add"), self._after_name
+                )
+            )
+            yield DifferenceLines(self._rows or ["no line is different; only how the lines end"])
+
+    def on_mount(self) -> None:
+        """The rows have the keys."""
+        super().on_mount()
+        self.query_one(DifferenceLines).focus()

@@ -1,0 +1,78 @@
+"""One open file: what the disk had, the editor that holds it, and what was found out about its text."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from mcptest_tui.widgets.yaml_area import YamlArea
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mcptest_engine.running.documents import Diagnostic, Document
+    from mcptest_tui.state.drafts import Draft
+    from mcptest_tui.state.editor_model import EditorFile
+
+
+class OpenDoc:
+    """`checked` is the text that `document` and `problems` speak of. `disputed` says that the disk and the text here are both
+    different from what was read; `listed` that the list of problems is wanted: after opening and saving, not while it is typed.
+    """
+
+    def __init__(self, file: EditorFile) -> None:
+        self.file = file
+        self.area = YamlArea(file.saved, read_only=bool(file.read_only))
+        self.document: Document | None = None
+        self.problems: Sequence[Diagnostic] = ()
+        self.checked: str | None = None
+        self.disputed = False
+        self.listed = not file.is_new
+        self.asked: set[str] = set()
+        self.drafted = False
+        """Whether a draft of this session is on the disk."""
+        self.postponed = ""
+        """What a person does not want to be asked again: the digest of the disk's text, or "draft"."""
+        self.left_over: Draft | None = None
+        """Unsaved text of an earlier session, until somebody has decided what becomes of it."""
+        self.shown_dirty = False
+        self._typed_at = 0.0
+
+    @property
+    def text(self) -> str:
+        """What stands in the editor."""
+        return self.area.text
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether text would be lost without a save."""
+        return not self.file.read_only and self.file.is_dirty(self.text)
+
+    @property
+    def idle_seconds(self) -> float:
+        """How long nothing was typed."""
+        return time.monotonic() - self._typed_at
+
+    def typed(self) -> None:
+        """A key changed the text."""
+        self._typed_at = time.monotonic()
+
+    def is_fragment(self, documents: Mapping[str, Document]) -> bool:
+        """Whether the file is only a part of suites that import it."""
+        return self.file.path not in documents and bool(self.owners(documents))
+
+    def owners(self, documents: Mapping[str, Document]) -> list[Document]:
+        """The suites that are made of this file among others."""
+        return [
+            document
+            for path, document in documents.items()
+            if path != self.file.path and self.file.path in document.files
+        ]
+
+    def problem_at(self, row: int, column: int) -> Diagnostic | None:
+        """The problem at a place, else the first on its line."""
+        here = [problem for problem in self.problems if problem.file == self.file.path and problem.line == row + 1]
+        exact = (
+            problem for problem in here if problem.column - 1 <= column < max(problem.end_column, problem.column + 1)
+        )
+        return next(exact, here[0] if here else None)

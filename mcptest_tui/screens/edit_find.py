@@ -1,0 +1,122 @@
+"""Find and replace in the file that is edited."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from textual.widgets.text_area import Selection
+
+from mcptest_engine.core.words import counted
+from mcptest_tui.screens.edit_base import EditBase
+from mcptest_tui.state.finding import Hit, find_all, next_of, replacement
+from mcptest_tui.widgets.find_bar import FindBar
+
+if TYPE_CHECKING:
+    from mcptest_tui.screens.edit_docs import OpenDoc
+
+
+class EditFind(EditBase):
+    """A mixin of the screen."""
+
+    def action_find(self) -> None:
+        """Open the bar with what is selected."""
+        self._open_bar(replacing=False)
+
+    def action_replace(self) -> None:
+        """Open it with its second field."""
+        self._open_bar(replacing=True)
+
+    def _open_bar(self, *, replacing: bool) -> None:
+        doc = self.current
+        if doc is not None:
+            self.query_one(FindBar).open(replacing=replacing and not doc.file.read_only, word=doc.area.selected_text)
+
+    def on_find_bar_changed(self) -> None:
+        """Another word: mark all of it, go to the nearest."""
+        doc = self.current
+        if doc is None:
+            return
+        hits = self._find(doc)
+        start = min(doc.area.selection)
+        at = next_of(hits, *start)
+        if at is not None:
+            self._go(doc, hits, at)
+
+    def on_find_bar_stepped(self, event: FindBar.Stepped) -> None:
+        """To the next, or the one before."""
+        doc = self.current
+        if doc is None:
+            return
+        hits = self._find(doc)
+        start, end = sorted(doc.area.selection)
+        at = next_of(hits, *(end if event.step > 0 else start), back=event.step < 0)
+        if at is not None:
+            self._go(doc, hits, at)
+
+    def on_find_bar_replaced(self, event: FindBar.Replaced) -> None:
+        """The hit that is selected, or all."""
+        doc = self.current
+        if doc is None or doc.file.read_only:
+            return
+        bar = self.query_one(FindBar)
+        hits = self._find(doc)
+        if not hits:
+            return
+        if event.everything:
+            self._replace_all(doc, hits, bar)
+            return
+        start, end = sorted(doc.area.selection)
+        at = next(
+            (at for at, hit in enumerate(hits) if ((hit.row, hit.start), (hit.row, hit.end)) == (start, end)), None
+        )
+        if at is not None:
+            by = self._by(doc, hits[at], bar)
+            if by is None:
+                return
+            result = doc.area.replace(by, start, end, maintain_selection_offset=False)
+            doc.area.move_cursor(result.end_location)
+            hits = self._find(doc)
+        following = next_of(hits, *max(doc.area.selection))
+        if following is not None:
+            self._go(doc, hits, following)
+
+    def on_find_bar_left(self) -> None:
+        """Back to the text."""
+        if self.current is not None:
+            self.current.area.mark(hits={})
+            self.current.area.focus()
+
+    def _replace_all(self, doc: OpenDoc, hits: list[Hit], bar: FindBar) -> None:
+        lines = list(doc.area.lines)
+        for hit in reversed(hits):
+            by = self._by(doc, hit, bar)
+            if by is None:
+                return
+            lines[hit.row] = lines[hit.row][: hit.start] + by + lines[hit.row][hit.end :]
+        doc.area.become(doc.area.document.newline.join(lines))
+        bar.say(f"replaced {counted(len(hits), 'place')}")
+        self.workbench.say(f"replaced {counted(len(hits), 'place')}; ^z takes it back")
+
+    def _by(self, doc: OpenDoc, hit: Hit, bar: FindBar) -> str | None:
+        try:
+            return replacement(doc.area.lines[hit.row], hit, bar.wanted, bar.by, as_pattern=bar.as_pattern)
+        except (re.error, IndexError) as wrong:
+            bar.say(f"not a replacement: {wrong}")
+            return None
+
+    def _find(self, doc: OpenDoc) -> list[Hit]:
+        bar = self.query_one(FindBar)
+        hits, wrong = find_all(doc.area.lines, bar.wanted, as_pattern=bar.as_pattern)
+        marked: dict[int, list[tuple[int, int]]] = {}
+        for hit in hits:
+            marked.setdefault(hit.row, []).append((hit.start, hit.end))
+        doc.area.mark(hits=marked)
+        bar.say(wrong or (counted(len(hits), "place") if bar.wanted else ""))
+        return hits
+
+    def _go(self, doc: OpenDoc, hits: list[Hit], at: int) -> None:
+        hit = hits[at]
+        doc.area.selection = Selection((hit.row, hit.start), (hit.row, hit.end))
+        doc.area.scroll_cursor_visible()
+        self.query_one(FindBar).say(f"{at + 1} of {len(hits)}")

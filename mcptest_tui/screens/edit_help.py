@@ -1,0 +1,180 @@
+"""Completion and explanations: what could stand at the cursor, what stands there, and what the servers offer.
+
+A server is started for its list of tools only when a person asks for completions, or once a run has started it before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_tui.screens.edit_base import EditBase
+from mcptest_tui.state.server_text import target_in
+from mcptest_tui.widgets.completion import HelpCard
+from mcptest_tui.widgets.outline import Outline
+
+if TYPE_CHECKING:
+    from mcptest_engine.suite.completion import Completions, Help
+    from mcptest_tui.screens.edit_docs import OpenDoc
+
+ASKING, FAILED = "asking", "failed"
+_FROM_SERVERS = frozenset({"tool", "prompt", "uri"})
+
+
+class EditHelp(EditBase):
+    """A mixin of the screen."""
+
+    _catalogs: dict[tuple[str, str], dict[str, Any] | str] | None = None
+
+    # Completion
+
+    def offer(self, explicit: bool) -> Completions:
+        """What fits at the cursor of the file that is edited."""
+        from mcptest_engine.suite.completion import complete
+
+        doc = self.current
+        assert doc is not None
+        row, column = doc.area.cursor_location
+        found = complete(doc.area.lines, row + 1, column + 1, self.catalog_of(doc))
+        self._want_catalog(doc, row, column, explicit=explicit)
+        return found
+
+    def action_complete(self) -> None:
+        """What could stand here; nothing is said of it when something is on its way."""
+        doc = self.current
+        if doc is not None and not doc.file.read_only and not self.completing.look(explicit=True):
+            self.workbench.say("nothing to complete here" if not self._is_asking() else "asking the server …")
+
+    def action_explain(self) -> None:
+        """The word under the cursor, in a card over the text."""
+        told = self._told_at_cursor()
+        if told is None:
+            self.workbench.say("nothing is known about this word")
+        else:
+            self.completing.explain(told)
+
+    def settle(self) -> None:
+        """The cursor rests: say what stands there."""
+        doc = self.current
+        if doc is None or not self.is_current:
+            return
+        told = self._told_at_cursor()
+        self.explained(_in_a_line(told))
+        if self.has_class("-wide"):
+            self.query_one("#edit-help", HelpCard).tell(told)
+            self.query_one(Outline).follow(doc.area.cursor_location[0] + 1)
+
+    def _told_at_cursor(self) -> Help | None:
+        from mcptest_engine.suite.completion import hover
+
+        doc = self.current
+        if doc is None:
+            return None
+        row, column = doc.area.cursor_location
+        return hover(doc.area.lines, row + 1, column + 1, self.catalog_of(doc))
+
+    # What servers offer
+
+    def catalog_of(self, doc: OpenDoc) -> dict[str, dict[str, Any]]:
+        """What is known of the servers of a file's suites."""
+        found: dict[str, dict[str, Any]] = {}
+        for suite in self._suites_of(doc):
+            for (path, server), catalog in (self._catalogs or {}).items():
+                if path == suite and isinstance(catalog, dict):
+                    found[server] = catalog
+            for server, catalog in self._looked_at(suite):
+                found.setdefault(server, catalog)
+        return found
+
+    def action_read_catalog(self) -> None:
+        """Forget what the servers said, and ask them again when it is needed."""
+        self._catalogs = {}
+        doc = self.current
+        if doc is not None:
+            for server in doc.document.servers if doc.document is not None else ():
+                self._ask_server(doc, server.name)
+
+    def _suites_of(self, doc: OpenDoc) -> list[str]:
+        documents = self.workbench.store.documents
+        return [doc.file.path, *(document.path for document in doc.owners(documents))]
+
+    def _looked_at(self, suite: str) -> list[tuple[str, dict[str, Any]]]:
+        """What the servers' screen has read already."""
+        screen = next((screen for screen in self.workbench.work_screens() if screen.MODE == "servers"), None)
+        by_key = getattr(getattr(screen, "servers", None), "by_key", {})
+        known = [server for server in by_key.values() if server.path == suite and server.catalog is not None]
+        return [(server.name, server.catalog) for server in known]
+
+    def _want_catalog(self, doc: OpenDoc, row: int, column: int, *, explicit: bool) -> None:
+        """Ask the server that the cursor's place is about, if nothing is known of it yet."""
+        from mcptest_engine.suite.cursor import place_at
+        from mcptest_engine.suite.offers import Offers
+
+        place = place_at(doc.area.lines, row, column)
+        if place is None or len(place.path) < 2 or place.path[0] not in ("tools", "resources", "prompts"):
+            return
+        if not ({"args", "target"} & set(place.path) or place.path[-1] in _FROM_SERVERS):
+            return
+        server = Offers(doc.area.lines, place, {}).server_of_test()
+        if server and server not in self.catalog_of(doc) and (explicit or self._has_run(doc, server)):
+            self._ask_server(doc, server, again=explicit)
+
+    def _has_run(self, doc: OpenDoc, server: str) -> bool:
+        """Whether a run has started this server in this session: then it does no harm to start it once more."""
+        suites = self._suites_of(doc)
+        return any(
+            row.result is not None and row.server == server and row.path in suites
+            for row in self.workbench.store.rows.values()
+        )
+
+    def _ask_server(self, doc: OpenDoc, server: str, *, again: bool = False) -> None:
+        """Ask a server what it offers, as its suite has it, or as the text says that is not sound yet."""
+        documents = self.workbench.store.documents
+        for suite in self._suites_of(doc):
+            known = documents.get(suite)
+            state = self._state_of(suite, server)
+            if state is not None and not (again and state == FAILED):
+                return
+            if known is not None and known.sound and any(item.name == server for item in known.servers):
+                target: dict[str, Any] | None = {"suite": suite, "server": server}
+            else:
+                target = target_in(doc.area.lines, server, doc.file.path.rpartition("/")[0])
+            if target is not None:
+                self._catalogs = {**(self._catalogs or {}), (suite, server): ASKING}
+                self.run_worker(self._read_server(suite, server, target), group="edit.catalog", exit_on_error=False)
+                return
+
+    def _state_of(self, suite: str, server: str) -> dict[str, Any] | str | None:
+        return (self._catalogs or {}).get((suite, server))
+
+    def _is_asking(self) -> bool:
+        return ASKING in (self._catalogs or {}).values()
+
+    async def _read_server(self, suite: str, server: str, target: dict[str, Any]) -> None:
+        from mcptest_tui.engine_client import EngineError
+
+        bench, key = self.workbench, f"edit:{suite}\0{server}"
+        answer: dict[str, Any] | str = FAILED
+        try:
+            await bench.engine_ready.wait()
+            await bench.engine.ask("connect", session=key, target=target)
+            answer = await bench.engine.ask("catalog", session=key)
+            bench.engine.tell("disconnect", session=key)
+        except EngineError as wrong:
+            bench.say(f"{server}: {wrong.message}", "warning")
+        self._catalogs = {**(self._catalogs or {}), (suite, server): answer}
+        doc = self.current
+        if isinstance(answer, dict) and doc is not None and doc.area.has_focus and suite in self._suites_of(doc):
+            self.completing.look(explicit=self.completing.is_open)
+
+    def engine_changed(self, state: str, message: str) -> None:  # noqa: ARG002
+        """What was being asked has no answer any more."""
+        if state != "ready" and self._catalogs:
+            self._catalogs = {key: told for key, told in self._catalogs.items() if isinstance(told, dict)}
+
+
+def _in_a_line(told: Help | None) -> str:
+    if told is None:
+        return ""
+    text = " ".join(told.text.split())
+    takes = f" ({told.takes})" if told.takes else ""
+    return f"{told.title}{takes}: {text}" if text else f"{told.title}{takes}"

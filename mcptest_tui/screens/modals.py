@@ -1,0 +1,128 @@
+"""The small screens that lie over a mode: a question, one line to type, an error with its report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from mcptest_tui.problems import Sturdy, title_of
+from mcptest_tui.safe import shown
+from mcptest_tui.screens.base import size_classes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from textual.app import ComposeResult
+
+Answer = TypeVar("Answer")
+
+
+class Modal(Sturdy, ModalScreen[Answer], Generic[Answer]):
+    """A screen over the mode's; Escape closes it with None. On small terminals it takes all the room."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", "Close"),
+        Binding("ctrl+q", "app.quit", "Quit", show=False),  # the keys of the app do not reach through a modal screen
+    ]
+
+    def on_mount(self) -> None:
+        """First sizes."""
+        self.update_classes(size_classes(self.app.size), animate=False)
+
+    def on_resize(self) -> None:
+        """Another layout."""
+        self.update_classes(size_classes(self.app.size), animate=False)
+
+    def action_cancel(self) -> None:
+        """Close without an answer."""
+        self.dismiss(None)
+
+
+class Question(Modal[str]):
+    """A question with a few answers, each with its own key; the answer is the key's name."""
+
+    def __init__(self, title: str, lines: Sequence[str], choices: Sequence[tuple[str, str]]) -> None:
+        super().__init__(classes="question")
+        self._title, self._lines, self._choices = title, lines, choices
+
+    def compose(self) -> ComposeResult:
+        """The question, and a list of answers."""
+        with Vertical(classes="dialog"):
+            yield Static(shown(self._title, style="bold"), classes="dialog-title")
+            yield Static(shown("\n".join(self._lines)), classes="dialog-text")
+            yield OptionList(
+                *(Option(shown(f" {key}  {what}"), id=key) for key, what in self._choices), markup=False, compact=True
+            )
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Chosen with Enter or the mouse."""
+        self.dismiss(event.option.id)
+
+    def key_escape(self) -> None:
+        """No answer."""
+        self.dismiss(None)
+
+    def on_key(self, event: object) -> None:
+        """Chosen by its letter."""
+        character = getattr(event, "character", None)
+        if character in {key for key, _ in self._choices}:
+            self.dismiss(character)
+
+
+class Ask(Modal[str]):
+    """One line to type. `check` gives what is wrong with it, or None."""
+
+    def __init__(
+        self, title: str, hint: str = "", *, value: str = "", check: Callable[[str], str | None] | None = None
+    ) -> None:
+        super().__init__(classes="question")
+        self._title, self._hint, self._value, self._check = title, hint, value, check
+
+    def compose(self) -> ComposeResult:
+        """A title, the line, and what to type there."""
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_subtitle = Content("enter takes it   esc closes")
+            yield Static(shown(self._title, style="bold"), classes="dialog-title")
+            yield Input(self._value, compact=True)
+            yield Static(shown(self._hint, style="$muted"), id="ask-hint")
+
+    def on_mount(self) -> None:
+        """No blinking: it costs, and it makes pictures differ."""
+        self.query_one(Input).cursor_blink = False
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take it, or say what is wrong."""
+        wrong = self._check(event.value) if self._check else None
+        if wrong is None:
+            self.dismiss(event.value)
+        else:
+            self.query_one("#ask-hint", Static).update(shown(wrong, style="$verdict-fail"))
+
+
+class ErrorPanel(Modal[str]):
+    """A bug of ours: what happened, that the app goes on, and the report to copy."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy", "Copy report"), Binding("enter", "cancel", "Go on")]
+
+    def __init__(self, error: BaseException, report: str) -> None:
+        super().__init__(classes="question")
+        self._error, self._report = error, report
+
+    def compose(self) -> ComposeResult:
+        """The title, what to do, the report."""
+        with Vertical(classes="dialog -large"):
+            yield Static(shown("This is a bug in mcptest; your files are untouched.", style="bold $verdict-fail"))
+            yield Static(shown(title_of(self._error)))
+            yield Static(shown("y copies the report below    enter goes on", style="$muted"))
+            with VerticalScroll(can_focus=True):
+                yield Static(shown(self._report))
+
+    def action_copy(self) -> None:
+        """The report to the clipboard."""
+        self.dismiss("copy")

@@ -1,0 +1,187 @@
+"""A list to search and choose from: the palette, the help of a pane, themes, and what else is one of many.
+
+Not Textual's own palette: that one takes two rows for each entry, reads help as markup, and fills its list in steps of a
+quarter of a second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.fuzzy import FuzzySearch
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from mcptest_tui.safe import one_line, shown
+from mcptest_tui.screens.modals import Modal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from textual.app import ComposeResult
+
+SHOWN = 200
+MANY = 1_000
+_search = FuzzySearch()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One row: a title, what stands at its right end (a key), one sentence, and the heading that it comes under.
+
+    All of it may be foreign text.
+    """
+
+    id: str
+    title: str
+    right: str = ""
+    help: str = ""
+    group: str = ""
+    enabled: bool = True
+
+
+def ranked(choices: Sequence[Choice], query: str) -> list[tuple[Choice, tuple[int, ...]]]:
+    """What matches, best first, with the places in the title that do; everything in its order without a query."""
+    if not query:
+        return [(choice, ()) for choice in choices]
+    if len(choices) > MANY:  # looking for letters takes 30 µs a title: too long for ten thousand of them
+        wanted = query.lower()
+        choices = [choice for choice in choices if wanted in choice.title.lower()][:MANY]
+    found = [(choice, *_scored(choice, query)) for choice in choices]
+    found.sort(key=lambda item: -item[1])
+    return [(choice, offsets) for choice, score, offsets in found if score]
+
+
+def _scored(choice: Choice, query: str) -> tuple[float, tuple[int, ...]]:
+    """How well a choice fits, and which letters of its title do. A beginning beats a word's, and that beats letters; what
+    stands in the sentence about it comes last.
+    """
+    title, wanted = choice.title.lower(), query.lower()
+    score, offsets = _search.match(query, choice.title)
+    at = title.find(wanted)
+    if at >= 0:
+        offsets = range(at, at + len(wanted))
+        score += 300 if at == 0 else 200 if not title[at - 1].isalnum() else 100
+    elif score == 0 and len(wanted) > 2 and wanted in f"{choice.group} {choice.help}".lower():
+        score = 0.1
+    return score + (1000 if choice.right == query else 0), tuple(offsets)
+
+
+class Picker(Modal[str]):
+    """Type to search, arrows to move, Enter to choose; the answer is the id of what was chosen.
+
+    `source` gives the choices for what is typed and the part of it to search with, so that a first letter can mean
+    something. `highlighted` is told where the cursor stands.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,ctrl+n", "move(1)", "Down", show=False, priority=True),
+        Binding("up,ctrl+p", "move(-1)", "Up", show=False, priority=True),
+        Binding("pagedown", "move(10)", "Page down", show=False, priority=True),
+        Binding("pageup", "move(-10)", "Page up", show=False, priority=True),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        source: Callable[[str], tuple[Sequence[Choice], str]],
+        *,
+        about: str = "",
+        placeholder: str = "type to search",
+        start: str | None = None,
+        highlighted: Callable[[str], None] | None = None,
+        empty: str = "nothing matches",
+        verb: str = "takes it",
+    ) -> None:
+        super().__init__(classes="picker")
+        self._title, self._source, self._about = title, source, about
+        self._placeholder, self._start, self._told, self._empty = placeholder, start, highlighted, empty
+        self._found: dict[str, Choice] = {}
+        self._verb = verb
+
+    def compose(self) -> ComposeResult:
+        """The line to type, the list, and one line about what is under the cursor."""
+        with Vertical(classes="dialog -tall") as dialog:
+            dialog.border_title = Content(self._title)
+            dialog.border_subtitle = Content(f"enter {self._verb}   esc closes")
+            yield Input(placeholder=self._placeholder, compact=True)
+            if self._about:
+                yield Static(shown(self._about, style="$muted"), classes="picker-about")
+            choices = OptionList(markup=False, compact=True)
+            choices.can_focus = False
+            yield choices
+            yield Static("", classes="picker-help")
+
+    def on_mount(self) -> None:
+        """The whole list."""
+        self.query_one(Input).cursor_blink = False
+        self.call_after_refresh(self._fill, "")
+
+    def on_resize(self) -> None:
+        """The right column moves."""
+        self.call_after_refresh(self._fill, self.query_one(Input).value, keep=True)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Another letter."""
+        self._fill(event.value)
+
+    def on_input_submitted(self) -> None:
+        """Take what is under the cursor."""
+        self.query_one(OptionList).action_select()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Chosen with Enter or the mouse."""
+        if event.option.id is not None:
+            self.dismiss(event.option.id)
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Say what it is about, and tell whoever shows a preview."""
+        choice = self._found.get(event.option.id or "")
+        self.query_one(".picker-help", Static).update(shown(choice.help if choice else "", style="$muted"))
+        if choice is not None and self._told is not None:
+            self._told(choice.id)
+
+    def action_move(self, steps: int) -> None:
+        """Move the cursor, which is the list's, while the focus stays where one types."""
+        choices = self.query_one(OptionList)
+        for _ in range(abs(steps)):
+            (choices.action_cursor_down if steps > 0 else choices.action_cursor_up)()
+
+    def _fill(self, typed: str, *, keep: bool = False) -> None:
+        choices, query = self._source(typed)
+        found = ranked(choices, query.strip())[:SHOWN]
+        widget = self.query_one(OptionList)
+        before = widget.highlighted_option.id if keep and widget.highlighted_option else self._start
+        self._start = None
+        self._found = {choice.id: choice for choice, _ in found}
+        width = max(widget.size.width - 2, 20)
+        options: list[Option] = []
+        group = ""
+        for choice, offsets in found:
+            if not query and choice.group != group:
+                group = choice.group
+                options.append(Option(shown(group, style="bold $muted"), disabled=True))
+            options.append(Option(_row(choice, offsets, width), id=choice.id, disabled=not choice.enabled))
+        if not options:
+            options.append(Option(shown(self._empty, style="$muted"), disabled=True))
+        widget.clear_options().add_options(options)
+        ids = [option.id for option in options]
+        first = next((at for at, option in enumerate(options) if not option.disabled), None)
+        widget.highlighted = ids.index(before) if before is not None and before in ids else first
+        if first is None:
+            self.query_one(".picker-help", Static).update("")
+
+
+def _row(choice: Choice, offsets: Sequence[int], width: int) -> Content:
+    right = one_line(choice.right, 24)
+    room = width - len(right) - 3
+    title = shown(one_line(choice.title, room))
+    for offset in offsets:
+        if offset < len(title.plain):
+            title = title.stylize("bold underline", offset, offset + 1)
+    gap = max(room - title.cell_length + 2, 1)
+    return Content.assemble(" ", title, " " * gap, (right, "bold"))

@@ -1,0 +1,39 @@
+"""A text that is about to be written, shown first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from mcptest_tui.safe import shown
+from mcptest_tui.screens.modals import Modal
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+
+class Preview(Modal[str]):
+    """Answers "write", or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,ctrl+s", "write", "Write it")]
+
+    def __init__(self, title: str, text: str, *, lead: str = "", verb: str = "write it") -> None:
+        super().__init__(classes="picker")
+        self._title, self._text, self._lead, self._verb = title, text, lead, verb
+
+    def compose(self) -> ComposeResult:
+        """What it is, the text, what the keys do."""
+        with Vertical(classes="dialog -tall") as dialog:
+            dialog.border_title = shown(self._title)
+            dialog.border_subtitle = Content(f"enter {self._verb}   esc leaves it")
+            yield Static(shown(self._lead, style="$muted"), classes="picker-about")
+            with VerticalScroll(can_focus=True):
+                yield Static(shown(self._text))
+
+    def action_write(self) -> None:
+        """Yes."""
+        self.dismiss("write")

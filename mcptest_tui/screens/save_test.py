@@ -1,0 +1,257 @@
+"""Keeping a call as a test: what to expect of it, where it goes, and the file as it will be."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Input, Static
+
+from mcptest_engine.core.errors import McptestError
+from mcptest_tui.safe import one_line, shown
+from mcptest_tui.screens.modals import Modal
+from mcptest_tui.state.result_rows import TextLine
+from mcptest_tui.state.saving import Proposal
+from mcptest_tui.widgets.choice import Choice
+from mcptest_tui.widgets.lines import Lines
+from mcptest_tui.widgets.text_view import TextView
+from mcptest_tui.words import MARKS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+
+    from mcptest_tui.app import Workbench
+    from mcptest_tui.state.saving import Place, Saving, Written
+    from mcptest_tui.widgets.json_tree import JsonTree
+    from mcptest_tui.widgets.lines import Piece
+
+
+class AssertionList(Lines):
+    """The proposed assertions; space takes one in or leaves it out."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space,x", "take", "In or out")]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"assertions--{name}" for name in ("on", "off", "target", "why", "dim")}
+    DEFAULT_CSS = """
+    AssertionList {
+        & > .assertions--on { color: $verdict-pass; text-style: bold; }
+        & > .assertions--off { color: $foreground 60%; }
+        & > .assertions--target { color: $json-key; }
+        & > .assertions--why { color: $warning; }
+        & > .assertions--dim { color: $foreground 65%; }
+    }
+    """
+
+    def __init__(self, proposals: list[Proposal]) -> None:
+        super().__init__(id="save-assertions")
+        self.proposals = proposals
+
+    def count(self) -> int:
+        """How many there are; at least the sentence that there are none."""
+        return len(self.proposals) or 1
+
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:  # noqa: ARG002
+        """As many rows as there are."""
+        return self.count()
+
+    def pieces(self, at: int, width: int) -> Sequence[Piece]:
+        """One row."""
+        if not self.proposals:
+            return [(one_line("nothing to expect: the test passes when the server answers", width), "assertions--dim")]
+        one = self.proposals[at]
+        box = f"[{MARKS['pass'] if one.chosen else ' '}] "
+        why = f"  {one.why}" if one.why and not one.chosen else ""
+        target = one_line(one.target, max(width // 2, 10))
+        room = width - cell_len(box) - cell_len(target) - 2 - cell_len(why)
+        return [
+            (box, "assertions--on" if one.chosen else "assertions--off"),
+            (target, "assertions--target" if one.chosen else "assertions--off"),
+            (f"  {one_line(one.shown, max(room, 4))}", "" if one.chosen else "assertions--off"),
+            (why, "assertions--why"),
+        ]
+
+    def action_take(self) -> None:
+        """In, or out."""
+        if self.proposals:
+            one = self.proposals[self.cursor]
+            one.chosen = not one.chosen
+            self.refresh()
+            self.post_message(self.Chosen(self, self.cursor))
+
+    def clicked(self, at: int, x: int, *, twice: bool) -> None:  # noqa: ARG002
+        """A click on the box, or two anywhere."""
+        if twice or x < 4:
+            self.action_take()
+
+    def action_choose(self) -> None:
+        """Enter is the window's."""
+
+
+class YamlPreview(TextView):
+    """The lines of the file around the new ones."""
+
+
+class SaveTest(Modal[str]):
+    """Answers nothing: it writes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "write", "Write it", priority=True),
+        Binding("enter", "write", "Write it"),
+    ]
+
+    def __init__(self, saving: Saving) -> None:
+        super().__init__(classes="picker")
+        self.saving = saving
+        self.written: Written | None = None
+
+    def compose(self) -> ComposeResult:
+        """Name, place, assertions, the file."""
+        with Vertical(classes="dialog -large") as dialog:
+            dialog.border_title = shown("Save as test")
+            dialog.border_subtitle = shown("^s writes it   space in or out   tab next   esc leaves it")
+            with Horizontal(classes="save-row"):
+                yield Static("name", classes="save-label")
+                name = Input(self.saving.name, compact=True, select_on_focus=False, id="save-name")
+                name.cursor_blink = False
+                yield name
+            with Horizontal(classes="save-row"):
+                yield Static("into", classes="save-label")
+                options = [_told(place) for place in self.saving.places]
+                yield Choice(options, options[self.saving.at], required=True)
+            yield Static("It has to hold that", classes="save-title")
+            yield AssertionList(self.saving.proposals)
+            yield Static("", classes="save-title", id="save-file")
+            yield Static("", id="save-note")
+            yield YamlPreview(id="save-preview", wrap=False)
+
+    def on_mount(self) -> None:
+        """The first preview."""
+        self.query_one(AssertionList).focus()
+        self.call_after_refresh(self._preview)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Another name."""
+        event.stop()
+        self.saving.name = event.value
+        self._preview()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter in the name goes on to the assertions."""
+        event.stop()
+        self.query_one(AssertionList).focus()
+
+    def on_choice_changed(self, event: Choice.Changed) -> None:
+        """Another suite."""
+        event.stop()
+        self.saving.at = event.choice.options.index(event.value)
+        self._preview()
+
+    def on_choice_asked(self, event: Choice.Asked) -> None:
+        """Many suites: one after the other."""
+        event.stop()
+        options = event.choice.options
+        event.choice.put(options[(options.index(event.choice.value) + 1) % len(options)])
+
+    def on_lines_chosen(self, event: Lines.Chosen) -> None:
+        """Another assertion."""
+        event.stop()
+        self._preview()
+
+    def _preview(self) -> None:
+        """The file as it will be, or why it cannot be."""
+        path = Path(self.saving.place.path)
+        self.written, problem = None, ""
+        try:
+            before = None if self.saving.place.new else path.read_bytes().decode("utf-8")
+            self.written = self.saving.written(before)
+        except McptestError as wrong:
+            problem = f"{wrong.message}; {wrong.hint}" if wrong.hint else wrong.message
+        except (OSError, UnicodeDecodeError) as wrong:
+            problem = f"{path.name} cannot be read: {getattr(wrong, 'strerror', None) or wrong}"
+        told = path.name if self.written is None else f"{path.name}, line {self.written.line}"
+        self.query_one("#save-file", Static).update(
+            shown(told if not self.saving.place.new else f"{path.name}, a new file")
+        )
+        note = self.query_one("#save-note", Static)
+        note.update(shown(problem or self._note(), style="$text-error" if problem else "$foreground 65%"))
+        note.display = bool(problem or self._note())
+        preview = self.query_one(YamlPreview)
+        preview.show([] if self.written is None else [_row(*row) for row in self.written.lines])
+
+    def _note(self) -> str:
+        server = self.saving.server
+        if self.saving.place.new and server is not None and server.env_names:
+            return f"its env is taken from where mcptest runs: {', '.join(server.env_names)}"
+        return ""
+
+    def action_write(self) -> None:
+        """Write it, if the file is still what it was."""
+        written = self.written
+        bench: Workbench = self.app  # type: ignore[assignment]
+        if written is None:
+            return
+        path = Path(written.path)
+        try:
+            if written.before is None and path.exists():
+                self.query_one("#save-note", Static).update(
+                    shown(f"{path.name} is there meanwhile", style="$text-error")
+                )
+                return
+            if written.before is not None and path.read_bytes() != written.before.encode():
+                self._preview()
+                bench.say(f"{path.name} has changed meanwhile; this is what it would be now", "warning")
+                return
+            _write(path, written.after)
+        except OSError as wrong:
+            bench.tell(f"cannot write {path}: {wrong.strerror or wrong}", severity="error")
+            return
+        self.dismiss("written")
+        bench.tell(f"saved as a test in {path.name}, line {written.line}", hint="1 goes to the tests, 2 to the editor")
+        if written.before is None:
+            bench.run_worker(bench.open_document(str(path)), group="documents", exit_on_error=False)
+        else:
+            bench.documents_changed([str(path)])
+
+
+def chosen_leaf(saving: Saving, tree: JsonTree) -> None:
+    """Propose what is under the cursor of the answer's tree, chosen and first."""
+    from mcptest_tui.screens.tree_actions import matcher_for
+
+    target = tree.target
+    if tree.path is None or not tree.path or not target:
+        return
+    there = next((one for one in saving.proposals if one.target == target), None)
+    if there is not None:
+        there.chosen = True
+        return
+    saving.proposals.insert(0, Proposal(target, matcher_for(tree.value())))
+
+
+def _told(place: Place) -> str:
+    """A place as an option: JSON texts are what a `Choice` has."""
+    shorter = os.path.relpath(place.path)
+    told = place.path if shorter.startswith("..") else shorter
+    if place.new:
+        told = f"new file {told}"
+    elif place.several:
+        told = f"{told}, server {place.server}"
+    return json.dumps(told, ensure_ascii=False)
+
+
+def _row(number: int, text: str, new: bool) -> TextLine:
+    pieces = ((f"{number:>4} ", "dim"), ("+ " if new else "  ", "add"), (one_line(text, 400), "add" if new else "dim"))
+    return TextLine(0, 7, pieces)
+
+
+def _write(path: Path, text: str) -> None:
+    from mcptest_engine.workspace.atomic import write_atomic
+
+    target = path.resolve()
+    mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
+    write_atomic(target, text.encode(), mode=mode)

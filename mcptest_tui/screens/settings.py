@@ -1,0 +1,65 @@
+"""Settings: what can be changed and where it stands, what was wrong with a person's own files, and what this runs on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcptest_engine import __version__
+from mcptest_tui.config import config_file
+from mcptest_tui.keymap import keymap_file
+from mcptest_tui.places import user_themes_dir
+from mcptest_tui.problems import versions
+from mcptest_tui.screens.about import colours
+from mcptest_tui.screens.picker import Choice
+
+if TYPE_CHECKING:
+    from mcptest_tui.app import Workbench
+
+
+def settings_of(app: Workbench) -> list[Choice]:
+    """The rows of the settings; what Enter does on them stands in `app_actions`."""
+    changed = len(app._keymap)
+    keymap = keymap_file()
+    rows = [
+        Choice("theme", "Theme", app.theme, "Enter shows all themes, with a live preview.", "Looks and keys"),
+        Choice(
+            "watch",
+            "What a save runs",
+            app.watch_mode,
+            "Enter goes on to the next: off, affected, all.",
+            "Looks and keys",
+        ),
+        Choice(
+            "config",
+            f"Settings file: {config_file()}",
+            "" if config_file().is_file() else "none yet",
+            "Enter opens it in your editor: editor, clipboard, bell, title; read when mcptest starts.",
+            "Looks and keys",
+        ),
+        Choice(
+            "keymap",
+            f"Keys: {keymap}",
+            f"{changed} changed" if keymap.is_file() else "none yet",
+            "Enter opens it in your editor; lines such as `tests.run: r`. Read again at every save.",
+            "Looks and keys",
+        ),
+        Choice(
+            "themes",
+            f"Own themes: {user_themes_dir()}",
+            "",
+            "Copy one of ours there; Enter copies the path.",
+            "Looks and keys",
+        ),
+    ]
+    rows += [
+        Choice(f"problem-{at}", problem, "left out", problem, "Problems in your own files")
+        for at, problem in enumerate((*app.config.problems, *app.keymap_problems))
+    ]
+    rows += [
+        Choice("session", f"Session: {app.session_file.path}", "", "Enter copies the path.", "About"),
+        Choice(
+            "versions", f"mcptest {__version__}, {versions()}", "", "Enter shows more, to copy for an issue.", "About"
+        ),
+        Choice("colours", f"Colours: {colours(app)}", "", "COLORTERM=truecolor when the terminal has more.", "About"),
+    ]
+    return rows

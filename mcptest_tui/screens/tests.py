@@ -1,0 +1,393 @@
+"""Mode 1: the list of tests, and what each came to. The screen owns the state; list and detail only show it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+
+from mcptest_engine.core.words import counted
+from mcptest_tui.keymap import bindings_for
+from mcptest_tui.safe import one_line, shown
+from mcptest_tui.screens.base import WorkScreen
+from mcptest_tui.screens.copying import Copying
+from mcptest_tui.screens.detail import DetailFeed
+from mcptest_tui.screens.test_actions import TestActions
+from mcptest_tui.screens.tree_actions import TreeActions
+from mcptest_tui.state.filters import Known
+from mcptest_tui.state.run_view import RunView
+from mcptest_tui.state.store import TestRow
+from mcptest_tui.state.tree_rows import ORDER_WORDS, TreeRows
+from mcptest_tui.widgets.detail import Detail
+from mcptest_tui.widgets.filter_bar import FilterBar
+from mcptest_tui.widgets.row_list import RowList
+from mcptest_tui.widgets.splitter import Splitter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from textual.binding import BindingType
+    from textual.timer import Timer
+    from textual.widget import Widget
+
+    from mcptest_tui.widgets.lines import Lines
+
+FOLLOW_SECONDS = 0.06
+PAGE_SECONDS = 1.0
+CURRENT_WIDTH = 30
+REMEMBERED = 2_000
+"""Verdicts kept for the next session; of more tests none are."""
+
+
+class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
+    """The list, the filter above it, the detail beside it; on narrow terminals one of both."""
+
+    MODE = "tests"
+    CSS_PATH = "tests.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("tests")
+    HELP = RowList.HELP
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = TreeRows()
+        self.run_view = RunView()
+        self.feed = DetailFeed(self)
+        self.following = False
+        self.last_asked: tuple[str | None, list[str] | None] | None = None
+        self._known = Known()
+        self._settling: Timer | None = None
+        self._wanted: str | None = None
+        self._verdicts: dict[str, Any] = {}
+        self._missed = False
+        self._page_due = False
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Two panes."""
+        with Horizontal(id="tests"):
+            with Vertical(id="list-pane", classes="pane"):
+                yield FilterBar()
+                yield RowList(self.rows, id="list")
+            yield Splitter(id="list-detail", percent=40)
+            yield Detail(id="detail")
+
+    def on_mount(self) -> None:
+        """What there is already."""
+        super().on_mount()
+        self._settling = self.set_interval(FOLLOW_SECONDS, self._settle, pause=True)
+        self.documents_read()
+        self.test_list.focus()
+        self.watch(self.app, "app_focus", self._terminal_focused, init=False)
+
+    # The parts
+
+    @property
+    def test_list(self) -> RowList:
+        """The list."""
+        return self.query_one(RowList)
+
+    @property
+    def detail(self) -> Detail:
+        """The pane beside it."""
+        return self.query_one(Detail)
+
+    @property
+    def filter_bar(self) -> FilterBar:
+        """The line above it."""
+        return self.query_one(FilterBar)
+
+    @property
+    def one_pane(self) -> bool:
+        """Whether list and detail are shown one at a time."""
+        return self.has_class("-narrow")
+
+    @property
+    def detail_open(self) -> bool:
+        """Whether the detail is on the screen."""
+        return not self.one_pane or self.has_class("-detail")
+
+    def test(self) -> TestRow | None:
+        """The test under the cursor."""
+        entry = self.test_list.entry()
+        return entry if isinstance(entry, TestRow) else None
+
+    def relative(self, path: str) -> str:
+        """A path as it is typed here."""
+        here = os.path.relpath(path)
+        return path if here.startswith("..") else here
+
+    def place(self, row: TestRow) -> str:
+        """`weather.yml:12`."""
+        return f"{self.relative(row.file)}:{row.line}"
+
+    # What comes from the app
+
+    def engine_events(self, events: list[dict[str, Any]]) -> None:
+        """Runs and servers, and the first failure when that ends a run."""
+        self.run_view.apply(events, self.workbench.store)
+        self._missed = True
+        self.bail_out(events)
+
+    def events_applied(self, delta: Any) -> None:
+        """Results: count, keep the place, follow."""
+        self._missed = False
+        due = self.rows.update(delta.moved, delta.finished, self.workbench.store)
+        due = due or delta.structure_changed or (delta.ended and self.rows.order != "file")
+        if due or not self.rows.grow(delta.added):
+            self.rebuild()
+        elif delta.added:
+            self.test_list.grown([moved.row for moved in delta.moved])
+            self._entitle()
+        elif delta.rows_changed:
+            self.test_list.repainted([moved.row for moved in delta.moved])
+        if delta.began or delta.ended:
+            self.refresh_bindings()
+        self.feed.finished(delta.finished)
+        if self.following:
+            self._follow(delta.finished)
+        self._refresh_detail(delta)
+
+    def caught_up(self) -> None:
+        """Shown again."""
+        if self._missed:
+            self._missed = False
+            self.documents_read()
+
+    def documents_read(self) -> None:
+        """Other tests, or the same in other places."""
+        store = self.workbench.store
+        if self._verdicts:
+            store.remember(self._verdicts)
+        self._known = Known.of(store.rows.values())
+        self.test_list.dimmed = set(store.stale)
+        self.test_list.marked &= store.rows.keys()
+        self.rebuild()
+        if self._wanted is not None and self.test_list.select(self._wanted):
+            self._wanted = None
+        self._settle()
+
+    def _terminal_focused(self, focused: bool) -> None:
+        """Back from another window, where suites may have been made."""
+        if focused:
+            suites = self.workbench.suites
+            self.run_worker(suites.search_again(), group="look", exclusive=True, exit_on_error=False)
+
+    def engine_changed(self, state: str, message: str) -> None:  # noqa: ARG002
+        """Another engine: what could not be read can be asked for again."""
+        self.feed.forget()
+        self.rebuild()
+        if state == "ready":
+            self._settle()
+
+    def rebuild(self) -> None:
+        """All rows anew, everything in its place."""
+        store = self.workbench.store
+        self.rows.build(store)
+        self.test_list.nothing = [] if self.rows.entries else self._why_nothing()
+        self.test_list.rebuilt()
+        self._entitle()
+
+    def arrive(self, **where: Any) -> None:
+        """Show a test."""
+        name = where.get("id")
+        if not isinstance(name, str):
+            return
+        row = self.workbench.store.rows.get(name)
+        if row is None:
+            self._wanted = name
+            return
+        if self.rows.filter and not self.rows.filter.matches(row):
+            self.apply_filter("")
+        self.show_test(row)
+        self.test_list.focus()
+
+    def show_test(self, row: TestRow) -> None:
+        """The cursor on a test, whatever it is folded into."""
+        if self.rows.reveal(row):
+            self.rebuild()
+        self.test_list.select(row.id)
+        if self.detail_open:
+            self._settle()
+
+    # The cursor, and what follows it
+
+    def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
+        """A little later, so that running over many costs nothing."""
+        event.stop()
+        if event.lines is self.test_list:
+            if self._settling is not None:
+                self._settling.reset()
+                self._settling.resume()
+        elif event.lines is self.detail.json_tree:
+            self.feed.told_path(self.detail.json_tree)
+
+    def on_lines_chosen(self, event: Lines.Chosen) -> None:
+        """Enter on a row of the list."""
+        event.stop()
+        if event.lines is self.test_list:
+            self.action_open_detail()
+
+    def on_row_list_folded(self, event: RowList.Folded) -> None:
+        """A group, or all of them."""
+        if event.id is None:
+            self.rows.fold_all(bool(event.closed))
+            self.rebuild()
+        elif self.rows.fold(event.id, event.closed):
+            self.rebuild()
+
+    def on_row_list_marked(self) -> None:
+        """The status bar counts them."""
+        self.workbench.refresh_status()
+
+    def on_detail_tab_shown(self) -> None:
+        """Fill it."""
+        self.feed.fill()
+        self.refresh_bindings()
+
+    def _settle(self) -> None:
+        if self._settling is not None:
+            self._settling.pause()
+        if self.detail_open and self.is_mounted:
+            self.feed.show(self.test_list.entry())
+
+    def _refresh_detail(self, delta: Any) -> None:
+        entry = self.feed.entry
+        if entry is None or not self.detail_open:
+            return
+        if isinstance(entry, TestRow):
+            if any(moved.row is entry for moved in delta.moved) or entry.id in delta.finished:
+                self.feed.fill()
+        elif delta.ended:
+            self._settle()
+        elif delta.rows_changed and not self._page_due:
+            self._page_due = True
+            self.set_timer(PAGE_SECONDS, self._refresh_page)
+
+    def _refresh_page(self) -> None:
+        """A group's page counts along while it runs, but not with every result."""
+        self._page_due = False
+        if self.feed.entry is not None and not isinstance(self.feed.entry, TestRow):
+            self._settle()
+
+    def _follow(self, finished: tuple[str, ...]) -> None:
+        store = self.workbench.store
+        failed = next((row for test in finished if (row := store.rows.get(test)) and row.verdict == "fail"), None)
+        if failed is not None:
+            self.show_test(failed)
+
+    # Filter
+
+    def on_filter_bar_changed(self) -> None:
+        """A letter, or several: what stands there by now counts, and is not written back over what is typed meanwhile."""
+        text = self.filter_bar.text
+        if text != self.rows.filter.text:
+            self._use_filter(text)
+
+    def on_filter_bar_applied(self) -> None:
+        """Back to the list; nothing runs."""
+        self.test_list.focus()
+
+    def apply_filter(self, text: str) -> None:
+        """Show what matches."""
+        self.filter_bar.put(text)
+        self._use_filter(text)
+
+    def _use_filter(self, text: str) -> None:
+        self.rows.use_filter(text)
+        self.rebuild()
+        self.filter_bar.say(self.rows.filter.problems[0] if self.rows.filter.problems else self._nearest())
+
+    def _nearest(self) -> str:
+        return "" if self.rows.entries else self.rows.filter.why_empty(self._known)
+
+    def _why_nothing(self) -> list[str]:
+        if not self.rows.filter:
+            return [] if self.workbench.store.rows else ["No suite is open."]
+        return [f"No test matches {self.rows.filter.text}", "", "esc clears the filter"]
+
+    def _entitle(self) -> None:
+        rows = self.rows
+        title = "Tests" if not rows.filter else f"Tests {rows.shown} of {rows.total}"
+        if rows.order != "file":
+            title += f"  {ORDER_WORDS[rows.order]}"
+        pane = self.query_one("#list-pane")
+        pane.border_title = shown(title)
+        pane.border_subtitle = shown(rows.filter.text, limit=40) if rows.filter and not self.filter_bar.display else ""
+
+    def nothing_keys(self) -> list[tuple[str, str]]:
+        """What the detail says when nothing is under the cursor."""
+        return [("esc", "clears the filter")] if self.rows.filter else [(",", "settings"), ("^p", "everything else")]
+
+    # The session, and the bars
+
+    def back(self) -> bool:
+        """Out of the search, out of the detail, marks away, filter away."""
+        if self.detail.close_search():
+            tree = self.detail.json_tree
+            if tree is not None:
+                tree.search("")
+                self.feed.told_path(tree)
+            return True
+        if self.one_pane and self.has_class("-detail"):
+            self.remove_class("-detail")
+            self.test_list.focus()
+            return True
+        if self.test_list.unmark():
+            return True
+        if self.rows.filter.text or self.filter_bar.has_focus_within:
+            self.apply_filter("")
+            self.test_list.focus()
+            return True
+        if not self.test_list.has_focus and not self._zoomed:
+            self.test_list.focus()
+            return True
+        return False
+
+    def status_text(self) -> Content:
+        """What is set otherwise than usual."""
+        parts = []
+        running = self.workbench.store.running
+        if running:
+            more = f" +{len(running) - 1}" if len(running) > 1 else ""
+            parts.append(f"{one_line(next(iter(running.values())).name, CURRENT_WIDTH)}{more}")
+        if self.test_list.marked:
+            parts.append(f"{counted(len(self.test_list.marked), 'test')} marked")
+        if self.workbench.runs.bail:
+            parts.append("stops at the first failure")
+        if self.following:
+            parts.append("follows failures")
+        return Content.styled("  ".join(parts), "$accent") if parts else Content("")
+
+    def remember(self) -> dict[str, Any]:
+        """Selection, filter, folding, tab, and the verdicts by the text that they are of."""
+        rows = self.workbench.store.rows
+        few = rows.values() if len(rows) <= REMEMBERED else ()
+        verdicts = {
+            row.id: [row.verdict, row.duration_ms, row.ran_digest]
+            for row in few
+            if row.ran_digest and row.verdict != "new"
+        }
+        return {
+            **self.rows.remember(),
+            "current": self.test_list.current,
+            "filter": self.rows.filter.text,
+            "tab": self.detail.tab,
+            "sides": self.detail.diff.sides,
+            "verdicts": verdicts,
+        }
+
+    def restore(self, memory: dict[str, Any]) -> None:
+        """From the last session."""
+        self.rows.restore(memory)
+        if isinstance(memory.get("verdicts"), dict):
+            self._verdicts = memory["verdicts"]
+        self.detail.diff.sides = memory.get("sides") is True
+        if isinstance(memory.get("tab"), str):
+            self.detail.use_tab(memory["tab"])
+        if isinstance(memory.get("filter"), str) and memory["filter"]:
+            self.rows.use_filter(memory["filter"])
+            self.filter_bar.put(memory["filter"])
+        if isinstance(memory.get("current"), str):
+            self._wanted = memory["current"]
+        self.documents_read()

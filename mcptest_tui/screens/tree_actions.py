@@ -1,0 +1,170 @@
+"""What a JSON tree of the detail asks for: a value in a window or on the clipboard, further entries, an assertion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from textual.screen import Screen
+
+from mcptest_engine.core.clipping import compact
+from mcptest_tui.engine_client import EngineError
+from mcptest_tui.state.json_rows import SHOWN_TEXT, whole
+from mcptest_tui.state.store import TestRow
+from mcptest_tui.widgets.json_tree import JsonTree, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from mcptest_tui.screens.tests import TestsScreen
+    from mcptest_tui.widgets.detail import Detail
+
+LARGEST_EXACT = 400
+CONTAINS = 80
+
+
+class TreeActions(Screen[None]):
+    """A mixin of `TestsScreen`."""
+
+    @property
+    def _tests(self) -> TestsScreen:
+        return cast("TestsScreen", self)
+
+    def on_json_tree_wanted(self, event: JsonTree.Wanted) -> None:
+        """Do it, or have a worker ask the engine."""
+        event.stop()
+        screen, tree = self._tests, event.tree
+        row = screen.feed.entry
+        if not isinstance(row, TestRow):
+            return
+        if event.what == "search":
+            screen.detail.open_search()
+        elif event.what == "target":
+            screen.workbench.copy(tree.target, "the target")
+        elif event.what == "assert":
+            self._add_assertion(row, tree)
+        elif event.what == "more":
+            self._later(self._more(row, event))
+        elif event.what == "text" or not tree.is_whole():
+            self._later(self._asked(row, event))
+        else:
+            self._use(event, text_of(tree.value()))
+
+    def on_detail_searched(self, event: Detail.Searched) -> None:
+        """As it is typed."""
+        tree = self._tests.detail.json_tree
+        if tree is not None:
+            tree.search(event.text)
+            self._tests.feed.told_path(tree)
+
+    def _use(self, event: JsonTree.Wanted, text: str) -> None:
+        """The whole value has come."""
+        screen = self._tests
+        if event.what == "text":
+            event.tree.show_text(text)
+        elif event.what == "copy":
+            screen.workbench.copy(text, "the value")
+        else:
+            from mcptest_tui.screens.value import ValueWindow
+
+            def answered(answer: str | None) -> None:
+                if answer == "copy":
+                    screen.workbench.copy(text, "the value")
+
+            screen.app.push_screen(ValueWindow(event.tree.target or "value", text), answered)
+
+    async def _asked(self, row: TestRow, event: JsonTree.Wanted) -> None:
+        try:
+            text = await self._tests.feed.ask(
+                "value", id=row.id, run_id=row.run_id or None, path=[self._member(event.tree), *event.path]
+            )
+        except EngineError as wrong:
+            self._tests.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            return
+        self._use(event, str(text))
+
+    async def _more(self, row: TestRow, event: JsonTree.Wanted) -> None:
+        path = [self._member(event.tree), *event.path]
+        try:
+            more = await self._tests.feed.ask(
+                "expand", id=row.id, run_id=row.run_id or None, path=path, start=event.start
+            )
+        except EngineError as wrong:
+            self._tests.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            return
+        event.tree.extend(event.path, more)
+
+    def _member(self, tree: JsonTree) -> str:
+        return "request" if tree.id == "detail-request" else "output"
+
+    def _later(self, asking: Coroutine[Any, Any, None]) -> None:
+        self._tests.run_worker(asking, group="value", exclusive=True, exit_on_error=False)
+
+    # Assertions
+
+    def _add_assertion(self, row: TestRow, tree: JsonTree) -> None:
+        """Show what it would be, and write it when that is wanted."""
+        from mcptest_engine.suite.edit import EditRefused, add_assertion, apply
+
+        bench = self._tests.workbench
+        file = Path(row.file)
+        try:
+            text = file.read_bytes().decode()
+            edit = add_assertion(text, row.line, tree.target, matcher_for(tree.value()))
+        except EditRefused as refused:
+            bench.tell(refused.message, severity="warning", hint=refused.hint or "e opens the editor at the test")
+            return
+        except (OSError, UnicodeDecodeError) as wrong:
+            bench.tell(f"cannot read {file.name}: {getattr(wrong, 'strerror', None) or wrong}", severity="error")
+            return
+        from mcptest_tui.screens.preview import Preview
+
+        self._tests.app.push_screen(
+            Preview(
+                f"Add an assertion to {row.name}",
+                _excerpt(text, edit),
+                lead=f"{file.name}, line {row.line}",
+                verb="adds it",
+            ),
+            lambda answer: self._write(row, text, apply(text, edit)) if answer == "write" else None,
+        )
+
+    def _write(self, row: TestRow, before: str, after: str) -> None:
+        from mcptest_engine.workspace.atomic import write_atomic
+
+        bench = self._tests.workbench
+        file = Path(row.file)
+        try:
+            if file.read_bytes() != before.encode():
+                bench.tell(
+                    f"{file.name} has changed meanwhile; nothing was written", severity="warning", hint="+ again"
+                )
+                return
+            write_atomic(file, after.encode(), mode=file.stat().st_mode & 0o777)
+        except OSError as wrong:
+            bench.tell(f"cannot write {file}: {wrong.strerror or wrong}", severity="error")
+            return
+        bench.say(f"added an assertion to {row.name}")
+        bench.documents_changed([row.file])
+
+
+def matcher_for(value: Any) -> dict[str, Any]:
+    """The matcher that holds for a value as it is: the value itself where it is short, else the most telling part of it."""
+    if isinstance(value, str):
+        if len(value) <= SHOWN_TEXT and "\n" not in value:
+            return {"exact": value}
+        first = next((part.strip() for part in value.splitlines() if part.strip()), "")
+        return {"contains": first[:CONTAINS]} if first else {"exists": True}
+    if isinstance(value, (dict, list)) and (not whole(value) or len(compact(value, LARGEST_EXACT)) > LARGEST_EXACT):
+        return {"length": len(value)} if isinstance(value, list) and whole(value) else {"exists": True}
+    return {"exact": value}
+
+
+def _excerpt(text: str, edit: Any) -> str:
+    """The edited lines and three before them."""
+    from mcptest_engine.suite.edit import apply
+
+    after = apply(text, edit)
+    first = text.count("\n", 0, edit.start)
+    last = after.count("\n", 0, edit.start + len(edit.text))
+    return "\n".join(after.split("\n")[max(first - 3, 0) : last + 1])

@@ -1,0 +1,48 @@
+"""A whole value in a window of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+
+from mcptest_tui.safe import safe_text, shown
+from mcptest_tui.screens.modals import Modal
+from mcptest_tui.state.result_rows import line
+from mcptest_tui.widgets.text_view import TextView
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+
+class ValueWindow(Modal[str]):
+    """Answers "copy" when the value is to be copied."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,enter,space,q", "cancel", "Close"),
+        Binding("y", "copy", "Copy"),
+    ]
+
+    def __init__(self, title: str, text: str) -> None:
+        super().__init__(classes="picker")
+        self._title, self._text = title, text
+
+    def compose(self) -> ComposeResult:
+        """The value, to scroll in."""
+        with Vertical(classes="dialog -tall") as dialog:
+            dialog.border_title = shown(self._title, limit=70)
+            dialog.border_subtitle = shown("y copies   w wraps   esc closes")
+            yield TextView(id="value-text")
+
+    def on_mount(self) -> None:
+        """Made safe only now: it may be long."""
+        super().on_mount()
+        view = self.query_one(TextView)
+        view.styles.height = "1fr"
+        view.show([line(part) for part in safe_text(self._text).split("\n")])
+        view.focus()
+
+    def action_copy(self) -> None:
+        """To the clipboard."""
+        self.dismiss("copy")

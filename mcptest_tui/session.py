@@ -1,0 +1,111 @@
+"""What the workbench remembers of a workspace: `.mcptest/cache/session.json`, and the theme of the last workbench anywhere.
+
+Open files, mode, selection, filters, sizes, theme; never a text that a server said. A broken or newer file is ignored
+and said; it is overwritten only by something whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_tui.places import cache_dir, state_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VERSION = 1
+MOST_BYTES = 1024 * 1024
+
+
+class Saved(NamedTuple):
+    """A session as read: every part of a shape that can be relied on."""
+
+    mode: str = ""
+    theme: str = ""
+    watch: str = ""
+    files: list[str] = []  # noqa: RUF012 - always given by `of`
+    screens: dict[str, Any] = {}  # noqa: RUF012
+
+    @classmethod
+    def of(cls, value: dict[str, Any]) -> Saved:
+        """What can be taken of a session; edited by hand, it may be anything."""
+        mode, theme, watch, files, screens = (value.get(key) for key in cls._fields)
+        return cls(
+            mode if isinstance(mode, str) else "",
+            theme if isinstance(theme, str) else "",
+            watch if isinstance(watch, str) and watch in ("off", "affected", "all") else "",
+            [file for file in files if isinstance(file, str)] if isinstance(files, list) else [],
+            screens if isinstance(screens, dict) else {},
+        )
+
+
+class SessionFile:
+    """Reads once, writes when something is different from what was written last."""
+
+    def __init__(self, root: Path) -> None:
+        self.path = cache_dir(root) / "session.json"
+        self._root = root
+        self._written = ""
+        self.complaint = ""
+
+    def load(self) -> dict[str, Any]:
+        """The session of last time; {} when there is none. `complaint` says what was wrong with it."""
+        try:
+            if self.path.stat().st_size > MOST_BYTES:
+                raise ValueError("larger than a session can be")
+            text = self.path.read_text(encoding="utf-8")
+            value = json.loads(text)
+            if not isinstance(value, dict) or value.get("version") != VERSION:
+                raise ValueError("of another version")
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, RecursionError) as wrong:
+            self.complaint = f"the last session cannot be read ({_reason(wrong)}); starting afresh"
+            return {}
+        self._written = text
+        return value
+
+    def text_of(self, session: dict[str, Any]) -> str | None:
+        """What `save` has to write, or None when nothing has changed."""
+        text = json.dumps({"version": VERSION, **session}, indent=1, sort_keys=True)
+        return None if text == self._written else text
+
+    def save(self, text: str) -> None:
+        """Write it, whole or not at all. Raises: OSError."""
+        from mcptest_engine.workspace.atomic import write_atomic
+        from mcptest_engine.workspace.workspace import Workspace
+
+        Workspace(self._root).make_runs_dir()  # with the `.gitignore` that keeps this file out of the repository
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(self.path, text.encode())
+        self._written = text
+
+
+def theme_at_start(picked: str, configured: str) -> str | None:
+    """MCPTEST_THEME, else what was picked in this workspace, else what the settings say, else what was picked anywhere last."""
+    return os.environ.get("MCPTEST_THEME") or picked or configured or last_theme()
+
+
+def last_theme() -> str | None:
+    """The theme of the last workbench, whatever its workspace."""
+    try:
+        value = json.loads(state_file().read_text(encoding="utf-8"))
+        theme = value.get("theme")
+    except (OSError, ValueError, AttributeError):
+        return None
+    return theme if isinstance(theme, str) else None
+
+
+def remember_theme(name: str) -> None:
+    """Keep the theme for other workspaces. Raises: OSError."""
+    from mcptest_engine.workspace.atomic import write_atomic
+
+    path = state_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, json.dumps({"theme": name}).encode())
+
+
+def _reason(wrong: Exception) -> str:
+    return wrong.strerror or str(wrong) if isinstance(wrong, OSError) else str(wrong).splitlines()[0]

@@ -1,0 +1,157 @@
+"""Unsaved text that survives a crash: `.mcptest/cache/drafts/`, one file for each text that is not on the disk.
+
+Where that folder cannot be written, a person's own state folder is taken, then the system's for temporary files. A text that a
+person chose not to keep (theirs or mine, when both had changed) is put beside them as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcptest_engine.workspace.atomic import write_atomic
+from mcptest_tui.places import cache_dir, state_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SUFFIX = ".draft.json"
+_MOST_KEPT = 40
+_MOST_BYTES = 16 * 1024 * 1024
+
+
+class Draft(NamedTuple):
+    """The unsaved text of a file. `base` is the digest of what the disk held when it was begun, `at` a time stamp."""
+
+    path: str
+    text: str
+    base: str
+    at: float
+    line: int = 0
+    column: int = 0
+
+
+class Drafts:
+    """The drafts of a workspace."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._written: dict[str, tuple[str, Path]] = {}
+
+    def put(self, draft: Draft) -> Path | None:
+        """Write a draft; None when no folder takes it. The same text again is not written again."""
+        known = self._written.get(draft.path)
+        if known is not None and known[0] == draft.text:
+            return known[1]
+        data = json.dumps(draft._asdict(), ensure_ascii=True).encode()
+        path = self._put(_name_of(draft.path) + SUFFIX, data)
+        if path is not None:
+            if known is not None and known[1] != path:
+                _delete(known[1])
+            self._written[draft.path] = (draft.text, path)
+        return path
+
+    def find(self, path: str) -> Draft | None:
+        """The newest draft of a file."""
+        found = [
+            draft for folder in self._folders() if (draft := _read(folder / (_name_of(path) + SUFFIX))) is not None
+        ]
+        found = [draft for draft in found if draft.path == path]
+        return max(found, key=lambda draft: draft.at, default=None)
+
+    def drop(self, path: str) -> None:
+        """The text is on the disk, or nobody wants it."""
+        self._written.pop(path, None)
+        for folder in self._folders():
+            _delete(folder / (_name_of(path) + SUFFIX))
+
+    def left_behind(self, under: Path) -> list[Draft]:
+        """Every draft of a file under a folder whose text is not what the disk holds, the newest first."""
+        found: dict[str, Draft] = {}
+        for file in self._files():
+            draft = _read(file)
+            if draft is None or not Path(draft.path).is_relative_to(under):
+                continue
+            if draft.path not in found or found[draft.path].at < draft.at:
+                found[draft.path] = draft
+        left = [draft for draft in found.values() if not _is_on_disk(draft)]
+        return sorted(left, key=lambda draft: -draft.at)
+
+    def keep(self, path: str, text: str, what: str) -> Path | None:
+        """Put a whole text aside as a file that can be opened; returns where. `what` is a word such as "theirs"."""
+        stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        name = f"{stem or suffix}.{what}.{stamp}{dot}{suffix if stem else 'txt'}"
+        kept = self._put(name, text.encode("utf-8", "surrogatepass"))
+        if kept is not None:
+            self._prune(kept.parent)
+        return kept
+
+    def _put(self, name: str, data: bytes) -> Path | None:
+        for folder in self._folders():
+            try:
+                if folder == self._folders()[0]:
+                    from mcptest_engine.workspace.workspace import Workspace
+
+                    Workspace(
+                        self._root
+                    ).make_runs_dir()  # with the `.gitignore` that keeps drafts out of the repository
+                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                write_atomic(folder / name, data, mode=0o600)
+            except OSError:
+                continue
+            return folder / name
+        return None
+
+    def _folders(self) -> tuple[Path, ...]:
+        own = Path(tempfile.gettempdir()) / f"mcptest-drafts-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+        return cache_dir(self._root) / "drafts", state_file().parent / "drafts", own
+
+    def _files(self) -> Iterator[Path]:
+        for folder in self._folders():
+            with suppress(OSError):
+                yield from sorted(file for file in folder.iterdir() if file.name.endswith(SUFFIX))
+
+    def _prune(self, folder: Path) -> None:
+        """Of the texts put aside, the last ones are kept."""
+        with suppress(OSError):
+            kept = [
+                file for file in folder.iterdir() if not file.name.endswith(SUFFIX) and not file.name.startswith(".")
+            ]
+            for file in sorted(kept, key=lambda file: file.stat().st_mtime)[:-_MOST_KEPT]:
+                _delete(file)
+
+
+def _name_of(path: str) -> str:
+    digest = blake2b(path.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+    return f"{path.rpartition('/')[2][:40]}-{digest}"
+
+
+def _read(file: Path) -> Draft | None:
+    try:
+        if file.stat().st_size > _MOST_BYTES:
+            return None
+        told = json.loads(file.read_bytes())
+        kinds = (("path", str), ("text", str), ("base", str), ("at", (int, float)), ("line", int), ("column", int))
+        sound = all(isinstance(told.get(name), kind) for name, kind in kinds)
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return None
+    return Draft(**{name: told[name] for name in Draft._fields}) if sound else None
+
+
+def _is_on_disk(draft: Draft) -> bool:
+    try:
+        return Path(draft.path).read_bytes().decode("utf-8-sig", "replace") == draft.text
+    except OSError:
+        return not draft.text
+
+
+def _delete(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()

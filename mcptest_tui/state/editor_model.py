@@ -1,0 +1,187 @@
+"""A file in the editor: what it was read from, what the disk holds now, and saving it without losing anything.
+
+A save replaces the file as a whole, follows links, and keeps the mode, the byte order mark and the line ends. The surprising
+thing: where that cannot be (the folder is not writable, the file has a second name), it is written in place, and if the disk
+fills up meanwhile the old content is put back.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+from mcptest_engine.workspace.atomic import write_atomic
+
+BOM = "\ufeff"
+MOST_BYTES = 8 * 1024 * 1024
+MOST_LINES = 5_000
+_NOT_ATOMIC = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+class Disk(NamedTuple):
+    """What stood on the disk: the digest of its bytes, "" for no file; the permission bits."""
+
+    digest: str = ""
+    mode: int = 0o644
+
+    @property
+    def exists(self) -> bool:
+        """Whether there was a file."""
+        return bool(self.digest)
+
+
+NOT_THERE = Disk()
+
+
+class CannotSave(Exception):
+    """The text was not written; the message has the path and the cause, and nothing on the disk has changed."""
+
+
+@dataclass(slots=True)
+class EditorFile:
+    """One file. `saved` is the text that the disk had when it was last read or written; `disk` what that was made of.
+
+    `read_only` says why it cannot be edited here, "" when it can; `gone` that somebody deleted it meanwhile.
+    """
+
+    path: str
+    saved: str = ""
+    bom: bool = False
+    disk: Disk = NOT_THERE
+    read_only: str = ""
+    gone: bool = False
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the disk does not have it (yet, or any more)."""
+        return not self.disk.exists
+
+    def is_dirty(self, text: str) -> bool:
+        """Whether `text` would be lost without a save."""
+        return self.gone or text != self.saved
+
+    def take(self, other: EditorFile) -> None:
+        """Be what was read from the disk just now."""
+        self.saved, self.bom, self.disk, self.read_only = other.saved, other.bom, other.disk, other.read_only
+        self.gone = False
+
+    def save(self, text: str) -> None:
+        """Write `text`. Raises: CannotSave."""
+        data = ((BOM if self.bom else "") + text).encode("utf-8", "surrogatepass")
+        try:
+            target = Path(os.path.realpath(self.path))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _write(target, data, self.disk.mode)
+        except OSError as wrong:
+            raise CannotSave(f"{self.path}: {reason(wrong)}") from wrong
+        self.saved, self.disk, self.gone = text, look(self.path), False
+
+
+def open_file(path: str) -> EditorFile:
+    """Read a file; one that is not there is new and empty. Raises: OSError for one that cannot be read."""
+    try:
+        status = Path(path).stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "is no file" if not stat.S_ISDIR(status.st_mode) else "is a folder", path)
+        if status.st_size > MOST_BYTES:
+            return EditorFile(path, "", False, Disk("large"), f"the file has {status.st_size // 1024 // 1024} MB")
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        return EditorFile(path)
+    return _file_of(path, data, stat.S_IMODE(status.st_mode))
+
+
+def _file_of(path: str, data: bytes, mode: int) -> EditorFile:
+    disk = Disk(digest_of(data), mode)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return EditorFile(path, data.decode("utf-8", "replace"), False, disk, "the file is not UTF-8")
+    bom = text.startswith(BOM)
+    text = text.removeprefix(BOM)
+    lines = text.count("\n") + 1
+    return EditorFile(path, text, bom, disk, f"the file has {lines:,} lines" if lines > MOST_LINES else "")
+
+
+def look(path: str) -> Disk:
+    """What the disk holds now; what cannot be read counts as not there."""
+    try:
+        data = Path(path).read_bytes()
+        return Disk(digest_of(data), stat.S_IMODE(Path(path).stat().st_mode))
+    except OSError:
+        return Disk()
+
+
+def reason(wrong: OSError) -> str:
+    """The cause in the words that people know: "no space left on device"."""
+    said = wrong.strerror or str(wrong)
+    return said[:1].lower() + said[1:]
+
+
+def digest_of(data: bytes) -> str:
+    """A short hash of a file's content."""
+    return blake2b(data, digest_size=12).hexdigest()
+
+
+def newline_of(text: str) -> str:
+    """The line end that splits the text so that joining gives it back, byte for byte.
+
+    CRLF only where every line ends so; in a mixed file the CRs stay, visible, at the ends of their lines.
+    """
+    if "\r" not in text:
+        return "\n"
+    if "\n" not in text:
+        return "\r"
+    return "\r\n" if text.count("\r\n") == text.count("\n") else "\n"
+
+
+def _write(target: Path, data: bytes, mode: int) -> None:
+    try:
+        status = target.stat()
+    except FileNotFoundError:
+        write_atomic(target, data, mode=0o666)
+        return
+    if status.st_nlink > 1 or not os.access(target, os.W_OK):
+        _write_in_place(target, data)
+        return
+    try:
+        write_atomic(target, data, mode=mode)
+        if stat.S_IMODE(target.stat().st_mode) != mode:
+            target.chmod(mode)
+        if hasattr(os, "chown") and target.stat().st_gid != status.st_gid:
+            with suppress(OSError):
+                os.chown(target, -1, status.st_gid)
+    except OSError as wrong:
+        if wrong.errno not in _NOT_ATOMIC:
+            raise
+        _write_in_place(target, data)
+
+
+def _write_in_place(target: Path, data: bytes) -> None:
+    with target.open("r+b") as file:
+        before = file.read()
+        try:
+            _put(file.fileno(), data)
+        except OSError:
+            with suppress(OSError):
+                _put(file.fileno(), before)  # these blocks are still the file's own
+            raise
+
+
+def _put(descriptor: int, data: bytes) -> None:
+    rest, at = memoryview(data), 0
+    while at < len(data):
+        at += os.pwrite(descriptor, rest[at:], at)
+    os.ftruncate(descriptor, len(data))
+    os.fsync(descriptor)

@@ -1,0 +1,106 @@
+"""How far the runs are: which is on, how much of it is done, how long it takes, what the last one came to.
+
+A reducer over the engine's events, with the clock passed in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CANCELLED = "cancelled"
+"""The kind of a run that was ended before it began, because a person wanted it so."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """The state of the status bar's left end."""
+
+    clock: Callable[[], float]
+    run: str | None = None
+    path: str = ""
+    done: int = 0
+    total: int = 0
+    started: float = 0.0
+    waiting: set[str] = field(default_factory=set)
+    unwanted: set[str] = field(default_factory=set)
+    last: str = ""
+    last_failed: bool = False
+    last_seconds: float | None = None
+    ended: float | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run is on or waits for its turn."""
+        return self.run is not None or bool(self.waiting)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of the run that is on, else of the last."""
+        return self.clock() - self.started if self.run is not None else self.last_seconds or 0.0
+
+    @property
+    def stopping(self) -> bool:
+        """Whether what is on, or all that waits, was asked to end."""
+        return self.run in self.unwanted if self.run is not None else self.busy and self.waiting <= self.unwanted
+
+    @property
+    def _going(self) -> set[str]:
+        return self.waiting if self.run is None else {self.run, *self.waiting}
+
+    @property
+    def since_last(self) -> float:
+        """Seconds since the last run ended."""
+        return self.clock() - self.ended if self.ended is not None else float("inf")
+
+    def stop(self, run: str | None = None) -> None:
+        """One run, or all that is on and all that waits, was asked to end; what is asked for from now on was not."""
+        self.unwanted |= self._going if run is None else {run}
+
+    def ask(self, run: str) -> None:
+        """A run was asked for; the engine has not answered yet."""
+        self.waiting.add(run)
+
+    def forget(self, run: str | None = None) -> None:
+        """A run that could not be queued, or all of them: the engine is gone."""
+        if run is None:
+            self.waiting.clear()
+        self.waiting.discard(run or "")
+        if run is None or run == self.run:
+            self.run = None
+        self.unwanted &= self._going
+
+    def apply(self, event: dict[str, Any]) -> None:
+        """Take one event; those that are not about runs change nothing."""
+        name, run = event.get("event"), event.get("run")
+        if not isinstance(run, str):
+            return
+        if name == "run.queued":
+            self.waiting.add(run)
+        elif name == "run.started":
+            self.waiting.discard(run)
+            self.run, self.path = run, str(event.get("path", ""))
+            self.done, self.total = 0, len(event.get("tests", ()))
+            self.started = self.clock()
+        elif name == "case.finished":
+            self.done += 1
+        elif name == "run.finished":
+            self._end(run, *_summary(event.get("record") or {}))
+        elif name == "run.failed":
+            cancelled = event.get("kind") == CANCELLED
+            self._end(run, CANCELLED if cancelled else str(event.get("message", "did not run")), failed=not cancelled)
+
+    def _end(self, run: str, said: str, failed: bool) -> None:
+        if run == self.run:
+            self.ended = self.clock()
+            self.last_seconds = self.ended - self.started
+        self.last, self.last_failed = said, failed
+        self.forget(run)
+
+
+def _summary(record: dict[str, Any]) -> tuple[str, bool]:
+    verdict = str(record.get("verdict", ""))
+    return {"pass": "passed", "fail": "failed"}.get(verdict, verdict or "ended"), verdict == "fail"

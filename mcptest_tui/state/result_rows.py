@@ -1,0 +1,392 @@
+"""What the detail of a test says, as lines: each assertion, whose the failure is, attempts, history, the server's last words.
+
+A line is pieces of (text, ink), the ink being a name that the view has a colour for. All text in them is
+sanitised here; wrapping is the view's.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rich.cells import cell_len
+
+from mcptest_engine.core.clipping import compact
+from mcptest_engine.core.sanitise import one_line, sanitise
+from mcptest_engine.core.words import counted
+from mcptest_tui.state.diff_rows import expected_of, matcher_name
+from mcptest_tui.state.json_rows import is_cut
+from mcptest_tui.state.run_view import FAULTS, ServerView, Summary, slowest
+from mcptest_tui.words import MARKS, is_ascii, mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mcptest_engine.running.documents import Document
+    from mcptest_tui.state.store import TestRow
+
+    Piece = tuple[str, str]
+
+LIMIT = 2_000
+STDERR_SHOWN = 3
+BARS = "_.-=+*#%@" if is_ascii() else "▁▂▃▄▅▆▇█"
+
+
+class TextLine(NamedTuple):
+    """One line before it is wrapped: its first row begins at column `at`, those after it at `hang`."""
+
+    at: int
+    hang: int
+    pieces: tuple[tuple[str, str], ...]
+
+
+def line(*pieces: Piece | str, at: int = 0) -> TextLine:
+    """A line; a plain text has no ink. Its later rows begin below what follows its first piece, if that ends in a space."""
+    made = tuple((piece, "") if isinstance(piece, str) else piece for piece in pieces)
+    first = made[0][0] if made else ""
+    return TextLine(at, at + cell_len(first) if len(made) > 1 and first.endswith(" ") else at, made)
+
+
+BLANK = line("")
+WORDS = {
+    "pass": "passed",
+    "fail": "failed",
+    "inconclusive": "inconclusive",
+    "skip": "skipped",
+    "new": "not run yet",
+    "queued": "waiting",
+    "running": "running",
+}
+
+
+# A test
+
+
+def result_lines(row: TestRow, result: Mapping[str, Any], server: ServerView | None, repro: str) -> list[TextLine]:
+    """The tab "Result"."""
+    lines = [_headline(row, result)]
+    failure = result.get("failure")
+    if isinstance(failure, dict):
+        lines += _failure(result, failure)
+    elif result.get("message"):
+        lines += [BLANK, line(_safe(result["message"]))]
+    assertions = [item for item in result.get("assertions") or () if isinstance(item, dict)]
+    if assertions:
+        lines.append(BLANK)
+        for assertion in assertions:
+            lines += _assertion(assertion)
+    elif result.get("verdict") == "pass":
+        lines += [BLANK, line(("no assertions: the server answered without an error", "dim"))]
+    lines += _verify(result)
+    lines += _attempts(result)
+    if isinstance(failure, dict):
+        lines += _last_words(failure, server)
+    lines += [BLANK, line(("run it again  ", "dim"), repro)]
+    return lines
+
+
+def new_lines(row: TestRow, place: str, keys: Sequence[tuple[str, str]], repro: str) -> list[TextLine]:
+    """A test that was never run: what it calls, and what the keys do."""
+    lines = [
+        line((f"{mark('new')} not run yet", "bold"), ("   added while the suite was open" if row.added else "", "dim")),
+        BLANK,
+        *_facts(
+            (("calls", row.tool or row.kind), ("server", row.server), ("at", place), ("tags", ", ".join(row.tags)))
+        ),
+        BLANK,
+    ]
+    return [*lines, *key_lines(keys), BLANK, line(("on a command line  ", "dim"), repro)]
+
+
+def key_lines(keys: Sequence[tuple[str, str]]) -> list[TextLine]:
+    """What keys do, one a line."""
+    width = max((len(key) for key, _ in keys), default=0)
+    return [line((f"{key:>{width}}  ", "key"), _safe(what)) for key, what in keys]
+
+
+def _headline(row: TestRow, result: Mapping[str, Any]) -> TextLine:
+    verdict = str(result.get("verdict", ""))
+    pieces: list[Piece] = [(f"{mark(verdict)} {WORDS.get(verdict, verdict)}", verdict)]
+    duration = result.get("duration_ms")
+    if isinstance(duration, (int, float)):
+        pieces.append((f"   {duration:.0f} ms" if duration >= 10 else f"   {duration:.1f} ms", ""))
+    attempts = result.get("attempts") or ()
+    if len(attempts) > 1:
+        pieces.append((f"   {len(attempts)} attempts", "inconclusive" if result.get("flaky") else ""))
+    if result.get("flaky"):
+        pieces.append(("   flaky", "inconclusive"))
+    if result.get("cached"):
+        pieces.append(("   from the cache", "dim"))
+    if row.busy:
+        pieces.append((f"   {WORDS[row.status]} again", "running"))
+    elif row.outdated:
+        pieces.append(("   of an older text", "dim"))
+    return line(*pieces)
+
+
+def _failure(result: Mapping[str, Any], failure: Mapping[str, Any]) -> Iterator[TextLine]:
+    kind = str(failure.get("kind", ""))
+    yield line((FAULTS.get(kind, kind), "dim"), (f"  ({kind})" if kind not in ("", "assertion") else "", "dim"))
+    told = any(item.get("passed") is False for item in result.get("assertions") or () if isinstance(item, dict))
+    if kind != "assertion" or not told:
+        yield BLANK
+        for text in _safe_lines(failure.get("message")):
+            yield line((text, "fail"))
+    if failure.get("hint"):
+        yield line(("hint: ", "hint"), (_safe(failure["hint"]), "hint"))
+
+
+def _assertion(assertion: Mapping[str, Any]) -> Iterator[TextLine]:
+    passed = assertion.get("passed")
+    verdict = "pass" if passed is True else "fail" if passed is False else "inconclusive"
+    name, expected = _safe(matcher_name(assertion)), expected_of(assertion)
+    short = _value(expected, 60)
+    held = (f"  {name} {short}", "dim") if passed is True else (f"  {name}", "bold")
+    own = assertion.get("name")
+    yield line(
+        (f"{mark(verdict)} ", verdict),
+        (_safe(assertion.get("target")), ""),
+        held,
+        (f"   {_safe(own)}" if own else "", "dim"),
+    )
+    if passed is True:
+        return
+    if passed is False:
+        yield line(("expected  ", "dim"), (_value(expected, LIMIT), "add"), at=4)
+        actual = ("nothing: the target leads nowhere", "remove") if "actual" not in assertion else None
+        yield line(("actual    ", "dim"), actual or (_value(assertion["actual"], LIMIT), "remove"), at=4)
+    reason = _reason(assertion)
+    if reason:
+        yield line((reason, "dim"), at=4)
+    if assertion.get("pointer") and f"`{assertion['pointer']}`" not in reason:
+        yield line(("first difference at  ", "dim"), _safe(assertion["pointer"]), at=4)
+
+
+def _reason(assertion: Mapping[str, Any]) -> str:
+    """The message without the part that the lines around it say already."""
+    message = _safe(assertion.get("message") or "")
+    _, found, rest = message.partition(") failed: ")
+    return rest if found else message
+
+
+def _verify(result: Mapping[str, Any]) -> Iterator[TextLine]:
+    steps = [step for step in result.get("verify") or () if isinstance(step, dict)]
+    if not steps:
+        return
+    yield BLANK
+    yield line(("verified after the call", "bold"))
+    for step in steps:
+        verdict = str(step.get("verdict", ""))
+        called = step.get("name") or step.get("tool") or step.get("server")
+        took = f"   {step['duration_ms']:.0f} ms" if isinstance(step.get("duration_ms"), (int, float)) else ""
+        yield line((f"{mark(verdict)} ", verdict), f"#{step.get('index', '')} {_safe(called)}", (took, "dim"), at=2)
+        if verdict != "pass" and step.get("message"):
+            yield line(_safe(step["message"]), at=4)
+        for assertion in step.get("assertions") or ():
+            if isinstance(assertion, dict) and assertion.get("passed") is False:
+                for told in _assertion(assertion):
+                    yield told._replace(at=told.at + 4, hang=told.hang + 4)
+
+
+def _attempts(result: Mapping[str, Any]) -> Iterator[TextLine]:
+    attempts = [item for item in result.get("attempts") or () if isinstance(item, dict)]
+    if not attempts:
+        return
+    yield BLANK
+    yield line(("attempts", "bold"))
+    for number, attempt in enumerate(attempts, 1):
+        verdict = str(attempt.get("verdict", ""))
+        fault = f"  fault: {_safe(attempt['fault'])}" if attempt.get("fault") else ""
+        yield line(
+            (f"{mark(verdict)} ", verdict),
+            f"{number}  {attempt.get('duration_ms', 0):.0f} ms",
+            (fault, "inconclusive"),
+            (f"  {_safe(attempt['message'])}" if attempt.get("message") else "", "dim"),
+            at=2,
+        )
+
+
+def _last_words(failure: Mapping[str, Any], server: ServerView | None) -> Iterator[TextLine]:
+    tail = _safe_lines(failure.get("stderr_tail") or ("" if server is None else server.stderr))
+    tail = [text for text in tail if text.strip()][-STDERR_SHOWN:]
+    if tail and failure.get("kind") != "assertion":
+        yield BLANK
+        yield line(("the server's last words", "bold"))
+        for text in tail:
+            yield line((f"{MARKS['split']} ", "dim"), text)
+
+
+# Several tests
+
+
+def summary_lines(summary: Summary, failing: Sequence[TestRow] = ()) -> list[TextLine]:
+    """The last run, and what fails now."""
+    ink = "pass" if summary.passed else "fail" if summary.counts.get("fail") else "bold"
+    lines = [line((summary.title, ink), ("   interrupted" if summary.interrupted else "", "inconclusive"))]
+    for title, names, sign in (
+        ("failing since this run", summary.broken, "fail"),
+        ("passing again", summary.mended, "pass"),
+    ):
+        if names:
+            lines += [BLANK, line((title, "bold"))]
+            lines += [line((f"{mark(sign)} ", sign), _safe(name), at=2) for name in names[:10]]
+            if len(names) > 10:
+                lines.append(line((f"and {len(names) - 10} more", "dim"), at=4))
+    lines += _failing(failing)
+    if summary.total > 1 and summary.slowest:
+        lines += [BLANK, line(("slowest", "bold")), *_slowest(summary.slowest)]
+    return lines
+
+
+def group_lines(
+    rows: Sequence[TestRow], keys: Sequence[tuple[str, str]], summary: Summary | None = None
+) -> list[TextLine]:
+    """A suite or a block: the last run of it if there is one, what fails in it, what is slow, what the keys do."""
+    failing = [row for row in rows if row.verdict == "fail"]
+    if summary is not None:
+        return [*summary_lines(summary, failing), BLANK, *key_lines(keys)]
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row.verdict] = counts.get(row.verdict, 0) + 1
+    pieces: list[Piece] = [(f"{counted(len(rows), 'test')}", "bold")]
+    told = (verdict for verdict in ("fail", "inconclusive", "pass", "skip", "new") if counts.get(verdict))
+    pieces += [(f"   {counts[verdict]} {WORDS[verdict]}", verdict) for verdict in told]
+    lines = [line(*pieces), *_failing(failing)]
+    timed = slowest(rows)
+    if len(timed) > 1:
+        lines += [BLANK, line(("slowest", "bold")), *_slowest(timed)]
+    return [*lines, BLANK, *key_lines(keys)]
+
+
+def _failing(rows: Sequence[TestRow]) -> list[TextLine]:
+    """The failing tests with their messages, bounded."""
+    if not rows:
+        return []
+    lines = [BLANK, line(("failing", "bold"))]
+    for row in rows[:12]:
+        lines.append(line((f"{mark('fail')} ", "fail"), _safe(row.name), at=2))
+        message = (row.result or {}).get("message")
+        if message:
+            lines.append(line((_safe(message)[:300], "dim"), at=4))
+    if len(rows) > 12:
+        lines.append(line((f"and {len(rows) - 12} more", "dim"), at=4))
+    return lines
+
+
+def problem_lines(document: Document, since: float | None) -> list[TextLine]:
+    """A suite that does not load."""
+    errors = [item for item in document.diagnostics if item.severity == "error"]
+    lines = [line((f"{mark('fail')} {counted(len(errors), 'problem')}: this suite does not run", "fail"))]
+    if since is not None:
+        at = time.strftime("%H:%M", time.localtime(since))
+        lines.append(line((f"the tests that are shown are from {at}, when it loaded last", "dim")))
+    for item in document.diagnostics[:20]:
+        name = "" if item.file == document.path else f"{item.file.rpartition('/')[2]}:"
+        lines += [BLANK, line((f"{_safe(name)}{item.line}:{item.column}  ", "dim"), _safe(item.message))]
+        if item.hint:
+            lines.append(line((_safe(item.hint), "hint"), at=4))
+    if len(document.diagnostics) > 20:
+        lines += [BLANK, line((f"and {len(document.diagnostics) - 20} more", "dim"))]
+    return [*lines, BLANK, *key_lines((("e", "opens the editor at the first one"),))]
+
+
+def _slowest(timed: Sequence[tuple[str, float]]) -> list[TextLine]:
+    width = max(len(f"{took:.0f} ms") for _, took in timed)
+    texts = ((f"{took:.0f} ms", name) for name, took in timed)
+    return [line((f"{took:>{width}}  ", "dim"), _safe(name), at=2) for took, name in texts]
+
+
+# History and log
+
+
+def spark(values: Sequence[float]) -> str:
+    """Values as bars, the smallest the lowest."""
+    if not values:
+        return ""
+    low, high = min(values), max(values)
+    span = (high - low) or 1.0
+    return "".join(BARS[int((value - low) / span * (len(BARS) - 1))] for value in values)
+
+
+def history_lines(past: Sequence[Mapping[str, Any]], now: float | None = None) -> list[TextLine]:
+    """The tab "History": newest first, as the engine gives it."""
+    if not past:
+        return [line(("no run of this test is kept yet", "dim"))]
+    if len(past) == 1:
+        return [line(("the first run of this test", "dim")), BLANK, *_past(past, now)]
+    times = [float(item.get("duration_ms") or 0.0) for item in reversed(past)]
+    lines = [
+        line(("took     ", "dim"), (spark(times), "running"), (f"   {min(times):.0f} to {max(times):.0f} ms", "dim")),
+        line(("came to  ", "dim"), *((mark(_verdict(item)), _verdict(item)) for item in reversed(past))),
+    ]
+    lines += _since(past)
+    return [*lines, BLANK, *_past(past, now)]
+
+
+def _since(past: Sequence[Mapping[str, Any]]) -> list[TextLine]:
+    """The first run of the failures that last until now."""
+    if _verdict(past[0]) != "fail":
+        return []
+    failing = 0
+    while failing < len(past) and _verdict(past[failing]) == "fail":
+        failing += 1
+    first = past[failing - 1]
+    often = f"   {counted(failing, 'run')}" + (" and maybe longer" if failing == len(past) else "")
+    return [line(("failing  ", "dim"), (f"since {_when(first)}", "fail"), (often, "dim"))]
+
+
+def _past(past: Sequence[Mapping[str, Any]], now: float | None) -> list[TextLine]:
+    lines = []
+    for item in past:
+        verdict = _verdict(item)
+        took = f"{float(item.get('duration_ms') or 0.0):.0f} ms"
+        message = f"  {_safe(item['message'])}" if item.get("message") else ""
+        lines.append(line((f"{mark(verdict)} ", verdict), f"{_when(item, now)}  ", (f"{took:>9}", "dim"), message))
+    return lines
+
+
+def _verdict(item: Mapping[str, Any]) -> str:
+    return str(item.get("verdict", ""))
+
+
+def _when(item: Mapping[str, Any], now: float | None = None) -> str:
+    """A date as a person here reads it."""
+    try:
+        at = datetime.fromisoformat(str(item.get("started_at", ""))).astimezone()
+    except ValueError:
+        return _safe(item.get("started_at", ""))
+    today = datetime.fromtimestamp(now if now is not None else time.time()).astimezone()
+    return at.strftime("today %H:%M:%S" if at.date() == today.date() else "%Y-%m-%d %H:%M")
+
+
+def log_lines(row: TestRow, server: ServerView | None) -> list[TextLine]:
+    """The tab "Server log"."""
+    failure = (row.result or {}).get("failure")
+    tail = str((failure or {}).get("stderr_tail") or "") if isinstance(failure, dict) else ""
+    source = "around this call" if tail else "in the last run"
+    text = tail or ("" if server is None else server.stderr)
+    name = _safe(row.server)
+    if not text.strip():
+        return [line((f"{name} wrote nothing on stderr", "dim"))]
+    lines = [line((f"stderr of {name}, {source}", "dim")), BLANK]
+    return [*lines, *(line(part) for part in _safe_lines(text))]
+
+
+def _facts(facts: Sequence[tuple[str, str]]) -> list[TextLine]:
+    width = max(len(name) for name, _ in facts)
+    return [line((f"{name:<{width}}  ", "dim"), _safe(text)) for name, text in facts if text]
+
+
+def _value(value: Any, limit: int) -> str:
+    return one_line(compact(f"{value['text']}…" if is_cut(value) else value, limit), limit)
+
+
+def _safe(text: Any) -> str:
+    return one_line(str(text if text is not None else ""), LIMIT)
+
+
+def _safe_lines(text: Any) -> list[str]:
+    return [
+        part.rstrip() for part in sanitise(str(text or "").replace("\r\n", "\n")).expandtabs(4).strip("\n").split("\n")
+    ]

@@ -1,0 +1,145 @@
+"""What runs came to, told in a few lines: totals, what changed since the run before, the slowest tests, and the servers.
+
+A reducer over the engine's events, which the store has taken before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.words import counted
+from mcptest_tui.words import duration_shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from mcptest_tui.state.store import Store, TestRow
+
+SLOWEST = 5
+FAULTS = {
+    "assertion": "the server answered, and the answer is another than expected",
+    "budget": "the server answered, and went over the budget",
+    "score": "the server answered, and the score is too low",
+    "metric": "the server answered, and the metric is out of range",
+    "server": "the server failed",
+    "timeout": "the server did not answer in time",
+    "auth": "the server refused the credentials",
+    "hook": "a hook of the suite failed",
+    "scorer": "a scorer of the suite failed",
+    "policy": "refused by the policy; nothing was asked of the server",
+    "suite": "the suite asks for what cannot be done",
+}
+"""Whose a failure is, by its kind."""
+
+
+class ServerView(NamedTuple):
+    """One server of a suite: its last state, why it failed, and what it wrote on stderr last."""
+
+    state: str = ""
+    message: str = ""
+    hint: str = ""
+    stderr: str = ""
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a run came to. The lists hold names of tests, `slowest` (name, milliseconds)."""
+
+    path: str = ""
+    total: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    duration_ms: float = 0.0
+    broken: list[str] = field(default_factory=list)
+    mended: list[str] = field(default_factory=list)
+    slowest: list[tuple[str, float]] = field(default_factory=list)
+    interrupted: bool = False
+    message: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything that ran passed."""
+        return (
+            bool(self.total)
+            and not self.counts.get("fail")
+            and not self.counts.get("inconclusive")
+            and not self.message
+        )
+
+    @property
+    def title(self) -> str:
+        """`120 passed in 3.2 s`, `2 failed, 118 passed in 3.2 s`."""
+        words = (("fail", "failed"), ("inconclusive", "inconclusive"), ("pass", "passed"), ("skip", "skipped"))
+        told = ", ".join(f"{self.counts[status]} {word}" for status, word in words if self.counts.get(status))
+        return f"{told or counted(0, 'test')} in {duration_shown(self.duration_ms / 1000)}"
+
+
+class RunView:
+    """The last run's summary, and the servers' states by (suite, server)."""
+
+    def __init__(self) -> None:
+        self.summary: Summary | None = None
+        self.servers: dict[tuple[str, str], ServerView] = {}
+        self._finished: dict[str, list[str]] = {}
+
+    def apply(self, events: Iterable[dict[str, Any]], store: Store) -> None:
+        """Take events after the store has taken them."""
+        for event in events:
+            name = event.get("event")
+            if name == "case.finished":
+                self._finished.setdefault(event["run"], []).append(event["id"])
+            elif name == "server.state":
+                self._server(event)
+            elif name == "run.finished":
+                self._end(event, store)
+            elif name == "run.failed":
+                self._finished.pop(event["run"], None)
+
+    def _server(self, event: dict[str, Any]) -> None:
+        place = (str(event.get("path", "")), str(event.get("server", "")))
+        before = self.servers.get(place, ServerView())
+        state = str(event.get("state", ""))
+        if state == "closed":
+            return
+        told = [str(event.get(name) or "") for name in ("message", "hint", "stderr")]
+        self.servers[place] = ServerView(state, told[0], told[1], told[2] or before.stderr)
+
+    def _end(self, event: dict[str, Any], store: Store) -> None:
+        run, record = event["run"], event.get("record") or {}
+        rows = [store.rows[test] for test in self._finished.pop(run, ()) if test in store.rows]
+        counts: dict[str, int] = {}
+        for row in rows:
+            counts[row.verdict] = counts.get(row.verdict, 0) + 1
+        path = str(event.get("path", ""))
+        for server in record.get("servers") or ():
+            if isinstance(server, dict) and server.get("stderr_tail"):
+                place = (path, str(server.get("name", "")))
+                self.servers[place] = self.servers.get(place, ServerView())._replace(stderr=str(server["stderr_tail"]))
+        self.summary = Summary(
+            path=path,
+            total=len(rows),
+            counts=counts,
+            duration_ms=float(record.get("duration_ms") or 0.0),
+            broken=[row.name for row in rows if row.verdict == "fail" and row.before == "pass"],
+            mended=[row.name for row in rows if row.verdict == "pass" and row.before == "fail"],
+            slowest=slowest(rows),
+            interrupted=bool(record.get("interrupted")),
+        )
+
+
+def slowest(rows: Sequence[TestRow], most: int = SLOWEST) -> list[tuple[str, float]]:
+    """The slowest tests, with their milliseconds."""
+    timed = [(row.name, row.duration_ms) for row in rows if row.duration_ms is not None]
+    return sorted(timed, key=lambda told: -told[1])[:most]
+
+
+def repro_command(path: str, name: str) -> str:
+    """The command that runs one test again, as reports quote it; `path` is the suite's, relative to where one stands."""
+    import shlex
+
+    from mcptest_engine.core.sanitise import one_line
+    from mcptest_engine.reporting.repro import quoted_name
+    from mcptest_engine.workspace.workspace import SUITE_FILES
+
+    config = "" if path in SUITE_FILES else f" --config {shlex.quote(one_line(path))}"
+    return f"mcptest run --filter {quoted_name(one_line(name))}{config}"

@@ -1,0 +1,284 @@
+"""A call made by hand as a test of a suite: what to expect of its answer, where it is to stand, and the text that comes of it.
+
+Nothing is written here. The surprising thing: what looks as if it were different at every call (a time, an id) is proposed too,
+but not chosen, so that a saved test does not fail at its first run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.clipping import compact
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.targets import render
+from mcptest_tui.state.json_rows import is_cut
+
+if TYPE_CHECKING:
+    from mcptest_engine.running.documents import Document
+    from mcptest_tui.state.servers import Server
+
+MOST_LEAVES = 40
+LONGEST_EXACT = 200
+LONGEST_PART = 80
+CONTEXT = 3
+BLOCKS = {"tools/call": "tools", "resources/read": "resources", "prompts/get": "prompts"}
+_CHANGING = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
+    r"|\b[0-9a-f]{16,}\b|\b1[5-9]\d{8}(?:\d{3})?\b",
+    re.IGNORECASE,
+)
+_CHANGING_NAME = re.compile(r"(?:_at|At|timestamp|time|uptime|duration|elapsed|nonce|cursor|_ms|Ms)$|^(?:id|uuid|now)$")
+
+
+@dataclass(slots=True, eq=False)
+class Proposal:
+    """One assertion. `why` says why it is not chosen at first."""
+
+    target: str
+    matcher: Mapping[str, Any]
+    chosen: bool = True
+    why: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The matcher on one line."""
+        name, value = next(iter(self.matcher.items()))
+        if name == "not" and isinstance(value, Mapping) and value:
+            inner, value = next(iter(value.items()))
+            name = f"not {inner}"
+        return f"{name}: {compact(value, 200)}"
+
+
+class Place(NamedTuple):
+    """Where a test can go: a suite and its server there, or a new file (`path` not there yet)."""
+
+    path: str
+    server: str
+    new: bool
+    several: bool = False
+
+
+class Written(NamedTuple):
+    """The file after the edit: `lines` are its lines around the new ones, each (number, text, is new)."""
+
+    path: str
+    before: str | None
+    after: str
+    line: int
+    lines: tuple[tuple[int, str, bool], ...]
+
+
+@dataclass(slots=True, eq=False)
+class Saving:
+    """What is to be saved, and where."""
+
+    method: str
+    params: Mapping[str, Any]
+    name: str
+    places: Sequence[Place]
+    server: Server | None
+    proposals: list[Proposal] = field(default_factory=list)
+    at: int = 0
+
+    @property
+    def place(self) -> Place:
+        """The chosen one."""
+        return self.places[self.at]
+
+    def test(self) -> dict[str, Any]:
+        """The test's mapping, in the order in which one writes it."""
+        found: dict[str, Any] = {"name": _escaped(self.name)}
+        if self.place.several:
+            found["server"] = self.place.server
+        if self.method == "resources/read":
+            found["uri"] = _escaped(self.params.get("uri", ""))
+        else:
+            found["prompt" if self.method == "prompts/get" else "tool"] = _escaped(self.params.get("name", ""))
+        arguments = self.params.get("arguments")
+        if isinstance(arguments, dict) and arguments:
+            found["args"] = _escaped(arguments)
+        expect = [
+            {"target": _escaped(one.target), "matcher": _escaped(one.matcher)} for one in self.proposals if one.chosen
+        ]
+        return {**found, **({"expect": expect} if expect else {})}
+
+    def written(self, before: str | None) -> Written:
+        """The file with the test, `before` being its text now. Raises: EditRefused."""
+        from mcptest_engine.suite.edit import append_test, apply
+
+        text = before if before is not None else self._beginning()
+        edit = append_test(text, BLOCKS[self.method], self.test())
+        after = apply(text, edit)
+        first = 0 if before is None else edit.start
+        first += len(edit.text) - len(edit.text.lstrip("\r\n")) if before is not None else 0
+        line = after.count("\n", 0, first) + 1
+        last = after.count("\n", 0, edit.start + len(edit.text.rstrip())) + 1
+        numbered = list(enumerate(after.splitlines(), 1))[max(line - 1 - CONTEXT, 0) : last + CONTEXT]
+        return Written(
+            self.place.path, before, after, line, tuple((at, row, line <= at <= last) for at, row in numbered)
+        )
+
+    def _beginning(self) -> str:
+        """A new suite with the server, and no test yet."""
+        from mcptest_engine.suite.edit import apply, set_value
+
+        name = self.place.server
+        text = f"name: {json.dumps(name, ensure_ascii=False)}\nservers: {{}}\n"
+        return apply(text, set_value(text, ("servers",), {name: self._settings()}))
+
+    def _settings(self) -> dict[str, Any]:
+        server = self.server
+        if server is None:
+            return {"command": ["your-server"]}
+        if server.transport == "http":
+            settings: dict[str, Any] = {"url": _escaped(str(server.target.get("url") or server.shown))}
+            token = server.target.get("bearer_token_env")
+            return {**settings, **({"auth": {"bearer_token_env": token}} if token else {})}
+        words = [str(word) for word in server.target.get("command") or server.argv]
+        settings = {"command": _escaped(words)}
+        if server.cwd:
+            settings["cwd"] = _escaped(server.cwd)
+        if server.env_names:
+            settings["env"] = {name: f"${{{name}}}" for name in server.env_names}
+        return settings
+
+
+def saving_of(
+    method: str,
+    params: Mapping[str, Any],
+    answer: Mapping[str, Any] | None,
+    server: Server | None,
+    documents: Sequence[Document],
+    new_path: str,
+) -> Saving:
+    """What to save of a call, with the places for it, the most fitting first."""
+    proposals = list(proposals_of(method, answer)) if answer is not None else []
+    return Saving(
+        method, params, _name(method, params, answer), _places(server, documents, new_path), server, proposals
+    )
+
+
+def proposals_of(method: str, answer: Mapping[str, Any]) -> Iterator[Proposal]:
+    """Assertions that hold for this answer, those worth having chosen."""
+    if "error" in answer:
+        error = answer["error"]
+        if isinstance(error, dict):
+            yield Proposal("error.code", {"exact": error.get("code")})
+            yield from _text(("error", "message"), error.get("message"), chosen=False)
+        return
+    result = answer.get("result")
+    if not isinstance(result, dict):
+        return
+    if method == "tools/call":
+        is_error = result.get("isError") is True
+        yield Proposal("result.isError", {"exact": True} if is_error else {"not": {"exact": True}})
+        structured = result.get("structuredContent")
+        if isinstance(structured, (dict, list)):
+            yield from _leaves(("result", "structuredContent"), structured)
+        yield from _blocks(("result", "content"), result.get("content"), chosen=structured is None)
+    elif method == "resources/read":
+        yield from _blocks(("result", "contents"), result.get("contents"), chosen=True)
+    elif method == "prompts/get":
+        messages = result.get("messages")
+        for at, message in enumerate(messages[:10] if isinstance(messages, list) else ()):
+            if isinstance(message, dict):
+                path = ("result", "messages", at)
+                yield Proposal(render((*path, "role")), {"exact": message.get("role")}, chosen=False)
+                content = message.get("content")
+                if isinstance(content, dict):
+                    yield from _text((*path, "content", "text"), content.get("text"))
+
+
+def _blocks(path: tuple[str | int, ...], blocks: object, *, chosen: bool) -> Iterator[Proposal]:
+    listed = blocks if isinstance(blocks, list) else []
+    for at, block in enumerate(listed[:10]):
+        if not isinstance(block, dict):
+            continue
+        if "text" in block:
+            yield from _text((*path, at, "text"), block["text"], chosen=chosen)
+        elif isinstance(block.get("type"), str):
+            yield Proposal(render((*path, at, "type")), {"exact": block["type"]}, chosen=chosen)
+        if isinstance(block.get("mimeType"), str):
+            yield Proposal(render((*path, at, "mimeType")), {"exact": block["mimeType"]}, chosen=chosen)
+
+
+def _leaves(path: tuple[str | int, ...], value: Any) -> Iterator[Proposal]:
+    stack: list[tuple[tuple[str | int, ...], Any]] = [(path, value)]
+    found = 0
+    while stack and found < MOST_LEAVES:
+        at, here = stack.pop()
+        if is_cut(here) or isinstance(here, str):
+            found += 1
+            yield from _text(at, here, named=str(at[-1]))
+        elif isinstance(here, dict):
+            stack.extend((((*at, key), part) for key, part in reversed(here.items()) if key != "$more"))
+        elif isinstance(here, list):
+            stack.extend(((*at, index), part) for index, part in reversed(list(enumerate(here))) if not _is_more(part))
+        else:
+            found += 1
+            changing = _changes(compact(here, 40), str(at[-1]))
+            yield Proposal(render(at), {"exact": here}, not changing, "looks as if it changes" if changing else "")
+
+
+def _text(path: tuple[str | int, ...], value: object, *, chosen: bool = True, named: str = "") -> Iterator[Proposal]:
+    text = value.get("text", "") if isinstance(value, dict) and is_cut(value) else value
+    if not isinstance(text, str):
+        return
+    whole = isinstance(value, str)
+    if whole and len(text) <= LONGEST_EXACT and "\n" not in text.strip("\n"):
+        matcher: dict[str, Any] = {"exact": text}
+        told = text
+    else:
+        told = next((row.strip() for row in text.split("\n") if row.strip()), "")[:LONGEST_PART].rstrip()
+        matcher = {"contains": told}
+    if not told and not whole:
+        return
+    changing = _changes(told, named)
+    yield Proposal(render(path), matcher, chosen and not changing, "looks as if it changes" if changing else "")
+
+
+def _changes(text: str, name: str) -> bool:
+    return _CHANGING.search(text) is not None or (bool(name) and _CHANGING_NAME.search(name) is not None)
+
+
+def _is_more(part: object) -> bool:
+    return isinstance(part, dict) and len(part) == 1 and "$more" in part
+
+
+def _places(server: Server | None, documents: Sequence[Document], new_path: str) -> list[Place]:
+    found: list[Place] = []
+    for document in documents:
+        several = len(document.servers) > 1
+        for item in document.servers:
+            own = server is not None and server.path == document.path and server.name == item.name
+            same = server is not None and item.target == server.shown
+            if own or same:
+                found.insert(0 if own else len(found), Place(document.path, item.name, new=False, several=several))
+    return [*found, Place(new_path, server.name if server is not None else "server", new=True)]
+
+
+def _name(method: str, params: Mapping[str, Any], answer: Mapping[str, Any] | None) -> str:
+    what = str(params.get("uri") if method == "resources/read" else params.get("name", ""))
+    arguments = params.get("arguments")
+    told = ""
+    if isinstance(arguments, dict) and arguments:
+        told = " with " + ", ".join(
+            f"{key} {part if isinstance(part, str) else compact(part, 20)}" for key, part in list(arguments.items())[:3]
+        )
+    result = (answer or {}).get("result")
+    failed = "error" in (answer or {}) or (isinstance(result, dict) and result.get("isError") is True)
+    ending = " is refused" if failed else " can be read" if method == "resources/read" else ""
+    return one_line(f"{what}{told}{ending}", 90)
+
+
+def _escaped(value: Any) -> Any:
+    """A value in which nothing is taken for a template. Source: decisions 14, Templates."""
+    if isinstance(value, str):
+        return value.replace("${", "$${")
+    if isinstance(value, Mapping):
+        return {key: _escaped(part) for key, part in value.items()}
+    return [_escaped(part) for part in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,302 @@
+"""The servers that can be looked at: those of the suites, those found in the settings of agents, those that were typed.
+
+Nothing here starts anything. The surprising thing: whether a server may be started without a question is kept here, and for
+this workbench's life only. A command that somebody else wrote down, in settings or in a session, is asked about once.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.redaction import Redactor
+from mcptest_tui.state.skeleton import server_name, target_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from mcptest_engine.running.documents import Document
+
+MOST_RECENT = 12
+HEADINGS = {"suite": "Suites", "recent": "Typed here", "found": "Found on this machine"}
+BUSY = ("starting", "stopping")
+_EXITED = re.compile(r"exited with code (-?\d+)|was ended by (SIG[A-Z0-9]+|signal \d+)")
+
+
+@dataclass(slots=True, eq=False)
+class Server:
+    """One server. `state` is "off", "starting", "ready", "failed" or "stopping"; `key` is also its session's.
+
+    `ask` says that a person has to agree before it is first started; `origin` is what stands behind the name: a client, a file.
+    `watched` are the resources that are subscribed to, each "subscribed" or, until it is read, "updated".
+    """
+
+    key: str
+    name: str
+    group: str
+    target: Mapping[str, Any]
+    shown: str
+    transport: str = "stdio"
+    origin: str = ""
+    path: str = ""
+    source: str = ""
+    argv: tuple[str, ...] = ()
+    cwd: str = ""
+    env_names: tuple[str, ...] = ()
+    header_names: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    ask: bool = False
+    state: str = "off"
+    message: str = ""
+    hint: str = ""
+    stderr: str = ""
+    since: float = 0.0
+    duration_ms: float | None = None
+    protocol: str = ""
+    info: Mapping[str, Any] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+    catalog: dict[str, Any] | None = None
+    catalog_problem: str = ""
+    level: str | None = None
+    watched: dict[str, str] = field(default_factory=dict)
+    version: int = 0
+
+    @property
+    def connected(self) -> bool:
+        """Whether it can be called."""
+        return self.state == "ready"
+
+    def offers(self, capability: str, member: str = "") -> bool:
+        """Whether it said that it can do this; `member` is one that has to be true in the capability."""
+        told = (self.catalog or {}).get("capabilities")
+        found = told.get(capability) if isinstance(told, dict) else None
+        if member:
+            return isinstance(found, dict) and found.get(member) is True
+        return found is not None and found is not False
+
+    @property
+    def own_name(self) -> str:
+        """What the server calls itself."""
+        parts = [self.info.get(key) for key in ("name", "version")]
+        return " ".join(str(part) for part in parts if isinstance(part, (str, int, float)) and part)
+
+
+class Heading(NamedTuple):
+    """A row above the servers of one group."""
+
+    title: str
+
+
+class ConfigProblem(NamedTuple):
+    """Settings of an agent that could not be read."""
+
+    path: str
+    client: str
+    message: str
+
+
+class Servers:
+    """All servers by key, and the rows of the list."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[str, Server] = {}
+        self.rows: list[Heading | Server | ConfigProblem] = []
+        self.problems: tuple[ConfigProblem, ...] = ()
+        self.searched = False
+        self.agreed: set[tuple[str, str]] = set()
+        self.rebuild()
+
+    # Where they come from
+
+    def put_suites(self, documents: Iterable[Document]) -> None:
+        """The servers of the open suites as they stand now; a connected one stays, even if it stands nowhere any more."""
+        found: dict[str, Server] = {}
+        for document in documents:
+            for item in document.servers:
+                key = f"suite:{document.path}\0{item.name}"
+                target = {"suite": document.path, "server": item.name}
+                server = self.by_key.get(key) or Server(key, item.name, "suite", target, item.target)
+                server.shown, server.transport, server.path = item.target, item.transport, document.path
+                server.origin = document.path.rpartition("/")[2]
+                server.env_names = item.env_names
+                found[key] = server
+        self._replace("suite", found)
+
+    def put_found(self, answer: Mapping[str, Any]) -> None:
+        """What the engine found in the settings of agents."""
+        found: dict[str, Server] = {}
+        for told in answer.get("servers", ()):
+            key = f"found:{told['key']}"
+            server = self.by_key.get(key) or Server(key, told["name"], "found", {}, told["target"])
+            server.target = {"found": told["key"], "agreed": told["target"]}
+            server.shown, server.transport = told["target"], told["transport"]
+            server.origin, server.source = told["client"], told["source"]
+            server.argv, server.cwd = tuple(told["argv"]), told.get("cwd") or ""
+            server.env_names, server.header_names = tuple(told["env_names"]), tuple(told["header_names"])
+            server.variables, server.missing = tuple(told["variables"]), tuple(told["missing"])
+            server.ask = True
+            found[key] = server
+        self.problems = tuple(
+            ConfigProblem(told["path"], told["client"], told["message"]) for told in answer.get("problems", ())
+        )
+        self.searched = True
+        self._replace("found", found)
+
+    def add(self, typed: str, *, ask: bool = False) -> Server | None:
+        """A command or URL that was typed; None when it is neither. `ask` is for one that comes from a file."""
+        target = target_of(typed)
+        if target is None:
+            return None
+        key = f"typed:{typed.strip()}"
+        server = self.by_key.pop(key, None)
+        if server is None:
+            transport = "http" if "url" in target else "stdio"
+            argv, name = tuple(target.get("command", ())), server_name(target)
+            told = str(target.get("url", typed.strip()))
+            server = Server(key, name, "recent", target, told, transport, origin=told, argv=argv, ask=ask)
+            token = target.get("bearer_token_env")
+            server.env_names = (token,) if token else ()
+        self.by_key = {key: server, **self.by_key}  # newest first
+        typed_ones = [one for one in self.by_key.values() if one.group == "recent"]
+        for one in typed_ones[MOST_RECENT:]:
+            if one.state == "off":
+                del self.by_key[one.key]
+        self.rebuild()
+        return server
+
+    def recent(self) -> list[str]:
+        """What was typed, newest first, for the session; never anything that looks like a secret."""
+        clean = Redactor()
+        typed = [server.key.removeprefix("typed:") for server in self.by_key.values() if server.group == "recent"]
+        return [text for text in typed if not _holds_secret(text, clean)]
+
+    # What becomes of them
+
+    def apply(self, events: Iterable[Mapping[str, Any]], now: float) -> set[str]:
+        """Take `server.state` events of our sessions; the keys of the servers that changed."""
+        changed: set[str] = set()
+        for event in events:
+            if event.get("event") != "server.state":
+                continue
+            server = self.by_key.get(str(event.get("session", "")))
+            if server is not None:
+                self._move(server, event, now)
+                changed.add(server.key)
+        return changed
+
+    def refused(self, server: Server, message: str, hint: str | None) -> None:
+        """It could not even be tried."""
+        server.state, server.message, server.hint, server.stderr = "failed", message, hint or "", ""
+        server.version += 1
+
+    def lost(self) -> None:
+        """The engine is gone, and every session with it."""
+        for server in self.by_key.values():
+            if server.state != "off":
+                server.state, server.message, server.hint = "off", "the engine stopped; connect it again", ""
+                server.catalog = None
+                server.version += 1
+
+    def named(self, name: str, suite: str = "") -> Server | None:
+        """The server that goes by a name; one that is connected before others."""
+        found = [one for one in self.by_key.values() if one.name == name and (not suite or one.path == suite)]
+        return next((one for one in found if one.connected), found[0] if found else None)
+
+    def needs_asking(self, server: Server) -> bool:
+        """Whether a person has to agree before this is started."""
+        return server.ask and (server.key, server.shown) not in self.agreed
+
+    def agree(self, server: Server) -> None:
+        """A person said yes, to this command or URL."""
+        self.agreed.add((server.key, server.shown))
+
+    def rebuild(self) -> None:
+        """The rows of the list."""
+        rows: list[Heading | Server | ConfigProblem] = []
+        for group, title in HEADINGS.items():
+            servers = [server for server in self.by_key.values() if server.group == group]
+            problems = self.problems if group == "found" else ()
+            if servers or problems:
+                rows += [Heading(title), *servers, *problems]
+        self.rows = rows
+
+    def _replace(self, group: str, found: dict[str, Server]) -> None:
+        kept = {
+            key: one
+            for key, one in self.by_key.items()
+            if one.group != group or (key not in found and one.state != "off")
+        }
+        self.by_key = {**found, **kept}
+        self.rebuild()
+
+    def _move(self, server: Server, event: Mapping[str, Any], now: float) -> None:
+        state = str(event.get("state", ""))
+        server.version += 1
+        if state == "closed":
+            if server.state != "failed":
+                server.state = "off"
+            server.catalog = None
+            return
+        server.state = "starting" if state == "restarting" else state
+        server.message, server.hint = str(event.get("message", "")), str(event.get("hint", ""))
+        server.stderr = str(event.get("stderr", ""))
+        if state == "starting":
+            server.since = now
+            server.catalog, server.catalog_problem, server.info, server.protocol = None, "", {}, ""
+            server.level = None
+            server.watched.clear()
+        elif state == "ready":
+            info = event.get("server_info")
+            server.info = info if isinstance(info, dict) else {}
+            server.protocol = str(event.get("protocol") or "")
+            server.duration_ms = event.get("duration_ms")
+            server.remarks = tuple(map(str, event.get("remarks") or ()))
+
+
+def state_words(server: Server, now: float) -> str:
+    """The state in a few words: `12 tools`, `starting 3 s`, `exited 1`, `not started`."""
+    if server.state == "ready":
+        if server.catalog is None:
+            return "connected"
+        tools = len(server.catalog.get("tools") or ())
+        return f"connected, {tools:,} tool{'' if tools == 1 else 's'}"
+    if server.state == "starting":
+        return f"starting {max(now - server.since, 0):.0f} s"
+    if server.state == "stopping":
+        return "stopping"
+    if server.state == "failed":
+        return failure_words(server.message)
+    return "not started" if not server.missing else f"needs {server.missing[0]}"
+
+
+def failure_words(message: str) -> str:
+    """Why it failed in two or three words, from the engine's sentence."""
+    exited = _EXITED.search(message)
+    if exited is not None:
+        return f"exited {exited[1]}" if exited[1] is not None else f"killed, {exited[2]}"
+    lowered = message.lower()
+    for sign, words in (
+        ("no such file", "no such command"),
+        ("not found", "no such command"),
+        ("cannot be started", "cannot be started"),
+        ("in time", "no answer in time"),
+        ("timed out", "no answer in time"),
+        ("within", "no answer in time"),
+        ("refused", "connection refused"),
+        ("http 401", "needs a login"),
+        ("http ", message[lowered.find("http ") : lowered.find("http ") + 8]),
+    ):
+        if sign in lowered:
+            return words
+    return "failed"
+
+
+def _holds_secret(text: str, redactor: Redactor) -> bool:
+    from mcptest_engine.core.secret_names import looks_secret_name
+
+    words = re.split(r"[\s=&?]+", text)
+    return redactor.redact_text(text) != text or any(
+        looks_secret_name(word.lstrip("-")) for word in words if word[:1] != "$"
+    )

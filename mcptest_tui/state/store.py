@@ -1,0 +1,388 @@
+"""Every test of the open suites and what it came to: documents go in, the engine's events move the rows on.
+
+Rows are mutable and live as long as their test does, so that a thousand results a second cost a few attribute writes each.
+The surprising thing: while a suite does not load, the rows of its last good load stay, and `stale` says from when they are.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from mcptest_engine.running.documents import Document, TestItem
+
+VERDICTS = ("pass", "fail", "inconclusive", "skip")
+STATUSES = ("new", "queued", "running", *VERDICTS)
+BUSY = ("queued", "running")
+NOT_RUN = "not run: "
+"""How the message of a result begins whose test a run was ended before."""
+
+
+@dataclass(slots=True, eq=False)
+class TestRow:
+    """One test. `status` is "new", "queued", "running", or a verdict; `verdict` what it came to last, whatever it does now, and
+    `before` what it came to the time before; `path` is its suite's file, `file` its own.
+
+    `digest` is of the test as it stands, `ran_digest` of the test as it was when its result came to be. `added` says that the
+    test appeared while the suite was open, `remembered` that its verdict is of an earlier session.
+    """
+
+    id: str
+    name: str
+    block: str
+    kind: str
+    server: str
+    tool: str
+    path: str
+    file: str
+    line: int
+    end_line: int
+    tags: tuple[str, ...]
+    digest: str = ""
+    status: str = "new"
+    duration_ms: float | None = None
+    flaky: bool = False
+    cached: bool = False
+    result: dict[str, Any] | None = None
+    ran_digest: str = ""
+    asked_digest: str = ""
+    run: str = ""
+    run_id: str = ""
+    started: float = 0.0
+    added: bool = False
+    remembered: bool = False
+    verdict: str = "new"
+    before: str = "new"
+    folded: str = ""
+
+    @property
+    def busy(self) -> bool:
+        """Whether it waits for a run or is in one."""
+        return self.status in BUSY
+
+    @property
+    def outdated(self) -> bool:
+        """Whether its result is of another text than the one that stands there, and no run of this one is on."""
+        if not self.digest or not self.ran_digest:
+            return False
+        return self.digest != self.ran_digest and not (self.busy and self.asked_digest == self.digest)
+
+
+class Moved(NamedTuple):
+    """One row's way from one status to another."""
+
+    row: TestRow
+    before: str
+    after: str
+
+
+class Delta(NamedTuple):
+    """What a batch of events changed: `finished` are ids, `run` the key of a run that began or ended.
+
+    `added` are rows that came to the end of the list; others that came are told by `structure_changed`.
+    """
+
+    rows_changed: bool = False
+    structure_changed: bool = False
+    finished: tuple[str, ...] = ()
+    run: str | None = None
+    moved: tuple[Moved, ...] = ()
+    added: tuple[TestRow, ...] = ()
+    began: bool = False
+    ended: bool = False
+
+
+class Store:
+    """The tests by id, in file order, with their counts by status."""
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self.documents: dict[str, Document] = {}
+        self.previous: dict[str, Document] = {}
+        """The last sound document of a path before the one that is there now."""
+        self.stale: dict[str, float] = {}
+        """When the tests that are shown for a path were read, for suites that do not load any more."""
+        self.rows: dict[str, TestRow] = {}
+        self.order: list[str] = []
+        self.counts: dict[str, int] = dict.fromkeys(STATUSES, 0)
+        self.running: dict[str, TestRow] = {}
+        """What is being tested at this moment, the longest first."""
+        self.version = 0
+        self._now = now
+        self._good: dict[str, tuple[Document, float]] = {}
+        self._runs: dict[str, set[str]] = {}
+        self._paths: dict[str, str] = {}
+        self._run_ids: dict[str, str] = {}
+        self._places: tuple[int, dict[str, list[TestRow]]] = (-1, {})
+        self._moved: list[Moved] = []
+        self._added: list[TestRow] = []
+
+    # Documents
+
+    def put_document(self, document: Document) -> None:
+        """Take a suite as it stands now."""
+        path = document.path
+        good = self._good.get(path)
+        self.documents[path] = document
+        self.version += 1
+        if good is not None and (good[0].digest != document.digest or path not in self.previous):
+            self.previous[path] = good[0]  # the same text twice is not yet another version
+        if not document.sound and good is not None:
+            self.stale.setdefault(path, good[1])
+            self._move_lines(document)
+            return
+        self.stale.pop(path, None)
+        if document.sound:
+            self._good[path] = (document, self._now())
+        self._take(document, known=good is not None)
+
+    def drop_document(self, path: str) -> None:
+        """Forget a suite, whose file is gone."""
+        for held in (self.documents, self.previous, self.stale, self._good):
+            held.pop(path, None)
+        self._drop([row.id for row in self.rows.values() if row.path == path])
+        self._sort()
+
+    def row_at(self, file: str, line: int) -> TestRow | None:
+        """The test that stands on a line of a file."""
+        if self._places[0] != self.version:
+            places: dict[str, list[TestRow]] = {}
+            for row in self.rows.values():
+                places.setdefault(row.file, []).append(row)
+            self._places = (self.version, places)
+        return next((row for row in self._places[1].get(file, ()) if row.line <= line <= row.end_line), None)
+
+    def _take(self, document: Document, *, known: bool) -> None:
+        gone = {row.id for row in self.rows.values() if row.path == document.path}
+        for item in document.tests:
+            gone.discard(item.id)
+            row = self.rows.get(item.id)
+            if row is None:
+                self._add(_row_of(item, document.path, added=known))
+            else:
+                _update(row, item)
+        self._drop(gone)
+        self._sort()
+
+    def _move_lines(self, document: Document) -> None:
+        for item in document.tests:
+            row = self.rows.get(item.id)
+            if row is not None:
+                row.line, row.end_line = item.line, item.end_line
+
+    def _add(self, row: TestRow) -> None:
+        row.folded = f"{row.name}\n{row.tool}".casefold()
+        self.rows[row.id] = row
+        self.counts[row.status] += 1
+
+    def _drop(self, ids: Iterable[str]) -> None:
+        for test in ids:
+            self.counts[self.rows.pop(test).status] -= 1
+            self.running.pop(test, None)
+
+    def _sort(self) -> None:
+        """File order: suites as they were opened, blocks as a suite has them, tests as declared."""
+        self.version += 1
+        groups: dict[str, dict[str, list[str]]] = {path: {} for path in self.documents}
+        for path, document in self.documents.items():
+            for item in document.tests:
+                if item.id in self.rows:
+                    groups[path].setdefault(item.block, []).append(item.id)
+        placed = {test for blocks in groups.values() for ids in blocks.values() for test in ids}
+        for row in self.rows.values():
+            if row.id not in placed:
+                groups.setdefault(row.path, {}).setdefault(row.block, []).append(row.id)
+        self.order = [test for blocks in groups.values() for ids in blocks.values() for test in ids]
+
+    # Runs
+
+    def queue(self, run: str, ids: Sequence[str]) -> None:
+        """These tests were asked for."""
+        wanted = self._runs.setdefault(run, set())
+        for test in ids:
+            row = self.rows.get(test)
+            if row is not None:
+                wanted.add(test)
+                row.run, row.asked_digest = run, row.digest
+                self._set(row, "queued")
+
+    def interrupt(self) -> None:
+        """The engine is gone, and all runs with it; what was decided stays."""
+        for run in list(self._runs):
+            self._end(run)
+
+    def remember(self, verdicts: dict[str, Any]) -> None:
+        """Verdicts of an earlier session, by id: [verdict, milliseconds, digest]; only those of the same text are taken."""
+        for test, told in verdicts.items():
+            row = self.rows.get(test)
+            if row is None or row.status != "new" or not isinstance(told, list) or len(told) != 3:
+                continue
+            verdict, duration_ms, digest = told
+            if verdict in VERDICTS and digest and digest == row.digest:
+                row.verdict, row.remembered, row.ran_digest = verdict, True, digest
+                row.duration_ms = float(duration_ms) if isinstance(duration_ms, (int, float)) else None
+                self._set(row, verdict)
+        self._moved.clear()
+
+    def apply_many(self, events: Sequence[dict[str, Any]]) -> Delta:
+        """Take events in their order; those that are not about tests change nothing."""
+        finished: list[str] = []
+        run: str | None = None
+        began = ended = structure = False
+        rows = self.rows
+        for event in events:
+            name = event.get("event")
+            if name == "case.finished":
+                test = event["id"]
+                row = rows.get(test)
+                if row is None and test in self._runs.get(event["run"], ()):
+                    continue  # it was taken out of its suite meanwhile
+                if row is None:
+                    row, structure = self._unknown(event, event["result"]), True
+                self._finish(row, event["run"], event["result"])
+                finished.append(test)
+            elif name == "case.started":
+                row = rows.get(event["id"])
+                if row is not None:
+                    row.started = self._now()
+                    self._set(row, "running")
+            elif name == "run.started":
+                structure = self._start(event) or structure
+                run, began = event["run"], True
+            elif name in ("run.finished", "run.failed"):
+                self._end(event["run"])
+                run, ended = event["run"], True
+        if structure:
+            structure = not self._append()
+        added, self._added = tuple(self._added), []
+        moved, self._moved = tuple(self._moved), []
+        return Delta(
+            bool(moved or finished), structure, tuple(finished), run, moved, () if structure else added, began, ended
+        )
+
+    def _append(self) -> bool:
+        """Put the new rows at the end of the order, if that is where they belong; false when all had to be sorted."""
+        last = self.rows[self.order[-1]] if self.order else None
+        if last is None or any((row.path, row.block) != (last.path, last.block) for row in self._added):
+            self._sort()
+            return False
+        self.order += [row.id for row in self._added]
+        self.version += 1
+        return True
+
+    def _finish(self, row: TestRow, run: str, result: dict[str, Any]) -> None:
+        verdict = result["verdict"]
+        if verdict == "skip" and str(result.get("message", "")).startswith(NOT_RUN):
+            self._set(row, row.verdict)  # what it came to before counts
+            return
+        row.before, row.verdict = row.verdict, verdict if verdict in VERDICTS else "inconclusive"
+        row.result = result
+        row.duration_ms = result.get("duration_ms")
+        row.flaky = result.get("flaky", False)
+        row.cached = result.get("cached", False)
+        row.ran_digest = row.asked_digest or row.digest
+        row.run_id = self._run_ids.get(run, "")
+        row.added = row.remembered = False
+        self._set(row, row.verdict)
+
+    def _start(self, event: dict[str, Any]) -> bool:
+        """The run is on: its tests wait, and those that it does not have after all are as before."""
+        run, path = event["run"], str(event.get("path", ""))
+        self._run_ids[run] = str(event.get("run_id", ""))
+        self._paths[run] = path
+        structure = False
+        wanted = self._runs.get(run, set())
+        ids = set()
+        for test in event.get("tests", ()):
+            row = self.rows.get(test["id"])
+            if row is None and test["id"] in wanted:
+                ids.add(test["id"])  # taken out of its suite since it was asked for
+                continue
+            if row is None:
+                row, structure = self._unknown(event, test), True
+            if row.run != run:
+                row.run, row.asked_digest = run, row.digest
+            ids.add(row.id)
+            self._set(row, "queued")
+        self._runs[run] = ids
+        for left_out in wanted - ids:
+            self._settle(left_out, run)
+        return structure
+
+    def _end(self, run: str) -> None:
+        for test in self._runs.pop(run, ()):
+            self._settle(test, run)
+        self._run_ids.pop(run, None)
+
+    def _settle(self, test: str, run: str) -> None:
+        """Whatever has no verdict yet does not get one from this run."""
+        row = self.rows.get(test)
+        if row is not None and row.run == run:
+            row.asked_digest = ""
+            if row.busy:
+                self._set(row, row.verdict)
+
+    def _unknown(self, event: dict[str, Any], test: dict[str, Any]) -> TestRow:
+        """A test that no document has told of."""
+        path = str(event.get("path") or self._paths.get(event.get("run", ""), ""))
+        kind = str(test.get("kind", ""))
+        block = f"{kind}s" if kind else ""
+        file, line = str(test.get("file", path)), int(test.get("line", 0))
+        row = TestRow(
+            test["id"],
+            str(test.get("name", "")),
+            block,
+            kind,
+            str(test.get("server", "")),
+            "",
+            path,
+            file,
+            line,
+            line,
+            (),
+        )
+        row.run, row.added = str(event.get("run", "")), True
+        self._add(row)
+        self._added.append(row)
+        return row
+
+    def _set(self, row: TestRow, status: str) -> None:
+        before = row.status
+        if before != status:
+            counts = self.counts
+            counts[before] -= 1
+            counts[status] += 1
+            row.status = status
+            if status == "running":
+                self.running[row.id] = row
+            elif before == "running":
+                self.running.pop(row.id, None)
+            self._moved.append(Moved(row, before, status))
+
+
+def _row_of(item: TestItem, path: str, *, added: bool) -> TestRow:
+    row = TestRow(
+        item.id,
+        item.name,
+        item.block,
+        item.kind,
+        item.server,
+        item.tool,
+        path,
+        item.file,
+        item.line,
+        item.end_line,
+        item.tags,
+    )
+    row.digest, row.added = item.digest, added
+    return row
+
+
+def _update(row: TestRow, item: TestItem) -> None:
+    row.name, row.block, row.kind, row.server, row.tool = item.name, item.block, item.kind, item.server, item.tool
+    row.file, row.line, row.end_line, row.tags = item.file, item.line, item.end_line, item.tags
+    row.digest = item.digest or row.digest
+    row.folded = f"{row.name}\n{row.tool}".casefold()

@@ -1,0 +1,293 @@
+"""Every message between mcptest and the servers, as rows: a ring, a filter, and requests folded with their responses.
+
+The engine numbers rows and tells them in batches; here they are kept as they came, 10,000 of them. The surprising thing:
+while the list is paused everything is still kept, only the rows that are shown stand still.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+MOST_ROWS = 10_000
+_SLACK = 500
+_MOST_OPEN = 5_000
+QUALIFIERS = ("method", "server", "is", "id", "slow", "size")
+STATES = ("error", "request", "response", "notification", "stderr", "noise", "sent", "received", "open")
+_ENVELOPE = re.compile(r'^(?:"(?:jsonrpc|id|method)":(?:"(?:[^"\\]|\\.)*"|-?\d+|null),?)+')
+_PART = re.compile(r'(-?)(?:([a-z]+):)?(?:"([^"]*)"|(\S+))')
+
+
+@dataclass(slots=True, eq=False)
+class Row:
+    """One message, or one line of a server's stderr. `answer` is the response to a request, once it is there.
+
+    `gone` says that the engine which kept its body is gone; `stream` is the session, whose ids are its own.
+    `order` counts rows as they came: times may run a little backwards between sessions, and `n` begins anew with an engine.
+    """
+
+    n: int
+    at: float
+    server: str
+    sent: bool
+    kind: str
+    size: int
+    text: str
+    method: str = ""
+    id: str = ""
+    ms: float | None = None
+    status: int | None = None
+    error: bool = False
+    answer: Row | None = None
+    asked: Row | None = None
+    gone: bool = False
+    stream: object = None
+    order: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether it is an error, or was answered by one."""
+        return self.error or (self.answer is not None and self.answer.error)
+
+    @property
+    def took(self) -> float | None:
+        """Milliseconds between request and response."""
+        return self.ms if self.answer is None else self.answer.ms
+
+
+class Filter:
+    """What is wanted of a row; `problem` says what in the text is not understood."""
+
+    def __init__(self, text: str = "") -> None:
+        self.text = text
+        self.problem = ""
+        self._tests: list[Callable[[Row], bool]] = []
+        for found in _PART.finditer(text):
+            minus, name, quoted, word = found.groups()
+            value = (quoted if quoted is not None else word).casefold()
+            test = self._test(name, value) if name else _text_test(value)
+            if test is not None:
+                self._tests.append(_turned(test) if minus else test)
+
+    def __bool__(self) -> bool:
+        return bool(self._tests)
+
+    def __call__(self, row: Row) -> bool:
+        """Whether a row is wanted."""
+        return all(test(row) for test in self._tests)
+
+    def _test(self, name: str, value: str) -> Callable[[Row], bool] | None:
+        if name == "method":
+            return lambda row: value in row.method.casefold()
+        if name == "server":
+            return lambda row: value in row.server.casefold()
+        if name == "id":
+            return lambda row: row.id == value
+        if name in ("slow", "size"):
+            return self._limit(name, value)
+        if name == "is":
+            if value in STATES:
+                return _STATE_TESTS[value]
+            hint = did_you_mean(value, STATES)
+            self.problem = f"`is:{value}` is not known; " + (hint or f"known are {', '.join(STATES)}")
+            return None
+        if name in ("http", "https"):
+            return _text_test(f"{name}:{value}")
+        hint = did_you_mean(name, QUALIFIERS)
+        self.problem = f"`{name}:` is not known; " + (hint or f"known are {', '.join(QUALIFIERS)}")
+        return None
+
+    def _limit(self, name: str, value: str) -> Callable[[Row], bool] | None:
+        try:
+            limit = float(value.lstrip(">="))
+        except ValueError:
+            self.problem = f"`{name}:` wants a number, such as `{name}:>100`"
+            return None
+        if name == "size":
+            return lambda row: row.size >= limit
+        return lambda row: (row.took or 0) >= limit
+
+
+class Traffic:
+    """The ring and what is shown of it."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.shown: list[Row] = []
+        self.pairs = True
+        self.paused = False
+        self.filter = Filter()
+        self.missed = 0
+        self.dropped = 0
+        self.errors = 0
+        self._count = 0
+        self._stale = False
+        self._open: dict[tuple[object, bool, str], Row] = {}
+
+    def apply(self, events: Iterable[Mapping[str, Any]]) -> bool:
+        """Take `traffic` events; whether anything that is shown has changed."""
+        changed = False
+        for event in events:
+            if event.get("event") != "traffic":
+                continue
+            self.dropped += int(event.get("dropped", 0))
+            for told in event.get("rows", ()):
+                changed = self._add(_row(told)) or changed
+        if len(self.rows) > MOST_ROWS + _SLACK:
+            self._trim()
+            changed = True
+        if self._stale:
+            self.rebuild()  # once, however many requests are wanted for what their responses are
+        return changed
+
+    def show(self, text: str) -> None:
+        """Another filter."""
+        self.filter = Filter(text)
+        self.rebuild()
+
+    def turn_pairs(self) -> None:
+        """Fold requests with their responses, or show every message."""
+        self.pairs = not self.pairs
+        self.rebuild()
+
+    def pause(self, paused: bool) -> None:
+        """Let the rows stand still, or go on with all that came meanwhile."""
+        self.paused = paused
+        if not paused:
+            self.missed = 0
+            self.rebuild()
+
+    def rebuild(self) -> None:
+        """What is shown, from the beginning."""
+        self._stale = False
+        wanted, folds = self.filter, self.pairs
+        self.shown = [row for row in self.rows if not (folds and row.asked is not None) and self._matches(wanted, row)]
+
+    def clear(self) -> None:
+        """Forget everything that was kept."""
+        self.rows, self.shown, self.missed, self.dropped, self.errors = [], [], 0, 0, 0
+        self._open.clear()
+
+    def lost(self) -> None:
+        """The engine is gone: bodies cannot be had any more, and what is open stays open."""
+        for row in self.rows:
+            row.gone = True
+        self._open.clear()
+
+    def place(self, row: Row) -> int | None:
+        """Where a row stands in what is shown, or what it is folded into."""
+        wanted = row.asked if self.pairs and row.asked is not None else row
+        low, high = 0, len(self.shown)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if self.shown[middle].order < wanted.order else (low, middle)
+        return low if low < len(self.shown) and self.shown[low] is wanted else None
+
+    def _add(self, row: Row) -> bool:
+        self._count += 1
+        row.order = self._count
+        self.rows.append(row)
+        self.errors += row.error
+        self._pair(row)
+        if self.paused:
+            self.missed += 1
+            return False
+        if self.pairs and row.asked is not None:
+            asked = row.asked
+            if not self._matches(self.filter, asked):
+                return False
+            self._stale = self._stale or (bool(self.filter) and self.place(asked) is None)
+            return True
+        if not self._matches(self.filter, row):
+            return False
+        self.shown.append(row)
+        return True
+
+    def _matches(self, wanted: Filter, row: Row) -> bool:
+        """In pairs a request is also wanted for what its response is."""
+        if wanted(row):
+            return True
+        return self.pairs and row.answer is not None and wanted(row.answer)
+
+    def _pair(self, row: Row) -> None:
+        if not row.id:
+            return
+        if row.kind == "request":
+            if len(self._open) > _MOST_OPEN:
+                self._open.clear()
+            self._open[row.stream, row.sent, row.id] = row
+        elif row.kind == "response":
+            asked = self._open.pop((row.stream, not row.sent, row.id), None)
+            if asked is not None:
+                asked.answer, row.asked = row, asked
+
+    def _trim(self) -> None:
+        gone = self.rows[: len(self.rows) - MOST_ROWS]
+        self.rows = self.rows[len(gone) :]
+        for row in gone:
+            if row.answer is not None:
+                row.answer.asked = None
+        self.errors = sum(row.error for row in self.rows)
+        if not self.paused:
+            self.rebuild()
+
+
+def clock_shown(at: float) -> str:
+    """The time of day with milliseconds."""
+    return f"{time.strftime('%H:%M:%S', time.localtime(at))}.{int(at * 1000) % 1000:03d}"
+
+
+def essence(text: str) -> str:
+    """A message's text without what stands in columns of its own: `"jsonrpc"`, `"id"`, `"method"`."""
+    kept = _ENVELOPE.sub("", text[1:]) if text.startswith("{") else text
+    if not text.startswith("{") or len(kept) == len(text) - 1:
+        return text
+    kept = re.sub(r'^"(?:params|result)":', "", kept)
+    return kept.removesuffix("}")
+
+
+def _row(told: Mapping[str, Any]) -> Row:
+    call_id = told.get("id")
+    return Row(
+        int(told["n"]),
+        float(told["at"]),
+        str(told["server"]),
+        bool(told["sent"]),
+        str(told["kind"]),
+        int(told.get("size", 0)),
+        str(told.get("text", "")),
+        str(told.get("method") or ""),
+        "" if call_id is None else str(call_id),
+        told.get("ms"),
+        told.get("status"),
+        bool(told.get("error")),
+        stream=told.get("stream", told["server"]),
+    )
+
+
+def _text_test(value: str) -> Callable[[Row], bool]:
+    return lambda row: value in row.text.casefold() or value in row.method.casefold() or value in row.server.casefold()
+
+
+def _turned(test: Callable[[Row], bool]) -> Callable[[Row], bool]:
+    return lambda row: not test(row)
+
+
+_STATE_TESTS: dict[str, Callable[[Row], bool]] = {
+    "error": lambda row: row.failed,
+    "request": lambda row: row.kind == "request",
+    "response": lambda row: row.kind == "response",
+    "notification": lambda row: row.kind == "notification",
+    "stderr": lambda row: row.kind == "stderr",
+    "noise": lambda row: row.kind == "noise",
+    "sent": lambda row: row.sent,
+    "received": lambda row: not row.sent,
+    "open": lambda row: row.kind == "request" and row.answer is None,
+}

@@ -1,0 +1,48 @@
+"""What a test came to, in the few words that fit behind its first line."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from mcptest_tui.state.store import TestRow
+
+_LEAD = re.compile(r"^assertion #\S+ \(.*?\) failed:\s*", re.DOTALL)
+_LONGEST = 300
+
+
+class Note(NamedTuple):
+    """What is shown of a test on its first line: a mark, words behind it, and whether the text has changed since."""
+
+    status: str
+    text: str = ""
+    stale: bool = False
+
+
+def note_of(row: TestRow, digest: str, *, told: bool = False) -> Note:
+    """`digest` is that of the test as it stands in the editor, "" when not known; `told` asks for a word about a pass too."""
+    stale = bool(digest and row.ran_digest and digest != row.ran_digest and not row.busy)
+    if row.status not in ("fail", "inconclusive", "skip", "pass"):
+        return Note(row.status)
+    text = words_of(row.result) if row.status != "pass" else ""
+    if row.status == "pass" and told and row.duration_ms is not None and not stale:
+        text = f"passed in {row.duration_ms:.0f} ms"
+    return Note(row.status, text, stale)
+
+
+def words_of(result: dict[str, Any] | None) -> str:
+    """The first thing that went wrong: of an assertion what it expected and found, else the failure's message."""
+    if result is None:
+        return ""
+    for assertion in result.get("assertions") or ():
+        if isinstance(assertion, dict) and assertion.get("passed") is False:
+            return _short(_LEAD.sub("", str(assertion.get("message") or "")))
+    failure = result.get("failure")
+    message = failure.get("message") if isinstance(failure, dict) else None
+    return _short(str(message or result.get("message") or ""))
+
+
+def _short(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[0][:_LONGEST].strip() if lines else ""

@@ -1,0 +1,49 @@
+"""What the status bar shows, from the state of the app."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.words import counted
+from mcptest_tui.widgets.mode_bar import MODES
+from mcptest_tui.widgets.status_bar import COUNTED, Status
+
+if TYPE_CHECKING:
+    from mcptest_tui.app import Workbench
+    from mcptest_tui.screens.base import WorkScreen
+
+TITLES = dict(MODES)
+
+
+def status_of(app: Workbench, screen: WorkScreen) -> Status:
+    """One value with everything in it."""
+    progress = app.runs.progress
+    counts = app.store.counts
+    message, severity = app.message
+    return Status(
+        running=progress.busy,
+        text=_text(app),
+        done=progress.done if progress.run else 0,
+        total=progress.total if progress.run else 0,
+        counts=tuple((status, counts[status]) for status in COUNTED if counts.get(status)),
+        elapsed=progress.elapsed if progress.busy or progress.last_seconds is not None else None,
+        watch=app.watch_mode if app.store.documents else "",
+        extra=screen.status_text(),
+        message=message,
+        severity=severity,
+        mode=TITLES.get(screen.MODE, ""),
+    )
+
+
+def _text(app: Workbench) -> str:
+    progress = app.runs.progress
+    if progress.stopping:
+        return "stopping"
+    if progress.run is not None:
+        return "running"
+    if progress.waiting:
+        return "waiting" if app.engine_ready.is_set() else "starting the engine"
+    problems = sum(1 for document in app.store.documents.values() if not document.sound)
+    if problems:
+        return f"{counted(problems, 'suite')} with problems"
+    return counted(len(app.store.rows), "test") if app.store.documents else ""

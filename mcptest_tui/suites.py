@@ -1,0 +1,174 @@
+"""The suites that are open: found under the paths, read off the UI's loop, read again when a file changes.
+
+What is named, and `mcptest.yml` here, is read at once; the search of whole folders is the child's, which is still starting
+at that time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.shipped import PACKAGE
+from mcptest_engine.running.documents import watched_by
+from mcptest_engine.workspace.workspace import SUITE_FILES
+from mcptest_tui.document_cache import DocumentCache
+from mcptest_tui.keymap import keymap_file
+from mcptest_tui.safe import one_line
+
+if TYPE_CHECKING:
+    from mcptest_engine.running.documents import Document
+    from mcptest_tui.app import Workbench
+
+SHOWN = 60
+AWAY_SECONDS = 0.3
+
+
+class Suites:
+    """Keeps `app.store`'s documents true to the disk."""
+
+    def __init__(self, app: Workbench, paths: list[str], by_hand: list[str]) -> None:
+        self._app = app
+        self.paths = paths or ["."]
+        self.by_hand = by_hand
+        """Suites that a person opened, wherever they lie."""
+        self.searched = False
+        self._read: set[str] = set()
+        self._gone: set[str] = set()
+        self._reading = asyncio.Lock()
+        self.cache = DocumentCache(app.workspace.root)
+
+    def near(self) -> list[str]:
+        """The suites that can be named without a search."""
+        found = []
+        for path in self.paths:
+            if os.path.isfile(path):  # noqa: PTH113 - before the first paint every import counts, and so does every call
+                found.append(path)
+            else:
+                found += [f"{path}/{name}" for name in SUITE_FILES if os.path.isfile(f"{path}/{name}")]  # noqa: PTH113
+        found += [path for path in self.by_hand if os.path.isfile(path)]  # noqa: PTH113
+        return list(dict.fromkeys(os.path.abspath(path) for path in found))  # noqa: PTH100
+
+    def put_remembered(self) -> None:
+        """What lay under the paths last time and still does, for the first paint; all of it is read again after."""
+        folders = tuple(os.path.join(os.path.abspath(path), "") for path in self.paths)  # noqa: PTH100, PTH118
+        near = set(self.near())
+        for path, document in self.cache.load().items():
+            if path in near or (path.startswith(folders) and os.path.isfile(path)):  # noqa: PTH113
+                self._app.store.put_document(document)
+
+    async def open_near(self) -> None:
+        """Read them."""
+        await self.read(self.near())
+
+    async def open(self, path: str) -> None:
+        """Read one that a person asked for."""
+        if path not in self.by_hand and not path.startswith(str(PACKAGE.parent)):  # not the example of ours
+            self.by_hand.append(path)
+        await self.read([path])
+
+    async def search(self) -> None:
+        """Read all others under the paths, and watch every file that was read."""
+        self._complain()
+        await self.read([path for path in await self._found() if path not in self._read])
+        left = [path for path in self._app.store.documents if path not in self._read]
+        for path in left:  # remembered, and not a suite any more
+            self._app.store.drop_document(path)
+        self.searched = True
+        if left:
+            self._app.documents_read()
+        self.watch()
+
+    async def search_again(self) -> None:
+        """Read suites that were made since, unless nothing was searched yet."""
+        from mcptest_tui.engine_client import EngineError
+
+        if not self.searched or not self._app.engine_ready.is_set():
+            return
+        try:
+            found = await self._found()
+        except EngineError:
+            return  # it is told elsewhere that the engine is gone
+        fresh = [path for path in found if path not in self._app.store.documents]
+        if fresh:
+            await self.read(fresh)
+            self.watch()
+
+    async def _found(self) -> list[str]:
+        folders = self._folders()
+        return [item["path"] for item in await self._app.engine.ask("find", paths=folders)] if folders else []
+
+    async def read(self, paths: list[str]) -> list[Document]:
+        """Read suites and put them into the store; one that is gone is dropped, and taken again when it comes back."""
+        read = []
+        async with self._reading:  # what was read first must not be put in last
+            for path in paths:
+                document = await asyncio.to_thread(self._document, path)
+                if document is None and path in self._app.store.documents:
+                    await asyncio.sleep(AWAY_SECONDS)  # some editors move the old text away before they write the new
+                    document = await asyncio.to_thread(self._document, path)
+                self._read.add(path)
+                if document is None:
+                    self._drop(path)
+                else:
+                    self._gone.discard(path)
+                    self._app.store.put_document(document)
+                    read.append(document)
+        if paths:
+            self._app.documents_read()
+        return read
+
+    def _drop(self, path: str) -> None:
+        if path in self._app.store.documents:
+            self._gone.add(path)
+            self._app.tell(f"{self._app.workspace.relative(Path(path))} is gone", severity="warning")
+        self._app.store.drop_document(path)
+
+    async def read_changed(self, paths: list[str]) -> list[Document]:
+        """Read again every suite that is made of one of these files."""
+        read = await self.read(self._made_of(paths))
+        self.watch()
+        return read
+
+    def title(self) -> str:
+        """What is open, for the mode bar: `weather.yml`, `weather.yml +2`."""
+        names = [path.rpartition("/")[2] for path in self._app.store.documents]
+        if not names:
+            return ""
+        return names[0] if len(names) == 1 else f"{names[0]} +{len(names) - 1}"
+
+    def watch(self) -> None:
+        """Tell the engine which files to look at."""
+        files: dict[str, None] = {}
+        for document in self._app.store.documents.values():
+            files.update(dict.fromkeys(watched_by(document)))
+        files.update(dict.fromkeys(sorted(self._gone)))
+        for screen in self._app.work_screens():
+            files.update(dict.fromkeys(screen.watched()))
+        self._app.engine.tell("watch", paths=[*files, *self._app.themes.watched(), str(keymap_file())])
+
+    def _complain(self) -> None:
+        for path in self.paths:
+            if not Path(path).exists():
+                self._app.tell(f"there is no {one_line(path, SHOWN)}", severity="error")
+
+    def _folders(self) -> list[str]:
+        return [str(Path(path).absolute()) for path in self.paths if Path(path).is_dir()]
+
+    def _made_of(self, paths: list[str]) -> list[str]:
+        changed = {os.path.realpath(path) for path in paths}
+        back = [path for path in sorted(self._gone) if os.path.realpath(path) in changed]
+        return back + [
+            path
+            for path, document in self._app.store.documents.items()
+            if changed & {os.path.realpath(file) for file in watched_by(document)}
+        ]
+
+    def _document(self, path: str) -> Any:
+        from mcptest_engine.running.documents import document_of
+
+        if not Path(path).exists():
+            return None
+        return document_of(Path(path), start_dir=Path.cwd(), environ=dict(os.environ))

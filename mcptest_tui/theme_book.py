@@ -1,0 +1,71 @@
+"""Which themes the app has, and which is on; a theme file is read again when it is saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcptest_tui.places import user_themes_dir
+from mcptest_tui.themes import DEFAULT, ThemeError, read_theme, theme_files
+
+if TYPE_CHECKING:
+    from mcptest_tui.app import Workbench
+
+
+class ThemeBook:
+    """Registers theme files with the app. Only the one that is on is read before the first paint."""
+
+    def __init__(self, app: Workbench) -> None:
+        self._app = app
+        self._files = theme_files()
+        self.complaints: list[str] = []
+        self.chosen: str | None = None
+
+    def use(self, name: object) -> None:
+        """Put the first theme on; one that does not exist or is broken gives the default."""
+        if isinstance(name, str) and (self._register(name) or name in self._app.available_themes):
+            self.chosen = name
+            self._app.first_theme(name)
+        else:
+            self._register(DEFAULT)
+            self._app.first_theme(DEFAULT)
+
+    def register_all(self) -> None:
+        """All others, once there is time; what is broken is told."""
+        self._files = theme_files()
+        for name in self._files:
+            if name not in self._app.available_themes:
+                self._register(name)
+        self._tell()
+
+    def own(self) -> list[str]:
+        """Our themes and the person's, before Textual's."""
+        return [name for name in self._files if name in self._app.available_themes]
+
+    def watched(self) -> list[str]:
+        """Files that are read again when they change."""
+        return [str(path) for path in self._files.values() if path.parent == user_themes_dir()]
+
+    def changed(self, paths: list[str]) -> None:
+        """Some files were saved: read the themes among them again, and paint with the one that is on."""
+        for path in map(Path, paths):
+            ours = path.parent == user_themes_dir() and self._files.get(path.stem) == path
+            if ours and self._register(path.stem) and self._app.theme == path.stem:
+                self._app.repaint_theme()
+        self._tell()
+
+    def _register(self, name: str) -> bool:
+        path = self._files.get(name)
+        if path is None:
+            return False
+        try:
+            self._app.register_theme(read_theme(path))
+        except ThemeError as wrong:
+            self.complaints.append(f"{wrong.message}{f'; {wrong.hint}' if wrong.hint else ''}")
+            return False
+        return True
+
+    def _tell(self) -> None:
+        if self.complaints and self._app.is_running:
+            self._app.tell("\n".join(self.complaints[:3]), severity="warning", hint="the theme is left out")
+            self.complaints.clear()

@@ -1,0 +1,1 @@
+"""Widgets take plain data and post Messages; none knows another."""

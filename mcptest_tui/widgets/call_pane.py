@@ -1,0 +1,107 @@
+"""The form for a call above, what came of it below: the answer as a tree, with verdict, time and size in one line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from mcptest_tui.keymap import bindings_for
+from mcptest_tui.problems import Sturdy
+from mcptest_tui.safe import one_line, shown
+from mcptest_tui.widgets.filter_line import FilterLine
+from mcptest_tui.widgets.json_tree import JsonTree
+from mcptest_tui.widgets.schema_form import SchemaForm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+INKS = {"pass": "bold $verdict-pass", "fail": "bold $verdict-fail", "hint": "$text-warning", "dim": "$foreground 65%"}
+
+
+class CallPane(Sturdy, Vertical):
+    """`form` is the `SchemaForm`, `result` the answer; the screen fills both."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("form")
+    DEFAULT_CSS = """
+    CallPane {
+        & > SchemaForm { height: auto; max-height: 55%; }
+        &.-unsent > SchemaForm { max-height: 100%; }
+        & > #call-help { height: auto; max-height: 2; padding: 0 1; }
+        & > #call-line { height: 1; background: $panel; padding: 0 1; }
+        & > JsonTree { height: 1fr; }
+        &.-unsent > #call-line, &.-unsent > JsonTree { display: none; }
+    }
+    """
+    HELP = """One row for each argument, required ones in bold. What is left empty is not sent. ^r sends; JSON that is pasted
+    fills the form, comments and single quotes included; ^t shows all arguments as one JSON text. What the server answers
+    stands below; s keeps the call as a test. ^space asks the server for values, where it completes arguments of prompts and
+    templates."""
+
+    @dataclass
+    class Sent(Message):
+        """Make the call."""
+
+        pane: CallPane
+
+    @dataclass
+    class Turned(Message):
+        """JSON instead of fields, or fields again."""
+
+        pane: CallPane
+
+    def compose(self) -> ComposeResult:
+        """Form, help, the line about the answer, the answer."""
+        yield SchemaForm()
+        yield Static("", id="call-help")
+        yield Static("", id="call-line")
+        yield FilterLine("search keys and values", id="call-search")
+        yield JsonTree(id="call-result")
+
+    @property
+    def form(self) -> SchemaForm:
+        """The fields."""
+        return self.query_one(SchemaForm)
+
+    @property
+    def result(self) -> JsonTree:
+        """The answer."""
+        return self.query_one(JsonTree)
+
+    def help(self, text: str, *, problem: bool = False) -> None:
+        """One line below the fields."""
+        width = max(self.size.width - 4, 20)
+        style = "$text-warning" if problem else "$foreground 65%"
+        self.query_one("#call-help", Static).update(shown(one_line(text, 2 * width), style=style))
+
+    def line(self, pieces: Sequence[tuple[str, str]]) -> None:
+        """What came of the call; () takes line and answer away."""
+        self.set_class(not pieces, "-unsent")
+        parts = [Content.styled(text, INKS.get(ink, ink)) for text, ink in pieces]
+        self.query_one("#call-line", Static).update(Content("   ").join(parts))
+
+    def action_send(self) -> None:
+        """Make the call."""
+        self.post_message(self.Sent(self))
+
+    def action_turn(self) -> None:
+        """JSON, or fields."""
+        self.post_message(self.Turned(self))
+
+    def action_clear(self) -> None:
+        """All fields empty."""
+        form = self.form.form
+        if form is not None:
+            form.fill({})
+            self.call_next(self.form.show, form)
+
+    def action_field(self, step: int) -> None:
+        """The next field, or the one before."""
+        self.form.step(step)

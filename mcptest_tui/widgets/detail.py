@@ -1,0 +1,256 @@
+"""The pane beside the list: tabs for what a test came to, or one page about a group of tests.
+
+It only shows what it is given; `TabShown` says which page is looked at, so that nothing is fetched for the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input
+
+from mcptest_tui.problems import Sturdy
+from mcptest_tui.safe import one_line, shown
+from mcptest_tui.widgets.diff_view import DiffView
+from mcptest_tui.widgets.json_tree import JsonTree
+from mcptest_tui.widgets.text_view import TextView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from textual import events
+    from textual.app import ComposeResult
+
+    from mcptest_tui.widgets.lines import Lines
+
+TABS = (
+    ("result", "Result", "Res"),
+    ("diff", "Diff", "Diff"),
+    ("request", "Request", "Req"),
+    ("response", "Response", "Resp"),
+    ("log", "Server log", "Log"),
+    ("history", "History", "Hist"),
+)
+NAMES = tuple(name for name, _, _ in TABS)
+
+
+class TabLine(Widget):
+    """The names of the tabs; a click shows one."""
+
+    DEFAULT_CSS = "TabLine { height: 1; }"
+
+    @dataclass
+    class Clicked(Message):
+        """A tab was clicked, or jumped to."""
+
+        tab: str
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.current = NAMES[0]
+        self.counts: dict[str, str] = {}
+
+    def show(self, current: str) -> None:
+        """Another tab."""
+        if current != self.current:
+            self.current = current
+            self.refresh()
+
+    def render(self) -> Content:
+        """The row."""
+        parts = [
+            Content.styled(text, "bold underline $primary" if name == self.current else "$foreground 65%")
+            for name, _, text in self._placed()
+        ]
+        return Content(" ") + Content("  ").join(parts)
+
+    def on_click(self, event: events.Click) -> None:
+        """The one under the pointer."""
+        for name, x, text in self._placed():
+            if x <= event.x < x + len(text):
+                self.post_message(self.Clicked(name))
+
+    def jump_targets(self) -> Iterator[tuple[int, int, object]]:
+        """Every tab, for the jump overlay."""
+        for name, x, _ in self._placed():
+            yield x, 0, lambda name=name: self.post_message(self.Clicked(name))
+
+    def _placed(self) -> list[tuple[str, int, str]]:
+        wide = sum(len(title) + 2 for _, title, _ in TABS) + 1 <= self.size.width
+        placed, x = [], 1
+        for name, title, short in TABS:
+            text = title if wide else short
+            placed.append((name, x, text))
+            x += cell_len(text) + 2
+        return placed
+
+
+class Detail(Sturdy, Vertical):
+    """`head`, `page(…)`, and the views of the tabs."""
+
+    DEFAULT_CSS = """
+    Detail {
+        & > Lines { height: 1fr; display: none; }
+        & > Lines.-shown { display: block; }
+        & > TabLine { display: none; }
+        &.-tabs > TabLine { display: block; }
+        & > #json-search { height: 1; border: none; padding: 0 1 !important; background: $panel; display: none; }
+        & > #json-search:focus { background-tint: $foreground 0%; border: none; }
+        &.-searching > #json-search { display: block; }
+    }
+    """
+
+    @dataclass
+    class TabShown(Message):
+        """Another tab is looked at."""
+
+        tab: str
+
+    @dataclass
+    class Searched(Message):
+        """Something is searched for in the tree that is shown; `done` when the line was left with Enter."""
+
+        text: str
+        done: bool
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes="pane")
+        self.tab = NAMES[0]
+        self._paged = True
+        self._head = ("", "")
+
+    def compose(self) -> ComposeResult:
+        """The tabs, and a view for each."""
+        yield TabLine()
+        page = TextView(id="detail-page")
+        page.add_class("-shown")
+        yield page
+        yield TextView(id="detail-result")
+        yield DiffView(id="detail-diff")
+        yield JsonTree(id="detail-request")
+        yield JsonTree(id="detail-response", assertions=True)
+        yield TextView(id="detail-log")
+        yield TextView(id="detail-history")
+        search = Input(placeholder="search keys and values", compact=True, id="json-search", select_on_focus=False)
+        search.cursor_blink = False
+        yield search
+
+    # What is shown
+
+    def head(self, title: str, subtitle: str = "") -> None:
+        """The frame's words, which may be anybody's."""
+        self._head = title, subtitle
+        room = max((self.size.width or self.app.size.width) - 8, 10)
+        if self.screen.has_class("-narrow") or self.screen.has_class("-short"):  # the frame has no lower edge there
+            tail = one_line(subtitle, room - 12)
+            parts = (one_line(title, max(room - cell_len(tail) - 3, 8)), tail)
+            self.border_title = shown("   ".join(filter(None, parts)))
+            return
+        self.border_title = shown(one_line(title, room))
+        self.border_subtitle = shown(one_line(subtitle, room))
+
+    def on_resize(self) -> None:
+        """The frame's words are cut to its width."""
+        self.head(*self._head)
+
+    def use_tabs(self, tabs: bool) -> None:
+        """A test with its tabs, or a page without."""
+        if tabs != (not self._paged):
+            self._paged = not tabs
+            self.set_class(tabs, "-tabs")
+            self._switch()
+
+    def use_tab(self, tab: str) -> None:
+        """One of the tabs."""
+        if tab in NAMES and tab != self.tab:
+            self.tab = tab
+            self.query_one(TabLine).show(tab)
+            self._switch()
+            self.post_message(self.TabShown(tab))
+
+    def step_tab(self, step: int) -> None:
+        """The next tab, or the one before."""
+        if not self._paged:
+            self.use_tab(NAMES[(NAMES.index(self.tab) + step) % len(NAMES)])
+
+    @property
+    def page(self) -> TextView:
+        """What is shown of something that is no test."""
+        return self.query_one("#detail-page", TextView)
+
+    @property
+    def json_tree(self) -> JsonTree | None:
+        """The tree that is shown, if one is."""
+        view = self.view
+        return view if isinstance(view, JsonTree) else None
+
+    @property
+    def view(self) -> Lines:
+        """The view that is shown."""
+        return self.page if self._paged else self.of(self.tab)
+
+    def of(self, tab: str) -> Lines:
+        """The view of a tab."""
+        return self.query_one(f"#detail-{tab}")  # type: ignore[return-value]
+
+    def text(self, tab: str) -> TextView:
+        """The view of a tab that is text."""
+        return self.query_one(f"#detail-{tab}", TextView)
+
+    def json(self, tab: str) -> JsonTree:
+        """The view of a tab that is a tree."""
+        return self.query_one(f"#detail-{tab}", JsonTree)
+
+    @property
+    def diff(self) -> DiffView:
+        """The view of the difference."""
+        return self.query_one(DiffView)
+
+    def _switch(self) -> None:
+        before = [view for view in self.query(".-shown") if view is not self.view]
+        focused = any(view.has_focus for view in before)
+        self.view.add_class("-shown")
+        for view in before:
+            view.remove_class("-shown")
+        if focused:
+            self.view.focus()
+
+    def on_tab_line_clicked(self, event: TabLine.Clicked) -> None:
+        """By the mouse."""
+        event.stop()
+        self.use_tab(event.tab)
+
+    # Searching
+
+    def open_search(self) -> None:
+        """The line to type in."""
+        self.add_class("-searching")
+        field = self.query_one("#json-search", Input)
+        field.value = ""
+        field.focus()
+
+    def close_search(self) -> bool:
+        """Away with it; false when it was not there."""
+        if not self.has_class("-searching"):
+            return False
+        self.remove_class("-searching")
+        self.view.focus()
+        return True
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """A letter."""
+        event.stop()
+        if self.has_class("-searching"):
+            self.post_message(self.Searched(event.value, False))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter goes back to the tree."""
+        event.stop()
+        self.post_message(self.Searched(event.value, True))
+        self.close_search()

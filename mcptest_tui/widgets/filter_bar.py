@@ -1,0 +1,170 @@
+"""The filter above the list: what is typed applies at once, Enter only goes back to the list, Tab completes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from mcptest_tui.problems import Sturdy
+from mcptest_tui.safe import one_line, shown
+from mcptest_tui.state.filters import Known, completions
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+
+class FilterInput(Input):
+    """The line itself."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "complete", "Complete", show=False, priority=True),
+        Binding("down", "next_completion(1)", "Next word", show=False),
+        Binding("up", "next_completion(-1)", "Word before", show=False),
+    ]
+
+    @dataclass
+    class Complete(Message):
+        """A completion is wanted: to take the one that is chosen (0), or to choose another."""
+
+        steps: int
+
+    def action_complete(self) -> None:
+        """Take it."""
+        self.post_message(self.Complete(0))
+
+    def action_next_completion(self, steps: int) -> None:
+        """Choose another."""
+        self.post_message(self.Complete(steps))
+
+
+class FilterBar(Sturdy, Vertical):
+    """One row when there is a filter, a second with words that fit while it is typed; none otherwise."""
+
+    DEFAULT_CSS = """
+    FilterBar {
+        height: auto; display: none;
+        &.-on { display: block; }
+        & FilterInput { height: 1; border: none; padding: 0 1 !important; background: $panel; width: 1fr; }
+        & FilterInput:focus { background-tint: $foreground 0%; border: none; }
+        & #filter-words { height: 1; padding: 0 1; display: none; color: $foreground 70%; }
+        &.-asked #filter-words { display: block; }
+    }
+    """
+    HELP = """Type to see only some of the tests: any text, is:failed, tag:smoke, server:, tool:, file:, slow:>500; a - before
+    a part turns it round. Tab completes, Enter goes back to the list, Escape takes the filter away."""
+
+    @dataclass
+    class Changed(Message):
+        """Another filter."""
+
+        text: str
+
+    class Applied(Message):
+        """Back to the list."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known = Known()
+        self._words: list[tuple[str, str]] = []
+        self._chosen = 0
+        self._problem = ""
+        self._quiet = ""
+
+    def compose(self) -> ComposeResult:
+        """The line, and the words."""
+        field = FilterInput(
+            placeholder="text  is:failed  tag:  server:  slow:>500", compact=True, select_on_focus=False
+        )
+        field.cursor_blink = False
+        yield field
+        yield Static("", id="filter-words")
+
+    @property
+    def text(self) -> str:
+        """The filter as typed."""
+        return self.query_one(FilterInput).value
+
+    def open(self, known: Known) -> None:
+        """Show it and type in it."""
+        self._known = known
+        self.add_class("-on")
+        field = self.query_one(FilterInput)
+        field.focus()
+        field.cursor_position = len(field.value)
+        self._offer()
+
+    def put(self, text: str) -> None:
+        """Another text, without telling."""
+        field = self.query_one(FilterInput)
+        if field.value != text:
+            self._quiet = text
+            field.value = text
+        self.set_class(bool(text) or field.has_focus, "-on")
+
+    def say(self, problem: str) -> None:
+        """What is wrong with the filter, in place of words that fit; "" for nothing."""
+        if problem != self._problem:
+            self._problem = problem
+            self._draw()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """A letter."""
+        event.stop()
+        if self._quiet == event.value:
+            self._quiet = ""
+            return
+        self._quiet = ""
+        self.post_message(self.Changed(event.value))
+        self._offer()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter runs nothing."""
+        event.stop()
+        self.post_message(self.Applied())
+
+    def on_descendant_blur(self) -> None:
+        """No words while nobody types; no line when nothing stands in it."""
+        self.remove_class("-asked")
+        self.set_class(bool(self.text), "-on")
+        self._draw()
+
+    def on_filter_input_complete(self, event: FilterInput.Complete) -> None:
+        """Take the chosen word, or choose another."""
+        event.stop()
+        if event.steps and self._words:
+            self._chosen = (self._chosen + event.steps) % len(self._words)
+            self._draw()
+        elif event.steps > 0 or not self._words:
+            self.post_message(self.Applied())
+        elif not event.steps:
+            field = self.query_one(FilterInput)
+            field.value = self._words[self._chosen][0]
+            field.cursor_position = len(field.value)
+
+    def _offer(self) -> None:
+        self._words, self._chosen = completions(self.text, self._known), 0
+        self._draw()
+
+    def _draw(self) -> None:
+        typing = self.query_one(FilterInput).has_focus
+        self.set_class(bool(self._problem) or (typing and bool(self._words)), "-asked")
+        width = max(self.size.width, 20)
+        words = self.query_one("#filter-words", Static)
+        if self._problem:
+            words.update(shown(one_line(self._problem, width), style="$text-warning"))
+            return
+        parts: list[Content] = []
+        room = width - 5
+        for at, (_, word) in enumerate(self._words):
+            text = one_line(word, 30)
+            room -= len(text) + 2
+            if room < 0 and at > self._chosen:
+                break
+            parts.append(Content.styled(text, "bold $accent" if at == self._chosen else "$text-muted"))
+        words.update(Content.assemble(("tab ", "$footer-key-foreground"), Content("  ").join(parts)), layout=False)

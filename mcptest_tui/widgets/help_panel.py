@@ -1,0 +1,87 @@
+"""What `?` shows: the keys that work in the focused pane, grouped by what they belong to; Enter does what is chosen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual.app import App
+from textual.screen import Screen
+
+from mcptest_tui.actions import TITLES
+from mcptest_tui.screens.picker import Choice
+from mcptest_tui.words import key_shown
+
+if TYPE_CHECKING:
+    from textual.binding import Binding
+    from textual.dom import DOMNode
+
+MOVING = "Moving about"
+
+
+class Row(NamedTuple):
+    """One action that the keys do here."""
+
+    node: DOMNode
+    binding: Binding
+    keys: list[str]
+    enabled: bool
+    group: str
+
+
+def rows_of(screen: Screen[object]) -> dict[str, Row]:
+    """All bindings in force, by an id of their own; keys of one action together.
+
+    Ours first, in the order in which they are near the focus; then how to move about, which Textual's widgets bring.
+    """
+    found: dict[str, Row] = {}
+    for key, (node, binding, enabled, _) in screen.active_bindings.items():
+        if binding.system or not binding.description or (binding.id is None and isinstance(node, Screen)):
+            continue
+        name = binding.id or f"{type(node).__name__}.{binding.action}"
+        row = found.get(name)
+        if row is None:
+            found[name] = Row(node, binding, [key], enabled, group_of(node) if binding.id else MOVING)
+        else:
+            row.keys.append(key)
+    return dict(sorted(found.items(), key=lambda item: item[1].group == MOVING))
+
+
+def group_of(node: DOMNode) -> str:
+    """What a node's keys are listed under."""
+    if isinstance(node, App):
+        return "Everywhere"
+    if isinstance(node, Screen):
+        return TITLES.get(getattr(node, "MODE", ""), "Here")
+    return str(getattr(node, "border_title", "") or "This pane")
+
+
+def choices_of(rows: dict[str, Row]) -> list[Choice]:
+    """The rows as a picker shows them."""
+    return [
+        Choice(
+            name,
+            row.binding.description,
+            ", ".join(map(key_shown, row.keys)),
+            row.binding.tooltip,
+            row.group,
+            row.enabled,
+        )
+        for name, row in rows.items()
+    ]
+
+
+def about(screen: Screen[object]) -> str:
+    """What the focused pane shows: its own words, or those of the nearest node around it that has some."""
+    node = screen.focused
+    while node is not None:
+        text = type(node).HELP if type(node).__module__.startswith("mcptest_tui") else None
+        if text:
+            return _flowing(text)
+        parent = node.parent
+        node = parent if parent is not screen else None  # type: ignore[assignment]
+    return _flowing(type(screen).HELP or "")
+
+
+def _flowing(text: str) -> str:
+    """Each paragraph in one line: where it breaks is for the width to say, not for the source."""
+    return "\n".join(" ".join(part.split()) for part in text.split("\n\n"))

@@ -1,0 +1,286 @@
+"""The base of every long list here: rows drawn one a line when they are seen, a cursor, and no widget for any of them.
+
+What a subclass draws is pairs of a text and the name of an ink, a component class of its own; the text must have passed
+`safe.py`. The cursor is told by its background and, where colours are missing, by a bar at the left edge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from mcptest_tui.keymap import bindings_for
+from mcptest_tui.problems import Sturdy
+from mcptest_tui.words import MARKS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.binding import BindingType
+
+    Ink = str
+    Piece = tuple[str, Ink]
+
+
+SEEN = 1.02
+"""How much a list grows before its scroll bar is drawn anew: the bar is as tall as the list."""
+
+
+class Lines(Sturdy, ScrollView, can_focus=True):
+    """Subclasses give `count` and `pieces`, and call `changed` when there are others."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("lines")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"lines--cursor", "lines--cursor-blurred", "lines--bar"}
+    DEFAULT_CSS = """
+    Lines {
+        background: $background; color: $foreground; overflow-x: hidden; overflow-y: auto; scrollbar-gutter: auto;
+        & > .lines--cursor { background: $primary 28%; text-style: bold; }
+        & > .lines--cursor-blurred { background: $foreground 10%; }
+        & > .lines--bar { color: $primary; text-style: bold; }
+    }
+    """
+    HAS_CURSOR = True
+
+    @dataclass
+    class CursorMoved(Message):
+        """The cursor is on another row."""
+
+        lines: Lines
+        at: int
+
+        @property
+        def control(self) -> Lines:
+            """The widget."""
+            return self.lines
+
+    @dataclass
+    class Chosen(Message):
+        """Enter, or a double click, on a row."""
+
+        lines: Lines
+        at: int
+
+        @property
+        def control(self) -> Lines:
+            """The widget."""
+            return self.lines
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes=classes)
+        self.cursor = 0
+        self._inks: dict[str, Style] = {}
+        self._mixes: dict[str, Style] = {}
+        self._undrawn: set[type[Exception]] = set()
+
+    # What a subclass gives
+
+    def count(self) -> int:
+        """How many rows there are."""
+        raise NotImplementedError
+
+    def pieces(self, at: int, width: int) -> Sequence[Piece]:
+        """Row `at`, in at most `width` cells; what is longer is cut."""
+        raise NotImplementedError
+
+    # Drawing
+
+    def changed(self, *, cursor: int | None = None, top: int | None = None) -> None:
+        """There are other rows: draw them, with the cursor and the first visible row where they are wanted."""
+        count = self.count()
+        size = Size(self.scrollable_content_region.width, count)
+        self.cursor = min(max(self.cursor if cursor is None else cursor, 0), max(count - 1, 0))
+        self._fit(size)
+        if top is not None:
+            self.scroll_to(y=min(max(top, 0), self._most()), animate=False, immediate=True, force=True)
+        self.refresh()
+
+    def _fit(self, size: Size) -> None:
+        """Another height; without a layout of the whole screen where no scroll bar comes or goes."""
+        before = self.virtual_size
+        if size == before:
+            return
+        bar, height = self.show_vertical_scrollbar, self.size.height
+        if size.width != before.width or not height or bar != (size.height > height):
+            self.virtual_size = size
+            return
+        self.set_reactive(ScrollView.virtual_size, size)
+        if bar:
+            shown = self.vertical_scrollbar.window_virtual_size
+            if not shown <= size.height <= shown * SEEN:
+                self.vertical_scrollbar.window_virtual_size = size.height
+        else:
+            self.set_reactive(ScrollView.scroll_y, 0.0)
+            self.set_reactive(ScrollView.scroll_target_y, 0.0)
+
+    def render_line(self, y: int) -> Strip:
+        """One row of the widget."""
+        width = self.size.width
+        at = y + self.scroll_offset.y
+        if not 0 <= at < self.count():
+            return Strip.blank(width, self._plain())
+        base, marked = self._base(at)
+        bar = Segment(MARKS["bar"] if marked else " ", base + self.ink("lines--bar") if marked else base)
+        segments, room, plain = [bar], width - 1, not marked
+        for text, ink in self._pieces(at, width - 1):
+            taken = cell_len(text)
+            if taken > room:
+                break
+            if taken:
+                segments.append(Segment(text, self._mixed(base, ink, plain) if ink else base))
+            room -= taken
+        if room:
+            segments.append(Segment(" " * room, base))
+        return Strip(segments, width)
+
+    def _pieces(self, at: int, width: int) -> Sequence[Piece]:
+        """The row; one that cannot be drawn must not keep the panel that tells of it from being drawn above."""
+        try:
+            return self.pieces(at, width)
+        except Exception as error:  # noqa: BLE001 - a bug of ours
+            if type(error) not in self._undrawn:
+                self._undrawn.add(type(error))
+                self.app.call_later(self.app.problem, error)  # type: ignore[attr-defined]
+            return [("cannot be drawn"[:width], "")]
+
+    def ink(self, name: str) -> Style:
+        """The colour and weight of a component class, without its background."""
+        found = self._inks.get(name)
+        if found is None:
+            style = self.get_component_rich_style(name)
+            found = self._inks[name] = Style(
+                color=style.color,
+                bold=style.bold,
+                italic=style.italic,
+                underline=style.underline,
+                strike=style.strike,
+                reverse=style.reverse,
+                bgcolor=style.bgcolor if name.endswith("-marked") else None,
+            )
+        return found
+
+    def _mixed(self, base: Style, name: str, plain: bool) -> Style:
+        """An ink on the row's own background; those on plain rows are kept."""
+        if not plain:
+            return base + self.ink(name)
+        found = self._mixes.get(name)
+        if found is None:
+            found = self._mixes[name] = base + self.ink(name)
+        return found
+
+    def _plain(self) -> Style:
+        found = self._inks.get("")
+        if found is None:
+            found = self._inks[""] = self.rich_style
+        return found
+
+    def notify_style_update(self) -> None:
+        """Another theme, or another state."""
+        super().notify_style_update()
+        self._inks.clear()
+        self._mixes.clear()
+
+    def _base(self, at: int) -> tuple[Style, bool]:
+        if not self.HAS_CURSOR or at != self.cursor:
+            return self._plain(), False
+        name = "lines--cursor" if self.has_focus else "lines--cursor-blurred"
+        return self.get_component_rich_style(name), True
+
+    # The cursor
+
+    def move_to(self, at: int, *, tell: bool = True, centre: bool = False) -> None:
+        """The cursor on row `at`, which is scrolled into view."""
+        count = self.count()
+        if not count:
+            return
+        before, self.cursor = self.cursor, min(max(at, 0), count - 1)
+        self.show_row(self.cursor, centre=centre)
+        if before != self.cursor:
+            self.refresh_line(before)
+            self.refresh_line(self.cursor)
+            if tell:
+                self.cursor_moved()
+
+    def cursor_moved(self) -> None:
+        """Say so; a subclass may do more."""
+        self.post_message(self.CursorMoved(self, self.cursor))
+
+    def show_row(self, at: int, *, centre: bool = False) -> None:
+        """Scroll as little as needed to have a row in view."""
+        height, top = self.page, self.scroll_offset.y
+        if top <= at < top + height:
+            return
+        wanted = at - height // 2 if centre else at if at < top else at - height + 1
+        self.scroll_to(y=min(max(wanted, 0), self._most()), animate=False, immediate=True, force=True)
+
+    @property
+    def page(self) -> int:
+        """How many rows are in view."""
+        return max(self.scrollable_content_region.height, 1)
+
+    def _most(self) -> int:
+        return max(self.count() - self.page, 0)
+
+    def action_move(self, steps: int) -> None:
+        """So many rows down, or up."""
+        if self.HAS_CURSOR:
+            self.move_to(self.cursor + steps)
+        else:
+            self._scroll_by(steps)
+
+    def action_page(self, pages: float) -> None:
+        """So many pages down, or up."""
+        self.action_move(int(self.page * pages) or (1 if pages > 0 else -1))
+
+    def action_end(self, down: bool) -> None:
+        """The first row, or the last."""
+        self.action_move(self.count() * (1 if down else -1))
+
+    def action_choose(self) -> None:
+        """Enter."""
+        if self.count():
+            self.post_message(self.Chosen(self, self.cursor))
+
+    def _scroll_by(self, steps: int) -> None:
+        self.scroll_to(
+            y=min(max(self.scroll_offset.y + steps, 0), self._most()), animate=False, immediate=True, force=True
+        )
+
+    # The mouse, and sizes
+
+    def on_click(self, event: events.Click) -> None:
+        """The row under the pointer; twice is Enter."""
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        at = offset.y + self.scroll_offset.y
+        if 0 <= at < self.count() and self.HAS_CURSOR:
+            self.move_to(at)
+            self.clicked(at, offset.x, twice=event.chain == 2)
+
+    def clicked(self, at: int, x: int, *, twice: bool) -> None:  # noqa: ARG002
+        """A row was clicked at column `x`."""
+        if twice:
+            self.action_choose()
+
+    def on_resize(self) -> None:
+        """The cursor stays in view."""
+        self.changed()
+        if self.HAS_CURSOR and self.count():
+            self.show_row(self.cursor)
+
+    def on_focus(self) -> None:
+        """The cursor is drawn in another way."""
+        self.refresh_line(self.cursor)
+
+    def on_blur(self) -> None:
+        """The cursor is drawn in another way."""
+        self.refresh_line(self.cursor)

@@ -1,0 +1,88 @@
+"""The row of modes at the top: numbers, titles, counts that want action; a click goes there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+from mcptest_tui.safe import one_line, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from textual import events
+
+MODES = (("tests", "Tests"), ("edit", "Edit"), ("servers", "Servers"), ("review", "Review"), ("traffic", "Traffic"))
+CURRENT = "bold $block-cursor-foreground on $block-cursor-background"
+
+
+class ModeBar(Widget):
+    """`mcptest  1 Tests  2 Edit ✗2 …      name of the suite`; `1T 2E …` when narrow."""
+
+    @dataclass
+    class Chosen(Message):
+        """A mode was clicked."""
+
+        mode: str
+
+    def __init__(self, current: str) -> None:
+        super().__init__()
+        self._current = "tests" if current == "home" else current
+        self._badges: dict[str, str] = {}
+        self._right = ""
+
+    def show(self, badges: dict[str, str], right: str) -> None:
+        """New counts, and what stands at the right end (foreign text)."""
+        if (badges, right) != (self._badges, self._right):
+            self._badges, self._right = dict(badges), right
+            self.refresh()
+
+    def render(self) -> Content:
+        """The row."""
+        width = self.size.width
+        parts = [part for _, _, _, part in self._tabs()]
+        row = Content("").join(parts)
+        room = width - row.cell_length - 2
+        right = one_line(self._right, room) if room >= 8 else ""
+        gap = max(width - row.cell_length - cell_len(right) - 1, 0)
+        return row + Content(" " * gap) + shown(right, style="$muted")
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the mode under the pointer."""
+        for mode, start, end, _ in self._tabs():
+            if mode and start <= event.x < end:
+                self.post_message(self.Chosen(mode))
+
+    def jump_targets(self) -> Iterator[tuple[int, int, str]]:
+        """(x, y, action) of every mode, for the jump overlay."""
+        for mode, start, _, _ in self._tabs():
+            if mode:
+                yield start, 0, f"app.go('{mode}')"
+
+    def _tabs(self) -> list[tuple[str, int, int, Content]]:
+        narrow = self.size.width < 80
+        tabs: list[tuple[str, int, int, Content]] = []
+        x = 0
+        if not narrow:
+            name = Content.styled(" mcptest ", "bold $primary")
+            tabs.append(("", 0, name.cell_length, name))
+            x = name.cell_length
+        for number, (mode, title) in enumerate(MODES, 1):
+            part = self._tab(number, mode, title[0] if self.size.width < 50 else title)
+            tabs.append((mode, x, x + part.cell_length, part))
+            x += part.cell_length
+        return tabs
+
+    def _tab(self, number: int, mode: str, title: str) -> Content:
+        current = mode == self._current
+        badge = self._badges.get(mode, "")
+        if current:
+            return Content.styled(f" {number} {title}{f' {badge}' if badge else ''} ", CURRENT)
+        return Content.assemble(
+            (f" {number} ", "$footer-key-foreground"), title, (f" {badge}" if badge else "", "bold $verdict-fail"), " "
+        )

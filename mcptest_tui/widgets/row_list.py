@@ -1,0 +1,380 @@
+"""The list of tests: suites, blocks and tests with mark, name, badges and milliseconds, ten thousand of them as well as ten.
+
+The selection is an id, so that runs and edits leave it, the scroll position and the focus where they are. Rows that are in
+view and run have a spinner; one timer turns them all, and it sleeps when there is none.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from textual.geometry import Size
+from textual.message import Message
+
+from mcptest_tui.keymap import bindings_for
+from mcptest_tui.safe import one_line
+from mcptest_tui.state.store import STATUSES, TestRow
+from mcptest_tui.state.tree_rows import Group, Note, TreeRows
+from mcptest_tui.widgets.lines import Lines
+from mcptest_tui.words import MARKS, is_ascii, mark
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from textual.binding import BindingType
+    from textual.timer import Timer
+
+    from mcptest_tui.state.tree_rows import Entry
+    from mcptest_tui.widgets.lines import Piece
+
+TURN_SECONDS = 0.1
+TIME_WIDTH = 6
+SPINNER = "|/-\\" if is_ascii() else "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+FLAKY, CACHED, ADDED, OUTDATED = ("=", "c", "+", "*") if is_ascii() else ("≈", "c", "+", "✎")
+COUNTED = ("fail", "inconclusive", "pass", "skip")
+
+
+class RowList(Lines):
+    """Draws a `TreeRows`; `rows` is shared with the screen, which has it built."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("tests.list")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *(f"row-list--{name}" for name in STATUSES),
+        *(f"row-list--{name}" for name in ("group", "block", "time", "badge", "marked", "dim", "problem", "hint")),
+    }
+    DEFAULT_CSS = """
+    RowList {
+        & > .row-list--pass { color: $verdict-pass; }
+        & > .row-list--fail { color: $verdict-fail; text-style: bold; }
+        & > .row-list--inconclusive { color: $verdict-inconclusive; text-style: bold; }
+        & > .row-list--skip { color: $verdict-skip; }
+        & > .row-list--new { color: $foreground 60%; }
+        & > .row-list--queued { color: $foreground 50%; }
+        & > .row-list--running { color: $primary; text-style: bold; }
+        & > .row-list--group { text-style: bold; }
+        & > .row-list--block { color: $foreground 80%; }
+        & > .row-list--time { color: $foreground 60%; }
+        & > .row-list--dim { color: $foreground 60%; }
+        & > .row-list--badge { color: $accent; }
+        & > .row-list--marked { color: $warning; text-style: bold; }
+        & > .row-list--problem { color: $verdict-fail; }
+        & > .row-list--hint { color: $foreground 75%; }
+    }
+    """
+    PANE = "The list of tests"
+    HELP = """Every test of the open suites. The marks: passed, failed, inconclusive (!), skipped (~), not run yet.
+    Behind a name: c cached, + new; a flaky test passed only after a failed attempt."""
+
+    @dataclass
+    class Folded(Message):
+        """The person folded something; the screen builds the rows anew."""
+
+        id: str | None
+        closed: bool | None
+
+    @dataclass
+    class Marked(Message):
+        """Other tests are marked."""
+
+        ids: frozenset[str]
+
+    def __init__(self, rows: TreeRows, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.rows = rows
+        self.marked: set[str] = set()
+        self.current: str | None = None
+        self.dimmed: set[str] = set()
+        self.nothing: list[str] = []
+        self._anchor: str | None = None
+        self._timer: Timer | None = None
+        self._turn = 0
+
+    def on_mount(self) -> None:
+        """The timer of the spinners, asleep."""
+        self._timer = self.set_interval(TURN_SECONDS, self._spin, pause=True)
+
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self.rows.entries) or len(self.nothing)
+
+    # Keeping the place
+
+    def rebuilt(self) -> None:
+        """The rows were built anew: the cursor stays on its test, and that test where it was on the screen."""
+        place = self.rows.place
+        offset = self.cursor - self.scroll_offset.y
+        at = place.get(self.current) if self.current is not None else None
+        if at is None:
+            at = min(self.cursor, max(self.count() - 1, 0))
+            offset = min(max(offset, 0), self.page - 1)
+        if not 0 <= offset < self.page:  # scrolled away with the wheel: the first visible row stays
+            self.changed(cursor=at)
+        else:
+            self.changed(cursor=at, top=at - offset)
+        before = self.current
+        self.current = self.rows.entries[self.cursor].id if self.rows.entries else None
+        if before != self.current:
+            self.post_message(self.CursorMoved(self, self.cursor))
+        self._wake()
+
+    def grown(self, changed: Collection[TestRow]) -> None:
+        """Rows came at the end, and these have changed."""
+        before = self.virtual_size.height
+        if before < self.page:
+            self.changed()
+        else:
+            self._fit(Size(self.scrollable_content_region.width, self.count()))
+        self.repainted(changed)
+
+    def repainted(self, changed: Collection[TestRow]) -> None:
+        """These tests have changed in place: draw those of them that are in view, and the groups, which count them."""
+        top = self.scroll_offset.y
+        entries = self.rows.entries
+        seen = {row.id for row in changed}
+        for at in range(top, min(top + self.page, len(entries))):
+            entry = entries[at]
+            if isinstance(entry, Group) or entry.id in seen:
+                self.refresh_line(at)
+        self._wake()
+
+    def select(self, name: str, *, centre: bool = True) -> bool:
+        """The cursor on a test or group; false when it is not among the rows."""
+        at = self.rows.place.get(name)
+        if at is None:
+            return False
+        self.move_to(at, centre=centre)
+        self.current = name
+        return True
+
+    def entry(self) -> Entry | None:
+        """What is under the cursor."""
+        entries = self.rows.entries
+        return entries[self.cursor] if self.cursor < len(entries) else None
+
+    def cursor_moved(self) -> None:
+        """Remember by id, and mark on the way when a range is on."""
+        entry = self.entry()
+        self.current = entry.id if entry is not None else None
+        if self._anchor is not None:
+            self._mark_range()
+        super().cursor_moved()
+
+    # Marks and folding
+
+    def action_mark(self) -> None:
+        """Mark the test, or all of the group, or take the marks away; then go on to the next row."""
+        if self._anchor is not None:
+            self._anchor = None
+            return
+        entry = self.entry()
+        if entry is None:
+            return
+        ids = {entry.id} if isinstance(entry, TestRow) else self._within(entry)
+        self._mark(self.marked - ids if ids <= self.marked else self.marked | ids)
+        if isinstance(entry, TestRow):
+            self.action_move(1)
+
+    def action_range(self) -> None:
+        """Begin to mark on the way, or end it."""
+        self._anchor = None if self._anchor is not None else self.current
+        if self._anchor is not None:
+            self._mark_range()
+
+    def unmark(self) -> bool:
+        """Take all marks away; false when there were none."""
+        had = bool(self.marked) or self._anchor is not None
+        self._anchor = None
+        if had:
+            self._mark(set())
+        return had
+
+    def action_fold(self, closed: bool) -> None:
+        """Close the group (from a test, go to its group first), or open it."""
+        entry = self.entry()
+        if isinstance(entry, Group) and entry.open != (not closed):
+            self.post_message(self.Folded(entry.id, closed))
+        elif closed and entry is not None:
+            parent = self.rows.parent_of(entry)
+            if parent is not None and parent in self.rows.place:
+                self.move_to(self.rows.place[parent])
+        elif not closed and isinstance(entry, Group):
+            self.action_move(1)
+
+    def action_fold_all(self, closed: bool) -> None:
+        """Close all blocks, or open everything."""
+        self.post_message(self.Folded(None, closed))
+
+    def action_open_detail(self) -> None:
+        """Enter."""
+        self.action_choose()
+
+    def clicked(self, at: int, x: int, *, twice: bool) -> None:
+        """A click on the mark of a group folds it; twice opens a test."""
+        if not self.rows.entries:
+            return
+        entry = self.rows.entries[at]
+        if isinstance(entry, Group) and (twice or x <= 2 + 2 * entry.depth):
+            self.post_message(self.Folded(entry.id, None))
+        else:
+            super().clicked(at, x, twice=twice)
+
+    def jump_targets(self) -> Iterator[tuple[int, int, object]]:
+        """Every row in view, for the jump overlay."""
+        top = self.scroll_offset.y
+        for at in range(top, min(top + self.page, len(self.rows.entries))):
+            yield 1, at - top, lambda at=at: self.move_to(at)
+
+    def _within(self, entry: Entry) -> set[str]:
+        path, _, block = entry.id.partition("\0")
+        rows = (row for row in self.rows.entries if isinstance(row, TestRow))
+        return {row.id for row in rows if row.path == path and (not block or row.block == block)}
+
+    def _mark_range(self) -> None:
+        place = self.rows.place
+        start = place.get(self._anchor or "", self.cursor)
+        first, last = sorted((start, self.cursor))
+        entries = self.rows.entries[first : last + 1]
+        self._mark(self.marked | {entry.id for entry in entries if isinstance(entry, TestRow)})
+
+    def _mark(self, ids: set[str]) -> None:
+        self.marked = ids
+        self.refresh()
+        self.post_message(self.Marked(frozenset(ids)))
+
+    # Drawing
+
+    def pieces(self, at: int, width: int) -> Sequence[Piece]:
+        """One row."""
+        if not self.rows.entries:
+            return [(one_line(f" {self.nothing[at]}", width), "row-list--hint")]
+        entry = self.rows.entries[at]
+        if isinstance(entry, TestRow):
+            return self._test(entry, width)
+        return self._group(entry, width) if isinstance(entry, Group) else self._note(entry, width)
+
+    def _test(self, row: TestRow, width: int) -> list[Piece]:
+        status = row.status
+        indent = "    " if self.rows.order == "file" else " "
+        sign = SPINNER[self._turn % len(SPINNER)] if status == "running" else mark(status)
+        badges = self._badges(row)
+        took = f"{self._time(row):>{TIME_WIDTH}}"  # always as wide, so that no name changes when its time comes
+        room = width - len(indent) - 2 - cell_len(badges) - len(took) - 2
+        name = one_line(row.name, max(room, 4))
+        gap = max(width - len(indent) - 2 - cell_len(name) - cell_len(badges) - len(took) - 1, 0)
+        faded = row.remembered or row.path in self.dimmed
+        name_ink = "row-list--marked" if row.id in self.marked else "row-list--dim" if faded else ""
+        pointed = ("> " if is_ascii() else "▸ ") if row.id in self.marked else ""
+        if pointed:
+            indent = indent[: -len(pointed)] + pointed if len(indent) >= len(pointed) else indent
+        return [
+            (indent, "row-list--marked" if pointed else ""),
+            (f"{sign} ", "row-list--dim" if faded else f"row-list--{status}"),
+            (name, name_ink),
+            (badges, "row-list--badge"),
+            (" " * gap, ""),
+            (f"{took} ", "row-list--time"),
+        ]
+
+    def _badges(self, row: TestRow) -> str:
+        badges = ""
+        if row.flaky:
+            badges += f" {FLAKY}"
+        if row.cached:
+            badges += f" {CACHED}"
+        if row.added:
+            badges += f" {ADDED}"
+        elif row.outdated:
+            badges += f" {OUTDATED}"
+        return badges
+
+    def _time(self, row: TestRow) -> str:
+        if row.status == "running":
+            elapsed = time.time() - row.started
+            return f"{elapsed:.0f} s" if elapsed >= 1 else ""
+        if row.duration_ms is None or row.status in ("queued", "skip"):
+            return ""
+        return milliseconds(row.duration_ms)
+
+    def _group(self, group: Group, width: int) -> list[Piece]:
+        fold = MARKS["open" if group.open else "closed"]
+        indent = " " * (2 * group.depth)
+        counts = self._counts(group)
+        taken = len(indent) + 2 + sum(cell_len(text) for text, _ in counts) + 1
+        name = one_line(group.title, max(width - taken - 1, 4))
+        gap = max(width - taken - cell_len(name), 1)
+        return [
+            (f"{indent}{fold} ", "row-list--dim"),
+            (name, "row-list--block" if group.depth else "row-list--group"),
+            (" " * gap, ""),
+            *counts,
+            (" ", ""),
+        ]
+
+    def _counts(self, group: Group) -> list[Piece]:
+        if group.depth == 0 and group.problems:
+            since = f"  from {time.strftime('%H:%M', time.localtime(group.stale))}" if group.stale is not None else ""
+            word = "problem" if group.problems == 1 else "problems"
+            return [(f"{mark('fail')} {group.problems} {word}", "row-list--problem"), (since, "row-list--dim")]
+        told: list[Piece] = []
+        for status in COUNTED:
+            if group.counts[status]:
+                told.append((f"{'  ' if told else ''}{group.counts[status]} {mark(status)}", f"row-list--{status}"))
+        left = group.total - sum(group.counts[status] for status in COUNTED)
+        if left and not told:
+            told.append((f"{left} {mark('new')}", "row-list--new"))
+        return told
+
+    def _note(self, note: Note, width: int) -> list[Piece]:
+        if note.is_hint:
+            return [(one_line(f"       {note.text}", width), "row-list--hint")]
+        place = f"  {note.line}:{note.column} "
+        return [(place, "row-list--dim"), (_without_middle(note.text, max(width - len(place), 4)), "row-list--problem")]
+
+    # The spinner
+
+    def _visible_busy(self) -> list[int]:
+        top = self.scroll_offset.y
+        entries = self.rows.entries
+        return [
+            at
+            for at in range(top, min(top + self.page, len(entries)))
+            if isinstance(row := entries[at], TestRow) and row.status == "running"
+        ]
+
+    def _wake(self) -> None:
+        if self._timer is not None and self._visible_busy():
+            self._timer.resume()
+
+    def _spin(self) -> None:
+        busy = self._visible_busy()
+        if not busy and self._timer is not None:
+            self._timer.pause()
+        self._turn += 1
+        for at in busy:
+            self.refresh_line(at)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Others are in view."""
+        super().watch_scroll_y(old_value, new_value)
+        self._wake()
+
+
+def _without_middle(text: str, width: int) -> str:
+    """A message that is too long without its middle: the word that is wrong stands at its beginning or at its end."""
+    line = one_line(text, 1_000)
+    if cell_len(line) <= width:
+        return line
+    head = one_line(line, width * 2 // 5)
+    tail = line[-max(width - cell_len(head), 1) :]
+    return one_line(head + tail, width)
+
+
+def milliseconds(duration_ms: float) -> str:
+    """`12 ms`, `3.4 s`, `2:05`."""
+    if duration_ms < 999.5:
+        return f"{duration_ms:.0f} ms"
+    seconds = duration_ms / 1000
+    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds) // 60}:{int(seconds) % 60:02d}"

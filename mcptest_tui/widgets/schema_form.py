@@ -1,0 +1,289 @@
+"""The form for a call: one row for each argument, and below a row what is wrong with it. The screen owns the form's state.
+
+A field is one line; text that needs more has a box that grows. The surprising thing: JSON that is pasted into an empty field,
+and has members named like fields, fills the form instead.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.message import Message
+from textual.widgets import Input, Static, TextArea
+
+from mcptest_engine.core.sanitise import one_line as sanitised_line
+from mcptest_tui.problems import Sturdy
+from mcptest_tui.safe import one_line, shown
+from mcptest_tui.state.forms import pasted
+from mcptest_tui.widgets.choice import Choice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.widget import Widget
+
+    from mcptest_tui.state.forms import Field, Form
+
+WIDEST_NAME = 24
+
+
+class FieldLine(Input):
+    """One line of text."""
+
+    def _on_paste(self, event: events.Paste) -> None:
+        row = self.parent
+        if isinstance(row, FieldRow) and row.takes(event.text, empty=not self.value):
+            event.stop()
+            event.prevent_default()
+            return
+        super()._on_paste(event)
+
+
+class FieldBox(TextArea):
+    """JSON, or a text of several lines."""
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        row = self.parent
+        if isinstance(row, FieldRow) and row.takes(event.text, empty=not self.text.strip()):
+            event.stop()
+            event.prevent_default()
+            return
+        await super()._on_paste(event)
+
+
+class FieldRow(Horizontal):
+    """The name of an argument, and where it is typed."""
+
+    def __init__(self, field: Field, width: int) -> None:
+        super().__init__()
+        self.field = field
+        self._width = width
+
+    def compose(self) -> ComposeResult:
+        """Name and field."""
+        name = one_line(self.field.name, self._width - 1)
+        label = Static(shown(name, style="bold" if self.field.required else "$foreground 65%"), classes="field-name")
+        label.styles.width = self._width
+        yield label
+        yield self._editor()
+
+    def _editor(self) -> Widget:
+        field = self.field
+        if field.kind == "choice":
+            default = field.schema.get("default")
+            empty = f"default: {_default(default)}" if isinstance(default, (str, int, float, bool)) else ""
+            return Choice(field.options, field.raw, required=field.required, empty=one_line(empty, 30))
+        if field.kind == "json":
+            box = FieldBox(
+                field.raw,
+                compact=True,
+                soft_wrap=True,
+                tab_behavior="focus",
+                highlight_cursor_line=False,
+                placeholder=shown(one_line(field.placeholder, 80)),
+            )
+            box.cursor_blink = False
+            return box
+        line = FieldLine(field.raw, placeholder=one_line(field.placeholder, 80), compact=True, select_on_focus=False)
+        line.cursor_blink = False
+        return line
+
+    @property
+    def indent(self) -> int:
+        """The column at which one types."""
+        return self._width
+
+    @property
+    def editor(self) -> Widget:
+        """Where one types."""
+        return self.children[1]
+
+    def takes(self, text: str, *, empty: bool) -> bool:
+        """Whether what was pasted is for the whole form, or needs another kind of field; it is told then."""
+        value = pasted(text) if empty else None
+        form = self.query_ancestor(SchemaForm)
+        if value is not None and form.knows(value):
+            form.post_message(SchemaForm.Pasted(form, value))
+            return True
+        if self.field.kind == "text" and sanitised_line(text) != text.rstrip("\n"):
+            self.field.put(self.field.raw + text)
+            form.post_message(SchemaForm.Outgrown(form, self.field.name))
+            return True
+        return False
+
+
+class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
+    """Fields for a `Form`, whose `raw` texts it keeps up to date."""
+
+    DEFAULT_CSS = """
+    SchemaForm {
+        height: auto; max-height: 100%; padding: 0 1;
+        & .field, & FieldRow { height: auto; }
+        & .field-name { height: 1; padding: 0 0; }
+        & FieldRow > Input { height: 1; border: none; padding: 0; background: $surface; width: 1fr; }
+        & FieldRow > Input:focus { background: $primary 28%; background-tint: $foreground 0%; }
+        & FieldRow > TextArea { height: auto; min-height: 1; max-height: 10; background: $surface; width: 1fr; padding: 0; }
+        & FieldRow > TextArea:focus { background: $primary 20%; }
+        & .field-problem { height: auto; color: $text-error; display: none; }
+        & .field-problem.-on { display: block; }
+        & .form-none { color: $text-muted; height: 1; }
+    }
+    """
+
+    @dataclass
+    class Changed(Message):
+        """Something was typed into a field."""
+
+        form: SchemaForm
+        name: str
+
+    @dataclass
+    class Entered(Message):
+        """The focus is in a field."""
+
+        form: SchemaForm
+        name: str
+
+    @dataclass
+    class Left(Message):
+        """The focus left a field."""
+
+        form: SchemaForm
+        name: str
+
+    @dataclass
+    class Pasted(Message):
+        """Arguments were pasted."""
+
+        form: SchemaForm
+        value: dict[str, object]
+
+    @dataclass
+    class Outgrown(Message):
+        """A field holds what one line cannot show."""
+
+        form: SchemaForm
+        name: str
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.form: Form | None = None
+
+    async def show(self, form: Form, *, focus: bool = True, at: str = "") -> None:
+        """The fields of a form, with the focus in the field named `at`, else in the first that wants something."""
+        self.form = form
+        with self.app.batch_update():  # nothing is drawn of what is half taken away
+            await self.remove_children()
+            await self.mount_all(list(self._rows(form)))
+        if focus:
+            self.focus_field(at)
+
+    def _rows(self, form: Form) -> Iterator[Widget]:
+        width = (
+            min(max((cell_len(one_line(field.name, WIDEST_NAME)) for field in form.fields), default=0), WIDEST_NAME) + 2
+        )
+        for field in form.fields:
+            yield Vertical(FieldRow(field, width), Static("", classes="field-problem"), classes="field")
+        if not form.fields:
+            yield NoFields(form.verb)
+
+    def rows(self) -> list[FieldRow]:
+        """The rows, in their order."""
+        return list(self.query(FieldRow))
+
+    @property
+    def at(self) -> str:
+        """The name of the field with the focus; "" without one."""
+        return next((row.field.name for row in self.rows() if row.has_focus_within), "")
+
+    def focus_field(self, name: str = "") -> None:
+        """Type there."""
+        rows = self.rows()
+        wanted = next((row for row in rows if row.field.name == name), None)
+        wanted = wanted or next((row for row in rows if row.field.required and row.field.empty), None)
+        if wanted is not None or rows:
+            (wanted or rows[0]).editor.focus()
+        else:
+            self.query_one(NoFields).focus()
+
+    def knows(self, value: dict[str, object]) -> bool:
+        """Whether a member of the value is one of the fields."""
+        form = self.form
+        return form is not None and form.whole is None and any(form.named(name) is not None for name in value)
+
+    def tell(self, problems: dict[str, str]) -> None:
+        """What is wrong, below its field."""
+        for row in self.rows():
+            self._tell(row, problems.get(row.field.name, ""))
+
+    def _tell(self, row: FieldRow, problem: str) -> None:
+        block = row.parent
+        assert block is not None
+        static = block.query_one(".field-problem", Static)
+        static.set_class(bool(problem), "-on")
+        static.styles.padding = (0, 0, 0, row.indent)
+        static.update(shown(one_line(problem, 300)) if problem else "")
+
+    # What fields say
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """A letter in a line."""
+        event.stop()
+        self._typed(event.input, event.value)
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """A letter in a box."""
+        event.stop()
+        self._typed(event.text_area, event.text_area.text)
+
+    def on_choice_changed(self, event: Choice.Changed) -> None:
+        """Another value."""
+        event.stop()
+        self._typed(event.choice, event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter goes on to the next field; it sends nothing."""
+        event.stop()
+        self.step(1)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Say which field."""
+        row = event.widget.parent
+        if isinstance(row, FieldRow):
+            self.post_message(self.Entered(self, row.field.name))
+
+    def on_descendant_blur(self, event: events.DescendantBlur) -> None:
+        """Say which field was left."""
+        row = event.widget.parent
+        if isinstance(row, FieldRow):
+            self.post_message(self.Left(self, row.field.name))
+
+    def _typed(self, editor: Widget, text: str) -> None:
+        row = editor.parent
+        if isinstance(row, FieldRow) and row.field.raw != text:
+            row.field.raw = text
+            self.post_message(self.Changed(self, row.field.name))
+
+    def step(self, step: int) -> None:
+        """The next field, or the one before; no further than the last."""
+        rows = self.rows()
+        at = next((at for at, row in enumerate(rows) if row.has_focus_within), None)
+        if at is not None and 0 <= at + step < len(rows):
+            rows[at + step].editor.focus()
+
+
+def _default(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+class NoFields(Static, can_focus=True):
+    """Stands for the fields of what takes no arguments."""
+
+    def __init__(self, verb: str) -> None:
+        super().__init__(shown(f"No arguments. ^r {verb}s it."), classes="form-none")

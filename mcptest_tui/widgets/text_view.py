@@ -1,0 +1,157 @@
+"""Lines of text that are only read: wrapped to the width or cut, scrolled, drawn when they are seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len, chop_cells
+
+from mcptest_tui.keymap import bindings_for
+from mcptest_tui.widgets.lines import Lines
+from mcptest_tui.words import MARKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from textual.binding import BindingType
+
+    from mcptest_tui.state.result_rows import TextLine
+    from mcptest_tui.widgets.lines import Piece
+
+INKS = ("bold", "dim", "pass", "fail", "inconclusive", "skip", "new", "running", "key", "hint", "add", "remove")
+LEAST = 12
+LONG = 1_000
+MOST_ROWS = 20_000
+
+
+class TextView(Lines):
+    """Shows `TextLine`s, whose text has been made safe."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("text")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"text-view--{ink}" for ink in INKS}
+    DEFAULT_CSS = """
+    TextView {
+        & > .text-view--bold { text-style: bold; }
+        & > .text-view--dim { color: $foreground 65%; }
+        & > .text-view--pass { color: $verdict-pass; text-style: bold; }
+        & > .text-view--fail { color: $verdict-fail; text-style: bold; }
+        & > .text-view--inconclusive { color: $verdict-inconclusive; text-style: bold; }
+        & > .text-view--skip { color: $verdict-skip; }
+        & > .text-view--new { color: $foreground 65%; }
+        & > .text-view--running { color: $primary; }
+        & > .text-view--key { color: $footer-key-foreground; text-style: bold; }
+        & > .text-view--hint { color: $warning; }
+        & > .text-view--add { color: $diff-add; }
+        & > .text-view--remove { color: $diff-remove; }
+    }
+    """
+    HAS_CURSOR = False
+
+    def __init__(self, *, id: str | None = None, wrap: bool = True) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.lines: Sequence[TextLine] = ()
+        self._wrap = wrap
+        self._rows: list[Sequence[Piece]] = []
+        self._laid_out = (-1, False)
+
+    def show(self, lines: Sequence[TextLine], *, keep: bool = False) -> None:
+        """Other lines; from the top, unless the place is to be kept."""
+        if lines == self.lines and keep:
+            return
+        self.lines = lines
+        self._laid_out = (-1, False)
+        self.changed(top=None if keep else 0)
+
+    def count(self) -> int:
+        """How many rows there are at this width."""
+        self._lay_out()
+        return len(self._rows)
+
+    def pieces(self, at: int, width: int) -> Sequence[Piece]:  # noqa: ARG002
+        """One row."""
+        return [(text, f"text-view--{ink}" if ink else "") for text, ink in self._rows[at]]
+
+    def action_wrap(self) -> None:
+        """Wrap, or cut."""
+        self._wrap = not self._wrap
+        self.changed()
+
+    def _lay_out(self) -> None:
+        layout = (self.size.width, self._wrap)
+        if layout == self._laid_out:
+            return
+        self._laid_out = layout
+        width = max(self.size.width - 1, LEAST)
+        self._rows = []
+        if not self.size.width:
+            return  # not placed yet: a long text would be wrapped in vain
+        for told in self.lines:
+            self._rows += wrapped(told, width) if self._wrap else [cut(told, width)]
+            if len(self._rows) > MOST_ROWS:
+                break
+
+
+def wrapped(told: TextLine, width: int) -> Iterator[list[Piece]]:
+    """A line as rows no wider than `width`, at spaces where there are some."""
+    hang, used = min(told.hang, width // 2), min(told.at, width // 2)
+    row: list[Piece] = [(" " * used, "")] if used else []
+    fresh = True
+    for text, ink in told.pieces:
+        if len(text) > LONG and text.isascii():
+            *rows, text = _broken(text, width - used, width - hang)
+            for part in rows:
+                yield [*row, (part, ink)]
+                row, used, fresh = ([(" " * hang, "")] if hang else []), hang, True
+        for word in _words(text, width - hang):
+            bare = word.rstrip()
+            if not fresh and used + cell_len(bare) > width:
+                yield row
+                row, used = ([(" " * hang, "")] if hang else []), hang
+                word = word.lstrip()
+            if used + cell_len(word) > width:
+                word = bare
+            if word:
+                row.append((word, ink))
+                used += cell_len(word)
+                fresh = False
+    yield row
+
+
+def cut(told: TextLine, width: int) -> list[Piece]:
+    """A line as one row, cut with "…"."""
+    at = min(told.at, width // 2)
+    row: list[Piece] = [(" " * at, "")] if at else []
+    room = width - at
+    for text, ink in told.pieces:
+        if cell_len(text) > room:
+            kept = chop_cells(text, max(room - 1, 1))
+            return [*row, ((kept[0] if kept and room > 1 else "") + MARKS["cut"][:1], ink)]
+        row.append((text, ink))
+        room -= cell_len(text)
+    return row
+
+
+def _broken(text: str, room: int, width: int) -> Iterator[str]:
+    """A long text of narrow characters as rows, the first of `room` cells: by far the fastest way through a megabyte."""
+    start, room = 0, max(room, 1)
+    while len(text) - start > room:
+        end = text.rfind(" ", start, start + room + 1)
+        end = end if end > start else start + room
+        yield text[start:end].rstrip(" ")
+        start, room = end + (text[end : end + 1] == " "), max(width, 1)
+    yield text[start:]
+
+
+def _words(text: str, width: int) -> Iterator[str]:
+    """Words with the spaces after them; what is wider than a row in pieces."""
+    start = 0
+    while start < len(text):
+        end = text.find(" ", start)
+        while 0 <= end < len(text) and text[end] == " ":
+            end += 1
+        word = text[start:] if end < 0 else text[start:end]
+        start += len(word)
+        if cell_len(word) <= width:
+            yield word
+        else:
+            yield from chop_cells(word, max(width, 2))

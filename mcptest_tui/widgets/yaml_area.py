@@ -1,0 +1,322 @@
+"""The editor for YAML: colours of what is visible, underlined problems, verdicts in the gutter, notes behind a test's name.
+
+Textual's `TextArea` with its drawing completed. No tree-sitter: a line is coloured when it is drawn, by itself, and kept. What
+is in the file is text and nothing else: controls are shown as stand-ins, one for one, so that columns stay what they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from rich.style import Style
+from rich.text import Text
+from textual.geometry import Offset, Size
+from textual.strip import Strip
+from textual.widgets import TextArea
+
+from mcptest_engine.core.sanitise import replace_unsafe
+from mcptest_tui.keymap import bindings_for
+from mcptest_tui.problems import Sturdy
+from mcptest_tui.safe import one_line
+from mcptest_tui.state.yaml_spans import paint
+from mcptest_tui.widgets.gutter import gutter, gutter_width
+from mcptest_tui.widgets.yaml_document import YamlDocument
+from mcptest_tui.widgets.yaml_typing import YamlTyping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from textual.binding import BindingType
+    from textual.document._document import Location
+    from textual.geometry import Region
+
+    from mcptest_tui.state.verdict_notes import Note
+
+INKS = (
+    *("comment", "key", "text", "number", "constant", "null", "template", "anchor", "mark"),
+    *("error", "warning", "error-mark", "warning-mark", "hit", "note"),
+    *("pass", "fail", "inconclusive", "skip", "new", "queued", "running", "stale"),
+)
+NOTE_GAP = 3
+_BRACKET_ROWS = 400
+Told = TypeVar("Told")
+
+
+class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
+    """One file. Whoever owns it marks it, by rows: `squiggles` are (first column, column behind, "error" or "warning"),
+    `notes` the verdicts, `hits` what a search found.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("editor")
+    HELP = "The suite's text. ctrl+space completes, ctrl+g explains, f8 goes from problem to problem, f9 applies a fix."
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"yaml-area--{ink}" for ink in INKS}
+    DEFAULT_CSS = """
+    YamlArea {
+        border: none; padding: 0; background: $background; color: $foreground; scrollbar-size-horizontal: 0;
+        &:focus { border: none; }
+        & > .text-area--gutter { color: $foreground 45%; background: $background; }
+        & > .text-area--cursor-gutter { color: $foreground; background: $foreground 8%; text-style: bold; }
+        & > .text-area--cursor-line { background: $foreground 8%; }
+        & > .text-area--matching-bracket { background: $foreground 25%; text-style: bold; }
+        & > .yaml-area--comment { color: $foreground 55%; text-style: italic; }
+        & > .yaml-area--key { color: $json-key; }
+        & > .yaml-area--text { color: $json-string; }
+        & > .yaml-area--number { color: $json-number; }
+        & > .yaml-area--constant { color: $json-boolean; }
+        & > .yaml-area--null { color: $json-boolean; }
+        & > .yaml-area--template { color: $accent; text-style: bold; }
+        & > .yaml-area--anchor { color: $secondary; }
+        & > .yaml-area--mark { color: $foreground 60%; }
+        & > .yaml-area--error { color: $text-error; text-style: underline; }
+        & > .yaml-area--warning { color: $text-warning; text-style: underline; }
+        & > .yaml-area--error-mark { color: $text-error; text-style: bold; }
+        & > .yaml-area--warning-mark { color: $text-warning; text-style: bold; }
+        & > .yaml-area--hit { background: $warning 40%; }
+        & > .yaml-area--note { color: $foreground 55%; text-style: italic; }
+        & > .yaml-area--pass { color: $verdict-pass; text-style: bold; }
+        & > .yaml-area--fail { color: $verdict-fail; text-style: bold; }
+        & > .yaml-area--inconclusive { color: $verdict-inconclusive; text-style: bold; }
+        & > .yaml-area--skip { color: $verdict-skip; }
+        & > .yaml-area--new { color: $foreground 45%; }
+        & > .yaml-area--queued { color: $foreground 60%; }
+        & > .yaml-area--running { color: $primary; text-style: bold; }
+        & > .yaml-area--stale { color: $foreground 45%; }
+    }
+    """
+
+    def __init__(self, text: str = "", *, id: str | None = None, read_only: bool = False) -> None:  # noqa: A002
+        super().__init__("", soft_wrap=False, read_only=read_only, show_line_numbers=True, max_checkpoints=2_000, id=id)
+        self.set_reactive(TextArea.cursor_blink, False)
+        self.set_reactive(TextArea.indent_width, 2)
+        self.squiggles: dict[int, list[tuple[int, int, str]]] = {}
+        self.notes: dict[int, Note] = {}
+        self.hits: dict[int, list[tuple[int, int]]] = {}
+        self._inks: dict[str, Style] = {}
+        self._wanted: tuple[int, int] | None = None
+        self._set_document(text, None)
+
+    # The text
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """The lines of the text."""
+        return self._yaml.lines
+
+    @property
+    def _yaml(self) -> YamlDocument:
+        assert isinstance(self.document, YamlDocument)
+        return self.document
+
+    def _set_document(self, text: str, language: str | None) -> None:
+        from textual.document._document_navigator import DocumentNavigator
+        from textual.document._wrapped_document import WrappedDocument
+
+        if not hasattr(self, "_inks"):  # the base class makes one of its own while it initialises
+            super()._set_document(text, language)
+            return
+        self.document = YamlDocument(text, self._rows_moved)
+        self.wrapped_document = WrappedDocument(self.document, tab_width=self.indent_width)
+        self.navigator = DocumentNavigator(self.wrapped_document)
+        self._build_highlight_map()
+        self.move_cursor((0, 0))
+        self._rewrap_and_refresh_virtual_size()
+
+    def become(self, text: str) -> None:
+        """Have another text, by one edit that can be undone; the cursor stays where it was, as far as there is such a place."""
+        from mcptest_engine.suite.edit import edit_between
+
+        before = self.text
+        edit = edit_between(before, text)
+        if not edit.text and edit.start == edit.end:
+            return
+        if YamlDocument(text).newline != self.document.newline:
+            row, column = self.cursor_location
+            self.load_text(text)
+            self.move_cursor((min(row, len(self.lines) - 1), column))
+            return
+        self.history.checkpoint()
+        self.replace(
+            edit.text, self.location_of(edit.start), self.location_of(edit.end), maintain_selection_offset=True
+        )
+        self.history.checkpoint()
+
+    def location_of(self, index: int) -> Location:
+        """The row and column of a character of the text."""
+        before = self.text[:index]
+        newline = self.document.newline
+        row = before.count(newline)
+        return row, len(before) - (before.rfind(newline) + len(newline) if row else 0)
+
+    def place(self, row: int, column: int) -> None:
+        """The cursor at a place, in the middle of what is seen unless it is in view already."""
+        if not self.size.height:
+            self._wanted = (row, column)  # without a size there is no middle yet
+            return
+        top = self.scroll_offset.y
+        self.move_cursor((row, column), center=not top <= row < top + self.size.height - 1)
+
+    def on_resize(self) -> None:
+        """The first size: there is a place to go to."""
+        if self._wanted is not None and self.size.height:
+            wanted, self._wanted = self._wanted, None
+            self.call_after_refresh(self.place, *wanted)
+
+    def _rows_moved(self, top: int, before: int, after: int) -> None:
+        """What hangs on rows below an edit goes with them; what hung on the edited rows waits for the next look."""
+        if before != after:
+            self.squiggles = _moved(self.squiggles, top, before, after)
+            self.notes = _moved(self.notes, top, before, after)
+        self.hits = {}
+
+    # What is shown beside the text
+
+    def mark(
+        self,
+        *,
+        squiggles: Mapping[int, Iterable[tuple[int, int, str]]] | None = None,
+        notes: Mapping[int, Note] | None = None,
+        hits: Mapping[int, Iterable[tuple[int, int]]] | None = None,
+    ) -> None:
+        """Other marks; draws only when one of them is different."""
+        told = (self.squiggles, self.notes, self.hits)
+        if squiggles is not None:
+            self.squiggles = {row: list(found) for row, found in squiggles.items()}
+        if notes is not None:
+            self.notes = dict(notes)
+        if hits is not None:
+            self.hits = {row: list(found) for row, found in hits.items()}
+        if told != (self.squiggles, self.notes, self.hits):
+            self._line_cache.clear()
+            self.refresh()
+
+    def ink(self, name: str) -> Style:
+        """The colour and weight of a component class; a background only where it is the point."""
+        found = self._inks.get(name)
+        if found is None:
+            style = self.get_component_rich_style(name)
+            background = style.bgcolor if name.endswith("-hit") else None
+            found = self._inks[name] = Style(
+                color=style.color, bgcolor=background, bold=style.bold, italic=style.italic, underline=style.underline
+            )
+        return found
+
+    def notify_style_update(self) -> None:
+        """Another theme."""
+        super().notify_style_update()
+        if hasattr(self, "_inks"):
+            self._inks.clear()
+
+    def action_cursor_end(self, down: bool) -> None:
+        """The first place of the file, or the last."""
+        self.move_cursor(self.document.end if down else (0, 0))
+
+    # Drawing
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """As the base class, but the cursor's line keeps the colours of its text."""
+        theme = self._theme
+        theme.apply_css(self)
+        for name in ("cursor_line_style", "bracket_matching_style"):
+            style = getattr(theme, name) or Style()
+            setattr(theme, name, Style(bgcolor=style.bgcolor, bold=style.bold or None))
+        return super(TextArea, self).render_lines(crop)
+
+    def get_line(self, line_index: int) -> Text:
+        """One line with its colours."""
+        line = self.document.get_line(line_index)
+        text = Text(replace_unsafe(line, _stand_in) if not line.isprintable() or not line.isascii() else line, end="")
+        text.no_wrap = True
+        for start, end, name in paint(line, self._yaml.states[line_index]).spans:
+            text.stylize(self.ink(f"yaml-area--{name}"), start, end)
+        for start, end, severity in self.squiggles.get(line_index, ()):
+            text.stylize(self.ink(f"yaml-area--{severity}"), start, end)
+        for start, end in self.hits.get(line_index, ()):
+            text.stylize(self.ink("yaml-area--hit"), start, end)
+        return text
+
+    @property
+    def gutter_width(self) -> int:
+        """Two marks, a gap, the number, a gap."""
+        return gutter_width(self.document.line_count) if self.show_line_numbers else 0
+
+    def _render_line(self, y: int) -> Strip:
+        strip = super()._render_line(y)
+        offset = y + self.scroll_offset.y
+        if not 0 <= offset < self.wrapped_document.height or not self.show_line_numbers:
+            return strip
+        row, section = self.wrapped_document._offset_to_line_info[offset]
+        width, room = self.gutter_width, self.size.width
+        is_here = row == self.cursor_location[0] and self._has_cursor
+        base = self._theme.cursor_line_gutter_style if is_here else self._theme.gutter_style
+        severities = {severity for _, _, severity in self.squiggles.get(row, ())}
+        severity = "error" if "error" in severities else "warning" if severities else ""
+        told = gutter(
+            row + 1 if section == 0 else None,
+            width,
+            self.notes.get(row),
+            severity,
+            self.ink,
+            self.rich_style + (base or Style()),
+        )
+        body = strip.crop(width, max(strip.cell_length, width))
+        last = section == len(self.wrapped_document.get_offsets(row))
+        note = self.notes.get(row)
+        if note is not None and note.text and last and self.scroll_offset.x == 0:
+            body = self._with_note(body, note, row, room - width)
+        return Strip([*told, *body], width + body.cell_length)
+
+    def _with_note(self, body: Strip, note: Note, row: int, room: int) -> Strip:
+        """A word behind the text, in the room that is left; cut rather than pushed out."""
+        used = self.get_column_width(row, len(self.document.get_line(row))) + NOTE_GAP
+        told = one_line(note.text, room - used) if room - used >= 8 else ""
+        if not told or self.soft_wrap:
+            return body
+        behind = next(iter(body.crop(used - 1, used)), None)
+        background = Style(bgcolor=behind.style.bgcolor) if behind is not None and behind.style is not None else Style()
+        style = self.ink("yaml-area--stale" if note.stale else "yaml-area--note") + background
+        text = Text(told, style=style, end="", no_wrap=True)
+        strip = Strip(text.render(self.app.console), text.cell_len)
+        end = used + strip.cell_length
+        return Strip.join([body.crop(0, used), strip, body.crop(end, max(body.cell_length, end))])
+
+    def _refresh_size(self) -> None:
+        """As the base class, but for the column that it adds where there is room without it."""
+        super()._refresh_size()
+        if not self.soft_wrap and self.virtual_size.width <= self.scrollable_content_region.width:
+            self.virtual_size = Size(self.scrollable_content_region.width, self.virtual_size.height)
+
+    def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
+        """As the base class, and back to the left edge as soon as the cursor can be seen from there."""
+        moved = super().scroll_cursor_visible(center, animate)
+        if self.scroll_offset.x and self._cursor_offset[0] + self.gutter_width + 3 < self.size.width:
+            self.scroll_to(x=0, animate=False, force=True, immediate=True)
+        return moved
+
+    def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:
+        """As the base class, but not through the whole file: an open bracket must not make every key slow."""
+        return super().find_matching_bracket(bracket, search_from) if bracket in "[]{}()" and bracket else None
+
+    def _yield_character_locations(self, start: Location) -> Iterable[tuple[str, Location]]:
+        for character, place in super()._yield_character_locations(start):
+            if place[0] > start[0] + _BRACKET_ROWS:
+                return
+            yield character, place
+
+    def _yield_character_locations_reverse(self, start: Location) -> Iterable[tuple[str, Location]]:
+        for character, place in super()._yield_character_locations_reverse(start):
+            if place[0] < start[0] - _BRACKET_ROWS:
+                return
+            yield character, place
+
+
+def _stand_in(character: str) -> str:
+    code = ord(character)
+    return chr(0x2400 + code) if code < 32 else "\u2421" if code == 127 else "\ufffd"
+
+
+def _moved(told: dict[int, Told], top: int, before: int, after: int) -> dict[int, Told]:
+    return {
+        row if row <= top else row + after - before: value
+        for row, value in told.items()
+        if row <= top or row >= top + before
+    }

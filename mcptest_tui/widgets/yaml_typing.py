@@ -1,0 +1,284 @@
+"""What typing does in the editor beside putting a letter there: indentation, pairs of brackets, comments, and keys for a popup.
+
+The popup itself is somebody else's: `assist` is asked first about every key, and told what was typed, at once and not by
+message, so that a fast typist's Tab never overtakes the popup that it is meant for.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Protocol
+
+from textual.widgets import TextArea
+from textual.widgets.text_area import Selection
+
+from mcptest_tui.state.yaml_spans import IN_DOUBLE, IN_SINGLE, paint
+
+if TYPE_CHECKING:
+    from textual import events
+
+_PAIRS = {"{": "}", "[": "]", '"': '"', "'": "'"}
+_CLOSERS = frozenset(_PAIRS.values())
+_DASHES = re.compile(r" *(?:- +)*")
+_KEY = re.compile(r"""(?:"[^"]*"|'[^']*'|[^\s#{\["'][^#]*?)\s*:(?:\s|$)""")
+_OPENS = re.compile(r"(?:^|[\s\w\"'\]}])(?::|[|>][-+0-9]*)\s*$")
+
+
+class Assist(Protocol):
+    """The popup for completion, as the editor knows it."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it lies over the text."""
+
+    def key(self, key: str) -> bool:
+        """A key was pressed; True when it was for the popup."""
+
+    def typed(self, character: str) -> None:
+        """A character was typed, or "" when one was taken away."""
+
+    def close(self) -> None:
+        """The cursor went elsewhere."""
+
+
+class NoAssist:
+    """No popup."""
+
+    is_open = False
+
+    def key(self, key: str) -> bool:  # noqa: ARG002
+        """Not for us."""
+        return False
+
+    def typed(self, character: str) -> None:
+        """Nothing."""
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+class YamlTyping(TextArea):
+    """A mixin of the editor."""
+
+    assist: Assist = NoAssist()
+
+    def check_consume_key(self, key: str, character: str | None = None) -> bool:
+        """The footer does not promise other meanings of what is typed."""
+        if not self.read_only and key in ("tab", "shift+tab"):
+            return True
+        return super().check_consume_key(key, character)
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self.assist.is_open and self.assist.key(event.key):
+            _taken(event)
+        elif self.read_only:
+            return
+        elif event.key in ("tab", "shift+tab"):
+            _taken(event)
+            self._indent(back=event.key == "shift+tab")
+        elif event.key == "enter":
+            _taken(event)
+            self._new_line()
+        elif event.is_printable and event.character is not None:
+            _taken(event)
+            self._type(event.character)
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """With this file's line ends."""
+        event.prevent_default()
+        event.stop()
+        if not self.read_only:
+            self.assist.close()
+            self.insert_text(event.text)
+
+    def insert_text(self, text: str) -> None:
+        """Put a text from elsewhere in the place of the selection."""
+        from mcptest_tui.widgets.yaml_document import YamlDocument
+
+        told = self.document.pasted(text) if isinstance(self.document, YamlDocument) else text
+        result = self._replace_via_keyboard(told, *self.selection)
+        if result is not None:
+            self.move_cursor(result.end_location)
+
+    def action_paste(self) -> None:
+        """What was copied here last."""
+        if not self.read_only:
+            self.insert_text(self.app.clipboard)
+
+    # Letters
+
+    def _type(self, character: str) -> None:
+        start, end = self.selection
+        if start != end and character in _PAIRS:
+            self._surround(character)
+            return
+        if start == end and character in _CLOSERS and self._step_over(character):
+            self.assist.typed(character)
+            return
+        if character == " " and start == end and self._previous() == "{" and self._next() == "}":
+            self._replace_via_keyboard("  ", start, end)  # `{ ¦ }`
+            self.move_cursor_relative(columns=-1)
+            self.assist.typed(character)
+            return
+        paired = start == end and character in _PAIRS and self._pairs_here(character)
+        self._replace_via_keyboard(character + _PAIRS[character] if paired else character, start, end)
+        if paired:
+            self.move_cursor_relative(columns=-1)
+        self.assist.typed(character)
+
+    def _step_over(self, closer: str) -> bool:
+        """Go behind the closer of a pair that was opened on this line; of the spaces before it one is enough."""
+        row, column = self.cursor_location
+        rest = self.document[row][column:]
+        gap = len(rest) - len(rest.lstrip(" ")) if closer in "}]" else 0
+        if rest[gap : gap + 1] != closer or not self._closes(closer):
+            return False
+        if gap and self._previous() == " ":
+            self._replace_via_keyboard("", (row, column), (row, column + gap))
+            gap = 0
+        self.move_cursor((row, column + gap + 1))
+        return True
+
+    def _next(self) -> str:
+        row, column = self.cursor_location
+        return self.document[row][column : column + 1]
+
+    def _previous(self) -> str:
+        row, column = self.cursor_location
+        return self.document[row][max(column - 1, 0) : column]
+
+    def _closes(self, character: str) -> bool:
+        """Whether the bracket at the cursor is the end of a pair that was opened on this line."""
+        row, column = self.cursor_location
+        before = self.document[row][:column]
+        if character in "\"'":
+            return before.count(character) % 2 == 1
+        opener = {"}": "{", "]": "["}[character]
+        return before.count(opener) > before.count(character)
+
+    def _pairs_here(self, character: str) -> bool:
+        row, column = self.cursor_location
+        line = self.document[row]
+        before, after = line[:column], line[column : column + 1]
+        if after and after not in " \t,]}":
+            return False
+        if any(
+            start < column <= end and name in ("text", "comment")
+            for start, end, name in paint(line, self._state(row)).spans
+        ):
+            return False
+        return character in "{[" or not before or before[-1] in " \t[{,:("
+
+    def _state(self, row: int) -> int:
+        from mcptest_tui.widgets.yaml_document import YamlDocument
+
+        return self.document.states[row] if isinstance(self.document, YamlDocument) else 0
+
+    def _surround(self, character: str) -> None:
+        start, end = sorted(self.selection)
+        text = self.get_text_range(start, end)
+        self.history.checkpoint()
+        result = self.replace(character + text + _PAIRS[character], start, end, maintain_selection_offset=False)
+        self.selection = Selection((start[0], start[1] + 1), (result.end_location[0], result.end_location[1] - 1))
+
+    def action_delete_left(self) -> None:
+        """One character, an empty pair, or two spaces of indentation."""
+        row, column = self.cursor_location
+        line = self.document[row]
+        after = line[column : column + 1]
+        if self.read_only or self.selection.start != self.selection.end or not column:
+            super().action_delete_left()
+        elif line[column - 2 : column + 2] == "{  }" or (after and _PAIRS.get(line[column - 1]) == after):
+            self._delete_via_keyboard((row, column - 1), (row, column + 1))
+        elif not line[:column].strip(" ") and column % 2 == 0:
+            self._delete_via_keyboard((row, column - 2), (row, column))
+        else:
+            super().action_delete_left()
+        self.assist.typed("")
+
+    # Lines
+
+    def _new_line(self) -> None:
+        """A line below with the indentation that belongs there."""
+        self.assist.close()
+        start, end = sorted(self.selection)
+        line = self.document[start[0]]
+        before, after = line[: start[1]], self.document[end[0]][end[1] :]
+        if self._state(start[0]) in (IN_DOUBLE, IN_SINGLE):
+            self._replace_via_keyboard("\n", start, end)
+            return
+        if not before.strip():
+            self._replace_via_keyboard("\n" + before, (start[0], 0), end)
+            return
+        indent = " " * self._indent_below(before, self._state(start[0]))
+        if before.rstrip()[-1:] in ("{", "[") and after.lstrip()[:1] in ("}", "]"):
+            closing = " " * (len(before) - len(before.lstrip(" ")))
+            rest = len(after) - len(after.lstrip())
+            self._replace_via_keyboard(f"\n{closing}  \n{closing}", start, (end[0], end[1] + rest))
+            self.move_cursor((start[0] + 1, len(closing) + 2))
+            return
+        rest = len(after) - len(after.lstrip(" ")) if after.strip() else 0
+        self._replace_via_keyboard("\n" + indent, start, (end[0], end[1] + rest))
+        self.assist.typed("\n")
+
+    def _indent_below(self, before: str, state: int) -> int:
+        found = _DASHES.match(before)
+        is_entry = found is not None and _KEY.match(before, found.end()) is not None
+        # Below `- key: value` more keys may come; below an item of another kind, another item.
+        inner = found.end() if found is not None and is_entry else len(before) - len(before.lstrip(" "))
+        if state > 0:
+            return len(before) - len(before.lstrip(" "))
+        comment = next((start for start, _, name in paint(before, state).spans if name == "comment"), len(before))
+        return inner + 2 if _OPENS.search(before[:comment].rstrip()) else inner
+
+    def _indent(self, *, back: bool) -> None:
+        """Move the selected lines by two spaces, or put two at the cursor."""
+        start, end = sorted(self.selection)
+        if start == end and not back:
+            self._replace_via_keyboard(" " * (2 - start[1] % 2), start, end)
+            self.assist.typed("")
+            return
+        last = end[0] - 1 if end[0] > start[0] and end[1] == 0 else end[0]
+        self._change_lines(start[0], last, _dedented if back else _indented)
+
+    def action_comment(self) -> None:
+        """Put `# ` before the selected lines, or take it away where all of them have it."""
+        if self.read_only:
+            return
+        start, end = sorted(self.selection)
+        last = end[0] - 1 if end[0] > start[0] and end[1] == 0 else end[0]
+        lines = [line for line in (self.document[row] for row in range(start[0], last + 1)) if line.strip()]
+        if lines and all(line.lstrip().startswith("#") for line in lines):
+            self._change_lines(start[0], last, lambda line: re.sub(r"^(\s*)# ?", r"\1", line, count=1))
+            return
+        column = min((len(line) - len(line.lstrip(" ")) for line in lines), default=0)
+        self._change_lines(start[0], last, lambda line: f"{line[:column]}# {line[column:]}" if line.strip() else line)
+
+    def _change_lines(self, first: int, last: int, change: object) -> None:
+        """Rewrite whole lines in one step that can be undone, with cursor and selection on the same text."""
+        assert callable(change)
+        before = [self.document[row] for row in range(first, last + 1)]
+        after = [change(line) for line in before]
+        if after == before:
+            return
+        shifts = {first + at: len(new) - len(old) for at, (old, new) in enumerate(zip(before, after, strict=True))}
+        start, end = self.selection
+        self.history.checkpoint()
+        self.replace("\n".join(after), (first, 0), (last, len(before[-1])), maintain_selection_offset=False)
+        self.history.checkpoint()
+        self.selection = Selection(
+            *((row, max(column + shifts.get(row, 0), 0) if column else 0) for row, column in (start, end))
+        )
+
+
+def _indented(line: str) -> str:
+    return f"  {line}" if line.strip() else line
+
+
+def _dedented(line: str) -> str:
+    return line[1 if not line.startswith("  ") else 2 :] if line.startswith(" ") else line.removeprefix("\t")
+
+
+def _taken(event: events.Key) -> None:
+    event.stop()
+    event.prevent_default()

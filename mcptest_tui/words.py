@@ -1,0 +1,60 @@
+"""Marks, key names and other short words, the same in every pane; plain ASCII where the locale has nothing better."""
+
+from __future__ import annotations
+
+import locale
+import os
+
+
+def is_ascii() -> bool:
+    """Whether marks must be ASCII: MCPTEST_ASCII=1, or a locale that is not UTF-8."""
+    if os.environ.get("MCPTEST_ASCII"):
+        return True
+    return "utf" not in locale.getpreferredencoding(False).lower()
+
+
+_UNICODE = {
+    "pass": "✓", "fail": "✗", "inconclusive": "!", "skip": "~", "new": "○", "queued": "·", "running": "●",
+    "open": "▾", "closed": "▸", "cut": "…", "arrow": "→", "bar": "▌", "off": "○", "on": "●", "dot": "•", "split": "│",
+}  # fmt: skip
+_ASCII = {
+    "pass": "+", "fail": "x", "inconclusive": "!", "skip": "~", "new": ".", "queued": ".", "running": "*",
+    "open": "v", "closed": ">", "cut": "...", "arrow": "->", "bar": "|", "off": ".", "on": "*", "dot": "*", "split": "|",
+}  # fmt: skip
+PLAIN = is_ascii()
+MARKS = _ASCII if PLAIN else _UNICODE
+
+_KEYS = {
+    "question_mark": "?", "colon": ":", "comma": ",", "full_stop": ".", "apostrophe": "'", "slash": "/", "plus": "+",
+    "greater_than_sign": ">", "less_than_sign": "<", "equals_sign": "=", "left_square_bracket": "[",
+    "right_square_bracket": "]", "exclamation_mark": "!", "at": "@", "minus": "-", "escape": "esc", "space": "space",
+    "enter": "enter" if is_ascii() else "⏎", "pageup": "pgup", "pagedown": "pgdn", "delete": "del",
+    "up": "up" if is_ascii() else "↑", "down": "down" if is_ascii() else "↓",
+    "left": "left" if is_ascii() else "←", "right": "right" if is_ascii() else "→",
+}  # fmt: skip
+
+
+def mark(status: str) -> str:
+    """The mark of a verdict or state: `✓` for "pass"."""
+    return MARKS.get(status, " ")
+
+
+def key_shown(key: str) -> str:
+    """A key as a person reads it: `ctrl+p` as `^p`, `question_mark` as `?`."""
+    *modifiers, last = key.split("+") if key != "+" else [key]
+    last = _KEYS.get(last, last)
+    if modifiers == ["ctrl"] and len(last) == 1:
+        return f"^{last}"
+    return "+".join((*modifiers, last))
+
+
+def keys_shown(keys: tuple[str, ...] | list[str]) -> str:
+    """Several keys for one action: `r, ^r`."""
+    return ", ".join(map(key_shown, keys))
+
+
+def duration_shown(seconds: float) -> str:
+    """`0.4 s`, `12 s`, `2:05`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    return f"{seconds:.0f} s" if seconds < 60 else f"{int(seconds) // 60}:{int(seconds) % 60:02d}"

@@ -1,0 +1,68 @@
+"""The workbench in a folder of its own: nobody's home, no session, no theme, the real engine."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcptest_engine.core.shipped import shipped
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Textual is asyncio's."""
+    return "asyncio"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace that is the current directory; HOME and XDG_* lie beside it."""
+    folder = tmp_path / "work"
+    (folder / ".mcptest").mkdir(parents=True)
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    for name in ("NO_COLOR", "MCPTEST_THEME", "MCPTEST_ASCII", "DISPLAY", "WAYLAND_DISPLAY", "CI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.setenv("SSH_TTY", "/dev/pts/0")  # copying goes through the terminal, never to this machine's clipboard
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def demo(place: Path) -> Path:
+    """The demo suite as `mcptest.yml` in `place`."""
+    path = place / "mcptest.yml"
+    path.write_text((shipped("examples") / "demo" / "mcptest.yml").read_text(encoding="utf-8"), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def workbench(place: Path) -> Callable[..., Any]:
+    """`async with workbench(size=(80, 24), paths=[…]) as pilot`: the app with its engine; a bug told in a panel fails."""
+
+    @asynccontextmanager
+    async def opened(
+        *, size: tuple[int, int] = (120, 40), paths: list[str] | None = None, ready: bool = True, bugs: int = 0
+    ) -> AsyncIterator[Any]:
+        from mcptest_tui.app import Workbench
+        from tests.tui.waiting import until
+
+        app = Workbench(paths)
+        async with app.run_test(size=size, notifications=True) as pilot:
+            try:
+                if ready:
+                    await until(pilot, lambda: app.suites.searched, what="the suites")
+                yield pilot
+            finally:
+                await app.leaving.end()
+        assert app.problems.count == bugs, app.problems.report()
+
+    return opened

@@ -1,0 +1,411 @@
+"""The editor's screen: problems, fixes, completion, verdicts, finding, files."""
+
+# ruff: noqa: ASYNC240 - files of a few lines, and nobody else on the loop
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.tui.edit.typing import checked, messages, opened, text_of_file, typed
+from tests.tui.pictures import assert_picture, rows_of, text_of
+from tests.tui.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.anyio
+
+SUITE = """\
+name: weather
+servers:
+  demo: { command: ["mcptest", "mock", "--preset", "demo"] }
+
+tools:
+  - name: the service is up
+    tool: status
+    expect:
+      - { target: "result.content[0].text", matcher: { contains: operational } }
+
+  - name: the service is down
+    tool: status
+    expect:
+      - { target: "result.content[0].text", matcher: { contains: broken } }
+"""
+TYPOS = SUITE.replace("contains: broken", "contians: broken").replace("    tool: status\n    expect:\n      - { target: \"result.content[0].text\", matcher: { contains: op", "    tol: status\n    expect:\n      - { target: \"result.content[0].text\", matcher: { contains: op")  # fmt: skip  # noqa: E501
+
+
+@pytest.fixture
+def suite(place: Path) -> Path:
+    """A suite of two tests, of which the second fails."""
+    path = place / "mcptest.yml"
+    path.write_text(SUITE, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def typos(place: Path) -> Path:
+    """The same with two typos."""
+    path = place / "mcptest.yml"
+    path.write_text(TYPOS, encoding="utf-8")
+    return path
+
+
+async def test_the_first_suite_is_open_when_one_comes_here(suite: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        await pilot.press("f3")
+        screen = await opened(pilot)
+        assert screen.current.file.path == str(suite)
+        assert screen.focused is screen.current.area
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (180, 45)])
+async def test_a_suite_with_problems_looks_like_this(
+    typos: Path, workbench: Callable[..., Any], size: tuple[int, int]
+) -> None:
+    async with workbench(size=size) as pilot:
+        await opened(pilot, typos, line=7)
+        await until(pilot, lambda: "applies" in text_of(pilot.app))
+        assert_picture(pilot.app, "problems", folder="edit")
+
+
+async def test_every_problem_is_underlined_listed_and_marked(typos: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, typos)
+        assert len(messages(screen)) >= 2
+        shown = text_of(pilot.app)
+        assert "2 Edit ✗" in shown
+        assert any(row.startswith("│ ▌   7") for row in rows_of(pilot.app))
+        line = screen.current.area.get_line(6)
+        assert any(span.style.underline for span in line.spans)
+
+
+async def test_f8_goes_from_problem_to_problem_and_round_the_end(typos: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, typos)
+        seen = []
+        for _ in range(len(screen.current.problems)):
+            await pilot.press("f8")
+            seen.append(screen.current.area.cursor_location[0] + 1)
+        assert sorted(seen) == sorted(problem.line for problem in screen.current.problems)
+        await pilot.press("f8")
+        assert screen.current.area.cursor_location[0] + 1 == seen[0]
+        await pilot.press("shift+f8")
+        assert screen.current.area.cursor_location[0] + 1 == seen[-1]
+
+
+async def test_one_key_applies_the_fix_that_the_line_above_the_status_bar_names(
+    typos: Path, workbench: Callable[..., Any]
+) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, typos, line=7)
+        await until(pilot, lambda: "tol → tool   f9 or alt+⏎ applies" in text_of(pilot.app))
+        await pilot.press("alt+enter")
+        await checked(pilot)
+        assert "    tool: status" in screen.current.area.lines[6]
+        await pilot.press("f9")  # nothing to fix on this line: it goes to the next
+        await pilot.press("f9")
+        await checked(pilot)
+        assert text_of_file(screen) == SUITE
+        assert messages(screen) == []
+        await pilot.press("ctrl+z", "ctrl+z")
+        assert text_of_file(screen) == TYPOS
+
+
+async def test_what_a_fix_left_there_is_explained_at_once(typos: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        await opened(pilot, typos, line=7)
+        await until(pilot, lambda: "applies" in text_of(pilot.app))
+        await pilot.press("alt+enter")
+        await until(pilot, lambda: "tool (string): The tool to call" in text_of(pilot.app))
+
+
+async def test_a_tiny_terminal_keeps_its_rows_for_the_text(typos: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, typos)
+        listed = screen.query_one("#problem-list")
+        assert listed.display
+        await pilot.resize_terminal(50, 14)
+        await until(pilot, lambda: not listed.display)
+        await pilot.resize_terminal(120, 40)
+        await until(pilot, lambda: listed.display)
+
+
+async def test_a_new_file_opens_without_a_list_of_what_it_lacks(place: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, place / "new.yml")
+        assert screen.current.problems
+        await typed(pilot, "name: new")
+        await checked(pilot)
+        assert not screen.query_one("#problem-list").display
+
+
+async def test_all_fixes_at_once_are_one_step(typos: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, typos)
+        await pilot.app.run_action("screen.fix_all")
+        await checked(pilot)
+        assert text_of_file(screen) == SUITE
+        await pilot.press("ctrl+z")
+        assert text_of_file(screen) == TYPOS
+
+
+async def test_problems_are_found_while_one_types_without_a_save(suite: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite, line=7)
+        await pilot.press("end")
+        await typed(pilot, "\ntgas: [a]")
+        await checked(pilot)
+        assert any("tgas" in message for message in messages(screen))
+        assert not screen.query_one("#problem-list").display  # nothing jumps while one types
+        assert "tgas → tags" in text_of(pilot.app)
+
+
+async def test_the_list_of_problems_jumps(typos: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, typos)
+        listed = screen.query_one("#problem-list")
+        assert listed.display
+        listed.focus()
+        await pilot.press("G", "enter")
+        last = listed.problems[-1]
+        await until(pilot, lambda: screen.current.area.cursor_location == (last.line - 1, last.column - 1))
+        assert screen.focused is screen.current.area
+
+
+# Completion
+
+
+async def test_a_key_is_completed_as_it_is_typed(suite: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite, line=7)
+        await pilot.press("end")
+        await typed(pilot, "\nta")
+        assert screen.completing.is_open
+        assert "tags" in text_of(pilot.app)
+        await pilot.press("enter")
+        assert screen.current.area.lines[7] == "    tags: []"
+        assert screen.current.area.cursor_location == (7, 11)
+
+
+async def test_escape_closes_only_the_popup(suite: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        pilot.app.go("tests")
+        screen = await opened(pilot, suite, line=7)
+        await pilot.press("end")
+        await typed(pilot, "\nta")
+        await pilot.press("escape")
+        assert not screen.completing.is_open
+        assert pilot.app.current_mode == "edit"
+        assert screen.current.area.lines[7] == "    ta"
+        await pilot.press("escape")
+        assert pilot.app.current_mode == "tests"  # where one came from
+
+
+async def test_enter_on_what_was_not_chosen_is_a_new_line(suite: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite, line=7)
+        await pilot.press("end")
+        await typed(pilot, "\nserver: ")
+        assert screen.completing.is_open
+        await pilot.press("enter")
+        assert screen.current.area.lines[7:9] == ["    server: ", "      "]
+        assert not screen.completing.is_open
+
+
+async def test_a_fast_typist_outruns_nothing(suite: Path, workbench: Callable[..., Any]) -> None:
+    """The keys of one burst, as a terminal sends them: the Tab is for the popup that the letters before it open."""
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite, line=7)
+        await pilot.press("end", "enter", "s", "e", "r", "v", "tab", "d", "tab")
+        assert screen.current.area.lines[7] == "    server: demo"
+
+
+async def test_tools_and_arguments_come_from_the_server_that_is_asked(
+    suite: Path, workbench: Callable[..., Any]
+) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite, line=7)
+        await pilot.press("end", *["backspace"] * len("status"))
+        await pilot.press("ctrl+@")
+        await until(pilot, lambda: "get_weather" in text_of(pilot.app), what="the server's tools")
+        assert screen.completing.is_open
+        await typed(pilot, "get_w")
+        await pilot.press("tab")
+        assert screen.current.area.lines[6] == "    tool: get_weather"
+        await typed(pilot, "\nar")
+        await pilot.press("tab")
+        await typed(pilot, "un")
+        await pilot.press("tab")
+        await typed(pilot, "f")
+        await pilot.press("tab")
+        assert screen.current.area.lines[7] == "    args: { unit: fahrenheit }"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_popup_looks_like_this(suite: Path, workbench: Callable[..., Any], size: tuple[int, int]) -> None:
+    async with workbench(size=size) as pilot:
+        screen = await opened(pilot, suite, line=14)
+        await pilot.press("end")
+        await typed(pilot, "\n- { ")
+        await pilot.press("ctrl+@")
+        assert screen.completing.is_open
+        await checked(pilot)
+        assert_picture(pilot.app, "popup", folder="edit")
+
+
+async def test_a_word_is_explained_in_a_card_that_any_key_closes(suite: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite, line=8)
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: "What is expected of the answer" in text_of(pilot.app))
+        await pilot.press("escape")
+        assert not screen.completing.is_open
+        assert pilot.app.current_mode == "edit"
+
+
+async def test_on_a_wide_terminal_outline_and_help_stand_beside_the_text(
+    suite: Path, workbench: Callable[..., Any]
+) -> None:
+    async with workbench(size=(180, 40)) as pilot:
+        screen = await opened(pilot, suite, line=9)
+        await pilot.press("end", "left", "left", "left", "left")
+        await until(pilot, lambda: "A substring of a text" in text_of(pilot.app))
+        assert "○ the service is down" in text_of(pilot.app)
+        outline = screen.query_one("#outline")
+        outline.focus()
+        await pilot.press("G", "enter")
+        await until(pilot, lambda: screen.current.area.cursor_location[0] == 10)
+
+
+# Verdicts
+
+
+async def test_the_test_under_the_cursor_is_run_and_its_result_stands_beside_it(
+    suite: Path, workbench: Callable[..., Any]
+) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite, line=13)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: pilot.app.store.counts["fail"] == 1, what="the verdict")
+        await until(pilot, lambda: any("✗   11   - name: the service is down   " in row for row in rows_of(pilot.app)))
+        assert pilot.app.store.counts["pass"] == 0
+        assert text_of_file(screen) == SUITE
+        note = screen.current.area.notes[10]
+        assert "broken" in note.text
+        assert not note.stale
+        await pilot.press("down", "end")
+        await typed(pilot, "  # another")
+        await checked(pilot)
+        assert not screen.current.area.notes[10].stale  # a comment is no other test
+        await pilot.press("ctrl+z", "up", "up", "end")
+        await typed(pilot, "\ntags: [a]")
+        await checked(pilot)
+        assert screen.current.area.notes[10].stale  # its text is another than the one that ran
+
+
+async def test_running_saves_first(suite: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite, line=14)
+        screen.current.area.become(SUITE.replace("broken", "operational"))
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: pilot.app.store.counts["pass"] >= 1, what="the verdict")
+        assert suite.read_text() == SUITE.replace("broken", "operational")
+        await until(pilot, lambda: "passed in" in text_of(pilot.app))
+
+
+# Finding
+
+
+async def test_find_goes_from_hit_to_hit_and_replace_takes_them_one_by_one(
+    suite: Path, workbench: Callable[..., Any]
+) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        await pilot.press("ctrl+f")
+        await typed(pilot, "service")
+        await until(pilot, lambda: "1 of 2" in text_of(pilot.app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "2 of 2" in text_of(pilot.app))
+        await pilot.press("enter", "f7")
+        await typed(pilot, "machine")
+        await pilot.press("enter")
+        await until(pilot, lambda: "the machine is up" in text_of_file(screen))
+        assert "the service is down" in text_of_file(screen)
+        await pilot.press("f7")
+        await until(pilot, lambda: "service" not in text_of_file(screen))
+        await pilot.press("escape")
+        assert screen.focused is screen.current.area
+        await pilot.press("ctrl+z", "ctrl+z")
+        assert text_of_file(screen) == SUITE
+
+
+# Files
+
+
+async def test_several_files_are_open_at_once_and_come_back_in_the_next_session(
+    suite: Path, place: Path, workbench: Callable[..., Any]
+) -> None:
+    other = place / "other.yml"
+    other.write_text(SUITE.replace("weather", "other"))
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        await opened(pilot, other, line=12)
+        assert " mcptest.yml  other.yml " in text_of(pilot.app)
+        await pilot.press("ctrl+pageup")
+        assert screen.current.file.path == str(suite)
+        await pilot.press("ctrl+pagedown")
+        pilot.app.save_session()
+    async with workbench() as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: len(screen.docs) == 2 and screen.current.file.path == str(other))
+        await until(pilot, lambda: screen.current.area.cursor_location[0] == 11)
+
+
+async def test_files_are_chosen_from_a_list(suite: Path, place: Path, workbench: Callable[..., Any]) -> None:
+    other = place / "other.yml"
+    other.write_text(SUITE)
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        await pilot.press("ctrl+t")
+        await typed(pilot, "other")
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.current.file.path == str(other))
+
+
+async def test_a_file_that_is_in_no_list_is_opened_by_its_name(
+    suite: Path, place: Path, workbench: Callable[..., Any]
+) -> None:
+    (place / "notes.txt").write_text("a: 1\r\n\tb: 2\r\n")
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        await pilot.press("ctrl+t")
+        await typed(pilot, "notes.txt")
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.current.file.name == "notes.txt")
+
+
+async def test_a_file_of_more_than_five_thousand_lines_is_read_only_and_says_so(
+    place: Path, workbench: Callable[..., Any]
+) -> None:
+    path = place / "mcptest.yml"
+    path.write_text(SUITE + "# x\n" * 5_000)
+    async with workbench() as pilot:
+        screen = await opened(pilot, path)
+        assert "read-only" in text_of(pilot.app)
+        assert "opens it in $EDITOR" in text_of(pilot.app)
+        await typed(pilot, "x")
+        assert text_of_file(screen) == path.read_text()
+
+
+async def test_a_part_of_a_suite_has_the_problems_that_its_suite_has_there(
+    place: Path, workbench: Callable[..., Any]
+) -> None:
+    part = place / "part.yml"
+    part.write_text("tools:\n  - name: x\n    tol: status\n")
+    (place / "mcptest.yml").write_text("servers:\n  demo: { command: [mcptest] }\nimports: [part.yml]\n")
+    async with workbench() as pilot:
+        screen = await opened(pilot, part)
+        assert any("tol" in message for message in messages(screen))
+        assert not any("servers" in message for message in messages(screen))

@@ -1,0 +1,310 @@
+"""Saving, and what others do to the file meanwhile: nothing that was typed is lost, and nothing that they wrote."""
+
+# ruff: noqa: ASYNC240 - files of a few lines, and nobody else on the loop
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcptest_tui.state.drafts import Draft, Drafts
+from tests.tui.edit.test_editor import SUITE
+from tests.tui.edit.typing import checked, opened, text_of_file, typed
+from tests.tui.pictures import assert_picture, text_of
+from tests.tui.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def suite(place: Path) -> Path:
+    """A suite, not watched by any run."""
+    path = place / "mcptest.yml"
+    path.write_text(SUITE, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def calm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is ever typing: questions come up at once."""
+    monkeypatch.setattr("mcptest_tui.screens.edit_disk.TYPING_SECONDS", -1.0)
+
+
+def _kept(place: Path, what: str) -> list[str]:
+    folder = place / ".mcptest" / "cache" / "drafts"
+    return [path.read_text() for path in sorted(folder.glob(f"*.{what}.*"))] if folder.exists() else []
+
+
+def _drafts(place: Path) -> list[str]:
+    folder = place / ".mcptest" / "cache" / "drafts"
+    return [path.name for path in folder.glob("*.draft.json")] if folder.exists() else []
+
+
+async def _question(pilot: Any, part: str) -> None:
+    await until(pilot, lambda: part in text_of(pilot.app), what=part)
+
+
+async def test_a_save_writes_the_text_and_runs_what_it_affects(suite: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite, line=14)
+        screen.current.area.become(SUITE.replace("broken", "down"))
+        await until(pilot, lambda: "unsaved" in text_of(pilot.app))
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: pilot.app.store.counts["fail"] == 1, what="the run of the changed test")
+        assert suite.read_text() == SUITE.replace("broken", "down")
+        assert "unsaved" not in text_of(pilot.app)
+        assert pilot.app.store.counts["pass"] == 0  # the other test is as it was
+
+
+async def test_line_ends_and_the_byte_order_mark_stay(place: Path, workbench: Callable[..., Any]) -> None:
+    path = place / "mcptest.yml"
+    path.write_bytes(b"\xef\xbb\xbf" + SUITE.replace("\n", "\r\n").encode())
+    async with workbench() as pilot:
+        screen = await opened(pilot, path, line=7)
+        assert screen.current.problems == []
+        await pilot.press("end")
+        await typed(pilot, "\ntags: [a]")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: not screen.current.is_dirty)
+        after = SUITE.replace("    tool: status\n", "    tool: status\n    tags: [a]\n", 1)
+        assert path.read_bytes() == b"\xef\xbb\xbf" + after.replace("\n", "\r\n").encode()
+
+
+async def test_what_others_wrote_is_read_when_nothing_is_lost_by_it(suite: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite, line=14)
+        suite.write_text("# by others\n" + SUITE)
+        await until(pilot, lambda: text_of_file(screen) == "# by others\n" + SUITE)
+        assert screen.current.area.cursor_location[0] == 14  # the same text as before
+        await pilot.press("ctrl+z")
+        assert text_of_file(screen) == SUITE
+
+
+@pytest.mark.usefixtures("calm")
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_when_both_have_changed_a_person_decides(
+    suite: Path, workbench: Callable[..., Any], size: tuple[int, int]
+) -> None:
+    async with workbench(size=size) as pilot:
+        await opened(pilot, suite)
+        await typed(pilot, "# mine\n")
+        suite.write_text("# theirs\n" + SUITE)
+        await _question(pilot, "has changed on the disk, and here")
+        assert_picture(pilot.app, "both-changed", folder="edit")
+
+
+@pytest.mark.usefixtures("calm")
+async def test_keeping_mine_puts_theirs_aside(suite: Path, place: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        await typed(pilot, "# mine\n")
+        suite.write_text("# theirs\n" + SUITE)
+        await _question(pilot, "keep mine")
+        await pilot.press("m")
+        await until(pilot, lambda: suite.read_text() == "# mine\n" + SUITE)
+        assert _kept(place, "theirs") == ["# theirs\n" + SUITE]
+        await until(pilot, lambda: not screen.current.is_dirty)
+
+
+@pytest.mark.usefixtures("calm")
+async def test_taking_theirs_puts_mine_aside_and_undo_gives_it_back(
+    suite: Path, place: Path, workbench: Callable[..., Any]
+) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        await typed(pilot, "# mine\n")
+        suite.write_text("# theirs\n" + SUITE)
+        await _question(pilot, "take theirs")
+        await pilot.press("d")
+        await _question(pilot, "+ # mine".replace("+ ", "+"))
+        await pilot.press("escape")
+        await _question(pilot, "take theirs")
+        await pilot.press("t")
+        await until(pilot, lambda: text_of_file(screen) == "# theirs\n" + SUITE)
+        assert suite.read_text() == "# theirs\n" + SUITE
+        assert _kept(place, "mine") == ["# mine\n" + SUITE]
+        await pilot.press("ctrl+z")
+        assert text_of_file(screen) == "# mine\n" + SUITE
+
+
+async def test_nobody_is_asked_while_typing_and_the_save_asks(suite: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        await typed(pilot, "# mine")
+        suite.write_text("# theirs\n" + SUITE)
+        screen.look_at_all()
+        await typed(pilot, " m t")
+        await until(pilot, lambda: "changed on the disk as well" in text_of(pilot.app))
+        assert text_of_file(screen).startswith("# mine m t")
+        await pilot.press("ctrl+s")
+        await _question(pilot, "has changed on the disk, and here")
+        await pilot.press("escape")
+        assert suite.read_text() == "# theirs\n" + SUITE
+        assert text_of_file(screen).startswith("# mine m t")
+
+
+async def test_a_file_that_is_deleted_is_told_and_made_anew_by_a_save(
+    suite: Path, workbench: Callable[..., Any]
+) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        suite.unlink()
+        await until(pilot, lambda: "was deleted on the disk" in text_of(pilot.app))
+        assert text_of_file(screen) == SUITE
+        assert screen.unsaved() == ["mcptest.yml"]
+        await pilot.press("ctrl+s")
+        await until(pilot, suite.exists)
+        assert suite.read_text() == SUITE
+
+
+async def test_a_save_that_fails_says_where_and_why_and_the_text_is_safe(
+    place: Path, workbench: Callable[..., Any]
+) -> None:
+    folder = place / "deep"
+    folder.mkdir()
+    path = folder / "mcptest.yml"
+    path.write_text(SUITE)
+    async with workbench(paths=[str(path)]) as pilot:
+        screen = await opened(pilot, path)
+        await typed(pilot, "# mine\n")
+        shutil.rmtree(folder)
+        folder.write_text("a file stands where the folder was")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "not saved" in text_of(pilot.app))
+        assert "file exists" in text_of(pilot.app).replace("\n", " ").lower() or "not a dir" in text_of(pilot.app)
+        assert text_of_file(screen) == "# mine\n" + SUITE
+        assert len(_drafts(place)) == 1
+
+
+async def test_unsaved_text_is_put_aside_and_offered_the_next_time(
+    suite: Path, place: Path, workbench: Callable[..., Any]
+) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        await typed(pilot, "# mine\n")
+        await until(pilot, lambda: _drafts(place), what="the draft")
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        await _question(pilot, "There is unsaved text of mcptest.yml")
+        assert text_of_file(screen) == SUITE
+        await pilot.press("r")
+        await until(pilot, lambda: text_of_file(screen) == "# mine\n" + SUITE)
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: suite.read_text() == "# mine\n" + SUITE)
+        await until(pilot, lambda: not _drafts(place))
+
+
+async def test_what_is_thrown_away_is_not_offered_again(
+    suite: Path, place: Path, workbench: Callable[..., Any]
+) -> None:
+    async with workbench() as pilot:
+        await opened(pilot, suite)
+        await typed(pilot, "# mine\n")
+        await until(pilot, lambda: _drafts(place))
+    async with workbench() as pilot:
+        await opened(pilot, suite)
+        await _question(pilot, "There is unsaved text")
+        await pilot.press("x")
+        await until(pilot, lambda: not _drafts(place))
+
+
+async def test_a_saved_file_leaves_no_draft(suite: Path, place: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        await opened(pilot, suite)
+        await typed(pilot, "# mine\n")
+        await until(pilot, lambda: _drafts(place))
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: not _drafts(place))
+
+
+async def test_quitting_asks_about_unsaved_text(suite: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        await opened(pilot, suite)
+        await typed(pilot, "x")
+        await pilot.press("ctrl+q")
+        await _question(pilot, "Quit without saving 1 file?")
+        await pilot.press("n")
+
+
+async def test_closing_asks_about_unsaved_text_and_keeps_it(
+    suite: Path, place: Path, workbench: Callable[..., Any]
+) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        await typed(pilot, "# mine\n")
+        await pilot.app.run_action("screen.close_file")
+        await _question(pilot, "without saving?")
+        await pilot.press("c")
+        await until(pilot, lambda: screen.current is None)
+        assert "No file is open" in text_of(pilot.app)
+        assert len(_drafts(place)) == 1
+        screen.open_path(str(suite))
+        await _question(pilot, "There is unsaved text")
+
+
+async def test_an_unreadable_file_is_told(place: Path, workbench: Callable[..., Any]) -> None:
+    (place / "mcptest.yml").symlink_to("mcptest.yml")
+    async with workbench(paths=["."]) as pilot:
+        pilot.app.go("edit", path=str(place / "mcptest.yml"))
+        await until(pilot, lambda: "cannot open" in text_of(pilot.app))
+
+
+async def test_a_binary_file_can_be_looked_at_and_is_never_written(place: Path, workbench: Callable[..., Any]) -> None:
+    path = place / "mcptest.yml"
+    path.write_bytes(b"a: \xff\xfe\n")
+    async with workbench() as pilot:
+        screen = await opened(pilot, path)
+        await typed(pilot, "x")
+        await pilot.press("ctrl+s")
+        await checked(pilot)
+        assert "not UTF-8" in text_of(pilot.app)
+        assert path.read_bytes() == b"a: \xff\xfe\n"
+        assert not screen.unsaved()
+
+
+async def test_text_of_a_file_that_was_never_saved_is_told_at_the_start_and_offered(
+    place: Path, workbench: Callable[..., Any]
+) -> None:
+    left = place / "never.yml"
+    Drafts(place).put(Draft(str(left), "name: never saved\n", "", 1.0))
+    async with workbench() as pilot:
+        await until(pilot, lambda: "unsaved text of never.yml was put aside" in text_of(pilot.app))
+        pilot.app.go("edit")
+        await _question(pilot, "There is unsaved text of never.yml")
+        await pilot.press("r")
+        screen = pilot.app.screen_stack[0]
+        await until(pilot, lambda: screen.current and screen.current.text == "name: never saved\n")
+        assert screen.unsaved() == ["never.yml"]
+        assert not left.exists()
+
+
+async def test_the_difference_to_unsaved_text_lies_alone_and_leads_back_to_the_question(
+    suite: Path, place: Path, workbench: Callable[..., Any]
+) -> None:
+    Drafts(place).put(Draft(str(suite), "# unsaved\n" + SUITE, "", 1.0))
+    async with workbench() as pilot:
+        pilot.app.go("edit")
+        await _question(pilot, "There is unsaved text")
+        await pilot.press("d")
+        await _question(pilot, "+# unsaved")
+        await pilot.pause(0.2)
+        assert "There is unsaved text" not in text_of(pilot.app)
+        await pilot.press("escape")
+        await _question(pilot, "There is unsaved text")
+        assert len(pilot.app.screen_stack) == 2
+        await pilot.press("r")
+        screen = pilot.app.screen_stack[0]
+        await until(pilot, lambda: screen.current.text == "# unsaved\n" + SUITE)
+
+
+async def test_a_file_that_is_no_suite_yet_is_looked_after_as_well(place: Path, workbench: Callable[..., Any]) -> None:
+    new = place / "new.yml"
+    async with workbench() as pilot:
+        screen = await opened(pilot, new)
+        new.write_text(SUITE)
+        await until(pilot, lambda: text_of_file(screen) == SUITE)

@@ -1,0 +1,54 @@
+"""Typing in the editor as a person does, and waiting until it has been looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual import events
+from textual.keys import _character_to_key
+
+from tests.tui.waiting import until
+
+
+async def typed(pilot: Any, text: str) -> None:
+    """Type a text as fast as a terminal sends it, and wait until it is taken; `\n` is Enter."""
+    app = pilot.app
+    for character in text:
+        app.post_message(
+            events.Key("enter", "\r") if character == "\n" else events.Key(_character_to_key(character), character)
+        )
+    await until(pilot, lambda: not getattr(app, "is_typing", False), what="the keys")
+    await pilot.pause()
+
+
+async def opened(pilot: Any, path: Any = None, line: int | None = None) -> Any:
+    """The editor's screen with a file open and looked at."""
+    app = pilot.app
+    if path is None:
+        app.go("edit")
+    else:
+        app.go("edit", path=str(path), **({"line": line} if line else {}))
+    await until(pilot, lambda: _editor(pilot).MODE == "edit" and _editor(pilot).current, what="the editor")
+    return await checked(pilot)
+
+
+async def checked(pilot: Any) -> Any:
+    """The editor once its text was looked at."""
+    screen = _editor(pilot)
+    await until(pilot, lambda: screen.current.checked == screen.current.text, what="the look at the text")
+    return screen
+
+
+def text_of_file(screen: Any) -> str:
+    """What stands in the editor."""
+    return str(screen.current.text)
+
+
+def messages(screen: Any) -> list[str]:
+    """What is wrong, as told."""
+    return [problem.message for problem in screen.current.problems]
+
+
+def _editor(pilot: Any) -> Any:
+    """The mode's screen, below whatever lies over it."""
+    return pilot.app.screen_stack[0]

@@ -1,0 +1,60 @@
+"""Driving the servers' screen: a suite of given servers, one of them connected, one of its tools called."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.tui.waiting import until
+
+ODD = Path(__file__).parent / "programs" / "odd.py"
+
+
+def odd(mode: str) -> dict[str, Any]:
+    """The settings of an odd server."""
+    return {"command": [sys.executable, str(ODD), mode]}
+
+
+def suite_of(place: Path, **servers: dict[str, Any]) -> Path:
+    """A suite with these servers and no test yet."""
+    path = place / "mcptest.yml"
+    path.write_text(f"name: s\nservers: {json.dumps(servers)}\ntools: []\n")
+    return path
+
+
+async def at_servers(pilot: Any, name: str = "") -> Any:
+    """Mode 3, everything found, the cursor on the server called `name`."""
+    app = pilot.app
+    await pilot.press("f4")
+    await until(pilot, lambda: app.current_mode == "servers" and app.screen.servers.searched, what="the servers")
+    if name:
+        assert app.screen.server_list.select(app.screen.servers.named(name).key)
+        await pilot.pause()
+    return app.screen
+
+
+async def connected(pilot: Any, name: str) -> Any:
+    """The server is connected, its catalog there, and the focus in it."""
+    screen = await at_servers(pilot, name)
+    await pilot.press("enter")
+    await until(pilot, lambda: screen.catalog_list.has_focus and screen.catalog_list.count(), what="the catalog")
+    return screen
+
+
+async def form_of(pilot: Any, screen: Any, tool: str) -> Any:
+    """The form of a tool, its first field focused."""
+    catalog = screen.catalog
+    screen.catalog_list.move_to(catalog.shown.index(catalog.find("tools", tool)))
+    screen.catalog_list.focus()
+    await pilot.press("enter")
+    await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within, what="the form")
+    return screen.call
+
+
+async def sent(pilot: Any, screen: Any) -> Any:
+    """The call was made and has an answer, or has none and it is said."""
+    await pilot.press("ctrl+r")
+    await until(pilot, lambda: screen.call.params and screen.call.started is None, what="the answer")
+    return screen.call

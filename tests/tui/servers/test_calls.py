@@ -1,0 +1,356 @@
+"""Calling by hand: the form, what is wrong with it, the answer as a tree, and keeping it as a test."""
+
+from __future__ import annotations
+
+import pytest
+from textual import events
+
+from mcptest_tui.screens.modals import Question
+from mcptest_tui.screens.picker import Picker
+from mcptest_tui.screens.save_test import AssertionList, SaveTest
+from mcptest_tui.screens.value import ValueWindow
+from tests.tui.pictures import assert_picture, text_of
+from tests.tui.servers.driving import connected, form_of, odd, sent, suite_of
+from tests.tui.waiting import until
+
+pytestmark = pytest.mark.anyio
+SIZES = [(80, 24), (120, 40)]
+
+
+async def paste(pilot, text):
+    """As a terminal does it."""
+    pilot.app.screen.focused.post_message(events.Paste(text))
+    await pilot.pause()
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_a_tool_is_called_and_its_answer_read(workbench, demo, size):
+    """One row for each argument, the answer below."""
+    async with workbench(size=size) as pilot:
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "get_weather")
+        assert_picture(pilot.app, "call-form", folder="servers")
+        await pilot.press(*"Oslo", "enter", "right", "right")
+        call = await sent(pilot, screen)
+        assert call.params["arguments"] == {"city": "Oslo", "unit": "fahrenheit"}
+        assert call.answer["result"]["structuredContent"]["unit"] == "fahrenheit"
+        await until(pilot, lambda: 'unit: "fahrenheit"' in text_of(pilot.app))
+        assert_picture(pilot.app, "call-answer", folder="servers")
+
+
+async def test_what_is_wrong_is_told_and_can_be_sent_all_the_same(workbench, demo):
+    """The first ^r tells, the second sends: that is how one sees what the server does with it."""
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "get_record")
+        await pilot.press(*"seven", "ctrl+r")
+        await until(pilot, lambda: "`seven` is not a whole number" in text_of(pilot.app))
+        assert screen.call.params == {}
+        assert "^r again sends it all the same" in text_of(pilot.app)
+        call = await sent(pilot, screen)
+        assert call.params["arguments"] == {"id": "seven"}
+        assert call.answer is not None
+        await until(pilot, lambda: "all the same" not in text_of(pilot.app), what="the warning to go")
+
+
+async def test_a_warning_is_not_said_of_another_call(workbench, demo):
+    """A form without fields has no help of its own to take its place."""
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "get_record")
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: "all the same" in text_of(pilot.app))
+        await pilot.press("escape")
+        await form_of(pilot, screen, "queue_depth")
+        assert "all the same" not in text_of(pilot.app)
+
+
+async def test_a_problem_goes_when_it_is_put_right(workbench, demo):
+    """While one types."""
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "get_record")
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: "required" in text_of(pilot.app))
+        await pilot.press("7")
+        assert screen.call.form.problems == {}
+        call = await sent(pilot, screen)
+        assert call.params["arguments"] == {"id": 7}
+
+
+async def test_json_that_is_pasted_fills_the_form(workbench, demo):
+    """Forgiving JSON; an argument that is not known has a field of its own, and the nearest name."""
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "get_weather")
+        await paste(pilot, "{city: 'Oslo', unit: 'farenheit', // x\n}")
+        await until(pilot, lambda: screen.call.form.named("city").raw == "Oslo")
+        assert screen.call.form.problems["unit"].endswith("did you mean `fahrenheit`?")
+        await until(pilot, lambda: 'not one of "celsius", "fahrenheit"' in text_of(pilot.app))
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: screen.call.form.whole is not None)
+        assert '"unit": "farenheit"' in text_of(pilot.app)
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: screen.call.form.whole is None)
+
+
+async def test_a_text_of_several_lines_gets_a_box(workbench, demo):
+    """Nothing of it is lost, and its controls are not obeyed."""
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "echo")
+        await paste(pilot, "one\ntwo \x1b[2J")
+        await until(pilot, lambda: screen.call.form.named("text").kind == "json")
+        await until(pilot, lambda: "\\u001b" in text_of(pilot.app))
+        call = await sent(pilot, screen)
+        assert call.params["arguments"] == {"text": "one\ntwo \x1b[2J"}
+        assert "\x1b" not in text_of(pilot.app)
+
+
+async def test_a_tool_that_destroys_asks_once(workbench, place):
+    """By its name here; no is no."""
+    suite_of(place, one=odd("any"))
+    async with workbench() as pilot:
+        screen = await connected(pilot, "one")
+        await form_of(pilot, screen, "delete_all")
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        await pilot.press("n")
+        assert screen.call.params == {}
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        await pilot.press("y")
+        await until(pilot, lambda: screen.call.answer)
+        screen.call.called = None
+        await sent(pilot, screen)
+        assert screen.call.answer is not None
+
+
+async def test_errors_are_told_apart(workbench, demo):
+    """A tool execution error, and a protocol error."""
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "always_fails")
+        await sent(pilot, screen)
+        await until(pilot, lambda: "isError true" in text_of(pilot.app))
+        await pilot.press("escape")
+        await form_of(pilot, screen, "out_of_order")
+        await sent(pilot, screen)
+        await until(pilot, lambda: "error -3" in text_of(pilot.app))
+
+
+async def test_a_call_that_hangs_is_given_up_with_escape(workbench, place):
+    """Seconds are counted; the form stays, and the server too."""
+    suite_of(place, slow=odd("slow"))
+    async with workbench() as pilot:
+        screen = await connected(pilot, "slow")
+        await form_of(pilot, screen, "echo")
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: "waiting 1 s" in text_of(pilot.app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "given up by you" in text_of(pilot.app))
+        assert screen.is_calling
+        assert screen.server.connected
+
+
+async def test_a_form_keeps_what_was_typed_and_answered(workbench, demo):
+    """Back and forth between two tools."""
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "echo")
+        await pilot.press(*"hello")
+        await sent(pilot, screen)
+        await pilot.press("escape")
+        await form_of(pilot, screen, "get_record")
+        await pilot.press("escape")
+        await form_of(pilot, screen, "echo")
+        assert "hello" in text_of(pilot.app)
+        await until(pilot, lambda: "answered" in text_of(pilot.app))
+
+
+async def test_odd_schemas_have_forms(workbench, place):
+    """A JSON box for what cannot be drawn, a list for many values; nothing blanks the pane."""
+    suite_of(place, odd=odd("odd"))
+    async with workbench() as pilot:
+        screen = await connected(pilot, "odd")
+        call = await form_of(pilot, screen, "odd")
+        assert {field.name: field.kind for field in call.form.fields}["shape"] == "json"
+        many = next(row for row in screen.call_pane.form.rows() if row.field.name == "many")
+        many.editor.focus()
+        await pilot.press("space")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
+        await pilot.press(*"value 42", "enter")
+        await until(pilot, lambda: many.field.raw == '"value 42"')
+        await sent(pilot, screen)
+        for name in ("list", "text", "union", "none"):
+            await pilot.press("escape")
+            await form_of(pilot, screen, name)
+            await pilot.press("ctrl+r", "ctrl+r")
+            await until(pilot, lambda: screen.call.params and screen.call.started is None)
+
+
+async def test_a_result_of_twenty_megabytes(workbench, place):
+    """Its beginning, more of it when asked for, and the whole of a value in a window."""
+    suite_of(place, big=odd("big"))
+    async with workbench() as pilot:
+        screen = await connected(pilot, "big")
+        await form_of(pilot, screen, "echo")
+        call = await sent(pilot, screen)
+        assert call.called["size"] > 18_000_000
+        await until(pilot, lambda: "3,000,000 characters" in text_of(pilot.app))
+        tree = screen.call_pane.result
+        tree.focus()
+        tree.move_to(next(at for at, row in enumerate(tree.nodes.rows) if row.length == 80_000))
+        await pilot.press("right", "G")
+        await until(pilot, lambda: tree.row.kind == "more")
+        before = tree.count()
+        await pilot.press("enter")
+        await until(pilot, lambda: tree.count() > before)
+        tree.move_to(next(at for at, row in enumerate(tree.nodes.rows) if row.length == 3_000_000))
+        await pilot.press("space")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ValueWindow))
+        await pilot.press("escape")
+
+
+async def test_the_answer_is_searched_and_copied(workbench, demo):
+    """/, n, Y; Escape ends the search and nothing else."""
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "get_weather")
+        await pilot.press(*"Oslo")
+        await sent(pilot, screen)
+        screen.call_pane.result.focus()
+        await pilot.press("slash", *"cloudy", "enter")
+        assert screen.call_pane.result.has_focus
+        assert screen.call_pane.result.searching.startswith('"cloudy" 1 of 2')
+        await pilot.press("n", "Y")
+        await until(pilot, lambda: "Copied the target" in text_of(pilot.app))
+        await pilot.press("escape")
+        assert screen.is_calling
+        assert screen.call_pane.result.searching == ""
+
+
+async def test_resources_templates_and_prompts_go_through_the_same_form(workbench, demo):
+    """Read, filled, got."""
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        for kind, method in (
+            ("resources", "resources/read"),
+            ("templates", "resources/read"),
+            ("prompts", "prompts/get"),
+        ):
+            screen.catalog.use(kind)
+            screen.show_catalog()
+            screen.catalog_list.focus()
+            screen.catalog_list.move_to(0)
+            await pilot.press("enter")
+            await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
+            for row in screen.call_pane.form.rows():
+                row.editor.focus()
+                await pilot.press("1")
+            await sent(pilot, screen)
+            assert screen.call.form.method == method
+            assert "result" in screen.call.answer, screen.call.answer
+            await pilot.press("escape")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_a_call_is_saved_as_a_test_that_passes(workbench, demo, size):
+    """Shown, changed, written, and run by the watch; everything else in the file as it was."""
+    async with workbench(size=size) as pilot:
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "get_weather")
+        await pilot.press(*"Oslo")
+        await sent(pilot, screen)
+        before = demo.read_text()
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SaveTest) and pilot.app.screen.written)
+        await pilot.press("down", "space")
+        await until(pilot, lambda: not pilot.app.screen.saving.proposals[1].chosen)
+        assert_picture(pilot.app, "save-as-test", folder="servers")
+        assert demo.read_text() == before
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        rows = pilot.app.store.rows
+        await until(pilot, lambda: any(row.name == "get_weather with city Oslo" for row in rows.values()))
+        (row,) = [row for row in rows.values() if row.name == "get_weather with city Oslo"]
+        await until(pilot, lambda: row.status == "pass", what="the watch's run")
+        await until(pilot, lambda: not pilot.app.runs.progress.busy)
+        kept = iter(demo.read_text().splitlines())
+        assert all(line in kept for line in before.splitlines())
+        assert "structuredContent.city" not in demo.read_text().replace(before, "")[-900:]
+
+
+async def test_the_value_under_the_cursor_is_proposed(workbench, demo):
+    """Chosen, and first."""
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "get_weather")
+        await pilot.press(*"Oslo")
+        await sent(pilot, screen)
+        tree = screen.call_pane.result
+        tree.focus()
+        tree.move_to(
+            next(at for at, row in enumerate(tree.nodes.rows) if row.path == ("structuredContent", "conditions"))
+        )
+        await pilot.press("s")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SaveTest))
+        assert pilot.app.screen.saving.proposals[0].target == "result.structuredContent.conditions"
+
+
+async def test_a_file_that_changed_meanwhile_is_not_overwritten(workbench, demo):
+    """The preview is made anew, and says so."""
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "echo")
+        await pilot.press(*"x")
+        await sent(pilot, screen)
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SaveTest) and pilot.app.screen.written)
+        modal = pilot.app.screen
+        changed = demo.read_text() + "# mine\n"
+        demo.write_text(changed)
+        modal.action_write()
+        assert demo.read_text() == changed
+        modal.action_write()
+        assert "# mine" in demo.read_text()
+        assert "echo with text x" in demo.read_text()
+
+
+async def test_a_suite_in_which_nothing_can_be_added_says_why(workbench, place):
+    """And nothing is written; a new file can be chosen."""
+    path = suite_of(place, one=odd("any"))
+    path.write_text(path.read_text().replace("tools: []", "tools: &a []\nresources: *a"))
+    async with workbench() as pilot:
+        screen = await connected(pilot, "one")
+        await form_of(pilot, screen, "echo")
+        await sent(pilot, screen)
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SaveTest))
+        modal = pilot.app.screen
+        await until(pilot, lambda: modal.is_mounted and modal.query(AssertionList))
+        if modal.written is None:
+            assert "cannot" in text_of(pilot.app)
+
+
+async def test_saving_without_a_suite_makes_one(workbench, place):
+    """For a server that was typed."""
+    async with workbench() as pilot:
+        from mcptest_tui.screens.modals import Ask
+
+        await pilot.press("3", "plus")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        pilot.app.screen.query_one("Input").value = "mcptest mock --preset demo"
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.catalog_list.has_focus)
+        screen = pilot.app.screen
+        await form_of(pilot, screen, "status")
+        await sent(pilot, screen)
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SaveTest) and pilot.app.screen.written)
+        assert pilot.app.screen.saving.place.new
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: pilot.app.store.documents)
+        document = next(iter(pilot.app.store.documents.values()))
+        assert document.sound, document.diagnostics
+        assert len(document.tests) == 1

@@ -1,0 +1,177 @@
+"""A call as a test: what is proposed, where it goes, and that the file loads and the test passes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mcptest_engine.core.shipped import shipped
+from mcptest_engine.running.documents import document_of
+from mcptest_tui.state.saving import proposals_of, saving_of
+from mcptest_tui.state.servers import Servers
+
+DEMO = shipped("examples") / "demo" / "mcptest.yml"
+
+
+def proposed(method, answer):
+    """(target, matcher, chosen) of each."""
+    return [(one.target, dict(one.matcher), one.chosen) for one in proposals_of(method, answer)]
+
+
+def test_a_result_is_expected_to_be_no_error_and_to_hold_its_leaves():
+    """Structured content by its leaves; the text that repeats it is not chosen."""
+    result = {
+        "content": [{"type": "text", "text": "{…}"}],
+        "structuredContent": {"city": "Oslo", "temp": 19.5, "tags": ["a"], "ok": True, "none": None},
+    }
+    assert proposed("tools/call", {"result": result}) == [
+        ("result.isError", {"not": {"exact": True}}, True),
+        ("result.structuredContent.city", {"exact": "Oslo"}, True),
+        ("result.structuredContent.temp", {"exact": 19.5}, True),
+        ("result.structuredContent.tags[0]", {"exact": "a"}, True),
+        ("result.structuredContent.ok", {"exact": True}, True),
+        ("result.structuredContent.none", {"exact": None}, True),
+        ("result.content[0].text", {"exact": "{…}"}, False),
+    ]
+
+
+def test_a_long_text_is_expected_to_contain_its_first_line():
+    """Also one that was cut on its way here."""
+    blocks = [{"type": "text", "text": f"  first line  \n{'x' * 300}"}, {"text": {"$cut": 9_000, "text": "y" * 2_000}}]
+    assert proposed("tools/call", {"result": {"content": blocks}})[1:] == [
+        ("result.content[0].text", {"contains": "first line"}, True),
+        ("result.content[1].text", {"contains": "y" * 80}, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("when", "2026-11-22T03:13:43Z"),
+        ("ref", "0190163d-8694-739b-aea5-966c26f8ad91"),
+        ("created_at", "yesterday"),
+        ("stamp", 1795317223),
+        ("uptime", 12.5),
+    ],
+)
+def test_what_changes_is_proposed_and_not_chosen(name, value):
+    """It says why."""
+    (_, one) = proposals_of("tools/call", {"result": {"structuredContent": {name: value}}})
+    assert (one.chosen, one.why) == (False, "looks as if it changes")
+
+
+def test_errors_are_expected_to_be_errors():
+    """A tool execution error, and a protocol error by its code."""
+    refused = {"result": {"isError": True, "content": [{"type": "text", "text": "no such city"}]}}
+    assert proposed("tools/call", refused) == [
+        ("result.isError", {"exact": True}, True),
+        ("result.content[0].text", {"exact": "no such city"}, True),
+    ]
+    assert proposed("tools/call", {"error": {"code": -32602, "message": "bad"}}) == [
+        ("error.code", {"exact": -32602}, True),
+        ("error.message", {"exact": "bad"}, False),
+    ]
+
+
+@pytest.mark.parametrize(
+    "answer", [{}, {"result": None}, {"result": {"content": "x", "structuredContent": 3}}, {"error": 1}]
+)
+def test_odd_answers_propose_what_there_is(answer):
+    """Nothing raises."""
+    list(proposals_of("tools/call", answer))
+    list(proposals_of("resources/read", answer))
+    list(proposals_of("prompts/get", answer))
+
+
+@pytest.fixture
+def suite(tmp_path):
+    """A copy of the demo suite, its document and its server."""
+    path = tmp_path / "mcptest.yml"
+    path.write_text(DEMO.read_text())
+    document = document_of(path, start_dir=tmp_path, environ={})
+    servers = Servers()
+    servers.put_suites([document])
+    return document, servers.named("demo")
+
+
+CALLS = [
+    (
+        "tools/call",
+        {"name": "get_weather", "arguments": {"city": "${x} Oslo"}},
+        {"result": {"content": [{"type": "text", "text": "costs ${5}"}]}},
+    ),
+    (
+        "resources/read",
+        {"uri": "demo://settings"},
+        {"result": {"contents": [{"text": "region", "mimeType": "text/plain"}]}},
+    ),
+    (
+        "prompts/get",
+        {"name": "p", "arguments": {"a": "1"}},
+        {"result": {"messages": [{"role": "user", "content": {"text": "x"}}]}},
+    ),
+]
+
+
+@pytest.mark.parametrize(("method", "params", "answer"), CALLS, ids=lambda part: str(part)[:20])
+def test_a_saved_call_is_one_test_more_and_everything_else_as_it_was(suite, method, params, answer):
+    """At the end of its block, with what looks like a template kept from being one."""
+    document, server = suite
+    saving = saving_of(method, params, answer, server, [document], "new.yml")
+    before = Path(document.path).read_text()
+    written = saving.written(before)
+    assert written.path == document.path
+    after = document_of(Path(document.path), written.after, start_dir=Path(document.path).parent, environ={})
+    assert after.sound, after.diagnostics
+    assert len(after.tests) == len(document.tests) + 1
+    (new,) = [test for test in after.tests if test.name not in {old.name for old in document.tests}]
+    assert new.line == written.line
+    kept = iter(written.after.splitlines())
+    assert all(line in kept for line in before.splitlines())
+    assert next(row for _, row, fresh in written.lines if fresh).strip().startswith("- name: ")
+
+
+def test_a_new_suite_has_the_server_and_the_test(tmp_path):
+    """For a server that stands in no suite; its env comes from where mcptest runs."""
+    servers = Servers()
+    told = {
+        "key": "k",
+        "name": "db",
+        "client": "Cursor",
+        "source": "/x/mcp.json",
+        "transport": "stdio",
+        "target": "mcptest mock --preset demo",
+        "argv": ["mcptest", "mock", "--preset", "demo"],
+        "cwd": None,
+        "env_names": ["DB_URL"],
+        "header_names": [],
+        "variables": [],
+        "missing": [],
+        "enabled": True,
+    }
+    servers.put_found({"servers": [told]})
+    path = tmp_path / "mcptest.yml"
+    answer = {"result": {"content": [{"type": "text", "text": "All systems operational"}]}}
+    saving = saving_of("tools/call", {"name": "status"}, answer, servers.named("db"), [], str(path))
+    written = saving.written(None)
+    assert saving.place.new
+    assert 'env: { DB_URL: "${DB_URL}" }' in written.after
+    document = document_of(path, written.after, start_dir=tmp_path, environ={"DB_URL": "x"})
+    assert document.sound, document.diagnostics
+    assert [(test.server, test.tool) for test in document.tests] == [("db", "status")]
+
+
+def test_the_server_is_named_where_a_suite_has_several(tmp_path):
+    """And a suite that has the same server is offered for a typed one."""
+    path = tmp_path / "mcptest.yml"
+    path.write_text("servers:\n  a: { command: [a, x] }\n  b: { command: [b] }\ntools: []\n")
+    document = document_of(path, start_dir=tmp_path, environ={})
+    servers = Servers()
+    typed = servers.add("a x")
+    saving = saving_of("tools/call", {"name": "t"}, None, typed, [document], str(tmp_path / "new.yml"))
+    assert [(place.path, place.server, place.new) for place in saving.places] == [
+        (str(path), "a", False),
+        (str(tmp_path / "new.yml"), typed.name, True),
+    ]
+    assert saving.test()["server"] == "a"

@@ -1,0 +1,204 @@
+"""The servers of the list: where they come from, what becomes of them, and in which words."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcptest_engine.running.documents import document_of
+from mcptest_tui.state.about import consent_lines, item_lines, server_lines
+from mcptest_tui.state.catalog import Item
+from mcptest_tui.state.servers import Heading, Server, Servers, failure_words, state_words
+
+
+def text_of(lines):
+    """Lines as text."""
+    return "\n".join("".join(text for text, _ in told.pieces) for told in lines)
+
+
+def names(servers):
+    """The rows: a heading's title, a server's name."""
+    return [row.title if isinstance(row, Heading) else row.name for row in servers.rows]
+
+
+def state(key, name, **more):
+    """An event."""
+    return {"event": "server.state", "session": key, "state": name, **more}
+
+
+FOUND = {
+    "key": "k",
+    "name": "db",
+    "client": "Cursor",
+    "source": "/home/me/.cursor/mcp.json",
+    "transport": "stdio",
+    "target": "db --key [REDACTED]",
+    "argv": ["db", "--key", "[REDACTED]"],
+    "cwd": None,
+    "env_names": ["A"],
+    "header_names": [],
+    "variables": ["TOKEN"],
+    "missing": [],
+    "enabled": True,
+}
+
+
+def test_servers_stand_under_where_they_come_from(tmp_path):
+    """Suites, what was typed, what was found; files that cannot be read last."""
+    path = tmp_path / "mcptest.yml"
+    path.write_text("servers:\n  one: { command: [a] }\n  two: { url: 'http://x.test/mcp' }\ntools: []\n")
+    servers = Servers()
+    assert servers.rows == []
+    problem = {"path": "/x/mcp.json", "client": "Zed", "message": "broken"}
+    servers.put_found({"servers": [FOUND], "problems": [problem]})
+    servers.put_suites([document_of(path, start_dir=tmp_path, environ={})])
+    servers.add("python server.py")
+    servers.add("http://localhost:8000/mcp")
+    assert [getattr(row, "title", getattr(row, "name", getattr(row, "client", ""))) for row in servers.rows] == [
+        "Suites",
+        "one",
+        "two",
+        "Typed here",
+        "localhost",
+        "server",
+        "Found on this machine",
+        "db",
+        "Zed",
+    ]
+
+
+def test_a_connected_server_stays_when_its_suite_is_gone(tmp_path):
+    """Until it is disconnected."""
+    path = tmp_path / "mcptest.yml"
+    path.write_text("servers:\n  one: { command: [a] }\n  two: { command: [b] }\ntools: []\n")
+    servers = Servers()
+    servers.put_suites([document_of(path, start_dir=tmp_path, environ={})])
+    one = servers.named("one")
+    servers.apply([state(one.key, "ready")], 0.0)
+    servers.put_suites([])
+    assert names(servers) == ["Suites", "one"]
+
+
+def test_states_follow_the_engine():
+    """Starting, ready, failed with everything that helps; closed is off again."""
+    servers = Servers()
+    server = servers.add("x")
+    servers.apply([state(server.key, "starting")], 10.0)
+    assert state_words(server, 13.2) == "starting 3 s"
+    servers.apply([state(server.key, "ready", server_info={"name": "n", "version": 1}, protocol="2025-11-25")], 11.0)
+    assert (state_words(server, 0), server.own_name) == ("connected", "n 1")
+    server.catalog = {"tools": [{}, {}]}
+    assert state_words(server, 0) == "connected, 2 tools"
+    gone = state(server.key, "failed", message="it exited with code 3", hint="look", stderr="a\nb\n")
+    servers.apply([gone, state(server.key, "closed")], 12.0)
+    assert (server.state, state_words(server, 0), server.catalog) == ("failed", "exited 3", None)
+    said = text_of(server_lines(server, 0.0, []))
+    assert "it exited with code 3" in said
+    assert "look" in said
+    assert "b" in said
+    servers.apply([state(server.key, "ready"), state(server.key, "closed")], 13.0)
+    assert state_words(server, 0) == "not started"
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ('server "x" did not start: it exited with code 1 before it answered "initialize"', "exited 1"),
+        ("the server is gone: it was ended by SIGKILL", "killed, SIGKILL"),
+        ('server "x" did not answer "initialize" within 15 s', "no answer in time"),
+        ("its command cannot be run: No such file or directory", "no such command"),
+        ("connection refused by http://localhost:1", "connection refused"),
+        ("HTTP 401 Unauthorized", "needs a login"),
+        ("HTTP 503 from the server", "HTTP 503"),
+        ("something else", "failed"),
+    ],
+)
+def test_a_failure_in_two_words(message, words):
+    """From the engine's sentence."""
+    assert failure_words(message) == words
+
+
+def test_commands_that_others_wrote_are_asked_about_once():
+    """Found ones, and those of an earlier session; never what was typed now."""
+    servers = Servers()
+    servers.put_found({"servers": [FOUND]})
+    found, typed, restored = servers.named("db"), servers.add("a"), servers.add("b", ask=True)
+    assert [servers.needs_asking(one) for one in (found, typed, restored)] == [True, False, True]
+    servers.agree(found)
+    assert not servers.needs_asking(found)
+    servers.put_found({"servers": [{**FOUND, "target": "rm -rf ~"}]})
+    assert servers.needs_asking(found)
+    servers.put_found({"servers": [FOUND]})
+    told = "\n".join(consent_lines(found))
+    assert "/home/me/.cursor/mcp.json" in told
+    assert "db --key" in told
+    assert "A" in told
+    assert "TOKEN" in told
+
+
+def test_a_long_command_shows_every_word():
+    """None hides behind the edge."""
+    words = ["sh", "-c", "x" * 60, "; rm -rf ~"]
+    told = consent_lines(Server("k", "n", "found", {}, "", argv=tuple(words), origin="Cursor", source="f"))
+    assert [line.strip() for line in told if line.startswith("  ")] == ["sh", "-c", "x" * 60, "'; rm -rf ~'"]
+
+
+def test_what_looks_like_a_secret_is_not_remembered():
+    """The session is a file."""
+    servers = Servers()
+    for typed in (
+        "a --api-key=abc",
+        "b --token xyz",
+        "c ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+        "http://x.test/mcp",
+    ):
+        servers.add(typed)
+    assert servers.recent() == ["http://x.test/mcp"]
+
+
+def test_typed_servers_are_kept_up_to_a_number():
+    """Newest first; one that is connected is kept."""
+    servers = Servers()
+    first = servers.add("first")
+    servers.apply([state(first.key, "ready")], 0.0)
+    for at in range(20):
+        servers.add(f"c{at}")
+    kept = names(servers)[1:]
+    assert kept[0] == "c19"
+    assert "first" in kept
+    assert "c0" not in kept
+
+
+def test_what_a_server_says_is_data():
+    """Controls become visible, and nothing is cut silently."""
+    data = {"name": "t\x1b[2J", "description": "a\x1b]0;x\x07\nb\tc", "annotations": {"x\x9b": "\u202e"}}
+    said = text_of(item_lines(Item("tools", data)))
+    assert not any(ord(char) < 32 and char != "\n" for char in said)
+    assert "\x9b" not in said
+    assert "\u202e" not in said
+    assert "␛[2J" in said
+    raw = text_of(item_lines(Item("tools", data), raw=True))
+    assert "\\u001b" in raw
+    assert "\x9b" not in raw
+
+
+def test_a_url_is_typed_with_the_variable_that_holds_its_token():
+    """The name alone is kept, in the session too; the value stays where it is."""
+    servers = Servers()
+    for typed in ("https://x.test/mcp $MY_TOKEN", "https://x.test/mcp  ${MY_TOKEN}"):
+        server = servers.add(typed)
+        assert server.target == {"url": "https://x.test/mcp", "bearer_token_env": "MY_TOKEN"}
+        assert server.shown == "https://x.test/mcp"
+        assert typed in servers.recent()
+
+
+@pytest.mark.parametrize("typed", ["ftp://x/y", "ws://localhost/mcp", "https://x y z", "http://x $1", "HTTPX://a"])
+def test_an_address_of_another_kind_is_no_command(typed):
+    """A server's URL begins with http:// or https://."""
+    assert Servers().add(typed) is None
+
+
+def test_typed_servers_of_one_host_are_told_apart():
+    """By what was typed, which stands beside the name."""
+    servers = Servers()
+    origins = {servers.add(f"http://127.0.0.1:{port}/mcp").origin for port in (8000, 8001)}
+    assert origins == {"http://127.0.0.1:8000/mcp", "http://127.0.0.1:8001/mcp"}

@@ -1,0 +1,302 @@
+"""The protocol log: every message of runs and of calls by hand, read, filtered, and made again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+
+import pytest
+
+from mcptest_tui.screens.save_test import SaveTest
+from tests.tui.pictures import assert_picture, text_of
+from tests.tui.servers.driving import connected, form_of, odd, sent, suite_of
+from tests.tui.waiting import until
+
+pytestmark = pytest.mark.anyio
+SIZES = [(80, 24), (120, 40)]
+MASKS = ((r"\d\d:\d\d:\d\d\.\d{3}", "HH:MM:SS.mmm"), (r" +\(time\)", "   (time)"))
+
+
+async def at_traffic(pilot, count=1):
+    """Mode 5, with so many messages at least."""
+    app = pilot.app
+    await pilot.press("f6")
+    await until(pilot, lambda: app.current_mode == "traffic" and len(app.screen.traffic.rows) >= count)
+    return app.screen
+
+
+async def after_a_call(pilot, tool="status", *keys):
+    """One call by hand was made, and the log is looked at."""
+    screen = await connected(pilot, "demo")
+    await form_of(pilot, screen, tool)
+    await pilot.press(*keys)
+    await sent(pilot, screen)
+    traffic = await at_traffic(pilot)
+    await until(pilot, lambda: any(row.method == "tools/call" and row.answer for row in traffic.traffic.shown))
+    return traffic
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_an_empty_log_says_how_to_fill_it(workbench, demo, size):
+    """Two ways."""
+    async with workbench(size=size) as pilot:
+        await pilot.press("f6")
+        await until(pilot, lambda: "Nothing was said yet." in text_of(pilot.app))
+        assert_picture(pilot.app, "traffic-empty", folder="servers")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_the_messages_of_a_call(workbench, demo, size):
+    """What was said before the log was opened is there too; Enter shows a message, o its other side."""
+    async with workbench(size=size) as pilot:
+        screen = await after_a_call(pilot, "echo", *"hi")
+        methods = [row.method for row in screen.traffic.shown]
+        assert methods[:2] == ["initialize", "notifications/initialized"]
+        assert screen.rows.row().method == "tools/call"
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.message.nodes and "result" in screen.message.nodes.value)
+        await until(pilot, lambda: "o shows the request" in text_of(pilot.app))
+        assert '"hi"' in text_of(pilot.app)
+        await pilot.press("escape", "o", "enter")
+        await until(pilot, lambda: screen.message.nodes and "params" in screen.message.nodes.value)
+        await pilot.press("escape", "escape")
+        assert pilot.app.current_mode == "traffic"
+
+
+async def test_the_messages_of_a_run(workbench, demo):
+    """While it runs; the cursor follows the newest until it is moved."""
+    async with workbench() as pilot:
+        screen = await at_traffic(pilot, 0)
+        pilot.app.run_tests(None)
+        await until(pilot, lambda: any(row.method == "tools/call" for row in screen.traffic.rows))
+        await until(pilot, lambda: not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: len(screen.traffic.shown) > 15)
+        await until(pilot, lambda: screen.rows.cursor == len(screen.traffic.shown) - 1)
+        await pilot.press("g")
+        first = screen.rows.row()
+        before = len(screen.traffic.shown)
+        pilot.app.run_tests(None)
+        await until(pilot, lambda: len(screen.traffic.shown) > before)
+        assert screen.rows.row() is first
+
+
+async def test_filters(workbench, demo):
+    """By method, by error, by a word that is not known."""
+    async with workbench() as pilot:
+        screen = await at_traffic(pilot, 0)
+        pilot.app.run_tests(None)
+        await until(pilot, lambda: not pilot.app.runs.progress.busy and len(screen.traffic.shown) > 15)
+        await pilot.press("slash", *"method:tools/call", "enter")
+        assert {row.method for row in screen.traffic.shown} == {"tools/call"}
+        assert screen.rows.has_focus
+        await pilot.press("exclamation_mark")
+        assert screen.traffic.shown
+        assert all(row.failed for row in screen.traffic.shown)
+        await pilot.press("exclamation_mark", "escape")
+        assert len(screen.traffic.shown) > 15
+        await pilot.press("slash", *"is:eror")
+        await until(pilot, lambda: "did you mean `error`?" in text_of(pilot.app))
+        await pilot.press("escape")
+        assert screen.traffic.filter.text == ""
+
+
+async def test_pausing_keeps_recording(workbench, demo):
+    """p, and p again."""
+    async with workbench() as pilot:
+        screen = await after_a_call(pilot)
+        count = len(screen.traffic.shown)
+        await pilot.press("p")
+        pilot.app.run_tests(None)
+        await until(pilot, lambda: screen.traffic.missed > 10)
+        assert len(screen.traffic.shown) == count
+        await until(pilot, lambda: "paused" in text_of(pilot.app))
+        await pilot.press("p")
+        assert len(screen.traffic.shown) > count
+
+
+async def test_every_message_by_itself(workbench, demo):
+    """f unfolds; o goes from request to response."""
+    async with workbench() as pilot:
+        screen = await after_a_call(pilot)
+        await pilot.press("f")
+        await pilot.press("g")
+        assert screen.rows.row().kind == "request"
+        await pilot.press("o")
+        assert screen.rows.row().kind == "response"
+        await pilot.press("o")
+        assert screen.rows.row().kind == "request"
+
+
+async def test_a_call_is_made_again_in_the_form(workbench, demo):
+    """r, with the same arguments; ^r sends."""
+    async with workbench() as pilot:
+        await after_a_call(pilot, "get_weather", *"Oslo")
+        await pilot.press("r")
+        await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.is_calling)
+        screen = pilot.app.screen
+        await until(pilot, lambda: screen.call.form.named("city").raw == "Oslo")
+        screen.call.called = None
+        await sent(pilot, screen)
+        assert screen.call.answer is not None
+        await pilot.press("escape")
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: pilot.app.current_mode == "traffic")
+
+
+async def test_a_call_of_a_tool_that_is_not_listed_is_made_again(workbench, demo):
+    """Its arguments go into a field of their own, and the server says what it thinks of it."""
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        screen.arrive(server="demo", call={"method": "tools/call", "params": {"name": "gone", "arguments": {"a": [1]}}})
+        await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
+        call = await sent(pilot, screen)
+        assert call.params == {"name": "gone", "arguments": {"a": [1]}}
+        assert call.answer["error"]["code"] == -32602
+
+
+async def test_a_resource_of_a_template_is_read_again(workbench, demo):
+    """Its URI stands in no list."""
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        screen.arrive(server="demo", call={"method": "resources/read", "params": {"uri": "demo://records/1"}})
+        await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
+        call = await sent(pilot, screen)
+        assert call.params == {"uri": "demo://records/1"}
+
+
+async def test_a_call_is_saved_from_the_log(workbench, demo):
+    """Also one of a run."""
+    async with workbench() as pilot:
+        screen = await after_a_call(pilot, "get_weather", *"Oslo")
+        await pilot.press("s")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SaveTest) and pilot.app.screen.written)
+        targets = [one.target for one in pilot.app.screen.saving.proposals]
+        assert "result.structuredContent.city" in targets
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "get_weather with city Oslo" in demo.read_text())
+        assert pilot.app.screen is screen
+        rows = pilot.app.store.rows
+        await until(
+            pilot, lambda: any(row.name.endswith("city Oslo") and row.verdict == "pass" for row in rows.values())
+        )
+        await until(pilot, lambda: not pilot.app.runs.progress.busy)
+
+
+async def test_what_is_no_call_cannot_be_made_again(workbench, demo):
+    """Said in the status bar."""
+    async with workbench() as pilot:
+        await after_a_call(pilot)
+        await pilot.press("g", "r")
+        await until(pilot, lambda: "only a tools/call" in text_of(pilot.app))
+
+
+async def test_stderr_and_last_words_are_in_the_log(workbench, place):
+    """Beside the messages."""
+    suite_of(place, dies=odd("dies"))
+    async with workbench() as pilot:
+        screen = await connected(pilot, "dies")
+        await form_of(pilot, screen, "echo")
+        await sent(pilot, screen)
+        traffic = await at_traffic(pilot)
+        await until(
+            pilot, lambda: any(row.kind == "stderr" and "last words" in row.text for row in traffic.traffic.rows)
+        )
+        await pilot.press("slash", *"is:stderr", "enter")
+        await until(pilot, lambda: "out of luck" in text_of(pilot.app))
+        assert "tools/call" not in "\n".join(text_of(pilot.app).splitlines()[2:10])
+
+
+async def test_hostile_messages_are_shown_and_not_obeyed(workbench, place):
+    """In rows and in bodies."""
+    suite_of(place, evil={"command": ["mcptest", "mock", "--preset", "evil"]})
+    async with workbench() as pilot:
+        screen = await connected(pilot, "evil")
+        await form_of(pilot, screen, "ansi")
+        await sent(pilot, screen)
+        traffic = await at_traffic(pilot)
+        await until(pilot, lambda: any(row.method == "tools/call" and row.answer for row in traffic.traffic.shown))
+        await pilot.press("enter")
+        await until(pilot, lambda: traffic.message.nodes)
+        for key in ("t", "escape"):
+            said = text_of(pilot.app)
+            assert not any(char in said for char in "\x1b\x07\x9b\u202e")
+            await pilot.press(key)
+
+
+async def test_after_the_engines_end_old_messages_keep_their_beginning(workbench, demo):
+    """And new ones come."""
+    async with workbench() as pilot:
+        screen = await after_a_call(pilot)
+        count = len(screen.traffic.rows)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pilot.app.engine.pid, signal.SIGKILL)
+        await until(pilot, lambda: screen.traffic.rows[0].gone)
+        await pilot.press("enter")
+        await until(pilot, lambda: "this is its beginning" in text_of(pilot.app))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.engine.pid is not None)
+        pilot.app.run_tests(None)
+        await until(pilot, lambda: len(screen.traffic.rows) > count + 5)
+
+
+@pytest.fixture
+def url():
+    """The demo server over HTTP on loopback, for as long as a test takes."""
+    import subprocess
+    import sys
+
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mcptest_engine.mock", "--preset", "demo", "--http", "127.0.0.1:0"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    told = threading.Event()
+    found = []
+
+    def read(stream):
+        for line in stream:
+            if "http://" in line:
+                found.append("http://" + line.split("http://")[1].split()[0].rstrip("/.,"))
+                told.set()
+
+    for stream in (process.stderr, process.stdout):
+        threading.Thread(target=read, args=(stream,), daemon=True).start()
+    assert told.wait(20)
+    yield found[0]
+    process.terminate()
+    process.wait()
+    process.stderr.close()
+    process.stdout.close()
+
+
+async def test_a_server_over_http(workbench, place, url):
+    """Browsed and called; the status of HTTP stands beside the answer."""
+    where = url if url.endswith("/mcp") else f"{url}/mcp"
+    suite_of(place, web={"url": where})
+    async with workbench() as pilot:
+        screen = await connected(pilot, "web")
+        await form_of(pilot, screen, "status")
+        call = await sent(pilot, screen)
+        assert call.answer is not None, call.refused
+        await until(pilot, lambda: "HTTP 200" in text_of(pilot.app))
+        traffic = await at_traffic(pilot)
+        await until(pilot, lambda: any(row.method == "tools/call" and row.answer for row in traffic.traffic.rows))
+        assert next(row for row in traffic.traffic.rows if row.method == "tools/call").answer.status == 200
+        await until(pilot, lambda: traffic.rows.row().method == "tools/call")
+        await pilot.press("v")
+        await until(pilot, lambda: "content-type: application/json" in text_of(pilot.app))
+
+
+async def test_a_url_that_nobody_answers(workbench, place):
+    """In two words, with the hint."""
+    suite_of(place, web={"url": "http://127.0.0.1:9/mcp", "connect_timeout_ms": 2000})
+    async with workbench() as pilot:
+        from tests.tui.servers.driving import at_servers
+
+        screen = await at_servers(pilot, "web")
+        await pilot.press("c")
+        await until(pilot, lambda: screen.server.state == "failed")
+        assert "connection refused" in text_of(pilot.app)

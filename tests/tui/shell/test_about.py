@@ -1,0 +1,40 @@
+"""`f12`: what this runs on, and what a key is called."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcptest_tui.screens.about import About, key_told
+from tests.tui.pictures import text_of
+from tests.tui.waiting import until
+
+
+@pytest.mark.anyio
+async def test_about_names_versions_files_and_keys(workbench, demo):
+    """Any key but y and Escape is told, not done."""
+    async with workbench(size=(80, 24)) as pilot:
+        app = pilot.app
+        await pilot.press("f12")
+        await until(pilot, lambda: isinstance(app.screen, About))
+        text = text_of(app)
+        assert "Textual" in text
+        assert "keymap.yml (none yet)" in text
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: "ctrl+q (^q)  app.quit" in text_of(app))
+        await pilot.press("ctrl+j")
+        await until(pilot, lambda: "it is a line break in most terminals" in text_of(app))
+        await pilot.press("y")
+        await until(pilot, lambda: "Copied this for an issue (OSC 52" in text_of(app))
+
+
+@pytest.mark.parametrize(
+    ("key", "character", "said"),
+    [
+        ("question_mark", "?", "question_mark (?) types '?'  app.help"),
+        ("f11", None, "f11  free everywhere"),
+        ("ctrl+h", "\x08", "ctrl+h (^h)  it is Backspace in most terminals"),
+    ],
+)
+def test_a_key_is_named_as_the_keymap_wants_it(key, character, said):
+    """And who has it."""
+    assert key_told(key, character).plain == said

@@ -1,0 +1,75 @@
+"""The registry: ids, keys and methods hold together, and the docs' table comes from it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+
+from mcptest_tui.actions import MODULES, Action, actions_of, by_id, every_action
+from mcptest_tui.actions.__main__ import table
+from mcptest_tui.keymap import RESERVED, normal
+
+ACTIONS = list(every_action())
+
+
+def test_every_id_names_one_action():
+    """A keymap goes by id."""
+    assert len(by_id()) == len(ACTIONS)
+
+
+def test_no_action_has_a_key_that_terminals_take_for_another():
+    """workbench.md 6.12: not as its only key; what tmux and screen take for themselves is in the palette beside."""
+    forbidden = {*RESERVED, "ctrl+enter", "shift+enter"}
+    prefixes = [action.id for _, action in ACTIONS if {*action.keys} <= {"ctrl+a", "ctrl+b"} and action.keys]
+    assert all(by_id()[name][1].palette for name in prefixes)
+    bad = {action.id: key for _, action in ACTIONS for key in action.keys if key in forbidden and len(action.keys) == 1}
+    arrows = [
+        action.id
+        for _, action in ACTIONS
+        if not action.where and action.keys and all(key in ARROWS for key in action.keys)
+    ]
+    assert bad == {}
+    assert arrows == []
+
+
+ARROWS = {f"ctrl+{arrow}" for arrow in ("up", "down", "left", "right")}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_key_means_one_thing_in_one_place(module):
+    """Textual takes the first of two in silence."""
+    meant = defaultdict(list)
+    for action in actions_of(module):
+        for key in action.keys:
+            meant[action.where, key].append(action.id)
+    assert {place: ids for place, ids in meant.items() if len(ids) > 1} == {}
+
+
+@pytest.mark.parametrize("action", [action for _, action in ACTIONS], ids=lambda action: action.id)
+def test_an_action_says_what_it_does(action: Action):
+    """Title and help stand in footer, palette, help and docs; keys are spelled as Textual spells them."""
+    assert action.title == action.title.strip()
+    assert not action.title[0].islower()
+    assert action.help.endswith((".", "?")) or not (action.help or action.show)
+    assert all(normal(key) == key for key in action.keys)
+
+
+def test_the_actions_of_the_whole_app_exist():
+    """Each is a method of the app, or of every screen."""
+    from mcptest_tui.app import Workbench
+    from mcptest_tui.screens.base import WorkScreen
+
+    missing = [
+        action.id
+        for action in actions_of("app")
+        if not hasattr(WorkScreen if action.action.startswith("screen.") else Workbench, action.method)
+    ]
+    assert missing == []
+
+
+def test_the_table_of_keys_names_every_action():
+    """`python -m mcptest_tui.actions` is what docs/workbench.md holds."""
+    text = table()
+    assert all(f"| `{action.id}` |" in text for _, action in ACTIONS)
+    assert "| `app.palette` | `^p`, `:` | Palette |" in text

@@ -1,0 +1,130 @@
+"""The pictures of docs/workbench.md, drawn by the app itself; MCPTEST_UPDATE_GOLDEN=1 accepts new ones.
+
+They fetch nothing: the text is set in whichever monospaced font is there. What is compared is the words, without times.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from mcptest_engine.core.shipped import shipped
+from tests.tui.edit.typing import opened
+from tests.tui.pictures import UPDATE, text_of
+from tests.tui.servers.driving import connected, form_of, sent
+from tests.tui.waiting import until
+
+pytestmark = pytest.mark.anyio
+ROOT = Path(__file__).parents[3]
+IMAGES = ROOT / "docs" / "images"
+SIZE = (112, 32)
+FONTS = 'ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace'
+
+
+@pytest.fixture
+def library(place):
+    """The suite of the pictures, beside its server's manifest."""
+    for name in ("mcptest.yml", "manifest.yml"):
+        text = (IMAGES / name).read_text(encoding="utf-8").replace("${CONFIG_DIR}/", "")
+        (place / name).write_text(text, encoding="utf-8")
+    return place / "mcptest.yml"
+
+
+async def listed(pilot, library):
+    """A run with one failure, and the failure beside the list."""
+    app = pilot.app
+    app.run_tests(None)
+    await until(pilot, lambda: app.store.counts["fail"] == 1 and not app.runs.progress.busy)
+    await pilot.press("n")
+    await until(pilot, lambda: "lent" in text_of(app) and "FAIL" in text_of(app).upper())
+
+
+async def diff(pilot, library):
+    """The difference, in a light theme."""
+    app = pilot.app
+    app.theme = "paper"
+    await listed(pilot, library)
+    await pilot.press("right_square_bracket")
+    await until(pilot, lambda: "status" in text_of(app) and "here" in text_of(app))
+
+
+async def edit(pilot, library):
+    """A misspelt key, its problem, and the fix that one key applies."""
+    text = library.read_text(encoding="utf-8").replace("args: { id: 7 }", "agrs: { id: 7 }", 1)
+    library.write_text(text, encoding="utf-8")
+    line = next(number for number, row in enumerate(text.splitlines(), 1) if "agrs" in row)
+    screen = await opened(pilot, library, line)
+    await until(pilot, lambda: any("agrs" in problem.message for problem in screen.current.problems))
+    await pilot.press("f8")
+    shown = ("did you mean `args`", "agrs → args", "applies", "1 suite with problems")
+    await until(pilot, lambda: all(words in text_of(pilot.app) for words in shown))
+
+
+async def servers(pilot, library):
+    """A tool called by hand, and what came back."""
+    screen = await connected(pilot, "demo")
+    await form_of(pilot, screen, "get_weather")
+    await pilot.press(*"Oslo")
+    await sent(pilot, screen)
+    await until(pilot, lambda: "structuredContent" in text_of(pilot.app))
+
+
+async def traffic(pilot, library):
+    """What was said on the wire."""
+    app = pilot.app
+    in_order = "run_options: { concurrency: 1 }\n" + library.read_text(encoding="utf-8")
+    library.write_text(in_order, encoding="utf-8")
+    await app.suites.read([str(library)])
+    app.run_tests(None)
+    await until(pilot, lambda: app.store.counts["fail"] == 1 and not app.runs.progress.busy)
+    await pilot.press("f6")
+    opening = "notifications/initialized"  # the second is that of the server that is kept warm for the next run
+    await until(pilot, lambda: [row.method for row in app.screen.traffic.shown].count(opening) == 2)
+
+
+async def palette(pilot, library):
+    """The palette over the list."""
+    await pilot.press("ctrl+p", *"run")
+    await until(pilot, lambda: "Run test" in text_of(pilot.app))
+
+
+SCENES = {"tests": listed, **{scene.__name__: scene for scene in (diff, edit, servers, traffic, palette)}}
+
+
+@pytest.mark.parametrize("name", SCENES)
+async def test_a_picture_shows_the_workbench_as_it_is(workbench, library, name):
+    """Run with MCPTEST_UPDATE_GOLDEN=1 when a screen looks different."""
+    if name == "servers":
+        suite = (shipped("examples") / "demo" / "mcptest.yml").read_text(encoding="utf-8")
+        library.write_text(suite, encoding="utf-8")
+    async with workbench(size=SIZE) as pilot:
+        await SCENES[name](pilot, library)
+        await until(pilot, lambda: not pilot.app.screen.query("Toast"))
+        svg = picture(pilot.app)
+        pilot.app.theme = "nightshift"
+    path = IMAGES / f"workbench-{name}.svg"
+    if os.environ.get(UPDATE) and not os.environ.get("CI"):
+        path.write_text(svg, encoding="utf-8")
+    shown = path.read_text(encoding="utf-8")
+    assert words(shown) == words(svg)
+    assert re.findall(r"(?<!xmlns=\")https?:|@font-face|@import|url\((?!#)", shown) == []
+
+
+def picture(app):
+    """The screen as an SVG that fetches nothing."""
+    svg = app.export_screenshot(title="mcptest", simplify=True)
+    svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"@font-face\s*\{.*?\}\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"font-family: Fira Code[^;]*;", f"font-family: {FONTS};", svg)
+    return svg if svg.endswith("\n") else svg + "\n"
+
+
+def words(svg):
+    """The texts of a picture, times by their shape only."""
+    texts = [unescape(text).replace("\xa0", " ") for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
+    text = re.sub(r"\d\d:\d\d:\d\d(\.\d+)?", "CLOCK", " ".join(texts))
+    return re.sub(r"\d+(\.\d+)? *m?s\b", "TIME", text).split()

@@ -1,0 +1,354 @@
+"""What stands around every mode: modes, sizes, palette, help, jump, themes, panes, going back."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from textual.containers import Horizontal
+from textual.widgets import OptionList
+
+from mcptest_tui.screens.base import WorkScreen
+from mcptest_tui.screens.picker import Choice, Picker, ranked
+from mcptest_tui.widgets.footer import MORE, Hint, fitted
+from mcptest_tui.widgets.mode_bar import ModeBar
+from mcptest_tui.widgets.splitter import Splitter
+from tests.tui.pictures import assert_picture, rows_of, text_of
+from tests.tui.waiting import until
+
+pytestmark = pytest.mark.anyio
+SIZES = [(20, 5), (40, 10), (80, 24), (120, 40), (200, 60)]
+
+
+class Panes(WorkScreen):
+    """Two panes to try the frame with."""
+
+    MODE = "review"
+
+    def compose_body(self):
+        with Horizontal():
+            left = OptionList(*"abc", id="left", classes="pane")
+            yield left
+            yield Splitter(id="gap", percent=40)
+            yield OptionList(*"def", id="right", classes="pane")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_every_mode_shows_at_every_size(workbench, demo, size):
+    """From 20x5 to 200x60; the footer ends with `? more`."""
+    async with workbench(size=size) as pilot:
+        for mode in ("tests", "edit", "servers", "review", "traffic"):
+            pilot.app.go(mode)
+            await until(pilot, lambda mode=mode: mode == pilot.app.screen.MODE and pilot.app.screen.is_mounted)
+            await pilot.pause()
+            rows = rows_of(pilot.app)
+            assert len(rows) == size[1]
+            if size[0] >= 40:
+                assert rows[-1].endswith("? more")
+            else:
+                assert rows[0] == "needs 40x10, is 20x5"
+
+
+async def test_resizing_at_random_never_fails(workbench, demo):
+    """Any size, in any order, in any mode."""
+    chance = random.Random(7)
+    async with workbench() as pilot:
+        for _ in range(25):
+            pilot.app.go(chance.choice(("tests", "edit", "servers", "review", "traffic")))
+            await pilot.resize_terminal(chance.randint(2, 220), chance.randint(2, 70))
+            await pilot.pause()
+        await pilot.resize_terminal(120, 40)
+        await until(pilot, lambda: "1 Tests" in text_of(pilot.app))
+
+
+async def test_number_keys_and_the_mouse_change_the_mode(workbench, demo):
+    """And the current one is marked."""
+    async with workbench() as pilot:
+        await pilot.press("4")
+        await until(pilot, lambda: pilot.app.current_mode == "review")
+        bar = pilot.app.screen.query_one(ModeBar)
+        x = rows_of(pilot.app)[0].index("1 Tests")
+        await pilot.click(bar, offset=(x, 0))
+        await until(pilot, lambda: pilot.app.current_mode == "tests")
+
+
+async def test_escape_never_quits(workbench, demo):
+    """However often."""
+    async with workbench() as pilot:
+        for _ in range(6):
+            await pilot.press("escape")
+        assert pilot.app.is_running
+
+
+async def test_escape_leads_back_to_where_a_place_was_asked_for(workbench, demo):
+    """One level, then no further."""
+    async with workbench() as pilot:
+        pilot.app.go("review", id="x")
+        await until(pilot, lambda: pilot.app.current_mode == "review")
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.current_mode == "tests")
+        await pilot.press("escape")
+        assert pilot.app.current_mode == "tests"
+
+
+async def test_the_palette_finds_and_does_an_action(workbench, demo):
+    """By a part of its name; what was done is recent the next time."""
+    async with workbench() as pilot:
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
+        await pilot.press(*"settings", "enter")
+        await until(pilot, lambda: "Theme" in text_of(pilot.app) and "Session:" in text_of(pilot.app))
+        await pilot.press("escape")
+
+
+async def test_the_palette_goes_to_a_test(workbench, demo):
+    """`>` and part of its name."""
+    async with workbench() as pilot:
+        await pilot.press("ctrl+p", *">")
+        await until(pilot, lambda: "city" in text_of(pilot.app).lower() or "○" in text_of(pilot.app))
+        await pilot.press("escape")
+
+
+async def test_the_palette_goes_to_a_tool(workbench, demo):
+    """`@`: one that a test calls, and once its server is connected every one that it offers; not a method."""
+    async with workbench() as pilot:
+        app = pilot.app
+        await pilot.press("ctrl+p", *"@")
+        await until(pilot, lambda: "get_weather" in text_of(app))
+        assert "tools/list" not in text_of(app)
+        assert "server_info" not in text_of(app)
+        await pilot.press(*"get_w", "enter")
+        await until(pilot, lambda: app.current_mode == "servers" and "c connects it" in text_of(app))
+        await pilot.press("c")
+        await until(pilot, lambda: any(app.screen.tools()))
+        names = {tool for _, _, tool in app.screen.tools()}
+        await pilot.press("ctrl+p", *"@")
+        await until(pilot, lambda: names and all(name in text_of(app) for name in names))
+
+
+async def test_help_lists_the_keys_of_the_pane_and_does_them(workbench, demo):
+    """Searchable; Enter does what is chosen."""
+    async with workbench() as pilot:
+        await pilot.press("4")
+        await until(pilot, lambda: pilot.app.current_mode == "review")
+        await pilot.press("question_mark")
+        await until(pilot, lambda: "one by one" in text_of(pilot.app))
+        await pilot.press(*"traffic", "enter")
+        await until(pilot, lambda: pilot.app.current_mode == "traffic")
+
+
+async def test_a_theme_is_shown_while_choosing_and_given_back_on_escape(workbench, demo):
+    """Enter keeps it, also for the next workbench."""
+    async with workbench() as pilot:
+        before = pilot.app.theme
+        pilot.app.action_pick_theme()
+        await until(
+            pilot, lambda: isinstance(pilot.app.screen, Picker) and pilot.app.screen.query_one(OptionList).highlighted
+        )
+        await pilot.press("down")
+        await until(pilot, lambda: pilot.app.theme != before)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.theme == before)
+        pilot.app.action_pick_theme()
+        await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
+        await pilot.press(*"paper", "enter")
+        await until(pilot, lambda: pilot.app.theme == "paper")
+    async with workbench() as pilot:
+        assert pilot.app.theme == "paper"
+
+
+async def test_jump_puts_a_letter_on_every_place(workbench, demo):
+    """The letter goes there, anything else closes."""
+    async with workbench() as pilot:
+        await pilot.press("4", "ctrl+o")
+        row = rows_of(pilot.app)[0]
+        assert "s2" not in row.replace(" ", "")[:8] or row
+        await until(pilot, lambda: "f4 Review" in text_of(pilot.app).replace("f 4", "f4"))
+        await pilot.press("a")
+        await until(pilot, lambda: pilot.app.current_mode == "tests")
+        await pilot.press("ctrl+o", "exclamation_mark")
+        await until(pilot, lambda: isinstance(pilot.app.screen, WorkScreen))
+
+
+async def test_panes_are_resized_zoomed_and_given_back(workbench, demo):
+    """By keys and by the mouse; kept in the session."""
+    async with workbench(size=(120, 40)) as pilot:
+        app = pilot.app
+        await app.push_screen(Panes())
+        screen = app.screen
+        left, right = screen.query_one("#left"), screen.query_one("#right")
+        left.focus()
+        await pilot.pause()
+        first = left.size.width
+        await pilot.press("greater_than_sign")
+        await until(pilot, lambda: left.size.width == first + 4)
+        await pilot.press("less_than_sign", "less_than_sign")
+        await until(pilot, lambda: left.size.width == first - 4)
+        await pilot.press("equals_sign")
+        await until(pilot, lambda: left.size.width == first)
+        gap = screen.query_one(Splitter)
+        await pilot.mouse_down(gap)
+        await pilot.hover(right, offset=(10, 5))
+        await pilot.mouse_up(right, offset=(10, 5))
+        await until(pilot, lambda: left.size.width > first + 5)
+        assert screen.remember_all()["sizes"]["gap"] == gap.percent
+        await pilot.press("z")
+        await until(pilot, lambda: left.size.width > 110)
+        assert not right.display
+        await pilot.press("escape")
+        await until(pilot, lambda: right.display)
+
+
+async def test_a_bug_is_told_and_the_app_stays(workbench, demo):
+    """With a report that holds no names of tests."""
+    async with workbench(bugs=1) as pilot:
+        app = pilot.app
+
+        def broken() -> None:
+            raise RuntimeError("this never happens")
+
+        app.screen.call_next(broken)
+        await until(pilot, lambda: "This is a bug in mcptest" in text_of(app))
+        assert "RuntimeError: this never happens" in text_of(app)
+        await pilot.press("y")
+        await until(pilot, lambda: "Copied the report (OSC 52" in text_of(app))
+        await pilot.press("4")
+        await until(pilot, lambda: app.current_mode == "review")
+
+
+async def test_a_worker_that_fails_is_told_too(workbench, demo):
+    """`exit_on_error=False`, and not silent."""
+    async with workbench(bugs=1) as pilot:
+
+        async def broken() -> None:
+            raise ValueError("in a worker")
+
+        pilot.app.run_worker(broken(), exit_on_error=False)
+        await until(pilot, lambda: "ValueError: in a worker" in text_of(pilot.app))
+
+
+async def test_notifications_take_text_as_it_is(workbench, demo):
+    """Neither markup nor escapes."""
+    async with workbench() as pilot:
+        pilot.app.tell("[red]\x1b[2J[/red]", hint="[b]press[/b] x")
+        await until(pilot, lambda: "[red]␛[2J[/red]" in text_of(pilot.app))
+        assert "[b]press[/b] x" in text_of(pilot.app)
+
+
+async def test_watch_goes_round(workbench, demo):
+    """Starts as affected; the status bar says it."""
+    async with workbench() as pilot:
+        assert "watch: affected" in text_of(pilot.app)
+        await pilot.press("4", "w")
+        await until(pilot, lambda: "watch: all" in text_of(pilot.app))
+        await pilot.press("w")
+        await until(pilot, lambda: "watch: off" in text_of(pilot.app))
+
+
+async def test_the_session_brings_back_mode_and_watch(workbench, demo):
+    """Of the same workspace."""
+    async with workbench() as pilot:
+        await pilot.press("4", "w")
+        await until(pilot, lambda: pilot.app.current_mode == "review")
+    async with workbench() as pilot:
+        assert pilot.app.current_mode == "review"
+        assert pilot.app.watch_mode == "all"
+
+
+async def test_the_tests_of_last_time_are_painted_first(workbench, demo):
+    """Before anything was read."""
+    async with workbench():
+        pass
+    async with workbench(ready=False) as pilot:
+        assert not pilot.app.suites.searched
+        assert len(pilot.app.store.rows) == 16
+        await until(pilot, lambda: pilot.app.suites.searched)
+
+
+async def test_a_remembered_suite_that_is_none_any_more_is_dropped(workbench, demo, place):
+    """Once the folder was searched."""
+    other = place / "other.yml"
+    other.write_text(demo.read_text(encoding="utf-8"), encoding="utf-8")
+    async with workbench() as pilot:
+        assert len(pilot.app.store.documents) == 2
+    other.write_text("just: data\n", encoding="utf-8")
+    async with workbench(ready=False) as pilot:
+        assert len(pilot.app.store.documents) == 2
+        await until(pilot, lambda: pilot.app.suites.searched)
+        assert list(pilot.app.store.documents) == [str(demo)]
+
+
+async def test_a_broken_session_is_said_and_ignored(workbench, demo, place):
+    """It starts afresh."""
+    path = place / ".mcptest" / "cache" / "session.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{", encoding="utf-8")
+    async with workbench() as pilot:
+        await until(pilot, lambda: "starting afresh" in text_of(pilot.app))
+
+
+async def test_a_persons_keys_are_taken_and_problems_told(workbench, demo):
+    """At the start."""
+    from mcptest_tui.keymap import keymap_file
+
+    keymap_file().parent.mkdir(parents=True)
+    keymap_file().write_text("app.mode.4: V\napp.jmup: x\n", encoding="utf-8")
+    async with workbench() as pilot:
+        await until(pilot, lambda: 'no action "app.jmup"; did you mean `app.jump`?' in text_of(pilot.app))
+        await pilot.press("V")
+        await until(pilot, lambda: pilot.app.current_mode == "review")
+
+
+async def test_small_terminals_name_the_mode_in_the_status_bar(workbench, demo):
+    """The mode bar's row is content."""
+    async with workbench(size=(58, 14)) as pilot:
+        await pilot.press("4")
+        await until(pilot, lambda: "Review │" in rows_of(pilot.app)[-2])
+        assert "2 Edit" not in rows_of(pilot.app)[0]
+
+
+def test_a_beginning_comes_before_a_word_and_that_before_letters():
+    """And what only the sentence about it says comes last."""
+    titles = ("To the shell", "Theme", "Reset heights everywhere", "Other")
+    choices = [Choice(title, title) for title in titles] + [Choice("x", "Quit", help="the end")]
+    assert [choice.title for choice, _ in ranked(choices, "the")][:2] == ["Theme", "To the shell"]
+    assert [choice.title for choice, _ in ranked(choices, "the")][-1] == "Quit"
+    assert [choice for choice, _ in ranked(choices, "")] == choices
+
+
+@pytest.mark.parametrize("width", [0, 5, 8, 9, 30, 200])
+def test_the_footer_is_never_cut(width):
+    """Whole hints, and `? more` at the end."""
+    hints = [Hint("r", "run", True, "run"), Hint("a", "run all", True, "all"), Hint("slash", "filter", True, "filter")]
+    shown = fitted(hints, width)
+    assert sum(hint.width for hint in shown) <= width
+    assert not shown or shown[-1] == MORE
+    assert shown[:-1] == hints[: max(len(shown) - 1, 0)]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
+async def test_pictures_of_the_lists(workbench, demo, size):
+    """The palette and the help of a pane, as a person sees them."""
+    async with workbench(size=size) as pilot:
+        await pilot.press("4")
+        await until(pilot, lambda: pilot.app.current_mode == "review")
+        await pilot.pause()
+        assert_picture(pilot.app, "review", folder="shell")
+        await pilot.press("question_mark")
+        await until(pilot, lambda: "Everywhere" in text_of(pilot.app))
+        assert_picture(pilot.app, "help", folder="shell")
+
+
+def test_the_first_paint_imports_nothing_heavy():
+    """In a process of its own: the app, and the screens that can be first."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, mcptest_tui.app\n"
+        "from mcptest_tui.screens.make import make_screen\n"
+        "make_screen('tests')\n"
+        "print([m for m in 'mcp pydantic httpx2 jsonschema yaml jq regex click'.split() if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

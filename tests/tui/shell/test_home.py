@@ -1,0 +1,117 @@
+"""A folder without a suite: four ways to begin, and nothing written before it was shown."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from textual.widgets import Input
+
+from mcptest_engine.core.shipped import shipped
+from mcptest_tui.screens.modals import Ask
+from mcptest_tui.screens.preview import Preview
+from tests.tui.pictures import assert_picture, text_of
+from tests.tui.waiting import until
+
+pytestmark = pytest.mark.anyio
+FOLDER = (r"/\S+/work", "FOLDER")
+
+
+async def at_home(pilot):
+    """The first screen is there."""
+    await until(pilot, lambda: pilot.app.current_mode == "home" and "No suite in this folder." in text_of(pilot.app))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
+async def test_the_first_screen_of_an_empty_folder(workbench, place, size):
+    """Four ways, each one line; and the folder stays empty."""
+    async with workbench(size=size) as pilot:
+        await at_home(pilot)
+        await until(pilot, lambda: "none in the settings of coding agents" in text_of(pilot.app))
+        text = text_of(pilot.app)
+        assert all(f" {digit}  {way}" in text for digit, way in enumerate(WAYS, 1))
+        assert_picture(pilot.app, "home", folder="shell", masks=(FOLDER,))
+    assert list(place.rglob("*")) == [place / ".mcptest"]
+
+
+WAYS = ("Try the demo", "Make a suite from a server", "Servers found on this machine", "Open a file")
+
+
+async def test_the_servers_of_agents_on_this_machine_are_counted(workbench, place):
+    """Read from their settings; nothing is started."""
+    servers = {"a": {"command": "x"}, "b": {"url": "http://localhost:1/mcp"}}
+    (place / ".mcp.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    async with workbench() as pilot:
+        await at_home(pilot)
+        await until(pilot, lambda: "2 from the settings of coding agents" in text_of(pilot.app))
+        await pilot.press("3")
+        await until(pilot, lambda: pilot.app.current_mode == "servers")
+
+
+async def test_the_demo_is_opened_and_run(workbench, place):
+    """1, and the tests come in."""
+    async with workbench() as pilot:
+        await at_home(pilot)
+        await pilot.press("1")
+        await until(pilot, lambda: pilot.app.store.counts.get("pass", 0) > 5)
+        await until(pilot, lambda: not pilot.app.runs.progress.busy)
+        assert pilot.app.current_mode == "tests"
+
+
+async def test_a_suite_is_made_from_a_servers_command(workbench, place):
+    """2: the tools are asked for, the text is shown, and only then written and opened."""
+    command = f"{sys.executable} -m mcptest_engine.mock --preset demo"
+    async with workbench() as pilot:
+        await at_home(pilot)
+        await pilot.press("2")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        pilot.app.screen.query_one(Input).value = command
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Preview))
+        assert "answers" in text_of(pilot.app)
+        assert not (place / "mcptest.yml").exists()
+        await pilot.press("enter")
+        await until(pilot, lambda: (place / "mcptest.yml").exists() and pilot.app.current_mode == "edit")
+        await until(pilot, lambda: pilot.app.store.documents)
+        document = next(iter(pilot.app.store.documents.values()))
+        assert document.sound, document.diagnostics
+        assert len(document.tests) > 3
+
+
+async def test_a_server_that_does_not_answer_is_said_and_the_suite_offered(workbench, place):
+    """Without tests, and still valid."""
+    async with workbench() as pilot:
+        await at_home(pilot)
+        await pilot.press("2")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        pilot.app.screen.query_one(Input).value = "/nowhere/server --x"
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Preview))
+        assert "The server did not answer" in text_of(pilot.app)
+        await pilot.press("escape")
+        await at_home(pilot)
+    assert not (place / "mcptest.yml").exists()
+
+
+async def test_a_file_that_is_not_there_cannot_be_opened(workbench, place):
+    """Said where it is typed."""
+    async with workbench() as pilot:
+        await at_home(pilot)
+        await pilot.press("4")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        await pilot.press(*"nope.yml", "enter")
+        await until(pilot, lambda: "there is no such file" in text_of(pilot.app))
+        pilot.app.screen.query_one(Input).value = str(shipped("examples") / "demo" / "mcptest.yml")
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.current_mode == "edit" and pilot.app.store.documents)
+
+
+async def test_a_suite_that_appears_ends_the_first_screen(workbench, place):
+    """Opened from elsewhere."""
+    async with workbench() as pilot:
+        await at_home(pilot)
+        path = place / "mcptest.yml"
+        path.write_text("servers:\n  a: { command: [x] }\ntools: []\n", encoding="utf-8")
+        await pilot.app.open_document(str(path))
+        await until(pilot, lambda: pilot.app.current_mode == "tests")

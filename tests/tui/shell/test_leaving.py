@@ -1,0 +1,199 @@
+"""Opening and ending the installed command in a pseudo-terminal, and everywhere that it cannot be drawn."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.tui.terminal import Terminal
+
+SUITE = """\
+name: slow
+servers:
+  mock: { command: [mcptest, mock, --tools-from, manifest.yml] }
+tools:
+  - { name: waits, tool: get_slow }
+"""
+MANIFEST = """\
+mock_server:
+  name: slow
+  tools:
+    - { name: get_slow, delay_ms: 30000, response: { content: [{ type: text, text: late }] } }
+"""
+
+
+@pytest.fixture
+def terminal(mcptest_command, place, clean_environ):
+    """Start `mcptest …` on a terminal in `place`; what is left of it is ended."""
+    opened = []
+
+    def start(*arguments, size=(120, 40), stderr=None, **environ):
+        path = f"{Path(mcptest_command).parent}{os.pathsep}{clean_environ['PATH']}"
+        found = Terminal(
+            [mcptest_command, *arguments],
+            cwd=place,
+            environ={**clean_environ, "PATH": path, **environ},
+            size=size,
+            stderr=stderr,
+        )
+        opened.append(found)
+        return found
+
+    yield start
+    for found in opened:
+        found.close()
+
+
+def children_of(folder):
+    """Processes, whoever started them, that work in `folder`."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            works_there = (process / "cwd").readlink() == folder and int(process.name) != os.getpid()
+            if works_there and (process / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found
+
+
+def all_gone(folder):
+    """Within two seconds nobody works in `folder` any more."""
+    end = time.monotonic() + 2
+    while children_of(folder) and time.monotonic() < end:
+        time.sleep(0.02)
+    return not children_of(folder)
+
+
+def test_it_opens_and_quits(terminal, demo, place):
+    """`mcptest` alone; the terminal is as before, and nothing is left."""
+    app = terminal()
+    app.wait_for("5 Traffic")
+    app.wait_for("16 tests")
+    app.press("\x11")
+    assert app.wait_for_end() == 0
+    assert app.is_as_before
+    assert all_gone(place)
+
+
+def test_q_quits_from_an_empty_folder(terminal, place):
+    """And nothing is written there."""
+    app = terminal("tui", ".")
+    app.wait_for("No suite in this folder.")
+    app.press("q")
+    assert app.wait_for_end() == 0
+    assert [path.name for path in place.rglob("*")] == [".mcptest"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_in_order(terminal, demo, place, number):
+    """The terminal is given back, and the session is written."""
+    app = terminal()
+    app.wait_for("16 tests")
+    os.kill(app.process.pid, number)
+    assert app.wait_for_end() == 128 + number
+    assert app.is_as_before
+    assert all_gone(place)
+    assert (place / ".mcptest" / "cache" / "session.json").is_file()
+
+
+def test_a_terminal_that_is_closed_leaves_nothing_behind(terminal, demo, place):
+    """The system tells so and wakes it; Textual then draws anew, where nobody takes what it writes."""
+    app = terminal()
+    app.wait_for("16 tests")
+    app.hang_up()
+    assert app.process.wait(10) == 128 + signal.SIGHUP
+    assert all_gone(place)
+    assert (place / ".mcptest" / "cache" / "session.json").is_file()
+
+
+def test_a_run_that_is_on_is_asked_about_and_its_servers_are_ended(terminal, place):
+    """`y` at the question."""
+    (place / "mcptest.yml").write_text(SUITE, encoding="utf-8")
+    (place / "manifest.yml").write_text(MANIFEST, encoding="utf-8")
+    app = terminal()
+    app.wait_for("1 test")
+    app.press("a")
+    app.wait_for("running")
+    app.press("\x11")
+    app.wait_for("Quit mcptest?")
+    app.press("y")
+    assert app.wait_for_end() == 0
+    assert all_gone(place)
+
+
+@pytest.mark.parametrize("arguments", [(), ("tui",), ("tui", "x.yml")])
+def test_without_a_terminal_one_line_says_what_to_run(mcptest, arguments):
+    """Exit 2."""
+    done = mcptest(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == (
+        "error: the workbench needs a terminal, and stdin is not one; run a suite with `mcptest run`, or see `mcptest --help`\n"
+    )
+
+
+def test_a_dumb_terminal_is_refused(mcptest):
+    """Nothing can be drawn on it."""
+    done = mcptest("tui", TERM="dumb")
+    assert done.returncode == 2
+    assert "TERM is dumb" in done.stderr
+
+
+def test_stderr_in_a_file_does_no_harm(terminal, demo, place):
+    """`mcptest 2> err`: it is drawn on stdout, and nothing of it is in the file."""
+    with open(place / "err", "wb") as err:
+        app = terminal(stderr=err)
+        app.wait_for("16 tests")
+        app.press("\x11")
+        assert app.wait_for_end() == 0
+    assert (place / "err").read_bytes() == b""
+
+
+def test_where_only_ascii_is_wanted_nothing_else_is_drawn(terminal, demo):
+    """Frames, marks, names of keys, also of what lies over the list."""
+    app = terminal(MCPTEST_ASCII="1")
+    app.wait_for("16 tests")
+    app.press("a")
+    app.wait_for("15 +")
+    app.press("\x10")
+    app.wait_for("an action; > a test; @ a tool")
+    app.press("\x11")
+    assert app.wait_for_end() == 0
+    assert app.output.isascii()
+
+
+def test_tui_has_its_help_and_refuses_unknown_options(mcptest):
+    """Like every other command."""
+    shown = mcptest("tui", "--help")
+    assert (shown.returncode, "Example" in shown.stdout) == (0, True)
+    refused = mcptest("tui", "--nope")
+    assert (refused.returncode, "no such option: --nope" in refused.stderr) == (2, True)
+    assert "open the workbench" in mcptest("--help").stdout
+
+
+def test_demo_without_a_terminal_is_headless(mcptest):
+    """`mcptest demo` in a pipe prints the report."""
+    assert "passed" in mcptest("demo").stdout
+    assert "passed" in mcptest("demo", "--headless").stdout
+
+
+def test_demo_on_a_terminal_opens_the_workbench(terminal, place):
+    """On the example suite."""
+    app = terminal("demo")
+    app.wait_for("16 tests")
+    app.press("\x11")
+    assert app.wait_for_end() == 0
+
+
+def test_a_folder_with_a_module_named_like_pythons_own_does_no_harm(terminal, demo, place):
+    """workbench.md 6.11."""
+    (place / "logging.py").write_text("raise SystemExit('mine')\n", encoding="utf-8")
+    app = terminal()
+    app.wait_for("16 tests")
+    app.press("\x11")
+    assert app.wait_for_end() == 0

@@ -1,0 +1,172 @@
+"""What a save does, in whatever editor: suites, themes, keys."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from mcptest_tui.keymap import keymap_file
+from mcptest_tui.places import user_themes_dir
+from tests.tui.pictures import text_of
+from tests.tui.waiting import until
+
+pytestmark = pytest.mark.anyio
+
+
+def save(path, text):
+    """As editors do: another file, renamed."""
+    beside = path.with_suffix(".new")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
+
+
+async def test_a_save_runs_the_test_that_was_changed_and_says_why(workbench, demo):
+    """Affected is the first setting; a test that never ran counts."""
+    async with workbench() as pilot:
+        store = pilot.app.store
+        first = store.rows[store.order[0]]
+        text = demo.read_text(encoding="utf-8")
+        save(demo, text.replace(f"name: {first.name}\n", f"name: {first.name} again\n", 1))
+        await until(
+            pilot, lambda: any(row.name.endswith(" again") and row.status == "pass" for row in store.rows.values())
+        )
+        await until(pilot, lambda: "saved mcptest.yml → 1 test" in text_of(pilot.app))
+        assert sum(row.status != "new" for row in store.rows.values()) == 1
+
+
+async def test_a_save_runs_nothing_when_watching_is_off(workbench, demo):
+    """But the tests are read again."""
+    async with workbench() as pilot:
+        pilot.app.watch_mode = "off"
+        store = pilot.app.store
+        name = store.rows[store.order[0]].name
+        save(demo, demo.read_text(encoding="utf-8").replace(name, f"{name} again", 1))
+        await until(pilot, lambda: any(row.name.endswith(" again") for row in store.rows.values()))
+        assert not pilot.app.runs.progress.busy
+        assert all(row.status == "new" for row in store.rows.values())
+
+
+async def test_a_save_runs_all_when_told_to(workbench, demo):
+    """Every test of the suite that was saved."""
+    async with workbench() as pilot:
+        pilot.app.watch_mode = "all"
+        save(demo, demo.read_text(encoding="utf-8") + "\n# changed\n")
+        await until(
+            pilot, lambda: not any(row.status in ("new", "queued", "running") for row in pilot.app.store.rows.values())
+        )
+
+
+async def test_a_suite_that_is_deleted_leaves_the_list(workbench, demo):
+    """And it is said."""
+    async with workbench() as pilot:
+        demo.unlink()
+        await until(pilot, lambda: not pilot.app.store.documents)
+        await until(pilot, lambda: "mcptest.yml is gone" in text_of(pilot.app) and pilot.app.current_mode == "home")
+
+
+async def test_a_suite_that_is_moved_away_and_put_back_keeps_its_results(workbench, demo, monkeypatch):
+    """As editors save that keep a backup."""
+    async with workbench() as pilot:
+        store = pilot.app.store
+        pilot.app.run_tests(None)
+        await until(pilot, lambda: store.counts["pass"] > 5)
+        read = pilot.app.suites._document
+        away = iter([True])
+        monkeypatch.setattr(pilot.app.suites, "_document", lambda path: None if next(away, False) else read(path))
+        await pilot.app.run_worker(pilot.app.suites.read([str(demo)])).wait()
+        assert next(away, None) is None
+        assert store.counts["pass"] > 5
+
+
+async def test_a_suite_that_was_deleted_is_read_again_when_it_comes_back(workbench, demo):
+    """A branch is changed, and changed back."""
+    text = demo.read_text(encoding="utf-8")
+    async with workbench() as pilot:
+        demo.unlink()
+        await until(pilot, lambda: not pilot.app.store.documents)
+        demo.write_text(text, encoding="utf-8")
+        await until(pilot, lambda: pilot.app.store.documents and pilot.app.current_mode == "tests")
+
+
+async def test_of_two_saves_the_later_one_is_shown_whatever_takes_longer_to_read(workbench, demo, monkeypatch):
+    """The first is read while the second is made."""
+    import threading
+
+    async with workbench() as pilot:
+        app, held = pilot.app, threading.Event()
+        app.watch_mode = "off"
+        read = app.suites._document
+        old = read(str(demo))
+        monkeypatch.setattr(app.suites, "_document", lambda _: (held.wait(5), old)[1])
+        first = app.run_worker(app.suites.read([str(demo)]))
+        await pilot.pause()
+        monkeypatch.setattr(app.suites, "_document", read)
+        demo.write_text(demo.read_text(encoding="utf-8").replace("name: ", "name: new ", 1), encoding="utf-8")
+        second = app.run_worker(app.suites.read([str(demo)]))
+        await pilot.pause()
+        held.set()
+        await first.wait()
+        await second.wait()
+        assert app.store.documents[str(demo)].digest != old.digest
+
+
+async def test_a_log_that_a_server_writes_does_not_start_run_after_run(workbench, place):
+    """It is named by the server's command, so a change of it is one of the server's, and every run makes one."""
+    import sys
+
+    server = place / "server.py"
+    mock = f"[{sys.executable!r}, '-m', 'mcptest_engine.cli.main', 'mock', '--preset', 'demo']"
+    server.write_text(
+        f"import subprocess, sys\nopen(sys.argv[1], 'a').write('started\\n')\nsys.exit(subprocess.call({mock}))\n",
+        encoding="utf-8",
+    )
+    (place / "server.log").write_text("", encoding="utf-8")
+    (place / "mcptest.yml").write_text(
+        f"servers: {{ s: {{ command: [{sys.executable}, server.py, server.log] }} }}\n"
+        "tools:\n  - { name: a, tool: status }\n",
+        encoding="utf-8",
+    )
+    async with workbench() as pilot:
+        pilot.app.run_tests(None)
+        await until(pilot, lambda: "server.log changes with every run" in text_of(pilot.app))
+        await until(pilot, lambda: not pilot.app.runs.progress.busy)
+
+
+async def test_a_theme_is_painted_anew_at_every_save(workbench, demo):
+    """A broken one is told with its place, and what was on stays on."""
+    user_themes_dir().mkdir(parents=True)
+    mine = user_themes_dir() / "mine.yml"
+    mine.write_text('primary: "red"\n', encoding="utf-8")
+    async with workbench() as pilot:
+        app = pilot.app
+        await until(pilot, lambda: "mine" in app.available_themes)
+        app.theme = "mine"
+        save(mine, 'primary: "blue"\n')
+        await until(pilot, lambda: app.current_theme.primary == "blue")
+        assert app.theme_variables["primary"].lower() != "red"
+        save(mine, 'primary: "blu"\n')
+        await until(pilot, lambda: "mine.yml:1:10:" in text_of(app).replace("\n", ""))
+        assert app.current_theme.primary == "blue"
+
+
+async def test_keys_are_read_again_at_every_save(workbench, demo):
+    """Without a restart."""
+    keymap_file().parent.mkdir(parents=True)
+    keymap_file().write_text("# none\n", encoding="utf-8")
+    async with workbench() as pilot:
+        save(keymap_file(), "app.mode.4: V\n")
+        await until(pilot, lambda: pilot.app._keymap.get("app.mode.4") == "V")
+
+
+async def test_the_engine_may_die_and_comes_back(workbench, demo):
+    """Killed from outside: it is said, and the next run works."""
+    import signal
+
+    async with workbench() as pilot:
+        app = pilot.app
+        os.kill(app.engine.pid, signal.SIGKILL)
+        await until(pilot, lambda: "the engine stopped (signal 9)" in text_of(app))
+        await until(pilot, lambda: app.engine.pid is not None)
+        app.run_tests(None)
+        await until(pilot, lambda: app.store.counts["pass"] > 5)

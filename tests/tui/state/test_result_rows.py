@@ -1,0 +1,208 @@
+"""The pages of the detail."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcptest_tui.state.result_rows import (
+    group_lines,
+    history_lines,
+    log_lines,
+    problem_lines,
+    result_lines,
+    spark,
+    summary_lines,
+)
+from mcptest_tui.state.run_view import RunView, ServerView, repro_command
+from tests.tui.state.making import document, ended, finished, id_of, item, problem, ran, started, store_of
+
+EVIL = "[bold red]x[/] \x1b]2;owned\x07\x1b[2J \u202e end\r\n\x9b31m\ttab"
+
+
+def text(lines):
+    return "\n".join(" " * line.at + "".join(piece for piece, _ in line.pieces) for line in lines)
+
+
+def result_of(**more):
+    store = store_of(item("a"))
+    store.apply_many([started("u1", id_of("a")), finished("u1", id_of("a"), **more)])
+    return store.rows[id_of("a")]
+
+
+def shown(row, server=None):
+    return text(result_lines(row, row.result, server, "mcptest run"))
+
+
+def test_each_assertion_says_what_was_expected_and_what_came():
+    row = result_of(
+        verdict="fail",
+        failure={"kind": "assertion", "message": "…"},
+        assertions=[
+            {"index": 0, "target": "result.isError", "matcher": {"exact": False}, "passed": True, "actual": False},
+            {
+                "index": 1, "target": "result.text", "matcher": {"contains": "rain"}, "passed": False, "actual": "sun",
+                "message": "assertion #1 (`result.text`) failed: substring `rain` not found in `sun`",
+            },
+        ],
+    )  # fmt: skip
+    assert shown(row).split("\n")[1:8] == [
+        "the server answered, and the answer is another than expected",
+        "",
+        "✓ result.isError  exact false",
+        "✗ result.text  contains",
+        '    expected  "rain"',
+        '    actual    "sun"',
+        "    substring `rain` not found in `sun`",
+    ]
+
+
+def test_a_target_that_leads_nowhere_says_so():
+    row = result_of(
+        verdict="fail",
+        assertions=[{"target": "result.x", "matcher": {"exact": 1}, "passed": False, "message": "no `x`"}],
+    )
+    assert "nothing: the target leads nowhere" in shown(row)
+
+
+def test_a_server_that_fails_is_told_with_its_last_words():
+    failure = {
+        "kind": "server",
+        "message": "the server exited with 1",
+        "hint": "see its log",
+        "stderr_tail": "a\nb\nc\nd",
+    }
+    told = shown(result_of(verdict="fail", failure=failure))
+    assert "the server failed  (server)" in told
+    assert "hint: see its log" in told
+    assert told.index("│ b") < told.index("│ d")
+    assert "│ a" not in told
+
+
+def test_attempts_and_steps_are_listed():
+    told = shown(
+        result_of(
+            flaky=True,
+            attempts=[
+                {"verdict": "fail", "duration_ms": 4.0, "message": "no"},
+                {"verdict": "pass", "duration_ms": 3.0},
+            ],
+            verify=[
+                {
+                    "index": 0,
+                    "server": "demo",
+                    "name": "balance",
+                    "verdict": "skip",
+                    "duration_ms": 0.0,
+                    "message": "why",
+                }
+            ],
+        )
+    )
+    assert "2 attempts   flaky" in told
+    assert "✗ 1  4 ms  no" in told
+    assert "~ #0 balance" in told
+
+
+def test_a_run_says_what_broke_what_is_mended_and_what_is_slow():
+    store = store_of(item("a"), item("b"))
+    ran(store, "u1", a="pass", b="fail")
+    view = RunView()
+    a, b = id_of("a"), id_of("b")
+    events = [
+        started("u2", a, b), finished("u2", a, "fail"), finished("u2", b, "pass", 50.0), ended("u2"),
+    ]  # fmt: skip
+    store.apply_many(events)
+    view.apply(events, store)
+    assert view.summary is not None
+    assert view.summary.title == "1 failed, 1 passed in 1.2 s"
+    told = text(summary_lines(view.summary))
+    assert (
+        told.index("failing since this run") < told.index("passing again") < told.index("slowest") < told.index("50 ms")
+    )
+
+
+def test_a_server_is_remembered_with_its_stderr():
+    view = RunView()
+    store = store_of(item("a"))
+    state = {"event": "server.state", "path": "/work/s.yml", "server": "demo"}
+    view.apply(
+        [{**state, "state": "failed", "message": "exited", "stderr": "boom"}, {**state, "state": "closed"}], store
+    )
+    assert view.servers["/work/s.yml", "demo"] == ServerView("failed", "exited", "", "boom")
+    assert "boom" in text(log_lines(store.rows[id_of("a")], view.servers["/work/s.yml", "demo"]))
+
+
+def test_a_history_tells_since_when_a_test_fails():
+    past = [
+        {"run_id": "3", "started_at": "2026-11-03T10:00:00Z", "verdict": "fail", "duration_ms": 9.0, "message": "no"},
+        {"run_id": "2", "started_at": "2026-11-02T10:00:00Z", "verdict": "fail", "duration_ms": 5.0},
+        {"run_id": "1", "started_at": "2026-11-01T10:00:00Z", "verdict": "pass", "duration_ms": 1.0},
+    ]
+    lines = text(history_lines(past)).split("\n")
+    assert lines[0].startswith("took     ▁▄█")
+    assert lines[1] == "came to  ✓✗✗"
+    assert lines[2].startswith("failing  since 2026-11-02")
+    assert len(lines) == 7
+
+
+@pytest.mark.parametrize(("values", "bars"), [([], ""), ([1.0], "▁"), ([1.0, 1.0], "▁▁"), ([0.0, 10.0, 5.0], "▁█▄")])
+def test_a_sparkline_has_a_bar_for_each_value(values, bars):
+    assert spark(values) == bars
+
+
+def test_a_suite_that_does_not_load_lists_its_problems():
+    broken = document(sound=False, problems=(problem("unknown key `expct`", 12),))
+    told = text(problem_lines(broken, None))
+    assert "1 problem: this suite does not run" in told
+    assert "12:5  unknown key `expct`" in told
+    assert "did you mean `expect`?" in told
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "command"),
+    [
+        ("mcptest.yml", "a b", 'mcptest run --filter "a b"'),
+        ("x y.yml", "a", "mcptest run --filter \"a\" --config 'x y.yml'"),
+        ("s.yml", "$(rm)", "mcptest run --filter '$(rm)' --config s.yml"),
+    ],
+)
+def test_a_test_has_a_command_that_runs_it_again(path, name, command):
+    assert repro_command(path, name) == command
+
+
+words = st.text(alphabet=st.characters(), max_size=30) | st.just(EVIL)
+
+
+@given(words, words, words)
+def test_no_control_character_is_on_any_page(name, message, value):
+    row = result_of(
+        verdict="fail",
+        message=message,
+        failure={"kind": "server", "message": message, "hint": message, "stderr_tail": value},
+        assertions=[
+            {
+                "target": name,
+                "name": name,
+                "matcher": {name: value},
+                "passed": False,
+                "message": message,
+                "actual": {value: value},
+            }
+        ],
+        attempts=[{"verdict": "fail", "duration_ms": 1.0, "message": message, "fault": value}],
+        verify=[{"index": 0, "server": value, "verdict": "fail", "duration_ms": 1.0, "message": message}],
+    )
+    row.name = name
+    pages = [
+        result_lines(row, row.result, ServerView("failed", message, message, value), "run"),
+        group_lines([row], [("r", message)]),
+        log_lines(row, None),
+        history_lines([{"started_at": value, "verdict": "fail", "duration_ms": 1, "message": message}] * 2),
+        problem_lines(document(sound=False, problems=(problem(message, hint=value),)), 1.0),
+    ]
+    for character in "".join(piece for page in pages for line in page for piece, _ in line.pieces):
+        assert ord(character) >= 32
+        assert not 0x7F <= ord(character) < 0xA0
+        assert character not in "\u202e\u2066"

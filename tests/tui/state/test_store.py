@@ -1,0 +1,180 @@
+"""The tests that are shown, moved on by documents and events."""
+
+from __future__ import annotations
+
+from tests.tui.state.making import (
+    PATH,
+    document,
+    ended,
+    finished,
+    id_of,
+    item,
+    problem,
+    ran,
+    started,
+    store_of,
+)
+
+
+def statuses(store):
+    return {row.name: row.status for row in store.rows.values()}
+
+
+def test_a_document_gives_its_tests_in_the_order_of_its_blocks():
+    store = store_of(item("a"), item("r", block="resources"), item("b"))
+    assert [store.rows[test].name for test in store.order] == ["a", "b", "r"]
+    assert store.counts["new"] == 3
+
+
+def test_a_run_moves_its_tests_from_queued_to_running_to_their_verdict():
+    store = store_of(item("a"), item("b"))
+    store.queue("u1", [id_of("a")])
+    assert statuses(store) == {"a": "queued", "b": "new"}
+    delta = store.apply_many([started("u1", id_of("a")), {"event": "case.started", "run": "u1", "id": id_of("a")}])
+    assert statuses(store)["a"] == "running"
+    assert delta.began
+    assert delta.run == "u1"
+    delta = store.apply_many([finished("u1", id_of("a"), "fail")])
+    assert delta.finished == (id_of("a"),)
+    assert statuses(store) == {"a": "fail", "b": "new"}
+    assert store.rows[id_of("a")].run_id == "R-u1"
+    assert store.counts == {"new": 1, "queued": 0, "running": 0, "pass": 0, "fail": 1, "inconclusive": 0, "skip": 0}
+
+
+def test_what_a_run_did_not_come_to_is_as_before_when_it_ends():
+    store = store_of(item("a"), item("b"))
+    ran(store, "u1", a="pass")
+    store.queue("u2", [id_of("a"), id_of("b")])
+    store.apply_many([started("u2", id_of("a"), id_of("b")), {"event": "run.failed", "run": "u2", "message": "no"}])
+    assert statuses(store) == {"a": "pass", "b": "new"}
+
+
+def test_a_test_that_was_asked_for_and_is_not_in_the_run_does_not_wait_for_it():
+    store = store_of(item("a"), item("b"))
+    store.queue("u1", [id_of("a"), id_of("b")])
+    store.apply_many([started("u1", id_of("a"))])
+    assert statuses(store) == {"a": "queued", "b": "new"}
+
+
+def test_a_test_that_a_run_was_ended_before_keeps_what_it_came_to():
+    store = store_of(item("a"), item("b"))
+    ran(store, "u1", a="fail")
+    ids = [id_of("a"), id_of("b")]
+    left_out = [finished("u2", test, "skip", message="not run: interrupted") for test in ids]
+    store.apply_many([started("u2", *ids), *left_out, ended("u2")])
+    assert statuses(store) == {"a": "fail", "b": "new"}
+
+
+def test_the_end_of_one_run_leaves_what_waits_for_the_next():
+    store = store_of(item("a"))
+    store.queue("u1", [id_of("a")])
+    store.queue("u2", [id_of("a")])
+    store.apply_many([{"event": "run.failed", "run": "u1", "message": "cancelled"}])
+    assert statuses(store) == {"a": "queued"}
+
+
+def test_an_engine_that_is_gone_takes_runs_along_and_no_results():
+    store = store_of(item("a"), item("b"))
+    store.queue("u1", [id_of("a"), id_of("b")])
+    store.apply_many([started("u1", id_of("a"), id_of("b")), finished("u1", id_of("a"))])
+    store.interrupt()
+    assert statuses(store) == {"a": "pass", "b": "new"}
+
+
+def test_a_suite_that_does_not_load_any_more_keeps_the_tests_of_its_last_good_load():
+    store = store_of(item("a", line=4), item("b", line=9))
+    ran(store, "u1", a="pass", b="fail")
+    store.put_document(document(item("a", line=6, digest=""), sound=False, problems=(problem(),)))
+    assert statuses(store) == {"a": "pass", "b": "fail"}
+    assert store.stale == {PATH: 1_000.0}
+    assert store.rows[id_of("a")].line == 6
+    store.put_document(document(item("a", digest="d2")))
+    assert store.stale == {}
+    assert statuses(store) == {"a": "pass"}
+    assert store.rows[id_of("a")].outdated
+
+
+def test_a_suite_that_never_loaded_shows_what_can_be_seen_of_it():
+    store = store_of(item("a", digest=""), sound=False, problems=(problem(),))
+    assert statuses(store) == {"a": "new"}
+    store.put_document(document(item("a")))
+    assert not store.rows[id_of("a")].added
+
+
+def test_a_test_that_is_new_in_an_open_suite_is_marked_until_it_ran():
+    store = store_of(item("a"))
+    store.put_document(document(item("a"), item("b")))
+    assert [row.added for row in store.rows.values()] == [False, True]
+    ran(store, "u1", b="pass")
+    assert not store.rows[id_of("b")].added
+
+
+def test_a_result_of_a_test_that_no_document_tells_of_is_a_row_too():
+    store = store_of(item("a"))
+    delta = store.apply_many([started("u1", id_of("a"), id_of("made")), finished("u1", id_of("made"), "fail")])
+    assert [row.name for row in delta.added] == ["made"]
+    assert statuses(store)["made"] == "fail"
+    assert store.rows[id_of("made")].path == PATH
+
+
+def test_what_is_being_tested_is_known_at_any_moment():
+    store = store_of(item("a"), item("b"), item("c"))
+    ids = [id_of("a"), id_of("b"), id_of("c")]
+    store.apply_many([started("u1", *ids), *({"event": "case.started", "run": "u1", "id": test} for test in ids)])
+    assert list(store.running) == ids
+    store.apply_many([finished("u1", ids[0])])
+    store.put_document(document(item("a"), item("b")))
+    assert list(store.running) == [ids[1]]
+    store.interrupt()
+    assert not store.running
+
+
+def test_a_test_that_is_taken_out_while_it_runs_does_not_come_back():
+    store = store_of(item("a"), item("b"), item("c"))
+    store.queue("u1", [id_of("a"), id_of("b"), id_of("c")])
+    store.put_document(document(item("a"), item("c")))
+    store.apply_many([started("u1", id_of("a"), id_of("b"), id_of("c"))])
+    store.put_document(document(item("a")))
+    delta = store.apply_many([finished("u1", id_of("b")), finished("u1", id_of("c")), finished("u1", id_of("a"))])
+    assert delta.finished == (id_of("a"),)
+    assert list(store.rows) == [id_of("a")]
+    store.apply_many([ended("u1")])
+    assert statuses(store) == {"a": "pass"}
+
+
+def test_a_suite_whose_file_is_gone_takes_its_tests_along():
+    store = store_of(item("a"))
+    store.drop_document(PATH)
+    assert (store.rows, store.order, store.counts["new"]) == ({}, [], 0)
+
+
+def test_the_test_on_a_line_is_found():
+    store = store_of(item("a", line=4), item("b", line=9))
+    assert store.row_at(PATH, 5).name == "a"
+    assert store.row_at(PATH, 9).name == "b"
+    assert store.row_at(PATH, 8) is None
+
+
+def test_verdicts_of_an_earlier_session_count_while_the_test_is_the_same():
+    store = store_of(item("a", digest="1"), item("b", digest="2"))
+    store.remember(
+        {id_of("a"): ["fail", 12, "1"], id_of("b"): ["pass", 3, "other"], "gone": ["pass", 1, "x"], "odd": 7}
+    )
+    assert statuses(store) == {"a": "fail", "b": "new"}
+    assert store.rows[id_of("a")].remembered
+    ran(store, "u1", a="pass")
+    assert not store.rows[id_of("a")].remembered
+
+
+def test_counts_are_those_of_the_rows_whatever_happens():
+    store = store_of(*(item(f"t{n}") for n in range(20)))
+    ids = list(store.order)
+    store.queue("u1", ids)
+    store.apply_many(
+        [started("u1", *ids), *(finished("u1", test, "fail" if n % 3 else "skip") for n, test in enumerate(ids))]
+    )
+    store.apply_many([started("u2", *ids[:5]), finished("u2", ids[0]), ended("u2")])
+    counted = dict.fromkeys(store.counts, 0)
+    for row in store.rows.values():
+        counted[row.status] += 1
+    assert store.counts == counted

@@ -1,0 +1,100 @@
+"""A burst of keys: each does what it would have done had a person waited for the one before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+from textual import events
+from textual.screen import Screen
+from textual.widgets import Input
+
+from mcptest_tui.key_order import KeyOrder
+from tests.tui.waiting import until
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+pytestmark = pytest.mark.anyio
+
+
+class Holding(Screen[None]):
+    """Wants no keys at first."""
+
+    holds_keys = True
+
+    def compose(self) -> ComposeResult:
+        """One field, which has the focus only later."""
+        yield Input(id="late")
+
+
+class Fields(KeyOrder):
+    """Two fields, and keys that lead from one to the other."""
+
+    AUTO_FOCUS = "#first"
+    BINDINGS: ClassVar[list[BindingType]] = [("f2", "to_second", ""), ("f3", "drop_first", ""), ("f4", "hold", "")]
+
+    def compose(self) -> ComposeResult:
+        """The fields."""
+        yield Input(id="first")
+        yield Input(id="second")
+
+    def action_to_second(self) -> None:
+        """To the second field."""
+        self.query_one("#second").focus()
+
+    def action_drop_first(self) -> None:
+        """The field that the key was sent to is gone before its mark has come through."""
+        self.query_one("#first").remove()
+        self.query_one("#second").focus()
+
+    def action_hold(self) -> None:
+        """A screen that is not ready."""
+        self.push_screen(Holding())
+
+
+async def _burst(pilot: Any, *keys: str) -> None:
+    for key in keys:
+        pilot.app.post_message(events.Key(key, key if len(key) == 1 else None))
+    await until(pilot, lambda: not pilot.app.is_typing, what="the keys")
+
+
+def _value(app: Any, name: str) -> str:
+    return str(app.screen.query_one(f"#{name}", Input).value)
+
+
+async def test_letters_behind_a_key_wait_for_where_it_leads() -> None:
+    async with Fields().run_test() as pilot:
+        await _burst(pilot, "a", "b", "f2", "c", "left", "d", "backspace", "e")
+        assert (_value(pilot.app, "first"), _value(pilot.app, "second")) == ("ab", "ec")
+
+
+async def test_a_pasted_text_keeps_its_place_among_the_keys() -> None:
+    async with Fields().run_test() as pilot:
+        app = pilot.app
+        app.post_message(events.Key("a", "a"))
+        app.post_message(events.Key("f2", None))
+        app.post_message(events.Paste("pasted"))
+        await _burst(pilot, "home", "b")
+        assert (_value(app, "first"), _value(app, "second")) == ("a", "bpasted")
+
+
+async def test_a_key_whose_widget_is_gone_holds_up_nothing() -> None:
+    async with Fields().run_test() as pilot:
+        await _burst(pilot, "a", "f3", "x", "f2", "y")
+        assert _value(pilot.app, "second") == "xy"
+
+
+async def test_a_screen_that_is_not_ready_gets_its_keys_later() -> None:
+    async with Fields().run_test() as pilot:
+        app = pilot.app
+        for key in ("f4", "x", "y"):
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: isinstance(app.screen, Holding) and app.screen.query("#late"))
+        assert app.is_typing
+        app.screen.query_one("#late").focus()
+        await pilot.pause()
+        app.screen.holds_keys = False
+        await until(pilot, lambda: not app.is_typing)
+        assert _value(app, "late") == "xy"

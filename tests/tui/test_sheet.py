@@ -1,0 +1,74 @@
+"""Our style sheet decides as Textual's own does, and does less for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from textual.css import stylesheet
+from textual.css.stylesheet import Stylesheet
+
+from tests.tui.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.anyio
+
+
+def looks(node: Any) -> dict[str, Any]:
+    """What the style sheet gave a node and its component classes."""
+    parts = {name: styles.base.get_rules() for name, styles in node._component_styles.items()}
+    return {"": node.styles.base.get_rules(), **parts}
+
+
+async def test_every_node_looks_as_textuals_own_sheet_has_it(workbench: Callable[..., Any], demo: Path) -> None:
+    """Also after the focus, the classes and the theme have changed."""
+    async with workbench(paths=[str(demo)]) as pilot:
+        app = pilot.app
+        for key in ("tab", "slash", "x", "escape", "f4", "f2", "tab", "z"):
+            await pilot.press(key)
+        app.theme = "textual-light"
+        await until(pilot, lambda: app.stylesheet._variables == app.get_css_variables())
+        nodes = [app, *app.screen.walk_children(with_self=True)]
+        ours = [looks(node) for node in nodes]
+        plain = Stylesheet(variables=app.get_css_variables())
+        plain.source = dict(app.stylesheet.source)
+        plain.parse()
+        for node, look in zip(nodes, ours, strict=True):
+            node._component_styles.clear()
+            plain.apply(node)
+            assert looks(node) == look, node
+
+
+async def test_no_source_is_parsed_twice(
+    workbench: Callable[..., Any], demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither when another class of widgets comes, nor for the next app with the same theme."""
+    parsed: list[tuple[Any, ...]] = []
+    real = stylesheet.parse
+
+    def counted(scope: str, css: str, read_from: Any, **rest: Any) -> Any:
+        parsed.append((css, read_from, scope, rest["tie_breaker"], tuple(sorted(rest["variable_tokens"]))))
+        return real(scope, css, read_from, **rest)
+
+    monkeypatch.setattr(stylesheet, "parse", counted)
+    for _ in range(2):
+        async with workbench(paths=[str(demo)]) as pilot:
+            for key in ("5", "4", "1"):
+                await pilot.press(key)
+        assert len(parsed) == len(set(parsed))
+
+
+async def test_the_theme_that_is_chosen_is_seen(workbench: Callable[..., Any], demo: Path) -> None:
+    """Other variables are other colours, and the first ones come back."""
+    async with workbench(paths=[str(demo)]) as pilot:
+        app = pilot.app
+        before, backgrounds = app.theme, []
+        for theme in ("textual-light", before):
+            app.theme = theme
+            await until(pilot, lambda: app.stylesheet._variables == app.get_css_variables())
+            await pilot.pause()
+            backgrounds.append(app.screen.styles.background)
+        assert backgrounds[0] != backgrounds[1]

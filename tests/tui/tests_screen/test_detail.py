@@ -1,0 +1,242 @@
+"""The detail of a test: its tabs, its trees, and adding an assertion from a value."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.pictures import assert_picture, text_of
+from tests.tui.tests_screen.conftest import MIXED, on, ran, row
+from tests.tui.waiting import until
+
+pytestmark = pytest.mark.anyio
+SIZES = [(80, 24), (120, 40)]
+TABS = ("result", "diff", "request", "response", "log")
+NO_LIST = ((r"(?m)^│[▌ ].*?│ │", "│"), (r"(?m)^╰─*╯ ╰", "╰"))
+
+
+def filled(pilot):
+    """Whether the tree that is shown, if one is, has its value."""
+    tree = pilot.app.screen.detail.json_tree
+    return tree is None or tree.nodes is not None
+
+
+async def opened(pilot, part, tab="result"):
+    """A test's detail on a tab, filled."""
+    test = await on(pilot, part)
+    screen = pilot.app.screen
+    await pilot.press("enter")
+    screen.detail.use_tab(tab)
+    await until(pilot, lambda: screen.detail.view.has_focus and (test.verdict == "new" or filled(pilot)))
+    return test
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_every_tab_shows_its_part(workbench, mixed, size):
+    async with workbench(size=size) as pilot:
+        await ran(pilot, "a")
+        await opened(pilot, "another")
+        for tab in TABS:
+            pilot.app.screen.detail.use_tab(tab)
+            await until(pilot, lambda: filled(pilot))
+            assert_picture(pilot.app, tab, folder="tests_screen", masks=NO_LIST)
+
+
+async def test_the_tabs_go_round_by_their_keys_from_the_list_too(workbench, mixed):
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        await on(pilot, "broken")
+        for tab in (*TABS[1:], "history", "result"):
+            await pilot.press("right_square_bracket")
+            assert pilot.app.screen.detail.tab == tab
+        await pilot.press("left_square_bracket")
+        assert pilot.app.screen.detail.tab == "history"
+        await pilot.click("TabLine", offset=(2, 0))
+        assert pilot.app.screen.detail.tab == "result"
+
+
+async def test_the_detail_follows_the_cursor(workbench, mixed):
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        await on(pilot, "operational")
+        await pilot.press("j")
+        await until(pilot, lambda: 'expected  "broken"' in text_of(pilot.app))
+
+
+async def test_on_a_narrow_terminal_enter_opens_it_and_escape_goes_back(workbench, mixed):
+    async with workbench(size=(80, 24)) as pilot:
+        await ran(pilot, "a")
+        await opened(pilot, "broken")
+        assert 'expected  "broken"' in text_of(pilot.app)
+        assert "▾ tools" not in text_of(pilot.app)
+        await pilot.press("escape")
+        assert "▾ tools" in text_of(pilot.app)
+        assert pilot.app.screen.test().name == "the service is broken"
+
+
+async def test_the_difference_can_stand_side_by_side(workbench, mixed):
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        await opened(pilot, "another", "diff")
+        await pilot.press("d")
+        assert_picture(pilot.app, "sides", folder="tests_screen", masks=NO_LIST)
+
+
+async def test_the_frame_says_what_an_assertion_calls_the_value_under_the_cursor(workbench, mixed):
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        await opened(pilot, "operational", "response")
+        await pilot.press("G")
+        assert "result.content[0].text" in text_of(pilot.app)
+        await pilot.press("Y")
+        await until(pilot, lambda: pilot.app.clipboard == "result.content[0].text")
+        await pilot.press("y")
+        await until(pilot, lambda: pilot.app.clipboard == "status: operational")
+        await pilot.press("h")
+        assert pilot.app.screen.detail.json_tree.target == "result.content[0]"
+
+
+async def test_a_search_finds_what_is_folded_and_n_goes_on(workbench, mixed):
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        await opened(pilot, "operational", "response")
+        await pilot.press("H", "slash", *"text", "enter")
+        tree = pilot.app.screen.detail.json_tree
+        assert tree.has_focus
+        assert "1 of 2" in tree.searching
+        first = tree.path
+        await pilot.press("n")
+        assert tree.path != first
+        await pilot.press("n")
+        assert tree.path == first
+
+
+async def test_space_opens_the_whole_value(workbench, mixed):
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        await opened(pilot, "operational", "response")
+        await pilot.press("G", "space")
+        await until(pilot, lambda: "y copies" in text_of(pilot.app))
+        assert "status: operational" in text_of(pilot.app)
+        await pilot.press("escape")
+        assert pilot.app.screen is not None
+        await pilot.press("t")
+        assert '"text": "status: operational"' in text_of(pilot.app)
+
+
+async def test_plus_adds_an_assertion_that_holds(workbench, mixed):
+    """Shown before it is written; the save runs the test again."""
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        test = await opened(pilot, "operational", "response")
+        await pilot.press("G", "plus")
+        await until(pilot, lambda: "Add an assertion" in text_of(pilot.app))
+        assert "status: operational" in text_of(pilot.app)
+        before, run_id = mixed.read_text(encoding="utf-8"), test.run_id
+        await pilot.press("enter")
+        await until(pilot, lambda: mixed.read_text(encoding="utf-8") != before)
+        await until(pilot, lambda: test.run_id != run_id and not test.busy)
+        assert (test.status, len(test.result["assertions"])) == ("pass", 2)
+
+
+async def test_escape_leaves_the_suite_as_it_is(workbench, mixed):
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        await opened(pilot, "operational", "response")
+        before = mixed.read_text(encoding="utf-8")
+        await pilot.press("G", "plus")
+        await until(pilot, lambda: "Add an assertion" in text_of(pilot.app))
+        await pilot.press("escape")
+        assert mixed.read_text(encoding="utf-8") == before
+
+
+async def test_a_history_grows_with_every_run(workbench, mixed):
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        await opened(pilot, "broken", "history")
+        await until(pilot, lambda: "the first run of this test" in text_of(pilot.app))
+        await ran(pilot, "r")
+        await until(pilot, lambda: "came to  ✗✗" in text_of(pilot.app))
+        assert "failing  since" in text_of(pilot.app)
+
+
+async def test_c_copies_the_command_that_runs_the_test(workbench, mixed):
+    async with workbench() as pilot:
+        await on(pilot, "broken")
+        await pilot.press("c")
+        await until(pilot, lambda: pilot.app.clipboard == 'mcptest run --filter "the service is broken"')
+        await pilot.press("g", "c")
+        await until(pilot, lambda: pilot.app.clipboard == "mcptest run")
+
+
+async def test_y_offers_what_else_there_is_to_copy(workbench, mixed):
+    """Source: workbench.md 8.11, copy.menu."""
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        wanted = await on(pilot, "broken")
+        for key, holds in (
+            ("n", "the service is broken"),
+            ("p", f"mcptest.yml:{wanted.line}"),
+            ("i", wanted.id),
+            ("t", "name: the service is broken"),
+            ("w", "broken"),
+            ("q", '"method": "tools/call"'),
+            ("r", "operational"),
+        ):
+            pilot.app._clipboard = ""
+            await pilot.press("y")
+            await until(pilot, lambda: pilot.app.screen is not pilot.app.work_screen)
+            await pilot.press(key, "enter")
+            await until(pilot, lambda holds=holds: holds in pilot.app.clipboard, what=key)
+
+
+async def test_of_a_test_that_never_ran_no_answer_is_offered(workbench, mixed):
+    async with workbench() as pilot:
+        await on(pilot, "broken")
+        await pilot.press("y")
+        await until(pilot, lambda: "Its text" in text_of(pilot.app))
+        assert "The response" not in text_of(pilot.app)
+
+
+async def test_a_groups_page_counts_along_while_it_runs(workbench, place):
+    many = "".join(f"  - {{ name: slow {n}, tool: slow_report }}\n" for n in range(200))
+    (place / "mcptest.yml").write_text(MIXED.split("tools:")[0] + "tools:\n" + many, encoding="utf-8")
+    async with workbench() as pilot:
+        await pilot.press("g", "a")
+        await until(pilot, lambda: "passed" in text_of(pilot.app) and pilot.app.runs.progress.busy)
+        await pilot.press("x")
+        await until(pilot, lambda: not pilot.app.runs.progress.busy)
+
+
+async def test_a_test_that_never_ran_says_what_the_keys_do(workbench, mixed):
+    async with workbench() as pilot:
+        await on(pilot, "broken")
+        assert "not run yet" in text_of(pilot.app)
+        assert "runs it" in text_of(pilot.app)
+        await pilot.press("g")
+        await until(pilot, lambda: "runs all 6 (1 server will start)" in text_of(pilot.app))
+
+
+async def test_after_a_run_the_suite_says_what_came_of_it(workbench, mixed):
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        await pilot.press("g")
+        await until(pilot, lambda: "2 failed, 3 passed, 1 skipped in" in text_of(pilot.app))
+        assert "slowest" in text_of(pilot.app)
+
+
+async def test_e_opens_the_editor_at_the_test_and_s_its_server(workbench, mixed):
+    async with workbench() as pilot:
+        await on(pilot, "broken")
+        await pilot.press("e")
+        await until(pilot, lambda: pilot.app.current_mode == "edit")
+        await pilot.press("f2")
+        await until(pilot, lambda: pilot.app.current_mode == "tests")
+        await pilot.press("s")
+        await until(pilot, lambda: pilot.app.current_mode == "servers")
+
+
+async def test_a_test_can_be_gone_to_from_elsewhere(workbench, mixed):
+    async with workbench() as pilot:
+        pilot.app.go("traffic")
+        pilot.app.go("tests", id=row(pilot, "region").id)
+        await until(pilot, lambda: pilot.app.screen.MODE == "tests" and pilot.app.screen.test() is row(pilot, "region"))

@@ -1,0 +1,253 @@
+"""The list: what it shows, running, finding, marking, and that nothing in it jumps."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.pictures import assert_picture, rows_of, text_of
+from tests.tui.tests_screen.conftest import MIXED, on, ran, row
+from tests.tui.waiting import until
+
+pytestmark = pytest.mark.anyio
+SIZES = [(80, 24), (120, 40)]
+
+
+def verdicts(pilot):
+    return {row.name.split()[-1]: row.status for row in pilot.app.store.rows.values()}
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_the_start_shows_every_test_before_any_run(workbench, demo, size):
+    """Source: decisions 14, Workbench."""
+    async with workbench(size=size) as pilot:
+        text = text_of(pilot.app)
+        for test in pilot.app.store.rows.values():
+            assert test.name[:24] in text
+        assert_picture(pilot.app, "start", folder="tests_screen")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_a_run_gives_every_test_its_mark(workbench, mixed, size):
+    """A passing row reads `✓ name`."""
+    async with workbench(size=size) as pilot:
+        await ran(pilot, "a")
+        await on(pilot, "operational")
+        text = text_of(pilot.app)
+        assert "✓ the service is operational" in text
+        assert "✗ the service is broken" in text
+        assert "~ nothing is deleted" in text
+        assert_picture(pilot.app, "ran", folder="tests_screen")
+
+
+async def test_r_runs_what_is_under_the_cursor(workbench, mixed):
+    """A test, then its block."""
+    async with workbench() as pilot:
+        await on(pilot, "operational")
+        await ran(pilot, "r")
+        assert [name for name, status in verdicts(pilot).items() if status != "new"] == ["operational"]
+        screen = pilot.app.screen
+        screen.test_list.select(screen.rows.parent_of(row(pilot, "region")))
+        await ran(pilot, "r")
+        assert verdicts(pilot)["region"] == "pass"
+        assert verdicts(pilot)["broken"] == "new"
+
+
+async def test_f_runs_the_failed_ones_and_only_those(workbench, mixed):
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        before = {row.name: row.run_id for row in pilot.app.store.rows.values()}
+        await ran(pilot, "f")
+        again = {row.name for row in pilot.app.store.rows.values() if row.run_id != before[row.name]}
+        assert again == {"the service is broken", "the weather is another"}
+
+
+async def test_marked_tests_are_what_r_runs(workbench, mixed):
+    async with workbench() as pilot:
+        await on(pilot, "operational")
+        await pilot.press("space", "space")
+        assert "2 tests marked" in text_of(pilot.app)
+        await ran(pilot, "r")
+        assert [name for name, status in verdicts(pilot).items() if status != "new"] == ["operational", "broken"]
+        await pilot.press("escape")
+        assert not pilot.app.screen.test_list.marked
+
+
+async def test_v_marks_from_here_to_the_cursor(workbench, mixed):
+    async with workbench() as pilot:
+        await on(pilot, "operational")
+        await pilot.press("v", "j", "j", "v", "j")
+        assert len(pilot.app.screen.test_list.marked) == 3
+
+
+async def test_n_goes_from_failure_to_failure_and_round(workbench, mixed):
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        visited = []
+        for key in ("n", "n", "n", "N"):
+            await pilot.press(key)
+            visited.append(pilot.app.screen.test().name.split()[-1])
+        assert visited == ["broken", "another", "broken", "another"]
+
+
+async def test_a_rerun_keeps_selection_scroll_and_focus(workbench, place):
+    """Source: the issue, Watch: a rerun never steals focus or scroll position."""
+    many = "".join(f"  - {{ name: test {n}, tool: status }}\n" for n in range(100))
+    (place / "mcptest.yml").write_text(MIXED.split("tools:")[0] + "tools:\n" + many, encoding="utf-8")
+    async with workbench(size=(80, 24)) as pilot:
+        screen = pilot.app.screen
+        screen.test_list.select(row(pilot, "test 60").id)
+        await pilot.press("up", "up")
+        place_before = (screen.test_list.current, screen.test_list.scroll_offset.y, screen.focused)
+        await ran(pilot, "a")
+        assert (screen.test_list.current, screen.test_list.scroll_offset.y, screen.focused) == place_before
+        assert verdicts(pilot)["99"] == "pass"
+
+
+async def test_an_edit_above_keeps_the_selected_test_where_it_is_on_the_screen(workbench, mixed):
+    async with workbench(size=(80, 24)) as pilot:
+        wanted = await on(pilot, "echo")
+        at = next(number for number, text in enumerate(rows_of(pilot.app)) if text.startswith("▌"))
+        new = "  - { name: the first one, tool: status }\n"
+        mixed.write_text(MIXED.replace("tools:\n", f"tools:\n{new}", 1), encoding="utf-8")
+        await until(pilot, lambda: "the first one +" in text_of(pilot.app) or "✓ the first one" in text_of(pilot.app))
+        assert pilot.app.screen.test_list.current == wanted.id
+        assert abs(next(number for number, text in enumerate(rows_of(pilot.app)) if text.startswith("▌")) - at) <= 1
+
+
+async def test_groups_fold_by_key_and_by_mouse(workbench, mixed):
+    async with workbench() as pilot:
+        await on(pilot, "echo")
+        await pilot.press("h", "h")
+        assert "▸ tools" in text_of(pilot.app)
+        assert "echo gives" not in "\n".join(text[:48] for text in rows_of(pilot.app))
+        await pilot.press("l")
+        assert "▾ tools" in text_of(pilot.app)
+        await pilot.press("H")
+        assert "▸ resources" in text_of(pilot.app)
+        await pilot.press("L")
+        at = next(number for number, text in enumerate(rows_of(pilot.app)) if "▾ tools" in text)
+        await pilot.click(offset=(4, at))
+        assert "▸ tools" in text_of(pilot.app)
+
+
+async def test_a_click_selects_and_two_open_the_detail(workbench, mixed):
+    async with workbench(size=(80, 24)) as pilot:
+        at = next(number for number, text in enumerate(rows_of(pilot.app)) if "echo gives" in text)
+        await pilot.click(offset=(20, at))
+        assert pilot.app.screen.test().name.startswith("echo")
+        assert not pilot.app.screen.detail_open
+        await pilot.click(offset=(20, at), times=2)
+        await until(pilot, lambda: pilot.app.screen.detail_open)
+
+
+async def test_slowest_first_is_another_order_and_back(workbench, mixed):
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        await pilot.press("o")
+        assert "slowest first" in text_of(pilot.app)
+        rows = pilot.app.screen.rows.entries
+        times = [entry.duration_ms for entry in rows]
+        assert times == sorted(times, reverse=True)
+        await pilot.press("o", "o")
+        assert len(pilot.app.screen.rows.entries) > len(rows)
+
+
+async def test_b_stops_a_run_at_its_first_failure(workbench, place):
+    many = "".join(f"  - {{ name: slow {n}, tool: slow_report }}\n" for n in range(40))
+    first = "  - { name: broken, tool: status, expect: [{ target: result.x, matcher: { exists: true } }] }\n"
+    (place / "mcptest.yml").write_text(
+        MIXED.split("tools:")[0] + "run_options: { concurrency: 1 }\ntools:\n" + first + many, encoding="utf-8"
+    )
+    async with workbench() as pilot:
+        await pilot.press("b")
+        assert "stops at the first failure" in text_of(pilot.app)
+        await ran(pilot, "a")
+        statuses = verdicts(pilot)
+        assert statuses["broken"] == "fail"
+        assert statuses["39"] == "new"
+
+
+async def test_x_stops_the_run(workbench, place):
+    many = "".join(f"  - {{ name: slow {n}, tool: slow_report }}\n" for n in range(200))
+    (place / "mcptest.yml").write_text(MIXED.split("tools:")[0] + "tools:\n" + many, encoding="utf-8")
+    async with workbench() as pilot:
+        await pilot.press("a")
+        await until(pilot, lambda: any(row.status == "running" for row in pilot.app.store.rows.values()))
+        await until(pilot, lambda: "x stop" in rows_of(pilot.app)[-1])
+        await ran(pilot, "x")
+        assert any(row.status == "new" for row in pilot.app.store.rows.values())
+        assert "x stop" not in rows_of(pilot.app)[-1]
+
+
+async def test_x_stops_one_run_and_the_next_begins_and_capital_x_stops_all(workbench, place):
+    """Source: workbench.md 8.11, run.stop and stop.all."""
+    many = "".join(f"  - {{ name: slow {n}, tool: slow_report }}\n" for n in range(200))
+    text = MIXED.split("tools:")[0] + "tools:\n" + many
+    for name in ("a.yml", "b.yml", "c.yml"):
+        (place / name).write_text(text, encoding="utf-8")
+    async with workbench() as pilot:
+        app = pilot.app
+        progress = app.runs.progress
+        await pilot.press("a")
+        await until(pilot, lambda: app.store.running and len(progress.waiting) == 2)
+        assert "slow" in rows_of(app)[-2]
+        first = progress.run
+        await pilot.press("x")
+        await until(pilot, lambda: progress.run not in (first, None))
+        assert not progress.stopping
+        await pilot.press("X")
+        await until(pilot, lambda: not progress.busy)
+        assert not app.store.running
+
+
+async def test_a_suite_that_was_made_meanwhile_is_found_when_the_terminal_is_looked_at_again(workbench, mixed):
+    async with workbench() as pilot:
+        app = pilot.app
+        app.app_focus = False
+        (mixed.parent / "other.yml").write_text(MIXED, encoding="utf-8")
+        app.app_focus = True
+        await until(pilot, lambda: "other.yml" in text_of(app))
+        (mixed.parent / "third.yml").write_text(MIXED, encoding="utf-8")
+        await pilot.press("R")
+        await until(pilot, lambda: "found 1 suite more" in text_of(app))
+
+
+async def test_x_stops_what_the_engine_has_not_heard_of_yet(workbench, mixed):
+    """Pressed in the same moment as the key that runs."""
+    async with workbench() as pilot:
+        app = pilot.app
+        app.run_tests(None)
+        app.cancel_runs()
+        await until(pilot, lambda: not app.runs.progress.busy)
+        assert all(row.status == "new" for row in app.store.rows.values())
+        assert "cancelled before" not in text_of(app)
+        assert app.runs.progress.last == "cancelled"
+
+
+async def test_a_suite_that_does_not_load_is_left_out_of_a_run_and_named(workbench, mixed):
+    """Source: workbench.md 8.9."""
+    (mixed.parent / "broken.yml").write_text("servers: {}\ntools: [{ nme: x }]\n", encoding="utf-8")
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        assert "pass" in verdicts(pilot).values()
+        assert "without broken.yml, which has problems" in text_of(pilot.app)
+
+
+async def test_following_goes_to_each_failure(workbench, mixed):
+    async with workbench() as pilot:
+        await pilot.press("F")
+        await ran(pilot, "a")
+        assert pilot.app.screen.test().verdict == "fail"
+
+
+async def test_verdicts_of_the_last_session_are_shown_dim_until_they_are_confirmed(workbench, mixed):
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        await on(pilot, "echo")
+        pilot.app.save_session()
+    async with workbench() as pilot:
+        await until(pilot, lambda: verdicts(pilot)["broken"] == "fail")
+        assert row(pilot, "broken").remembered
+        assert pilot.app.screen.test().name.startswith("echo")
+        await ran(pilot, "a")
+        assert not row(pilot, "broken").remembered
