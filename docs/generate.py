@@ -69,6 +69,21 @@ SECTIONS = (
         "An assertion",
         "What is looked at, and what must hold of it. The matchers have [their own page](matchers.md).",
     ),
+    (
+        "AssertSet",
+        "`assert-set`",
+        "Stands in place of an assertion: `- assert-set: { … }`. [Scores](scoring.md) explains it.",
+    ),
+    ("DerivedMetric", "A metric", "An entry of `derivedMetrics`."),
+    ("MetricValue", "A metric's `value`", "Exactly one of the two."),
+    ("MetricTerm", "A term of a metric", ""),
+    ("DefaultTest", "`defaultTest`", "What every test has too; what a test says itself wins."),
+    ("Hooks", "`hooks`", "[Hooks](hooks.md) explains them."),
+    (
+        "ContextStep",
+        "A hook with `mode: context`",
+        "Both `command` and `mode` are needed; a plain hook is only a text.",
+    ),
     ("RunOptions", "`run_options`", ""),
     ("Performance", "`performance`", ""),
 )
@@ -93,6 +108,14 @@ WORDS = {
     "PromptTest": "[prompt test](#a-test-of-a-prompt)",
     "Expect": "[mapping](#expect)",
     "Assertion": "[assertion](#an-assertion)",
+    "AssertSetItem": "[set](#assert-set)",
+    "AssertSet": "[mapping](#assert-set)",
+    "DefaultTest": "[mapping](#defaulttest)",
+    "DerivedMetric": "[metric](#a-metric)",
+    "MetricValue": "[mapping](#a-metrics-value)",
+    "MetricTerm": "[term](#a-term-of-a-metric)",
+    "Hooks": "[mapping](#hooks)",
+    "ContextStep": "[mapping](#a-hook-with-mode-context)",
     "RunOptions": "[mapping](#run_options)",
     "Performance": "[mapping](#performance)",
     "TokenBudget": "[mapping](#max_response_tokens)",
@@ -214,6 +237,8 @@ def _type(schema: dict[str, Any]) -> str:
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[-1]
         return WORDS.get(name, name)
+    if "if" in schema and "else" in schema:
+        return f"{_type(schema['else'])} or {_type(schema['then'])}"
     for word in ("anyOf", "oneOf"):
         if word in schema:
             options = [_type(option) for option in schema[word] if not option.get("$ref", "").endswith("/Template")]

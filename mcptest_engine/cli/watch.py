@@ -136,6 +136,7 @@ class _Loop:
             return None
         own = {path.absolute() for path in suite.files}
         same = warm.suite.servers == suite.servers and warm.suite.env == suite.env and changed <= own
+        same = same and not suite.hooks.get("beforeAll")  # which comes before any server
         if not same or not warm.pool.well or warm.state is None or warm.state != state_around(server_files(suite)):
             await self._cool()
             return None

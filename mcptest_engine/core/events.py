@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from mcptest_engine.core.results import Failure, RunRecord, SuiteInfo, TestKind, TestResult
+    from mcptest_engine.core.results import Failure, HookResult, RunRecord, SuiteInfo, TestKind, TestResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +66,22 @@ class ServerFailed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HookStarted:
+    """A command of a hook is running. `test` is the id of the test around which it runs, None where it is the whole run."""
+
+    phase: str
+    command: str
+    test: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookFinished:
+    """A command of a hook has ended, one way or another; one that failed may fail tests, which are told for themselves."""
+
+    result: HookResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaseStarted:
     """A test's first attempt is under way; `index` is its place in `RunStarted.tests`."""
 
@@ -95,6 +111,17 @@ class RunFinished:
     record: RunRecord
 
 
-Event = RunStarted | ServerStarting | ServerReady | ServerFailed | CaseStarted | CaseFinished | Warned | RunFinished
+Event = (
+    RunStarted
+    | ServerStarting
+    | ServerReady
+    | ServerFailed
+    | HookStarted
+    | HookFinished
+    | CaseStarted
+    | CaseFinished
+    | Warned
+    | RunFinished
+)
 if TYPE_CHECKING:
     Emit = Callable[[Event], None]

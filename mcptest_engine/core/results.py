@@ -8,21 +8,27 @@ the run printed. `RunRecord.to_json` and `RunRecord.from_json` are the only way 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.kinds import JUDGED_FAILURES, FailureKind, TestKind, Verdict
+from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = [
     "JUDGED_FAILURES",
     "SCHEMA_VERSION",
     "AssertionResult",
+    "AssertionSet",
     "Attempt",
+    "DerivedMetric",
     "Failure",
     "FailureKind",
+    "HookResult",
+    "MetricRollup",
     "Mismatch",
     "RunRecord",
     "ServerRecord",
@@ -35,6 +41,7 @@ __all__ = [
 ]
 
 SCHEMA_VERSION = "mcptest.run/v1"
+_COMMAND_LIMIT = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +91,8 @@ class AssertionResult:
 
     `actual` is the value the target led to (redacted, and clipped when it is large); it is left out of the record when the
     target led nowhere. `message` is the full line, "assertion #0 (`target`) failed: …", set when `passed` is not True.
+
+    The row of an assert-set has `set`, and neither target nor matcher nor actual; the rows in it count from 0 again.
     """
 
     index: int
@@ -97,13 +106,15 @@ class AssertionResult:
     diff: str | None = None
     absent: bool = False
     actual: Any = None
+    set: AssertionSet | None = None
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"index": self.index}
         if self.name is not None:
             out["name"] = self.name
-        out["target"] = self.target
-        out["matcher"] = self.matcher
+        if self.set is None:
+            out["target"] = self.target
+            out["matcher"] = self.matcher
         out["weight"] = self.weight
         out["passed"] = self.passed
         if self.message is not None:
@@ -114,15 +125,24 @@ class AssertionResult:
             out["diff"] = self.diff
         if not self.absent:
             out["actual"] = self.actual
+        if self.set is not None:
+            out["set"] = self.set.to_json()
         return out
+
+    def leaves(self) -> Iterator[AssertionResult]:
+        """The row itself, or the rows of its set."""
+        if self.set is None:
+            yield self
+        else:
+            yield from self.set.assertions
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> AssertionResult:
         return cls(
             index=data["index"],
             name=data.get("name"),
-            target=data["target"],
-            matcher=data["matcher"],
+            target=data["target"] if "set" not in data else "",
+            matcher=data["matcher"] if "set" not in data else {},
             weight=data["weight"],
             passed=data["passed"],
             message=data.get("message"),
@@ -130,7 +150,94 @@ class AssertionResult:
             diff=data.get("diff"),
             absent="actual" not in data,
             actual=data.get("actual"),
+            set=AssertionSet.from_json(data["set"]) if "set" in data else None,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssertionSet:
+    """What a set of assertions came to. `score` is the share of the weights that passed; `passed` is None when deferred."""
+
+    name: str | None
+    threshold: float
+    score: float
+    passed: bool | None
+    assertions: tuple[AssertionResult, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **({} if self.name is None else {"name": self.name}),
+            "threshold": self.threshold,
+            "score": self.score,
+            "passed": self.passed,
+            "assertions": [row.to_json() for row in self.assertions],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> AssertionSet:
+        return cls(
+            name=data.get("name"),
+            threshold=data["threshold"],
+            score=data["score"],
+            passed=data["passed"],
+            assertions=tuple(AssertionResult.from_json(row) for row in data["assertions"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DerivedMetric:
+    """A metric of one test. `passed` is None where it has no threshold; `missing` are references that lead nowhere."""
+
+    name: str
+    value: float
+    threshold: float | None = None
+    passed: bool | None = None
+    missing: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"name": self.name, "value": self.value}
+        if self.threshold is not None:
+            out["threshold"] = self.threshold
+        if self.passed is not None:
+            out["passed"] = self.passed
+        if self.missing:
+            out["missing"] = list(self.missing)
+        return out
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> DerivedMetric:
+        return cls(
+            name=data["name"],
+            value=data["value"],
+            threshold=data.get("threshold"),
+            passed=data.get("passed"),
+            missing=tuple(data.get("missing", ())),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricRollup:
+    """A metric over a run: the mean over the `count` tests that reported it."""
+
+    name: str
+    mean: float
+    count: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "mean": self.mean, "count": self.count}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> MetricRollup:
+        return cls(name=data["name"], mean=data["mean"], count=data["count"])
+
+    @classmethod
+    def of(cls, tests: Iterable[TestResult]) -> tuple[MetricRollup, ...]:
+        """The rollup of each metric name, in the order in which they are met."""
+        values: dict[str, list[float]] = {}
+        for test in tests:
+            for metric in test.derived_metrics:
+                values.setdefault(metric.name, []).append(metric.value)
+        return tuple(cls(name=name, mean=fsum(found) / len(found), count=len(found)) for name, found in values.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +346,8 @@ class TestResult:
     {"error": …} exactly as the server sent them, with "notifications", "server_requests" and "http" where there were any; None
     when nothing came. Of what is nested more than 200 levels deep the beginning is kept, as text. A large output is {"$file":
     path relative to `.mcptest/`, "bytes": n} instead. `verify` holds every step of the suite's `verify`, in order.
-    `line` is the line of the test's entry in `file`, which is relative to the workspace. Times are in milliseconds.
+    `line` is the line of the test's entry in `file`, which is relative to the workspace. Times are in milliseconds. `score` and
+    `threshold` are there for a test that was judged and has a threshold, `derived_metrics` where it declares any.
     """
 
     id: str
@@ -257,6 +365,9 @@ class TestResult:
     flaky: bool = False
     attempts: tuple[Attempt, ...] = ()
     tags: tuple[str, ...] = ()
+    score: float | None = None
+    threshold: float | None = None
+    derived_metrics: tuple[DerivedMetric, ...] = ()
     message: str | None = None
     failure: Failure | None = None
     assertions: tuple[AssertionResult, ...] = ()
@@ -281,6 +392,11 @@ class TestResult:
         out["file"] = self.file
         out["line"] = self.line
         out["tags"] = list(self.tags)
+        if self.score is not None:
+            out["score"] = self.score
+            out["threshold"] = self.threshold
+        if self.derived_metrics:
+            out["derived_metrics"] = [metric.to_json() for metric in self.derived_metrics]
         if self.message is not None:
             out["message"] = self.message
         if self.failure is not None:
@@ -311,12 +427,75 @@ class TestResult:
             file=data["file"],
             line=data["line"],
             tags=tuple(data["tags"]),
+            score=data.get("score"),
+            threshold=data.get("threshold"),
+            derived_metrics=tuple(DerivedMetric.from_json(item) for item in data.get("derived_metrics", ())),
             message=data.get("message"),
             failure=None if failure is None else Failure.from_json(failure),
             assertions=tuple(AssertionResult.from_json(item) for item in data["assertions"]),
             request=data["request"],
             output=data["output"],
             verify=tuple(VerifyResult.from_json(item) for item in data.get("verify", ())),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookResult:
+    """One command of a hook that was run.
+
+    `test` is the id of the test around which it ran, None for `beforeAll` and `afterAll`. `passed` is false when it failed, and
+    `message` then says how. `exit_code` is None for a program that did not start or was killed. `output` is the end of what it
+    wrote on stdout and stderr.
+    """
+
+    phase: str
+    command: str
+    passed: bool
+    duration_ms: float
+    started_offset_ms: float
+    test: str | None = None
+    exit_code: int | None = None
+    message: str | None = None
+    output: str = ""
+
+    @property
+    def called(self) -> str:
+        """What the command goes by, in one line: "beforeAll: ./seed.sh"."""
+        return f"{self.phase}: {one_line(self.command, _COMMAND_LIMIT)}"
+
+    @property
+    def told(self) -> str:
+        """How the command failed, in one line: "beforeAll failed: ./seed.sh exited with 3"."""
+        return f"{self.phase} failed: {one_line(self.command, _COMMAND_LIMIT)} {self.message or 'failed'}"
+
+    def to_json(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"phase": self.phase}
+        if self.test is not None:
+            out["test"] = self.test
+        out["command"] = self.command
+        out["passed"] = self.passed
+        out["duration_ms"] = self.duration_ms
+        out["started_offset_ms"] = self.started_offset_ms
+        if self.exit_code is not None:
+            out["exit_code"] = self.exit_code
+        if self.message is not None:
+            out["message"] = self.message
+        if self.output:
+            out["output"] = self.output
+        return out
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> HookResult:
+        return cls(
+            phase=data["phase"],
+            test=data.get("test"),
+            command=data["command"],
+            passed=data["passed"],
+            duration_ms=data["duration_ms"],
+            started_offset_ms=data["started_offset_ms"],
+            exit_code=data.get("exit_code"),
+            message=data.get("message"),
+            output=data.get("output", ""),
         )
 
 
@@ -415,6 +594,7 @@ class RunRecord:
     shard: tuple[int, int] | None = None
     flags: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    hooks: tuple[HookResult, ...] = ()
     totals: Totals = field(default_factory=Totals)
 
     def to_json(self) -> dict[str, Any]:
@@ -439,9 +619,18 @@ class RunRecord:
             "totals": self.totals.to_json(),
             "tests": [test.to_json() for test in self.tests],
         }
+        if rollups := self.metric_rollups:
+            out["metric_rollups"] = [rollup.to_json() for rollup in rollups]
         if self.warnings:
             out["warnings"] = list(self.warnings)
+        if self.hooks:
+            out["hooks"] = [hook.to_json() for hook in self.hooks]
         return out
+
+    @property
+    def metric_rollups(self) -> tuple[MetricRollup, ...]:
+        """Each metric of the tests with its mean and count; () where none reported one."""
+        return MetricRollup.of(self.tests)
 
     @classmethod
     def from_json(cls, data: object) -> RunRecord:
@@ -469,6 +658,7 @@ class RunRecord:
                 totals=Totals(**data["totals"]),
                 tests=tuple(TestResult.from_json(item) for item in data["tests"]),
                 warnings=tuple(data.get("warnings", ())),
+                hooks=tuple(HookResult.from_json(item) for item in data.get("hooks", ())),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as wrong:
             raise RecordError(f"the run record is damaged: {type(wrong).__name__}: {wrong}") from wrong

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.results import AssertionResult, Mismatch
 from mcptest_engine.core.targets import Absent, Spread, parse_target, resolve
 from mcptest_engine.judging.matchers import Context, compile_judge
+from mcptest_engine.suite.items import ASSERT_SET
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,19 +30,37 @@ def judge_assertions(
 ) -> tuple[AssertionResult, ...]:
     """Judge every assertion, in order; each is a mapping of the suite: target, matcher, and perhaps name, message, transform.
 
+    A set of assertions (`assert-set`) comes to one row; those in it are numbered `#2.0`, `#2.1` in messages.
+
     `test_name` is what a snapshot without a name of its own goes by, with the target. With `redact`, messages are worded
     over redacted values, so that clipping cannot leave half a secret; `actual` is the value itself, neither redacted nor
     clipped. Never raises for what a server sent.
     """
     rows: list[AssertionResult] = []
-    for assertion in assertions:
+
+    def judged(index: int, assertion: Mapping[str, Any], label: str) -> AssertionResult:
         context = _NO_CONTEXT if snapshots is None else Context(snapshots, test_name, assertion["target"])
-        rows.append(_judge_one(len(rows), assertion, envelope, context, redact))
+        return _judge_one(index, label, assertion, envelope, context, redact)
+
+    for number, item in enumerate(assertions):
+        if ASSERT_SET not in item:
+            rows.append(judged(number, item, str(number)))
+            continue
+        from mcptest_engine.judging.scoring import judged_set
+
+        written = item[ASSERT_SET]
+        inner = (judged(index, one, f"{number}.{index}") for index, one in enumerate(written["assertions"]))
+        rows.append(judged_set(number, written, tuple(inner)))
     return tuple(rows)
 
 
 def _judge_one(
-    index: int, assertion: Mapping[str, Any], envelope: Mapping[str, Any], context: Context, redact: Redact | None
+    index: int,
+    label: str,
+    assertion: Mapping[str, Any],
+    envelope: Mapping[str, Any],
+    context: Context,
+    redact: Redact | None,
 ) -> AssertionResult:
     target, matcher = assertion["target"], assertion["matcher"]
     actual: object = None
@@ -68,11 +87,12 @@ def _judge_one(
             absent=isinstance(actual, Absent),
             actual=_plain(actual),
         )
-    return _failed(index, assertion, envelope, actual, mismatch, redact)
+    return _failed(index, label, assertion, envelope, actual, mismatch, redact)
 
 
 def _failed(
     index: int,
+    label: str,
     assertion: Mapping[str, Any],
     envelope: Mapping[str, Any],
     actual: object,
@@ -89,7 +109,7 @@ def _failed(
         words = f"is absent: {told}"
     elif told:
         words = f"{words}; {told}"
-    message = f"assertion #{index} (`{one_line(target)}`) failed: {words}"
+    message = f"assertion #{label} (`{one_line(target)}`) failed: {words}"
     own = assertion.get("message")
     return AssertionResult(
         index=index,

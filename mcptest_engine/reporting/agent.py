@@ -1,9 +1,9 @@
 """`agent`: a run for a coding agent, which pays for every token: the verdict, then failures, within a budget.
 
 The lines are a contract: `VERDICT`, `FAIL`, `assert:`, `actual:`, `repro:`, `OMITTED`, and `REASON` where a run
-failed and no test did. `NOTE` says what a pass leaves out, such as the tests beside a focused one. Every text on them
-is escaped to one line, so no server can forge another. The budget counts the whole result, a token for every four
-characters; the verdict and the first failure are given whatever it is.
+failed and no test did, or where all did because `beforeAll` had. `NOTE` says what a pass leaves out, such as the tests
+beside a focused one. Every text on them is escaped to one line, so no server can forge another. The budget counts the
+whole result, a token for every four characters; the verdict and the first failure are given whatever it is.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
-from mcptest_engine.reporting import facts
+from mcptest_engine.reporting import facts, hook_facts
 from mcptest_engine.reporting.registry import RenderOptions
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from collections.abc import Iterator
+
+    from mcptest_engine.core.results import HookResult, RunRecord, TestResult
 
 ASSERT_LIMIT = 600
 ACTUAL_LIMIT = 300
@@ -67,6 +69,9 @@ def agent_failures(record: RunRecord, options: RenderOptions | None = None) -> l
 def agent_failure(record: RunRecord, test: TestResult, options: RenderOptions) -> AgentFailure:
     """What an agent needs of one failed test: the first reason, what came instead, and how to run it again."""
     actual, clipped = _actual(test)
+    if hook_facts.is_kept(test):
+        around = (hook for hook in hook_facts.failed_hooks(record) if hook.test == test.id)
+        actual = next((text for hook in around for text in _written(hook)), None)
     return AgentFailure(
         test=one_line(test.name),
         assert_=_assert(test),
@@ -105,9 +110,19 @@ def _verdict(record: RunRecord) -> str:
 
 def _reason(record: RunRecord) -> str:
     reason = facts.run_reason(record)
+    setup = hook_facts.setup_failure(record)
+    if setup is not None and reason is None:  # every test gives this reason: what the hook wrote is said here, once
+        return f"REASON {'; '.join([one_line(setup.told, ASSERT_LIMIT), *_written(setup)])}\n"
     if reason is None:
         return ""
     return f"REASON {one_line('; '.join([reason, *record.warnings]), ASSERT_LIMIT)}\n"
+
+
+def _written(hook: HookResult) -> Iterator[str]:
+    """`output: …`, the end of what a failed hook wrote, if it wrote anything."""
+    text = one_line("\n".join(hook_facts.output_lines(hook)))
+    if text:
+        yield f"output: {text if len(text) <= ACTUAL_LIMIT else '…' + text[-ACTUAL_LIMIT:]}"
 
 
 def _block(failure: AgentFailure) -> str:

@@ -16,13 +16,14 @@ from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from mcptest_engine.core.results import AssertionResult, Failure, RunRecord, TestResult, VerifyResult
 
 MESSAGE_LIMIT = 2000
 STDERR_LINES = 12
 DIFF_LINES = 40
+_SCORED_FAILURES = frozenset({FailureKind.SCORE, FailureKind.METRIC})
 
 _EXIT_REASONS: dict[int, str] = {
     ExitCode.FAILED: "the run failed",
@@ -68,8 +69,28 @@ def counts_text(record: RunRecord) -> str:
 
 
 def failed_assertions(test: TestResult | VerifyResult) -> tuple[AssertionResult, ...]:
-    """The assertions that did not hold; deferred ones are not among them."""
-    return tuple(assertion for assertion in test.assertions if assertion.passed is False)
+    """The assertions that did not hold, each failed set followed by what failed in it; deferred ones are not among them."""
+    return tuple(row for item in test.assertions if item.passed is False for row in (item, *_failed_inside(item)))
+
+
+def _failed_inside(item: AssertionResult) -> Iterator[AssertionResult]:
+    return (row for row in item.leaves() if item.set is not None and row.passed is False)
+
+
+def score_text(test: TestResult) -> str:
+    """`score 0.75, needs 0.7` of a test that was scored, and its metrics; "" for any other."""
+    parts = []
+    if test.score is not None and test.threshold is not None:
+        parts.append(f"score {number_text(test.score)}, needs {number_text(test.threshold)}")
+    for metric in test.derived_metrics:
+        needs = "" if metric.threshold is None else f", needs {number_text(metric.threshold)}"
+        parts.append(f"{one_line(metric.name)} {number_text(metric.value)}{needs}")
+    return "; ".join(parts)
+
+
+def number_text(value: float) -> str:
+    """A score or metric with at most three digits behind the point."""
+    return f"{value:.3f}".rstrip("0").rstrip(".") or "0"
 
 
 class Reason(NamedTuple):
@@ -85,9 +106,11 @@ def reasons(test: TestResult) -> tuple[Reason, ...]:
     What kept the test from being judged comes before the assertions on the HTTP answer, which is all there was to judge; that
     the others found no result goes without saying.
     """
-    found = [Reason(assertion_text(row), row) for row in failed_assertions(test)]
+    found = [Reason(_weighed(test, row), row) for row in failed_assertions(test)]
     own = _own_failure(test)
-    if own is not None and own.kind not in JUDGED_FAILURES:
+    if own is not None and own.kind in _SCORED_FAILURES:
+        found = _told(own) + found
+    elif own is not None and own.kind not in JUDGED_FAILURES:
         found = _told(own) + [reason for reason in found if _is_about_http(reason)]
     elif own is not None and (own.kind is not FailureKind.ASSERTION or not found):
         found += _told(own)
@@ -96,13 +119,20 @@ def reasons(test: TestResult) -> tuple[Reason, ...]:
     return tuple(found) or (Reason(one_line(test.message or "failed without a reason", MESSAGE_LIMIT)),)
 
 
+def _weighed(test: TestResult, row: AssertionResult) -> str:
+    """An assertion's line, with its weight where a score was reckoned with it."""
+    text = assertion_text(row)
+    return text if test.score is None or row.weight == 1 else f"{text} (weight {number_text(row.weight)})"
+
+
 def _is_about_http(reason: Reason) -> bool:
     return reason.assertion is not None and reason.assertion.target.lstrip(".").startswith("http")
 
 
 def shown_assertion(test: TestResult) -> AssertionResult | None:
     """The assertion whose value is shown beside the first reason; None where none belongs to it."""
-    return reasons(test)[0].assertion or next(iter(failed_assertions(test)), None)
+    first = reasons(test)[0].assertion or next(iter(failed_assertions(test)), None)
+    return first if first is None or first.set is None else next(_failed_inside(first), None)
 
 
 def _told(failure: Failure) -> list[Reason]:
@@ -224,7 +254,7 @@ def place(test: TestResult) -> str:
 
 def diff_lines(assertion: AssertionResult) -> list[str]:
     """The lines of an assertion's diff, sanitised, cut with a note where they are many; [] without a diff."""
-    lines = _lines(assertion.diff or "")
+    lines = text_lines(assertion.diff or "")
     if len(lines) <= DIFF_LINES:
         return lines
     return [*lines[:DIFF_LINES], f"… {counted(len(lines) - DIFF_LINES, 'more line')}"]
@@ -233,7 +263,7 @@ def diff_lines(assertion: AssertionResult) -> list[str]:
 def stderr_lines(test: TestResult, limit: int = STDERR_LINES) -> list[str]:
     """The last lines of the stderr that a failure carries, sanitised; [] without one."""
     tail = test.failure.stderr_tail if test.failure is not None else None
-    return _lines(tail or "")[-limit:]
+    return text_lines(tail or "")[-limit:]
 
 
 def value_text(value: Any) -> str:
@@ -259,7 +289,7 @@ def detail_text(test: TestResult, more: Iterable[str] = (), *, stderr: bool = Tr
     return "\n".join([*lines, *more])
 
 
-def _lines(text: str) -> list[str]:
+def text_lines(text: str) -> list[str]:
     """The lines of a text of several, sanitised; other line separators than the newline are made visible first."""
     return (
         [line.rstrip() for line in sanitise(text.replace("\r\n", "\n").strip("\n")).split("\n")] if text.strip() else []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.reporting import facts
+from mcptest_engine.reporting import facts, hook_facts
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
@@ -24,11 +24,17 @@ _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ","
 
 def render(record: RunRecord, options: RenderOptions) -> str:
     """The annotations in declared order, those of the run, and a line of sums."""
-    lines = [line for test in record.tests if (line := _of_test(record, test, options))]
+    lines = [
+        _annotation("error" if told.phase == "beforeAll" else "warning", told.text, title=told.phase)
+        for told in hook_facts.told_hooks(record)
+    ]
+    alike = hook_facts.setup_failure(record) is not None  # the hook's annotation says it for all of them
+    tests = (test for test in record.tests if not (alike and hook_facts.is_kept(test)))
+    lines += (line for test in tests if (line := _of_test(record, test, options)))
     reason = facts.run_reason(record)
     if reason is not None:
         lines.append(_annotation("error", reason, title="mcptest"))
-    lines += (_annotation("warning", warning, title="mcptest") for warning in facts.warning_texts(record))
+    lines += (_annotation("warning", warning, title="mcptest") for warning in hook_facts.other_warnings(record))
     sums = f"{facts.counts_text(record)} in {facts.duration_text(record.duration_ms)}"
     lines.append(f"mcptest: {sums}{', interrupted' if record.interrupted else ''}")
     return "\n".join(lines) + "\n"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import JUDGED_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line, sanitise
-from mcptest_engine.reporting import facts
+from mcptest_engine.reporting import facts, hook_facts
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
@@ -43,18 +43,23 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     }
     servers = {server.name: server for server in record.servers}
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites{_attributes(attributes)}>"]
+    hooks = hook_facts.texts_by_test(record)
     for server, of_server in by_server.items():
-        lines += _suite(record, server, of_server, servers.get(server), options)
+        lines += _suite(record, of_server, servers.get(server), hooks, options)
     if reason is not None:
         lines += _run_suite(record, reason)
     return "\n".join([*lines, "</testsuites>"]) + "\n"
 
 
 def _suite(
-    record: RunRecord, name: str, tests: Sequence[TestResult], server: ServerRecord | None, options: RenderOptions
+    record: RunRecord,
+    tests: Sequence[TestResult],
+    server: ServerRecord | None,
+    hooks: Mapping[str, str],
+    options: RenderOptions,
 ) -> Iterator[str]:
     attributes = {
-        "name": one_line(name) or one_line(record.suite.name),
+        "name": one_line(tests[0].server) or one_line(record.suite.name),
         **_sums(tests, run_failed=False),
         "time": _seconds(sum(test.duration_ms for test in tests)),
         "timestamp": _timestamp(record),
@@ -62,7 +67,7 @@ def _suite(
     yield f"  <testsuite{_attributes(attributes)}>"
     yield from _properties(_suite_facts(record, server), "    ")
     for test in tests:
-        yield from _case(record, test, options)
+        yield from _case(record, test, hooks.get(test.id, ""), options)
     yield "  </testsuite>"
 
 
@@ -80,7 +85,8 @@ def _suite_facts(record: RunRecord, server: ServerRecord | None) -> dict[str, st
     return {key: value for key, value in found.items() if value}
 
 
-def _case(record: RunRecord, test: TestResult, options: RenderOptions) -> Iterator[str]:
+def _case(record: RunRecord, test: TestResult, hooks: str, options: RenderOptions) -> Iterator[str]:
+    """A test. `hooks` is what failed around it, or around the run, which has no place of its own."""
     attributes = {
         "name": one_line(test.name),
         "classname": one_line(f"{record.suite.name}.{test.server}" if test.server else record.suite.name),
@@ -90,6 +96,10 @@ def _case(record: RunRecord, test: TestResult, options: RenderOptions) -> Iterat
     if test.line > 0:
         attributes["line"] = str(test.line)
     body = [*_properties(_case_facts(test), "      "), *_outcome(record, test, options)]
+    tail = facts.stderr_lines(test, _STDERR_LINES) if test.verdict is Verdict.FAIL else []
+    if tail or hooks:
+        told = "\n".join([*tail, *([hooks] if hooks else [])])
+        body.append(f"      <system-err>{_text(told)}</system-err>")
     if not body:
         yield f"    <testcase{_attributes(attributes)}/>"
         return
@@ -106,6 +116,9 @@ def _case_facts(test: TestResult) -> dict[str, str]:
         found["attempts"] = str(len(test.attempts))
     if test.verdict is Verdict.INCONCLUSIVE:
         found["verdict"] = test.verdict.value
+    if test.score is not None and test.threshold is not None:
+        found |= {"score": facts.number_text(test.score), "threshold": facts.number_text(test.threshold)}
+    found |= {f"metric.{one_line(metric.name)}": facts.number_text(metric.value) for metric in test.derived_metrics}
     return found
 
 
@@ -120,9 +133,6 @@ def _outcome(record: RunRecord, test: TestResult, options: RenderOptions) -> Ite
         body = facts.detail_text(test, [f"repro: {repro_line(record, test, options)}"], stderr=False)
         head = _attributes({"message": facts.reasons(test)[0].text, "type": kind.value})
         yield f"      <{element}{head}>{_text(body)}</{element}>"
-        tail = "\n".join(facts.stderr_lines(test, _STDERR_LINES))
-        if tail:
-            yield f"      <system-err>{_text(tail)}</system-err>"
 
 
 def _run_suite(record: RunRecord, reason: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
-from mcptest_engine.reporting import facts
+from mcptest_engine.reporting import facts, hook_facts
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
@@ -36,9 +36,11 @@ def render(record: RunRecord, options: RenderOptions) -> str:
         _heading(record),
         *_sums(record),
         *_remarks(record),
+        *_hooks(record),
         *_failures(record, options),
         *_doubtful(record),
         *_all_tests(record),
+        *_rollups(record),
     ]
     return "\n\n".join(sections) + "\n"
 
@@ -71,13 +73,26 @@ def _remarks(record: RunRecord) -> Iterator[str]:
     reason = facts.run_reason(record)
     if reason is not None:
         yield f"**Failed:** {_inline(reason)}"
-    warnings = [f"- {_inline(warning)}" for warning in facts.warning_texts(record)]
+    warnings = [f"- {_inline(warning)}" for warning in hook_facts.other_warnings(record)]
     if warnings:
         yield "### Warnings\n\n" + "\n".join(warnings)
 
 
+def _hooks(record: RunRecord) -> Iterator[str]:
+    """A fold for every hook that failed."""
+    folds = [
+        f"<details><summary>{_MARKS[Verdict.FAIL]} <code>{_html(told.title)}</code></summary>\n\n"
+        f"{_fenced(chr(10).join(told.lines) or '(no output)')}\n\n</details>"
+        for told in hook_facts.told_hooks(record)
+    ]
+    if folds:
+        yield "### Hooks\n\n" + _bounded(folds)
+
+
 def _failures(record: RunRecord, options: RenderOptions) -> Iterator[str]:
     failed = facts.tests_with(record, Verdict.FAIL)
+    if hook_facts.setup_failure(record) is not None:  # the hook's own fold says it for all of them
+        failed = tuple(test for test in failed if not hook_facts.is_kept(test))
     if not failed:
         return
     yield "### Failures"
@@ -116,14 +131,25 @@ def _doubtful(record: RunRecord) -> Iterator[str]:
 def _all_tests(record: RunRecord) -> Iterator[str]:
     if not record.tests:
         return
+    scored = any(test.score is not None or test.derived_metrics for test in record.tests)
     rows = [
         f"| {_MARKS[test.verdict]} {test.verdict.value} | {_code(test)} | {_inline(test.server)} "
-        f"| {_html(facts.duration_text(test.duration_ms))} |"
+        + (f"| {_inline(facts.score_text(test))} " if scored else "")
+        + f"| {_html(facts.duration_text(test.duration_ms))} |"
         for test in record.tests
     ]
-    table = "| Verdict | Test | Server | Time |\n| --- | --- | --- | ---: |\n" + _bounded(rows)
+    heads, rules = ("Score | ", "--- | ") if scored else ("", "")
+    table = f"| Verdict | Test | Server | {heads}Time |\n| --- | --- | --- | {rules}---: |\n" + _bounded(rows)
     count = counted(len(record.tests), "test")
     yield f"<details><summary>All tests ({count})</summary>\n\n{table}\n\n</details>"
+
+
+def _rollups(record: RunRecord) -> Iterator[str]:
+    """Each metric over the run. Source: suite-composition, derivedMetrics."""
+    rollups = record.metric_rollups
+    if rollups:
+        rows = [f"| {_inline(one.name)} | {facts.number_text(one.mean)} | {one.count} |" for one in rollups]
+        yield "### Metric rollups\n\n| Metric | Mean | Count |\n| --- | ---: | ---: |\n" + _bounded(rows)
 
 
 def _bounded(lines: Sequence[str]) -> str:

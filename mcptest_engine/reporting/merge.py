@@ -56,6 +56,7 @@ def merge_records(records: Sequence[RunRecord]) -> RunRecord:
         profile=first.profile if len({record.profile for record in records}) == 1 else None,
         servers=_servers(records),
         warnings=(*missing, *_warnings(records, merged)),
+        hooks=tuple(hook for record in records for hook in record.hooks),
     )
 
 

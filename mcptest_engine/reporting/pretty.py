@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.reporting import facts
+from mcptest_engine.core.words import counted
+from mcptest_engine.reporting import facts, hook_facts
 from mcptest_engine.reporting.layout import WORDS, Ink, columns, fold, pad, word_of
-from mcptest_engine.reporting.pretty_failures import failure_blocks
+from mcptest_engine.reporting.pretty_failures import failure_blocks, hook_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,12 +31,14 @@ SLOW_MS = 100.0
 
 
 def render(record: RunRecord, options: RenderOptions) -> str:
-    """The list of tests, the failures in detail, the slowest tests, the warnings and the sums; blank lines between."""
+    """Tests, failures and failed hooks in detail, the slowest tests, metrics, warnings and sums; blank lines between."""
     ink = Ink(on=options.color)
     sections = (
         _list(record.tests, options, ink),
         failure_blocks(record, options, ink),
+        hook_blocks(record, options, ink),
         _slowest(record.tests, ink),
+        _metrics(record, ink),
         _warnings(record, options, ink),
         [_trailer(record, ink)],
     )
@@ -57,6 +60,8 @@ def _list(tests: Sequence[TestResult], options: RenderOptions, ink: Ink) -> list
             test.verdict is Verdict.PASS
             and not test.flaky
             and not test.cached
+            and test.score is None
+            and not test.derived_metrics
             and name.isascii()
             and len(name) <= width
         ):
@@ -96,7 +101,9 @@ def _remark(test: TestResult) -> str:
     """What is to be said beside a test that neither simply passed nor failed."""
     if test.verdict in {Verdict.SKIP, Verdict.INCONCLUSIVE}:
         return facts.remark(test)
-    return facts.flaky_text(test) if test.flaky else ""
+    told = [facts.flaky_text(test)] if test.flaky else []
+    score = facts.score_text(test)
+    return "; ".join([*told, score] if score else told)
 
 
 def _slowest(tests: Sequence[TestResult], ink: Ink) -> list[str]:
@@ -113,8 +120,24 @@ def _slowest(tests: Sequence[TestResult], ink: Ink) -> list[str]:
     return [f"{INDENT}slowest", *(f"{INDENT * 2}{ink.dim(time.rjust(width))}  {name}" for time, name in shown)]
 
 
+def _metrics(record: RunRecord, ink: Ink) -> list[str]:
+    """Each metric's mean over the run."""
+    rollups = [(one_line(rollup.name), rollup) for rollup in record.metric_rollups]
+    if not rollups:
+        return []
+    width = max(columns(name) for name, _ in rollups)
+    rows = (
+        f"{INDENT * 2}{pad(name, width)}  {facts.number_text(found.mean)}  "
+        + ink.dim(f"mean of {counted(found.count, 'test')}")
+        for name, found in rollups
+    )
+    return [f"{INDENT}metrics", *rows]
+
+
 def _warnings(record: RunRecord, options: RenderOptions, ink: Ink) -> list[str]:
-    return [line for warning in facts.warning_texts(record) for line in _labelled("warning", warning, options, ink)]
+    return [
+        line for warning in hook_facts.other_warnings(record) for line in _labelled("warning", warning, options, ink)
+    ]
 
 
 def _labelled(label: str, text: str, options: RenderOptions, ink: Ink) -> Iterator[str]:

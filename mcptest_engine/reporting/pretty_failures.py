@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.reporting import facts
+from mcptest_engine.reporting import facts, hook_facts
 from mcptest_engine.reporting.layout import WORDS, fold, word_of
 from mcptest_engine.reporting.repro import repro_line
 
@@ -26,8 +26,13 @@ _MARGIN = 5  # the columns in front of a block's body
 
 
 def failure_blocks(record: RunRecord, options: RenderOptions, ink: Ink) -> list[str]:
-    """The lines of every failed test's block, a blank one between two blocks; [] when nothing failed."""
+    """The lines of every failed test's block, a blank one between two blocks; [] when nothing failed.
+
+    Tests that a failed `beforeAll` kept from running have none: the hook's own block says it for all of them.
+    """
     failed = facts.tests_with(record, Verdict.FAIL)
+    if hook_facts.setup_failure(record) is not None:
+        failed = tuple(test for test in failed if not hook_facts.is_kept(test))
     several_servers = len({test.server for test in record.tests}) > 1
     told: dict[tuple[str, str], int] = {}
     lines: list[str] = []
@@ -43,6 +48,17 @@ def failure_blocks(record: RunRecord, options: RenderOptions, ink: Ink) -> list[
         title = f"{label} {ink.strong_red(one_line(test.name))}"
         lines += ([""] if lines else []) + [title, *(f"{' ' * _MARGIN}{line}" for line in body)]
     return lines
+
+
+def hook_blocks(record: RunRecord, options: RenderOptions, ink: Ink) -> list[str]:
+    """The lines of every hook that failed, with the end of its output; [] when none did."""
+    lines = []
+    for told in hook_facts.told_hooks(record):
+        first, *rest = fold(told.title, _room(options))
+        lines.append(f"{' ' * _MARGIN}{ink.strong_red(first)}")
+        lines += [f"{' ' * _MARGIN}{ink.strong_red(line)}" for line in rest]
+        lines += [f"{' ' * _MARGIN}  {ink.dim(BAR)}{line}".rstrip() for line in told.lines]
+    return ["  hooks", *lines] if lines else []
 
 
 def _heading(test: TestResult, several_servers: bool, ink: Ink) -> Iterator[str]:

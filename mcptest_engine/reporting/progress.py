@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.events import (
     CaseFinished,
     CaseStarted,
+    HookFinished,
+    HookStarted,
     RunFinished,
     RunStarted,
     ServerFailed,
@@ -137,6 +139,7 @@ class ProgressView:
         self._counts = dict.fromkeys(Verdict, 0)
         self._running: dict[int, float] = {}
         self._starting: dict[str, float] = {}
+        self._hook: tuple[str, float] | None = None
 
     def advance(self, event: Event, now: float) -> None:
         """Take in one event that came at `now`, monotonic seconds."""
@@ -152,6 +155,12 @@ class ProgressView:
                 if restarting:
                     line = f"{one_line(failure.message, 300)}; starting {one_line(server)} again"
                     self._told.append(("  ", line, self._ink.yellow))
+            case HookStarted(phase=phase, command=command):
+                self._hook = (f"{phase}: {command}", now)
+            case HookFinished(result=hook):
+                self._hook = None
+                if not hook.passed and hook.test is None:
+                    self._told.append(("  ", one_line(hook.told, 300), self._ink.strong_red))
             case CaseStarted(index=index):
                 self._running[index] = now
             case CaseFinished(index=index, result=result):
@@ -179,6 +188,9 @@ class ProgressView:
         yield self._sums(now, bar=bar)
         for server, since in self._starting.items():
             yield [("  starting ", self._ink.dim), (one_line(server), None), (_age(now - since), self._ink.dim)]
+        if self._hook is not None:
+            called, since = self._hook
+            yield [("  running ", self._ink.dim), (one_line(called, 300), None), (_age(now - since), self._ink.dim)]
         running = list(self._running.items())
         for index, since in running[:TESTS_SHOWN]:
             name = one_line(self._tests[index].name) if index < len(self._tests) else f"#{index}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.reporting import facts
+from mcptest_engine.reporting import facts, hook_facts
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     if reason is not None:
         lines.append(f"Bail out! {_plain('; '.join([reason, *facts.warning_texts(record)]))}")
     else:
-        lines += (f"# {warning}" for warning in facts.warning_texts(record))
+        lines += (f"# {warning}" for warning in hook_facts.other_warnings(record))
+    for told in hook_facts.told_hooks(record):
+        lines += (f"# {line}" for line in told.text.split("\n"))
     return "\n".join(lines) + "\n"
 
 
@@ -47,7 +49,9 @@ def _point(record: RunRecord, number: int, test: TestResult, options: RenderOpti
         case Verdict.PASS:
             yield f"ok {number} - {name}"
             if test.flaky:
-                yield from _diagnostics([f"duration_ms: {test.duration_ms}", "flaky: true"])
+                yield from _diagnostics([f"duration_ms: {test.duration_ms}", "flaky: true", *_scores(test)])
+            elif scores := _scores(test):
+                yield from _diagnostics([f"duration_ms: {test.duration_ms}", *scores])
         case Verdict.SKIP:
             yield f"ok {number} - {name} # SKIP {_plain(facts.remark(test))}".rstrip()
         case Verdict.INCONCLUSIVE:
@@ -72,6 +76,7 @@ def _failure(record: RunRecord, test: TestResult, options: RenderOptions) -> Ite
     yield f"  file: {_quoted(one_line(test.file))}"
     yield f"  line: {test.line}"
     yield f"server: {_quoted(one_line(test.server))}"
+    yield from _scores(test)
     assertion = facts.shown_assertion(test)
     if assertion is not None:
         if not assertion.absent:
@@ -83,6 +88,15 @@ def _failure(record: RunRecord, test: TestResult, options: RenderOptions) -> Ite
     if len(test.attempts) > 1:
         yield f"attempts: {len(test.attempts)}"
     yield f"repro: {_quoted(repro_line(record, test, options))}"
+
+
+def _scores(test: TestResult) -> list[str]:
+    """The score, its threshold and the metrics, as members of a diagnostic block."""
+    found = [] if test.score is None else [f"score: {test.score!r}", f"threshold: {test.threshold!r}"]
+    if test.derived_metrics:
+        found.append("metrics:")
+        found += [f"  {_quoted(one_line(metric.name))}: {metric.value!r}" for metric in test.derived_metrics]
+    return found
 
 
 def _diagnostics(members: Iterator[str] | Sequence[str]) -> Iterator[str]:

@@ -194,4 +194,5 @@ class Unasked:
 
 def _misses_something(outcome: Outcome) -> bool:
     """Whether an assertion on what comes unasked does not hold (yet)."""
-    return any(row.passed is False and parse_target(row.target).segments[0] in WATCHED for row in outcome.assertions)
+    rows = (row for item in outcome.assertions for row in item.leaves())
+    return any(row.passed is False and parse_target(row.target).segments[0] in WATCHED for row in rows)

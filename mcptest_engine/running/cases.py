@@ -45,6 +45,10 @@ if TYPE_CHECKING:
         def slow_to_judge(self) -> bool: ...
         @property
         def snapshot_name(self) -> str: ...
+        @property
+        def threshold(self) -> float | None: ...
+        @property
+        def metrics(self) -> tuple[Mapping[str, Any], ...]: ...
 
 
 class VerifyStep(NamedTuple):
@@ -69,6 +73,8 @@ class VerifyStep(NamedTuple):
     asks_http: bool = False
     slow_to_judge: bool = False
     line: int = 0
+    threshold: None = None
+    metrics: tuple[()] = ()
 
 
 class Case(NamedTuple):
@@ -79,7 +85,8 @@ class Case(NamedTuple):
     case runs alone: earlier ones finish first, later ones follow. One that is `slow_to_judge` runs jq programs.
     `base_name` is what snapshots go by where it is not the name: without the number of a repeat, with that of a namesake.
     `client` is what the test's own session offers the server, None for the server's shared one. `fault` befalls the first
-    answer; the steps of `verify` follow the deciding attempt.
+    answer; the steps of `verify` follow the deciding attempt. `threshold` is what the combined score must reach, None where
+    all assertions must hold; `metrics` are derived from their names, in declared order.
     """
 
     id: str
@@ -106,6 +113,8 @@ class Case(NamedTuple):
     client: Mapping[str, Any] | None = None
     fault: Fault | None = None
     verify: tuple[VerifyStep, ...] = ()
+    threshold: float | None = None
+    metrics: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def snapshot_name(self) -> str:

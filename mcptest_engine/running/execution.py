@@ -18,6 +18,8 @@ from mcptest_engine.running.conclude import concluded
 from mcptest_engine.running.keeping import Keeper
 from mcptest_engine.running.plan import plan_of, uses_matcher
 from mcptest_engine.running.runner import Run
+from mcptest_engine.suite.hook_checks import PHASES
+from mcptest_engine.suite.items import assertions_of
 from mcptest_engine.workspace.side_files import SideFiles
 from mcptest_engine.workspace.slug import slug
 from mcptest_engine.workspace.source import Source
@@ -62,7 +64,7 @@ async def execute(
         keep_pending=not settings.ci,
     )
     expectations = [expect for case in plan.cases for expect in case.expectations()]
-    preload(key for expect in expectations for row in expect["assertions"] for key in row["matcher"])
+    preload(key for expect in expectations for row in assertions_of(expect["assertions"]) for key in row["matcher"])
     if any(uses_matcher(expect, "snapshot") for expect in expectations):
         snapshots.lookup("")  # a file that cannot be read is told before anything is called
     side_files = SideFiles(workspace, blank.run_id)
@@ -72,8 +74,14 @@ async def execute(
         empty_is_fine=settings.selection.shard is not None and plan.selected > 0,
         declared=plan.declared,
     )
+    hooks = None
+    if any(suite.hooks.get(phase) for phase in PHASES):
+        from mcptest_engine.running.hooks import Hooks  # few suites have any
+
+        hooks = Hooks(suite, settings.environ, emit=emit, redactor=redactor)
     run = Run(
         plan=plan,
+        hooks=hooks,
         pool=pool,
         emit=emit,
         keeper=Keeper(redactor, side_files),
@@ -81,7 +89,11 @@ async def execute(
         snapshots=snapshots,
         conclude=lambda record: conclude(_completed(record, source, side_files, snapshots), not_ready=pool.not_ready),
     )
-    return await run.execute(interrupted=interrupted)
+    try:
+        return await run.execute(interrupted=interrupted)
+    finally:
+        if hooks is not None:
+            await hooks.close()
 
 
 def _completed(record: RunRecord, source: Source, side_files: SideFiles, snapshots: SnapshotStore) -> RunRecord:

@@ -87,6 +87,11 @@ class Keeper:
         )
 
     def _keep_row(self, row: AssertionResult) -> AssertionResult:
+        if row.set is not None:
+            name = self._text(row.name)
+            inner = tuple(self._keep_row(one) for one in row.set.assertions)
+            kept = replace(row.set, name=name, assertions=inner)
+            return replace(row, name=name, message=self._text(row.message), set=kept)
         actual, matcher = self._keep_actual(row.actual), self._keep_matcher(row.matcher)
         target, name = self.redact_text(row.target), self._text(row.name)
         if (

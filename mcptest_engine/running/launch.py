@@ -116,8 +116,12 @@ async def launch(
 
 
 def needed_servers(suite: LoadedSuite, settings: RunSettings) -> tuple[str, ...]:
-    """The servers that this run is sure to use, before it is planned: all of its tests', unless something narrows it."""
-    if not settings.selection.takes_all or any(entry.data.get("only") for entry in suite.tests):
+    """The servers that this run is sure to use, before it is planned: all of its tests', unless something narrows it.
+
+    None of them where `beforeAll` comes first: it may make what a server reads when it starts.
+    """
+    focused = any(entry.data.get("only") for entry in suite.tests)
+    if not settings.selection.takes_all or focused or suite.hooks.get("beforeAll"):
         return ()
     return tuple(
         dict.fromkeys(name for entry in suite.tests if not entry.data.get("skip") for name in _talked_to(entry))

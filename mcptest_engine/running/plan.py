@@ -17,6 +17,8 @@ from mcptest_engine.running.cases import Case, Plan, VerifyStep
 from mcptest_engine.safety.policy import ToolClass, classify_name
 from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.checks import LIST_METHODS
+from mcptest_engine.suite.hook_checks import PER_TEST
+from mcptest_engine.suite.items import assertions_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -63,7 +65,7 @@ def make_plan(
         cases=tuple(cases),
         declared=len(declared),
         selected=len(selected),
-        workers=workers if workers is not None else int(options.get("concurrency", DEFAULT_WORKERS)),
+        workers=_workers(suite, workers),
         bail=bail if bail is not None else _bail(options.get("bail")),
         restart=bool(options.get("restart", True)),
         warnings=(f"only the {len(focused)} focused of {len(declared)} tests run (`only: true`)",) if focused else (),
@@ -81,6 +83,13 @@ def plan_of(suite: LoadedSuite, settings: RunSettings, *, relative: Callable[[Pa
         repeat=settings.repeat,
         bail=settings.bail,
     )
+
+
+def _workers(suite: LoadedSuite, asked: int | None) -> int:
+    """How many tests at once; one where something is done around each (suite-composition: the bracket holds)."""
+    if any(suite.hooks.get(phase) for phase in PER_TEST):
+        return 1
+    return asked if asked is not None else int(suite.run_options.get("concurrency", DEFAULT_WORKERS))
 
 
 def _bail(value: object) -> int | None:
@@ -141,6 +150,8 @@ class _Drafting:
             asks_http="http" in roots,
             client=data.get("client"),
             fault=_fault(data.get("fault")),
+            threshold=data.get("threshold") if expect["assertions"] else None,
+            metrics=tuple(data.get("derivedMetrics", ())),
         )
         return case._replace(verify=tuple(_steps(case, steps))) if steps else case
 
@@ -245,16 +256,16 @@ def _skip_reason(skip: object) -> str | None:
 
 def _roots(expect: Mapping[str, Any]) -> frozenset[object]:
     """The members of the envelope that the assertions look at."""
-    return frozenset([parse_target(row["target"]).segments[0] for row in expect["assertions"]])
+    return frozenset([parse_target(row["target"]).segments[0] for row in assertions_of(expect["assertions"])])
 
 
 def _slow_to_judge(expect: Mapping[str, Any]) -> bool:
-    return uses_matcher(expect, "jq") or any("transform" in row for row in expect["assertions"])
+    return uses_matcher(expect, "jq") or any("transform" in row for row in assertions_of(expect["assertions"]))
 
 
 def uses_matcher(expect: Mapping[str, Any], name: str) -> bool:
     """Whether an assertion uses the matcher `name`, at whatever depth of `not`, `all-of`, `each` and the like."""
-    return any(_uses(row["matcher"], name) for row in expect["assertions"])
+    return any(_uses(row["matcher"], name) for row in assertions_of(expect["assertions"]))
 
 
 def _uses(matcher: object, name: str) -> bool:

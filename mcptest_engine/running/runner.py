@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.events import CaseFinished, CaseStarted, PlannedTest, RunFinished, RunStarted, Warned
-from mcptest_engine.core.results import FailureKind, RunRecord, TestResult, Verdict
+from mcptest_engine.core.results import Failure, FailureKind, RunRecord, TestResult, Verdict
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.attempts import Decision, decide
 from mcptest_engine.running.calling import Caller
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.events import Emit
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.running.cases import Case, Plan
+    from mcptest_engine.running.hooks import Hooks, Stop
     from mcptest_engine.running.keeping import Keeper
     from mcptest_engine.running.pool import Pool
 
@@ -35,7 +36,8 @@ class Run:
     """One run of a plan. `blank` is the record with all but its outcome filled in.
 
     `execute` may be ended early by cancelling its task: tests under way and not yet begun become skips, the servers are
-    closed, and the record and `RunFinished` still come.
+    closed, and the record and `RunFinished` still come. Hooks are brackets: around the run with its servers, and around each
+    test with all its attempts. A bracket once opened is closed, also when the run is ended early.
     """
 
     plan: Plan
@@ -44,6 +46,7 @@ class Run:
     keeper: Keeper
     blank: RunRecord
     conclude: Callable[[RunRecord], RunRecord]
+    hooks: Hooks | None = None
     snapshots: SnapshotStore | None = None
     clock: Callable[[], float] = time.monotonic
 
@@ -51,6 +54,7 @@ class Run:
     _started: float = 0.0
     _failures: int = 0
     _stopped: str | None = None
+    _halted: Stop | None = None
     _warnings: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _caller: Caller = field(init=False)
 
@@ -70,16 +74,48 @@ class Run:
                 workers=self.plan.workers,
             )
         )
+        hooks = self.hooks if any(case.skip is None for case in cases) and not interrupted else None
+        if hooks is not None:
+            hooks.since = self._started
         try:
             if not interrupted:
-                await self._all(cases)
+                await self._set_up(hooks)
+                await self._all(cases, hooks)
         except asyncio.CancelledError:
             interrupted = True
         duration_ms = (self.clock() - self._started) * 1000
         interrupted = await self._close() or interrupted
+        if hooks is not None:
+            interrupted = await self._clean_up(hooks, interrupted) or interrupted
+            duration_ms = (self.clock() - self._started) * 1000
         record = self._record(duration_ms, interrupted)
         self.emit(RunFinished(record=record))
         return record
+
+    async def _set_up(self, hooks: Hooks | None) -> None:
+        """What comes before the servers, and then the servers, if they have waited for it."""
+        if hooks is None or not hooks.opens_run:
+            return
+        self._halted = await hooks.before_all()
+        if self._halted is None:
+            self.pool.warm(_servers_of(self.plan.cases))
+
+    async def _clean_up(self, hooks: Hooks, interrupted: bool) -> bool:
+        """What comes after the servers; true when somebody wanted the run to end meanwhile."""
+        failed = sum(result is not None and result.verdict is Verdict.FAIL for result in self._results)
+        message = f"{failed} of {counted(len(self._results), 'test')} failed" if failed else None
+        if self._halted is not None and self._halted.failed:
+            message = self._halted.reason
+        if interrupted:
+            hooks.hurry()
+            message = "the run was interrupted"
+        try:
+            await hooks.after_all(Verdict.PASS if message is None else Verdict.FAIL, message)
+            await hooks.close()
+        except asyncio.CancelledError:
+            await hooks.close()
+            return True
+        return False
 
     async def _close(self) -> bool:
         """End the servers; true when somebody wanted the run to end meanwhile. The report is still to come then."""
@@ -91,10 +127,10 @@ class Run:
             return True
         return False
 
-    async def _all(self, cases: Sequence[Case]) -> None:
+    async def _all(self, cases: Sequence[Case], hooks: Hooks | None) -> None:
         for batch in _batches(cases, self.plan.workers):
             if len(batch) == 1:
-                await self._decide(*batch[0])
+                await self._bracketed(*batch[0], hooks)
                 continue
             queue = iter(batch)
             async with asyncio.TaskGroup() as workers:
@@ -105,10 +141,42 @@ class Run:
         for index, case in queue:
             await self._decide(index, case)
 
+    async def _bracketed(self, index: int, case: Case, hooks: Hooks | None) -> None:
+        """Bring one case to its verdict between its hooks, where it has any; they decide before it is begun."""
+        if hooks is None or not hooks.around_tests or self._settled(case) is not None:
+            await self._decide(index, case)
+            return
+        try:
+            stop = await hooks.before_each(case)
+            if stop is None:
+                await self._decide(index, case)
+            else:
+                self._finish(index, case, _stopped_by(stop), self.clock())
+        except asyncio.CancelledError:
+            hooks.hurry()
+            self._finish(index, case, _skipped(INTERRUPTED), self.clock())
+            await self._after(index, case, hooks)
+            raise
+        await self._after(index, case, hooks)
+
+    async def _after(self, index: int, case: Case, hooks: Hooks) -> None:
+        result = self._results[index]
+        assert result is not None
+        await hooks.after_each(case, result)
+
+    def _settled(self, case: Case) -> Decision | None:
+        """What a case comes to without being begun, or None."""
+        if case.skip is not None:
+            return _skipped(case.skip)
+        if self._halted is not None:
+            return _stopped_by(self._halted)
+        return None if self._stopped is None else _skipped(self._stopped)
+
     async def _decide(self, index: int, case: Case) -> None:
         """Bring one case to its verdict, with as many attempts as it may have."""
-        if case.skip is not None or self._stopped is not None:
-            self._finish(index, case, _skipped(case.skip or self._stopped or ""), self.clock())
+        settled = self._settled(case)
+        if settled is not None:
+            self._finish(index, case, settled, self.clock())
             return
         began = self.clock()
         self.emit(CaseStarted(index=index, id=case.id))
@@ -131,6 +199,9 @@ class Run:
             file=case.file,
             line=case.line,
             tags=case.tags,
+            score=outcome.score,
+            threshold=outcome.threshold,
+            derived_metrics=outcome.metrics,
             message=outcome.message,
             failure=outcome.failure,
             assertions=outcome.assertions,
@@ -155,13 +226,15 @@ class Run:
             if self._results[index] is None:
                 self._finish(index, case, _skipped(INTERRUPTED), self.clock())
         tests = tuple(with_tool_hint(result, self._caller.answered) for result in self._results if result is not None)
+        hooked = () if self.hooks is None else tuple(self.hooks.warnings)
         judged = tuple(text for index in sorted(self._warnings) for text in self._warnings[index])
         record = replace(
             self.blank.with_tests(tests),
             duration_ms=round(duration_ms, 3),
             interrupted=interrupted,
             servers=self.pool.records(),
-            warnings=(*self.blank.warnings, *self.pool.warnings(), *judged, *self._concurrency_hint(tests)),
+            warnings=(*self.blank.warnings, *self.pool.warnings(), *judged, *hooked, *self._concurrency_hint(tests)),
+            hooks=() if self.hooks is None else tuple(self.hooks.results),
         )
         return self.conclude(record)
 
@@ -190,6 +263,25 @@ def _batches(cases: Sequence[Case], workers: int) -> Iterator[list[tuple[int, Ca
 
 def _planned(case: Case) -> PlannedTest:
     return PlannedTest(id=case.id, name=case.name, kind=case.kind, server=case.server, file=case.file, line=case.line)
+
+
+def _servers_of(cases: Sequence[Case]) -> dict[str, None]:
+    """The servers that are sure to be used, in the order of their first use; a test with its own `client` opens its own."""
+    return dict.fromkeys(
+        server
+        for case in cases
+        if case.skip is None
+        for server in (case.server, *(step.server for step in case.verify))
+        if case.client is None or server != case.server
+    )
+
+
+def _stopped_by(stop: Stop) -> Decision:
+    """A test that a hook let not begin."""
+    if not stop.failed:
+        return _skipped(stop.reason)
+    failure = Failure(kind=FailureKind.HOOK, message=stop.reason)
+    return Decision(Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=stop.reason, failure=failure), ())
 
 
 def _skipped(reason: str) -> Decision:

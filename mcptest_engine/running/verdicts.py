@@ -13,10 +13,11 @@ from mcptest_engine.judging.assertions import judge_assertions
 from mcptest_engine.judging.budgets import judge_budgets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from mcptest_engine.core.errors import ServerError
-    from mcptest_engine.core.results import TestResult, VerifyResult
+    from mcptest_engine.core.results import DerivedMetric, TestResult, VerifyResult
+    from mcptest_engine.judging.scoring import Scored
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.running.cases import Asked
 
@@ -45,6 +46,9 @@ class Outcome(NamedTuple):
     lost: bool = False
     gone: bool = False
     verify: tuple[VerifyResult, ...] = ()
+    score: float | None = None
+    threshold: float | None = None
+    metrics: tuple[DerivedMetric, ...] = ()
 
 
 def failure_of(error: ServerError) -> Failure:
@@ -81,7 +85,8 @@ def refused(outcome: Outcome, judged: Outcome) -> Outcome:
     """
     status = (outcome.output or {}).get("http", {}).get("status")
     says_no = isinstance(status, int) and not 200 <= status < 300
-    wanted = any(row.target.lstrip(".") == "http.status" and "not" not in row.matcher for row in judged.assertions)
+    rows = (row for item in judged.assertions for row in item.leaves() if row.passed)
+    wanted = any(row.target.lstrip(".") == "http.status" and "not" not in row.matcher for row in rows)
     if judged.verdict is Verdict.PASS and says_no and wanted:
         return judged
     return outcome._replace(assertions=judged.assertions)
@@ -97,6 +102,7 @@ def judge(
     """Judge one answer; messages are worded over `redact`.
 
     An assertion that fails comes before a budget that is exceeded: the failure is of its kind, and its message tells both.
+    With a threshold the score decides in the assertions' place, and metrics may fail a test that passed (suite-composition).
 
     Without assertions a test passes only if the server answered without an error (`decisions` 4).
     """
@@ -105,7 +111,12 @@ def judge(
     rows: tuple[AssertionResult, ...] = ()
     if assertions:
         rows = judge_assertions(assertions, envelope, snapshots=snapshots, test_name=asked.snapshot_name, redact=redact)
-    failure = next((_assertion_failure(row) for row in rows if row.passed is False), None)
+    scored = _scored(asked, rows) if rows and (asked.threshold is not None or asked.metrics) else None
+    failure = None
+    if asked.threshold is None or not rows:
+        failure = next((_assertion_failure(row) for row in rows if row.passed is False), None)
+    if failure is None and scored is not None:
+        failure = scored.failure
     if failure is None and not assertions:
         failure = _unasserted_failure(envelope, redact)
     if failure is None:
@@ -116,7 +127,7 @@ def judge(
         failure = budgets.failure if failure is None else replace(failure, message=f"{failure.message}; {told}")
     deferred = failure is None and any(row.passed is None for row in rows)
     verdict = Verdict.FAIL if failure is not None else Verdict.INCONCLUSIVE if deferred else Verdict.PASS
-    return Outcome(
+    outcome = Outcome(
         verdict=verdict,
         duration_ms=envelope["duration_ms"],
         message=failure.message if failure is not None else None,
@@ -125,6 +136,27 @@ def judge(
         output=_output(envelope),
         warnings=() if budgets is None else budgets.warnings,
     )
+    if scored is None:
+        return outcome
+    return outcome._replace(
+        score=scored.score,
+        threshold=scored.threshold,
+        metrics=scored.metrics,
+        warnings=(*outcome.warnings, *_missing(scored)),
+    )
+
+
+def _scored(asked: Asked, rows: tuple[AssertionResult, ...]) -> Scored:
+    from mcptest_engine.judging.scoring import score_test  # it brings exact fractions, which few suites need
+
+    return score_test(rows, threshold=asked.threshold, metrics=asked.metrics)
+
+
+def _missing(scored: Scored) -> Iterator[str]:
+    """References of metrics that lead nowhere, so that a typo is visible."""
+    for metric in scored.metrics:
+        for name in metric.missing:
+            yield f"metric `{metric.name}`: nothing is named `{name}`, so it scores 0.0"
 
 
 def _assertion_failure(row: AssertionResult) -> Failure:
@@ -136,7 +168,8 @@ def _unanswered_failure(envelope: Mapping[str, Any], rows: tuple[AssertionResult
     result = envelope.get("result")
     if not isinstance(result, dict) or result.get("resultType") != "input_required":
         return None
-    if any(tuple(parse_target(row.target).segments[:2]) in _ABOUT_ASKING for row in rows):
+    looked_at = (row.target for item in rows for row in item.leaves())
+    if any(tuple(parse_target(target).segments[:2]) in _ABOUT_ASKING for target in looked_at):
         return None
     requests = result.get("inputRequests")
     methods = [str(one.get("method")) for one in requests.values() if isinstance(one, dict)] if requests else []

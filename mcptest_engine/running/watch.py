@@ -30,10 +30,23 @@ HALF_SAVED = frozenset({None, hashlib.sha256(b"").digest()})
 
 
 def watched_files(suite: LoadedSuite) -> frozenset[Path]:
-    """The suite, what it imports, the `.env` beside it, and every local file that a server's command names."""
+    """The suite, what it imports, the `.env` beside it, and every local file that a server's or a hook's command names."""
     files = {path.absolute() for path in suite.files}
     files.add(suite.path.absolute().parent / ".env")
-    return frozenset(files | server_files(suite))
+    return frozenset(files | server_files(suite) | hook_files(suite))
+
+
+def hook_files(suite: LoadedSuite) -> frozenset[Path]:
+    """Every local file that a hook's command names."""
+    if not suite.hooks:
+        return frozenset()
+    import shlex
+
+    from mcptest_engine.suite.hook_checks import PHASES, steps_of
+
+    steps = [step for phase in PHASES if suite.hooks.get(phase) for step in steps_of(suite.hooks[phase])]
+    words = [word for step in steps for word in shlex.split(step if isinstance(step, str) else step["command"])]
+    return frozenset(Path(word).absolute() for word in words if ("/" in word or "." in word) and Path(word).is_file())
 
 
 def server_files(suite: LoadedSuite) -> frozenset[Path]:

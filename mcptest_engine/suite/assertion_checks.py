@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.targets import TargetSyntaxError, parse_target
+from mcptest_engine.suite.items import ASSERT_SET
 from mcptest_engine.suite.places import quoted
 
 if TYPE_CHECKING:
@@ -52,10 +53,16 @@ class AssertionChecks:
         self._schemas: dict[str, tuple[Any, list[_Spot]]] = {}
 
     def check(self, assertions: list[Any], file: int, path: Pointer) -> None:
-        """Judge the assertions of one test; `path` leads to their list in the file."""
+        """Judge the assertions of one test, those inside sets included; `path` leads to their list in the file."""
         good = self._good_targets
         for index, assertion in enumerate(assertions):
             if type(assertion) is not dict:
+                continue
+            if ASSERT_SET in assertion:
+                inner = assertion[ASSERT_SET]
+                found = inner.get("assertions") if isinstance(inner, dict) else None
+                if type(found) is list:
+                    self.check(found, file, (*path, index, ASSERT_SET, "assertions"))
                 continue
             target = assertion.get("target")
             if type(target) is str and target not in good:

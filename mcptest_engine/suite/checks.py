@@ -14,6 +14,7 @@ from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.sanitise import first_control, replace_unsafe
 from mcptest_engine.suite.assertion_checks import AssertionChecks
+from mcptest_engine.suite.items import ASSERT_SET
 from mcptest_engine.suite.places import quoted
 from mcptest_engine.suite.secrets import holds_secret
 from mcptest_engine.suite.server_checks import HANDSHAKE_REVISIONS, STATELESS_REVISION, check_server
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.suite.merge import Merged, Placed, PlacedTest
     from mcptest_engine.suite.places import Places
+    from mcptest_engine.suite.score_checks import ScoreChecks
     from mcptest_engine.suite.yaml import Pointer
 
 LIST_METHODS = frozenset(
@@ -92,6 +94,11 @@ def check_merged(merged: Merged, places: Places, surroundings: Surroundings) -> 
     for name, server in merged.servers.items():
         _check_server(name, server, places, surroundings)
     tests = _TestChecks(merged, places, surroundings)
+    tests.check_shared()
+    if merged.hooks:
+        from mcptest_engine.suite.hook_checks import check_hooks  # few suites have one
+
+        check_hooks(merged.hooks, places)
     for test in merged.tests:
         if type(test.entry) is dict:
             tests.check(test)
@@ -154,9 +161,35 @@ class _TestChecks:
         self._places, self._surroundings = places, surroundings
         self._servers = merged.servers
         self._knows_servers = bool(merged.servers) and merged.knows_servers and merged.complete
-        self._retries = merged.run_options.get("retries", 0)
+        self._defaults = merged.default_test
+        self._retries = self._default("retries", merged.run_options.get("retries", 0))
+        self._scores: ScoreChecks | None = None
+        self._silent_by_default = _is_silent(self._default("expect", None))
         self._hints: dict[str, str] = {}
         self._mocks: dict[str, frozenset[str] | None] = {}
+
+    def _default(self, key: str, otherwise: Any) -> Any:
+        return self._defaults[key].value if key in self._defaults else otherwise
+
+    def check_shared(self) -> None:
+        """What is wrong with `defaultTest`, which is told once and not for every test."""
+        if not self._defaults:
+            return
+        expect, server, client = (self._defaults.get(key) for key in ("expect", "server", "client"))
+        if expect is not None:
+            self._check_expect({"expect": expect.value}, expect.file, expect.path[:-1])
+        if server is not None:
+            self._check_server({"server": server.value}, server.file, server.path[:-1])
+        if client is not None:
+            _check_client(client.value, client.file, client.path, self._places)
+        self._score_checks().check_shared()
+
+    def _score_checks(self) -> ScoreChecks:
+        if self._scores is None:
+            from mcptest_engine.suite.score_checks import ScoreChecks  # few suites use the score model
+
+            self._scores = ScoreChecks(self._defaults, self._places)
+        return self._scores
 
     def check(self, test: PlacedTest) -> None:
         entry: dict[str, Any] = test.entry
@@ -164,26 +197,38 @@ class _TestChecks:
         name = entry.get("name")
         if (type(name) is str and not name.isprintable()) or self._surroundings.secrets:
             self._check_words(entry, file, path, "test")
-        self._check_server(entry, file, path)
+        self._check_server(entry, file, path, may_be_left_out="server" in self._defaults)
         if entry.get("only") is True and self._surroundings.in_ci:
             message, hint = (
                 "focused tests (`only`) are refused under CI",
                 "remove it, and select with `--filter` instead",
             )
             self._places.tell(file, (*path, "only"), message, hint, key=True)
-        silent = self._check_expect(entry, file, path)
+        silent = self._check_expect(entry, file, path) and self._silent_by_default
+        if self._uses_scores(entry):
+            self._score_checks().check(entry, file, path)
         lost = "fault" in entry and self._check_fault(entry, silent, file, path)
         if silent and not lost and not entry.get("verify"):
             message = "the test asserts nothing: it passes whenever the server answers without an error"
             self._places.warn(file, path, message, "add `expect:` with at least one assertion")
         if test.kind is TestKind.TOOL:
-            self._check_tool(entry, entry.get("server"), file, path)
+            self._check_tool(entry, self._server_of(entry), file, path)
         if ("args" in entry or "meta" in entry) and self._places.has_templates(file):
             self._check_data(entry, file, path)
         if "client" in entry:
             _check_client(entry["client"], file, (*path, "client"), self._places)
         if "verify" in entry:
             self._check_steps(entry, file, path)
+
+    def _server_of(self, entry: dict[str, Any]) -> Any:
+        return entry.get("server", self._default("server", None))
+
+    def _uses_scores(self, entry: dict[str, Any]) -> bool:
+        if self._scores is not None or "threshold" in entry or "derivedMetrics" in entry:
+            return True
+        expect = entry.get("expect")
+        items = expect.get("assertions") if isinstance(expect, dict) else expect
+        return isinstance(items, list) and any(type(item) is dict and ASSERT_SET in item for item in items)
 
     def _check_words(self, entry: dict[str, Any], file: int, path: Pointer, noun: str) -> None:
         """Names and tags are printed and selected by."""
@@ -236,13 +281,9 @@ class _TestChecks:
         expect = entry.get("expect")
         if type(expect) is list:
             self.assertions.check(expect, file, (*path, "expect"))
-            return not expect
-        if type(expect) is dict:
-            assertions = expect.get("assertions")
-            if type(assertions) is list:
-                self.assertions.check(assertions, file, (*path, "expect", "assertions"))
-            return not assertions and "max_duration_ms" not in expect and "max_response_tokens" not in expect
-        return "expect" not in entry
+        elif type(expect) is dict and type(assertions := expect.get("assertions")) is list:
+            self.assertions.check(assertions, file, (*path, "expect", "assertions"))
+        return _is_silent(expect) if "expect" in entry else True
 
     def _check_fault(self, entry: dict[str, Any], silent: bool, file: int, path: Pointer) -> bool:
         """A call whose answer is lost is judged when it is made again, or by what it left behind.
@@ -270,7 +311,7 @@ class _TestChecks:
         steps = entry["verify"]
         for index, step in enumerate(steps if isinstance(steps, list) else ()):
             if isinstance(step, dict):
-                self._check_step(step, entry.get("server"), file, (*path, "verify", index))
+                self._check_step(step, self._server_of(entry), file, (*path, "verify", index))
 
     def _check_step(self, step: dict[str, Any], server: Any, file: int, path: Pointer) -> None:
         self._check_words(step, file, path, "step")
@@ -353,12 +394,22 @@ class _TestChecks:
         return self._mocks[key]
 
 
+def _is_silent(expect: Any) -> bool:
+    """Whether nothing is expected; what has the wrong shape is not silent, only wrong."""
+    if isinstance(expect, dict):
+        return not expect.get("assertions") and "max_duration_ms" not in expect and "max_response_tokens" not in expect
+    return expect is None or expect == []
+
+
 def _expects_an_error(expect: Any) -> bool:
     """Whether a test is about a call that fails: an unknown tool may be just its point."""
     assertions = expect.get("assertions") if isinstance(expect, dict) else expect
     for assertion in assertions if isinstance(assertions, list) else ():
         if not isinstance(assertion, dict):
             continue
+        inner = assertion.get(ASSERT_SET)
+        if isinstance(inner, dict) and _expects_an_error(inner):
+            return True
         target, matcher = assertion.get("target"), assertion.get("matcher")
         if target == "result.isError" and matcher == {"exact": True}:
             return True

@@ -64,6 +64,13 @@ _TEST_ALIASES = {
     "inject": "fault",
     "latency": "fault",
     "client_capabilities": "client",
+    "min_score": "threshold",
+    "minScore": "threshold",
+    "pass_threshold": "threshold",
+    "passThreshold": "threshold",
+    "score": "threshold",
+    "metrics": "derivedMetrics",
+    "derived_metrics": "derivedMetrics",
 }
 
 # The name of a definition in the schema -> a foreign word -> the key it means there.
@@ -86,6 +93,12 @@ ALIASES: dict[str, dict[str, str]] = {
         "suite": "name",
         "desc": "description",
         "title": "name",
+        "default_test": "defaultTest",
+        "defaults": "defaultTest",
+        "default": "defaultTest",
+        "defaultTests": "defaultTest",
+        "hook": "hooks",
+        "lifecycle": "hooks",
     },
     "Server": {
         "cmd": "command",
@@ -148,6 +161,73 @@ ALIASES: dict[str, dict[str, str]] = {
         "check": "matcher",
         "msg": "message",
         "jq_transform": "transform",
+        "metric": "name",
+        "id": "name",
+    },
+    "AssertSet": {
+        "assert": "assertions",
+        "asserts": "assertions",
+        "checks": "assertions",
+        "expect": "assertions",
+        "items": "assertions",
+        "of": "assertions",
+        "id": "name",
+        "metric": "name",
+        "title": "name",
+        "min_score": "threshold",
+        "pass_threshold": "threshold",
+        "score": "threshold",
+    },
+    "DefaultTest": {
+        word: meant
+        for word, meant in _TEST_ALIASES.items()
+        if meant not in ("name", "args", "tool", "uri", "description", "only", "skip", "fault", "verify")
+    },
+    "DerivedMetric": {
+        "id": "name",
+        "metric": "name",
+        "min": "threshold",
+        "min_score": "threshold",
+        "formula": "value",
+        "expression": "value",
+        "of": "value",
+    },
+    "MetricValue": {
+        "average": "weighted_average",
+        "avg": "weighted_average",
+        "mean": "weighted_average",
+        "weightedAverage": "weighted_average",
+        "sum": "weighted_sum",
+        "weightedSum": "weighted_sum",
+    },
+    "MetricTerm": {
+        "name": "ref",
+        "metric": "ref",
+        "reference": "ref",
+        "score": "ref",
+        "w": "weight",
+        "factor": "weight",
+    },
+    "Hooks": {
+        "before_all": "beforeAll",
+        "after_all": "afterAll",
+        "before_each": "beforeEach",
+        "after_each": "afterEach",
+        "before": "beforeAll",
+        "after": "afterAll",
+        "setup": "beforeAll",
+        "teardown": "afterAll",
+        "setUp": "beforeEach",
+        "tearDown": "afterEach",
+        "timeout": "timeout_ms",
+    },
+    "ContextStep": {
+        "cmd": "command",
+        "run": "command",
+        "exec": "command",
+        "script": "command",
+        "timeout": "timeout_ms",
+        "type": "mode",
     },
     "Expect": {
         "assert": "assertions",
@@ -378,9 +458,7 @@ VALUE_ALIASES = {
     "lost": "drop_response",
 }
 
-_LATER_TEST = frozenset(
-    {"threshold", "weight", "derivedMetrics", "hooks", "cache", "effects", "fuzz", "metamorphic", "runs"}
-)
+_LATER_TEST = frozenset({"hooks", "cache", "effects", "fuzz", "metamorphic", "runs"})
 # The name of a definition -> keys that the language will have there, so that one is not taken for a misspelling.
 LATER: dict[str, frozenset[str]] = {
     "Suite": frozenset(
@@ -392,12 +470,9 @@ LATER: dict[str, frozenset[str]] = {
             "conformance",
             "corpus",
             "coverage",
-            "defaultTest",
-            "derivedMetrics",
             "evals",
             "faults",
             "fixtures",
-            "hooks",
             "mock_server",
             "model_compat",
             "model_compatibility",
@@ -407,7 +482,6 @@ LATER: dict[str, frozenset[str]] = {
             "setup",
             "setup_per_test",
             "teardown",
-            "threshold",
             "tool_quality",
         }
     ),
@@ -415,8 +489,7 @@ LATER: dict[str, frozenset[str]] = {
     "ToolTest": _LATER_TEST | {"pipe"},
     "ResourceTest": _LATER_TEST,
     "PromptTest": _LATER_TEST,
-    "Expect": frozenset({"assert-set", "max_cost_usd", "threshold"}),
-    "Assertion": frozenset({"weight", "assert-set", "threshold"}),
+    "Expect": frozenset({"max_cost_usd"}),
     "RunOptions": frozenset({"inconclusive", "keep_runs", "models", "executor"}),
     "Matcher": frozenset({"llm-judge"}),
 }
@@ -430,6 +503,11 @@ PLACES = {
     "PromptTest": "stands in a test",
     "Expect": "stands beside `assertions`, under `expect`",
     "Assertion": "stands in an assertion, under `expect`",
+    "AssertSet": "stands in a set, under `assert-set`",
+    "AssertSetItem": "is an item of its own under `expect`: put `- ` before it",
+    "DerivedMetric": "stands in a metric, under `derivedMetrics`",
+    "MetricValue": "stands under `value`, in a metric",
+    "Hooks": "stands under `hooks`, at the top of the file",
     "Matcher": "is a matcher: it stands under `matcher`",
     "TokenBudget": "stands under `max_response_tokens`",
     "RunOptions": "stands under `run_options`",

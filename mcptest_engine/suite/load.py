@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import Problem, Severity, Span, SuiteError, did_you_mean
 from mcptest_engine.core.pointers import pointer
 from mcptest_engine.suite.checks import Surroundings, check_merged
+from mcptest_engine.suite.defaults import with_defaults
 from mcptest_engine.suite.dotenv import parse_dotenv
 from mcptest_engine.suite.merge import Merged, PlacedTest, merge, merge_variables, whole_document
 from mcptest_engine.suite.places import Places, quoted
@@ -58,10 +59,10 @@ class LoadOptions:
 class TestEntry:
     """One test as the suite declares it.
 
-    `data` is the entry with its templates replaced and `expect` as a mapping: {"assertions": […], "max_duration_ms"?,
-    "max_response_tokens"?}. Each step under its `verify` has `expect` as such a mapping too, and a `server` only where it is
-    not the test's. `file` is absolute; `line` is that of the entry's first key; `pointer` is its JSON Pointer in that file;
-    `server` names the server also where the entry leaves it out.
+    `data` is the entry with its templates replaced, what `defaultTest` says put in, and `expect` as a mapping:
+    {"assertions": […], "max_duration_ms"?, "max_response_tokens"?}. Each step under its `verify` has `expect` as such a
+    mapping too, and a `server` only where it is not the test's. `file` is absolute; `line` is that of the entry's first
+    key; `pointer` is its JSON Pointer in that file; `server` names the server also where the entry leaves it out.
     """
 
     kind: TestKind
@@ -76,10 +77,10 @@ class TestEntry:
 class LoadedSuite:
     """A suite that can be run.
 
-    `servers` and `tests` have their templates replaced. `env` is the suite's own, `lookups` the environment with `.env`
-    behind it, in which `bearer_token_env` and the like are looked up. `files` are all files that were read, the suite first;
-    `secrets` the values to redact. `document` is the merged suite as one document, `data` the bytes of the file asked for.
-    Paths are absolute.
+    `servers`, `tests` and `hooks` (phase -> as written) have their templates replaced. `env` is the suite's own, `lookups`
+    the environment with `.env` behind it, in which `bearer_token_env` and the like are looked up. `files` are all files that
+    were read, the suite first; `secrets` the values to redact. `document` is the merged suite as one document, `data` the
+    bytes of the file asked for. Paths are absolute.
     """
 
     name: str
@@ -96,6 +97,7 @@ class LoadedSuite:
     secrets: frozenset[str] = field(repr=False)
     lookups: Mapping[str, str] = field(repr=False)
     document: Mapping[str, Any] = field(repr=False)
+    hooks: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def sha256(self) -> str:
@@ -345,18 +347,20 @@ class _Load:
             secrets=secrets,
             lookups=self._lookups,
             document=whole_document(merged, head, variables),
+            hooks={name: placed.value for name, placed in merged.hooks.items()},
         )
 
     def _tests(self, merged: Merged, places: Places) -> tuple[TestEntry, ...]:
         only_server = next(iter(merged.servers)) if len(merged.servers) == 1 else ""
         sources = self._reader.sources
-        return tuple(_entry(test, sources[test.file].path, places, only_server) for test in merged.tests)
+        defaults = {name: placed.value for name, placed in merged.default_test.items()}
+        return tuple(_entry(test, defaults, sources[test.file].path, places, only_server) for test in merged.tests)
 
 
-def _entry(test: PlacedTest, path: Path, places: Places, only_server: str) -> TestEntry:
-    entry = _with_assertions(test.entry)
+def _entry(test: PlacedTest, defaults: Mapping[str, Any], path: Path, places: Places, only_server: str) -> TestEntry:
+    entry = with_defaults(test.entry, defaults)
     if "verify" in entry:
-        entry = {**entry, "verify": [_with_assertions(step) for step in entry["verify"]]}
+        entry = {**entry, "verify": [with_defaults(step, {}) for step in entry["verify"]]}
     return TestEntry(
         kind=test.kind,
         data=entry,
@@ -365,15 +369,6 @@ def _entry(test: PlacedTest, path: Path, places: Places, only_server: str) -> Te
         pointer=f"/{test.block}/{test.number}",
         server=entry.get("server", only_server),
     )
-
-
-def _with_assertions(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A test or a step whose `expect` is a mapping with `assertions`, whichever way it was written."""
-    expect = call.get("expect")
-    if type(expect) is dict and "assertions" in expect:
-        return call
-    budgets = expect if isinstance(expect, dict) else {}
-    return {**call, "expect": {"assertions": expect if isinstance(expect, list) else [], **budgets}}
 
 
 def _declares_env(document: Any) -> bool:

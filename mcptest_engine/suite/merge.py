@@ -1,8 +1,8 @@
 """Several suite files made one: what each file gives, and who wins.
 
-Servers, variables, `env`, `run_options` and `performance` go by key, a file over what it imports and a later import over
-an earlier one. Tests add up: imported ones first, in import order, each file's in the order in which its blocks and
-entries stand. `name` and `description` are those of the file that was asked for.
+Servers, variables, `env`, `run_options`, `performance`, `defaultTest` and `hooks` go by key, a file over what it imports
+and a later import over an earlier one. Tests add up: imported ones first, in import order, each file's in the order in which
+its blocks and entries stand. `name` and `description` are those of the file that was asked for.
 
 The surprising thing: everything keeps the number of its file and its path there, because a problem found in the whole is
 told at the place where it was written. Nothing here judges; what has the wrong shape is left out, and the structural
@@ -56,6 +56,8 @@ class Merged:
         self.name: Any = None
         self.servers: dict[str, Placed] = {}
         self.env: dict[str, Placed] = {}
+        self.default_test: dict[str, Placed] = {}
+        self.hooks: dict[str, Placed] = {}
         self.run_options: dict[str, Any] = {}
         self.performance: dict[str, Any] = {}
         self.tests: list[PlacedTest] = []
@@ -78,6 +80,8 @@ def merge(documents: Iterable[tuple[int, Any]]) -> Merged:
             merged.name = document.get("name")
         merged.servers.update(_placed(document, "servers", file))
         merged.env.update(_placed(document, "env", file))
+        merged.default_test.update(_placed(document, "defaultTest", file))
+        merged.hooks.update(_placed(document, "hooks", file))
         for name, whole in (("run_options", merged.run_options), ("performance", merged.performance)):
             if isinstance(options := document.get(name), dict):
                 whole.update(options)
@@ -108,6 +112,9 @@ def whole_document(merged: Merged, head: Mapping[str, Any], variables: Mapping[s
         whole["variables"] = dict(variables)
     if merged.env:
         whole["env"] = {name: placed.value for name, placed in merged.env.items()}
+    for block, members in (("defaultTest", merged.default_test), ("hooks", merged.hooks)):
+        if members:
+            whole[block] = {name: placed.value for name, placed in members.items()}
     for test in merged.tests:
         whole.setdefault(test.block, []).append(test.entry)
     if merged.run_options:

@@ -73,6 +73,13 @@ _ITEMS = {
     "all-of": "matchers",
     "any-of": "matchers",
     "verify": "steps",
+    "derivedMetrics": "metrics",
+    "weighted_average": "terms",
+    "weighted_sum": "terms",
+    "beforeAll": "commands",
+    "afterAll": "commands",
+    "beforeEach": "commands",
+    "afterEach": "commands",
     "roots": "roots",
     "subscriptions": "uris",
     "sampling": "answers",
@@ -101,6 +108,14 @@ _MAPPINGS = {
     "Delay": "a mapping with `delay_ms`",
     "VerifyStep": "a step, which is a mapping with `tool`, `uri` or `prompt`",
     "TokenBudget": "a mapping with `budget`",
+    "AssertSet": "a set, which is a mapping with `assertions`",
+    "AssertSetItem": "a mapping with `assert-set`",
+    "DefaultTest": "a mapping with keys such as `expect` and `threshold`",
+    "DerivedMetric": "a metric, which is a mapping with `name` and `value`",
+    "MetricTerm": "a mapping with `ref` and `weight`",
+    "MetricValue": "a mapping with `weighted_average` or `weighted_sum`",
+    "Hooks": "a mapping with `beforeAll`, `afterAll`, `beforeEach` or `afterEach`",
+    "ContextStep": "a mapping with `command` and `mode: context`",
 }
 
 
@@ -109,6 +124,7 @@ WAYS = {
     "Server": ("a server", "write `command: [program, argument]` or `url: http://…`"),
     "Auth": ("`auth`", "write `bearer_token_env: NAME`, with the name of an environment variable"),
     "VerifyStep": ("a step", "say what is asked of the server: `tool: NAME`, `uri: URI` or `prompt: NAME`"),
+    "MetricValue": ("a metric", "write `weighted_average:` and below it a list of `{ ref: NAME, weight: 1 }`"),
     "Sampling": ("an answer to sampling", "write what the model says, such as `content: Paris`"),
     "Elicitation": ("an answer to elicitation", "write `action: accept`, `decline` or `cancel`"),
 }
@@ -326,6 +342,8 @@ def _mapping_hint(value: Any, key: str, definition: str | None) -> str | None:
     if isinstance(value, list):
         if definition == "Matcher":
             return "write `all-of:` before a list of matchers"
+        if definition == "AssertSet":
+            return "write `assertions:` below `assert-set:`, and the list below that"
         if key == "capabilities":
             return "write each capability as `name: {}`, without `- `"
         if key in ("env", "headers", "args", "variables", "meta", "content"):
@@ -356,6 +374,8 @@ def _text_for_mapping(value: str, definition: str | None) -> str | None:
         return one_line(f"write `true`, or `{{ name: {text} }}`", 120)
     if definition in ("ToolTest", "ResourceTest", "PromptTest"):
         return one_line(f"write `name: {text}`, and what is asked of the server below it", 120)
+    if definition == "MetricTerm":
+        return one_line(f"write `{{ ref: {text} }}`", 120)
     if definition == "VerifyStep":
         return one_line(f"write `tool: {text}`, and its `args` and `expect` below it", 120)
     return None

@@ -91,9 +91,7 @@ class _Walk:
         elif "anyOf" in schema:
             self._check_one_of(schema["anyOf"], value, place)
         elif "if" in schema:
-            if isinstance(value, dict) and all(key in value for key in schema["if"]["required"]):
-                within = (*place.within, "FromEnv")
-                self._check(schema["then"], value, _Place(place.path, place.key, within), "FromEnv")
+            self._check_if(schema, value, place)
         elif not _fits(schema, value):
             self._wrong_type([(schema, definition)], value, place)
         elif isinstance(value, dict):
@@ -102,6 +100,16 @@ class _Walk:
             self._check_list(schema, value, place)
         else:
             self._check_scalar(schema, value, place)
+
+    def _check_if(self, schema: Any, value: Any, place: _Place) -> None:
+        """A mapping with the keys of `if` is held to `then`, whatever else to `else`."""
+        if isinstance(value, dict) and all(key in value for key in schema["if"]["required"]):
+            then = schema["then"]
+            name = None if "$ref" in then else "FromEnv"
+            within = place.within if name is None else (*place.within, name)
+            self._check(then, value, _Place(place.path, place.key, within), name)
+        elif "else" in schema:
+            self._check(schema["else"], value, place)
 
     def _check_one_of(self, branches: list[Any], value: Any, place: _Place) -> None:
         """Hold the value to the branch that its own kind points at: that is the one the author meant."""
@@ -246,6 +254,12 @@ class _Walk:
         near = ALIASES.get(name, {}).get(word, word) if word is not None else None
         if word is not None and near is not None and _closeness(key, word) >= 0.8:
             return f"did you mean `{near}`?", near
+        if name == "Assertion" and key in _STANDS_FOR:
+            inside = "AssertSet" in place.within
+            hint = "a set holds assertions and no other set: put it beside this one" if inside else None
+            return hint or "did you mean `assert-set`?", ""
+        if name == "AssertSetItem":
+            return "a set is an item of its own: put `- ` before what follows it", ""
         if name == "Assertion" and "matcher" in properties:
             inner = self._matcher_meant(key)
             if inner is not None:
@@ -354,6 +368,12 @@ _MISSING_HINTS = {
     ("PromptTest", "prompt"): "say which prompt is got",
     ("Assertion", "target"): 'say where to look, such as `target: "result.content[0].text"`',
     ("Assertion", "matcher"): "say what must hold, such as `matcher: { exists: true }`",
+    ("AssertSet", "assertions"): "a set holds assertions: a list below `assertions:`",
+    ("DerivedMetric", "name"): "say what the metric is called",
+    ("DerivedMetric", "value"): "say what it is made of, such as `value: { weighted_average: [{ ref: NAME }] }`",
+    ("MetricTerm", "ref"): "say which score is meant: the name of an assertion, a set or an earlier metric",
+    ("ContextStep", "command"): "say what is run, such as `command: node ./hook.js`",
+    ("ContextStep", "mode"): "write `mode: context`, or only the command as a text for a plain hook",
     ("Delay", "delay_ms"): "say how much later, such as `{ delay_ms: 250 }`",
     ("OAuth", "grant"): "write `grant: client_credentials`",
     ("OAuth", "client_id"): "say as which client the token is asked for",
@@ -362,8 +382,8 @@ _MISSING_HINTS = {
     ("ProtocolError", "code"): "a JSON-RPC error has a number, such as `code: -1`",
     ("ProtocolError", "message"): 'say what went wrong, such as `message: "rejected by the user"`',
 }
-# A later version's key that stands in place of others, which are then not missed.
-_STANDS_FOR = {"assert-set": frozenset({"target", "matcher"})}
+# A set, misplaced or misspelt: what an assertion needs is then not missed.
+_STANDS_FOR = {key: frozenset({"target", "matcher"}) for key in ("assert-set", "assert_set", "assertSet")}
 _TOKEN = re.compile(r"[^\s,\[\]{}#]+|[\[{].?")
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "object": dict,

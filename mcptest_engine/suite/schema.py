@@ -25,6 +25,8 @@ _TEMPLATE = {
 _SHAPE = frozenset({"servers", "imports", "tools", "resources", "prompts", "expect", "assertions", "matcher"})
 # Mappings that are data: one whole template can stand for all of one.
 _DATA = frozenset({"args", "meta", "content", "capabilities"})
+_FIRST = ("name", "description")
+_SET_ITEM = "#/$defs/AssertSetItem"
 # The last alternative of a URL's pattern, which only editors see: `${BASE}/mcp` is one as soon as the suite is loaded.
 _OR_TEMPLATE = r"|\$\{"
 
@@ -71,7 +73,10 @@ def generated_text() -> str:
 def _clean(part: dict[str, Any]) -> dict[str, Any]:
     """An object's schema without the generator's noise, its keys in reading order."""
     cleaned: dict[str, Any] = {key: part[key] for key in ("description", "type") if key in part}
-    cleaned["properties"] = {name: _property(name, schema) for name, schema in part["properties"].items()}
+    found = part["properties"]
+    first = _FIRST if all(name in found for name in _FIRST) else ()
+    ordered = [*first, *(name for name in found if name not in first)]
+    cleaned["properties"] = {name: _property(name, found[name]) for name in ordered}
     rest = {key: value for key, value in part.items() if key not in (*cleaned, "title")}
     return {**cleaned, **rest}
 
@@ -79,10 +84,22 @@ def _clean(part: dict[str, Any]) -> dict[str, Any]:
 def _property(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     told = {key: schema[key] for key in ("description", "default", "examples") if schema.get(key) not in (None, [], {})}
     bare = {key: value for key, value in schema.items() if key not in ("title", "description", "default", "examples")}
-    branches = [_with_template(branch) for branch in bare.pop("anyOf", [bare]) if branch != {"type": "null"}]
+    branches = [
+        _with_template(_with_sets(branch)) for branch in bare.pop("anyOf", [bare]) if branch != {"type": "null"}
+    ]
     if name not in _SHAPE and _wants_template(branches, data=name in _DATA):
         branches.append({"$ref": "#/$defs/Template"})
     return {**told, **(branches[0] if len(branches) == 1 else {"anyOf": branches})}
+
+
+def _with_sets(branch: dict[str, Any]) -> dict[str, Any]:
+    """A list of assertions and sets: which of the two an item is, its key says, so that only that one's faults are told."""
+    ways = branch.get("items", {}).get("oneOf", [])
+    if {"$ref": _SET_ITEM} not in ways:
+        return branch
+    (assertion,) = (way for way in ways if way != {"$ref": _SET_ITEM})
+    condition = {"type": "object", "required": ["assert-set"]}
+    return {**branch, "items": {"if": condition, "then": {"$ref": _SET_ITEM}, "else": assertion}}
 
 
 def _with_template(branch: dict[str, Any]) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def alternatives(root: Any, schema: Any, depth: int = 0) -> Iterator[Schema]:
         yield from alternatives(root, _resolved(root, reference), depth + 1)
         return
     apart = [part for key in ("anyOf", "oneOf", "allOf") for part in _listed(schema.get(key)) if _says_a_shape(part)]
-    apart += [schema[key] for key in ("then", "else") if key in schema]
+    apart += [schema[key] for key in ("else", "then") if key in schema]
     if apart:
         for part in apart:
             yield from alternatives(root, part, depth + 1)

@@ -37,7 +37,7 @@ _WHOLE = re.compile(r"\$\{([^{}]*)\}")
 _LITERAL_KEYS = frozenset({"schema", "regex", "jq"})
 _DATA_MATCHERS = frozenset({"exact", "contains", "icontains", "contains-all", "contains-any", "one-of", "subset"})
 _NONE: frozenset[str] = frozenset()
-_PLAIN_BLOCKS = ("name", "description", "run_options", "performance")
+_PLAIN_BLOCKS = ("name", "description", "run_options", "performance", "hooks")
 _TEST_BLOCKS = ("tools", "resources", "prompts")
 _ESCAPE_HINT = "write `$${` for a literal `${`"
 
@@ -301,6 +301,8 @@ class _Walk:
             return self.servers(value)
         if key == "env":
             return self.in_env().value(value, (key,))
+        if key == "defaultTest":
+            return self._call(value, (key,))
         return self.value(value, (key,)) if key in _PLAIN_BLOCKS else value
 
     def servers(self, servers: Any) -> Any:

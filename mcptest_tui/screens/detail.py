@@ -133,7 +133,7 @@ class DetailFeed:
         elif isinstance(result, str):
             lines = [line((result, "dim"))]
         else:
-            lines = result_lines(row, result, self._server(row), repro)
+            lines = result_lines(row, result, self._server(row), repro, self._screen.run_view.hooks_around(row.id))
         self._detail.text("result").show(lines, keep=keep)
 
     def _tab_diff(self, row: TestRow, keep: bool) -> None:
@@ -250,13 +250,20 @@ class DetailFeed:
 
 
 def _assertions(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """All assertions, those of `verify` steps with the step in front of their target."""
-    found = [item for item in result.get("assertions") or () if isinstance(item, dict)]
+    """All assertions, those inside sets too, and those of `verify` steps with the step in front of their target."""
+    found = _single(result.get("assertions"))
     for step in result.get("verify") or ():
         if isinstance(step, dict):
             name = f"verify #{step.get('index', '')}  "
-            found += [{**item, "target": name + str(item.get("target", ""))} for item in step.get("assertions") or ()]
+            found += [
+                {**item, "target": name + str(item.get("target", ""))} for item in _single(step.get("assertions"))
+            ]
     return found
+
+
+def _single(items: Any) -> list[dict[str, Any]]:
+    rows = [item for item in items or () if isinstance(item, dict)]
+    return [one for row in rows for one in ((row["set"].get("assertions") or ()) if "set" in row else (row,))]
 
 
 def _with_result(row: TestRow, result: dict[str, Any]) -> TestRow:

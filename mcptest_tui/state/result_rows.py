@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from datetime import datetime
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.cells import cell_len
@@ -16,8 +17,10 @@ from mcptest_engine.core.clipping import compact
 from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.core.words import counted
 from mcptest_tui.state.diff_rows import expected_of, matcher_name
+from mcptest_tui.state.hook_rows import hook_lines
 from mcptest_tui.state.json_rows import is_cut
 from mcptest_tui.state.run_view import FAULTS, ServerView, Summary, slowest
+from mcptest_tui.state.score_rows import bar, metrics, number, shares
 from mcptest_tui.words import MARKS, is_ascii, mark
 
 if TYPE_CHECKING:
@@ -63,9 +66,17 @@ WORDS = {
 # A test
 
 
-def result_lines(row: TestRow, result: Mapping[str, Any], server: ServerView | None, repro: str) -> list[TextLine]:
-    """The tab "Result"."""
+def result_lines(
+    row: TestRow,
+    result: Mapping[str, Any],
+    server: ServerView | None,
+    repro: str,
+    hooks: Sequence[Mapping[str, Any]] = (),
+) -> list[TextLine]:
+    """The tab "Result"; `hooks` are those around this test in the last run."""
     lines = [_headline(row, result)]
+    if result.get("score") is not None:
+        lines.append(line(("score  ", "dim"), *bar(result["score"], result.get("threshold"))))
     failure = result.get("failure")
     if isinstance(failure, dict):
         lines += _failure(result, failure)
@@ -74,14 +85,17 @@ def result_lines(row: TestRow, result: Mapping[str, Any], server: ServerView | N
     assertions = [item for item in result.get("assertions") or () if isinstance(item, dict)]
     if assertions:
         lines.append(BLANK)
-        for assertion in assertions:
-            lines += _assertion(assertion)
+        for assertion, share in zip_longest(assertions, shares(result), fillvalue=""):
+            lines += _item(assertion, share)
     elif result.get("verdict") == "pass":
         lines += [BLANK, line(("no assertions: the server answered without an error", "dim"))]
+    found = [line(*pieces, at=2) for pieces in metrics(result)]
+    lines += [BLANK, line(("metrics", "bold")), *found] if found else []
     lines += _verify(result)
     lines += _attempts(result)
     if isinstance(failure, dict):
         lines += _last_words(failure, server)
+    lines += _hooks("hooks around this test", hooks)
     lines += [BLANK, line(("run it again  ", "dim"), repro)]
     return lines
 
@@ -137,9 +151,32 @@ def _failure(result: Mapping[str, Any], failure: Mapping[str, Any]) -> Iterator[
         yield line(("hint: ", "hint"), (_safe(failure["hint"]), "hint"))
 
 
-def _assertion(assertion: Mapping[str, Any]) -> Iterator[TextLine]:
+def _item(item: Any, share: str) -> Iterator[TextLine]:
+    """An assertion, or a set with its own below it; `share` is what it did to the score of the test."""
+    inside = item.get("set")
+    if not isinstance(inside, dict):
+        yield from _assertion(item, share)
+        return
+    verdict = _verdict_of(item)
+    name = _safe(inside.get("name") or "assert-set")
+    score = bar(inside.get("score"), inside.get("threshold"))
+    yield line((f"{mark(verdict)} ", verdict), (f"{name}  ", "bold"), *score, (f"   {share}" if share else "", "dim"))
+    for assertion in inside.get("assertions") or ():
+        if isinstance(assertion, dict):
+            yield from (_indented(told) for told in _assertion(assertion))
+
+
+def _indented(told: TextLine) -> TextLine:
+    return told._replace(at=told.at + 4, hang=told.hang + 4)
+
+
+def _verdict_of(assertion: Mapping[str, Any]) -> str:
     passed = assertion.get("passed")
-    verdict = "pass" if passed is True else "fail" if passed is False else "inconclusive"
+    return "pass" if passed is True else "fail" if passed is False else "inconclusive"
+
+
+def _assertion(assertion: Mapping[str, Any], share: str = "") -> Iterator[TextLine]:
+    passed, verdict = assertion.get("passed"), _verdict_of(assertion)
     name, expected = _safe(matcher_name(assertion)), expected_of(assertion)
     short = _value(expected, 60)
     held = (f"  {name} {short}", "dim") if passed is True else (f"  {name}", "bold")
@@ -149,6 +186,7 @@ def _assertion(assertion: Mapping[str, Any]) -> Iterator[TextLine]:
         (_safe(assertion.get("target")), ""),
         held,
         (f"   {_safe(own)}" if own else "", "dim"),
+        (f"   {share}" if share else "", "dim"),
     )
     if passed is True:
         return
@@ -185,8 +223,7 @@ def _verify(result: Mapping[str, Any]) -> Iterator[TextLine]:
             yield line(_safe(step["message"]), at=4)
         for assertion in step.get("assertions") or ():
             if isinstance(assertion, dict) and assertion.get("passed") is False:
-                for told in _assertion(assertion):
-                    yield told._replace(at=told.at + 4, hang=told.hang + 4)
+                yield from (_indented(told) for told in _item(assertion, ""))
 
 
 def _attempts(result: Mapping[str, Any]) -> Iterator[TextLine]:
@@ -195,12 +232,12 @@ def _attempts(result: Mapping[str, Any]) -> Iterator[TextLine]:
         return
     yield BLANK
     yield line(("attempts", "bold"))
-    for number, attempt in enumerate(attempts, 1):
+    for place, attempt in enumerate(attempts, 1):
         verdict = str(attempt.get("verdict", ""))
         fault = f"  fault: {_safe(attempt['fault'])}" if attempt.get("fault") else ""
         yield line(
             (f"{mark(verdict)} ", verdict),
-            f"{number}  {attempt.get('duration_ms', 0):.0f} ms",
+            f"{place}  {attempt.get('duration_ms', 0):.0f} ms",
             (fault, "inconclusive"),
             (f"  {_safe(attempt['message'])}" if attempt.get("message") else "", "dim"),
             at=2,
@@ -234,9 +271,23 @@ def summary_lines(summary: Summary, failing: Sequence[TestRow] = ()) -> list[Tex
             if len(names) > 10:
                 lines.append(line((f"and {len(names) - 10} more", "dim"), at=4))
     lines += _failing(failing)
+    if summary.rollups:
+        found = ((one.get("name"), number(one.get("mean")), int(one.get("count") or 0)) for one in summary.rollups)
+        lines += [BLANK, line(("metrics", "bold"))]
+        lines += [
+            line(f"{_safe(name)}  ", mean, (f"  mean of {counted(count, 'test')}", "dim"), at=2)
+            for name, mean, count in found
+        ]
+    lines += _hooks("hooks", summary.hooks)
     if summary.total > 1 and summary.slowest:
         lines += [BLANK, line(("slowest", "bold")), *_slowest(summary.slowest)]
     return lines
+
+
+def _hooks(title: str, hooks: Sequence[Mapping[str, Any]]) -> list[TextLine]:
+    if not hooks:
+        return []
+    return [BLANK, line((title, "bold")), *(line(*pieces, at=at) for at, pieces in hook_lines(hooks))]
 
 
 def group_lines(

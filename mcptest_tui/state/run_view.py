@@ -44,7 +44,10 @@ class ServerView(NamedTuple):
 
 @dataclass(slots=True)
 class Summary:
-    """What a run came to. The lists hold names of tests, `slowest` (name, milliseconds)."""
+    """What a run came to. The lists hold names of tests, `slowest` (name, milliseconds).
+
+    `hooks` and `rollups` are those of the record.
+    """
 
     path: str = ""
     total: int = 0
@@ -55,6 +58,8 @@ class Summary:
     slowest: list[tuple[str, float]] = field(default_factory=list)
     interrupted: bool = False
     message: str = ""
+    hooks: list[dict[str, Any]] = field(default_factory=list)
+    rollups: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def passed(self) -> bool:
@@ -81,6 +86,11 @@ class RunView:
         self.summary: Summary | None = None
         self.servers: dict[tuple[str, str], ServerView] = {}
         self._finished: dict[str, list[str]] = {}
+        self._around: dict[str, list[dict[str, Any]]] = {}
+
+    def hooks_around(self, test: str) -> Sequence[dict[str, Any]]:
+        """The hooks that ran around a test when it ran last, in order."""
+        return self._around.get(test, ())
 
     def apply(self, events: Iterable[dict[str, Any]], store: Store) -> None:
         """Take events after the store has taken them."""
@@ -90,6 +100,13 @@ class RunView:
                 self._finished.setdefault(event["run"], []).append(event["id"])
             elif name == "server.state":
                 self._server(event)
+            elif name == "run.started":
+                for test in event.get("tests", ()):
+                    self._around.pop(test["id"], None)
+            elif name == "hook.finished":
+                hook = event.get("hook") or {}
+                if hook.get("test"):
+                    self._around.setdefault(hook["test"], []).append(hook)
             elif name == "run.finished":
                 self._end(event, store)
             elif name == "run.failed":
@@ -124,7 +141,13 @@ class RunView:
             mended=[row.name for row in rows if row.verdict == "pass" and row.before == "fail"],
             slowest=slowest(rows),
             interrupted=bool(record.get("interrupted")),
+            hooks=_mappings(record.get("hooks")),
+            rollups=_mappings(record.get("metric_rollups")),
         )
+
+
+def _mappings(found: object) -> list[dict[str, Any]]:
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def slowest(rows: Sequence[TestRow], most: int = SLOWEST) -> list[tuple[str, float]]:

@@ -172,7 +172,7 @@ class Runs:
         """Start the servers that this run has used for the next one; returns which."""
         from mcptest_engine.running.worker.telling import server_telling
 
-        if record.interrupted or self._unwanted:
+        if record.interrupted or self._unwanted or suite.hooks.get("beforeAll"):  # which comes before any server
             return frozenset()
         used = tuple(server.name for server in record.servers if server.protocol_version is not None)
         pool = self._open(suite, settings)

@@ -7,11 +7,14 @@ whoever asks for the detail of a test.
 from __future__ import annotations
 
 import os
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.events import (
     CaseFinished,
     CaseStarted,
+    HookFinished,
+    HookStarted,
     RunStarted,
     ServerFailed,
     ServerReady,
@@ -25,10 +28,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcptest_engine.core.events import Event
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import HookResult, RunRecord, TestResult
     from mcptest_engine.running.worker.results import Results
 
     Send = Callable[[dict[str, Any]], None]
+
+
+MOST_HOOKS = 200
+"""Of a record's hooks; each was told when it ended."""
 
 
 class RunTelling:
@@ -49,6 +56,12 @@ class RunTelling:
                 self._send({"event": "case.started", "run": self._run, "id": test_id})
             case RunStarted():
                 self._started(event)
+            case HookStarted(phase=phase, command=command, test=test):
+                around = {} if test is None else {"test": test}
+                told = {"phase": phase, **around, "command": clipped(command)}
+                self._send({"event": "hook.started", "run": self._run, **told})
+            case HookFinished(result=hook):
+                self._send({"event": "hook.finished", "run": self._run, "hook": hook_shown(hook)})
             case Warned(message=message):
                 self._send({"event": "warned", "run": self._run, "message": message})
             case ServerStarting() | ServerReady() | ServerFailed():
@@ -121,6 +134,17 @@ def server_state(event: ServerStarting | ServerReady | ServerFailed) -> dict[str
             return told
 
 
+def hook_shown(hook: HookResult) -> dict[str, Any]:
+    """A hook's result, of its output the end."""
+    shown = hook.to_json()
+    for name in ("command", "message"):
+        if name in shown:
+            shown[name] = clipped(shown[name])
+    if "output" in shown:
+        shown["output"] = shown["output"][-LONGEST_TEXT:]
+    return shown
+
+
 def result_shown(result: TestResult) -> dict[str, Any]:
     """A result without its request and output, and without those of its `verify` steps; long texts are clipped."""
     shown = result.to_json()
@@ -144,7 +168,9 @@ def result_shown(result: TestResult) -> dict[str, Any]:
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
-    """An assertion with its texts clipped; what is short, as nearly all is, is left alone."""
+    """An assertion or set with its texts clipped; what is short, as nearly all is, is left alone."""
+    if "set" in row:
+        row["set"]["assertions"] = [_row(inner) for inner in row["set"]["assertions"]]
     for name in ("message", "diff", "target"):
         text = row.get(name)
         if text is not None and len(text) > LONGEST_TEXT:
@@ -163,11 +189,16 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def record_shown(record: RunRecord) -> dict[str, Any]:
-    """The record without its tests."""
+    """The record without its tests; of many hooks those of the whole run, and those that failed."""
     shown = record.with_tests(()).to_json()
     shown["totals"] = record.totals.to_json()
     del shown["tests"]
     for name in ("servers", "warnings"):
         if name in shown:
             shown[name] = pruned(shown[name])
+    if rollups := record.metric_rollups:
+        shown["metric_rollups"] = [rollup.to_json() for rollup in rollups]
+    if record.hooks:
+        kept = (hook for hook in record.hooks if hook.test is None or not hook.passed)
+        shown["hooks"] = [hook_shown(hook) for hook in islice(kept, MOST_HOOKS)]
     return shown

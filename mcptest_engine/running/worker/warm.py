@@ -60,6 +60,7 @@ class Warm:
             and before.secrets == suite.secrets
             and before.run_options == suite.run_options
             and kept.environ == environ
+            and not suite.hooks.get("beforeAll")  # which comes before any server
         )
         if same and kept.pool.well and kept.state == sources_state(suite, kept.names):
             return kept.pool

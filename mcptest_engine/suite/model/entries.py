@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from mcptest_engine.suite.model.base import Many, Milliseconds, OneWay, Part, Text, one_of
 from mcptest_engine.suite.model.client import Client  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.matchers import Matcher  # noqa: TC001  (pydantic reads the annotations)
+from mcptest_engine.suite.model.scoring import (  # noqa: TC001  (pydantic reads the annotations)
+    DerivedMetric,
+    Share,
+    Weight,
+)
 
 # `skip: no` is text in YAML 1.2, and would skip the test for the reason "no".
 _NO_REASON = [
@@ -48,6 +53,45 @@ class Assertion(Part):
     name: Text | None = Field(default=None, description="A name for reports.")
     message: str | None = Field(default=None, description="Put in front of the failure message.")
     transform: Transform | None = Field(default=None, description="Rewrites the value before it is judged.")
+    weight: Weight = Field(
+        default=1.0,
+        description="How much the assertion counts in the score of its set, or of a test with a `threshold`.",
+    )
+
+
+class AssertSet(Part):
+    """Assertions that hold together when enough of them do. It counts as one in the score of its test."""
+
+    name: Text | None = Field(default=None, description="A name for reports, and for metrics to refer to.")
+    threshold: Share = Field(
+        default=1.0,
+        description="The share of the assertions, by weight, that must hold for the set to hold.",
+        examples=[0.6],
+    )
+    weight: Weight = Field(
+        default=1.0, description="How much the set counts in the score of a test with a `threshold`."
+    )
+    assertions: Annotated[Many[Assertion], Field(min_length=1)] = Field(description="What the set is made of.")
+
+
+class AssertSetItem(Part):
+    """A set of assertions in place of a single one."""
+
+    assert_set: AssertSet = Field(
+        alias="assert-set", description="Several assertions of which enough must hold, counted as one."
+    )
+
+
+def _item_kind(item: Any) -> str:
+    return (
+        "set" if isinstance(item, AssertSetItem) or (isinstance(item, dict) and "assert-set" in item) else "assertion"
+    )
+
+
+ExpectItem = Annotated[
+    Annotated[Assertion, Tag("assertion")] | Annotated[AssertSetItem, Tag("set")], Discriminator(_item_kind)
+]
+"""One item under `expect`: an assertion, or a set of them."""
 
 
 class TokenBudget(Part):
@@ -60,7 +104,9 @@ class TokenBudget(Part):
 class Expect(Part):
     """What is expected of an answer."""
 
-    assertions: Many[Assertion] = Field(default=(), description="All of these must hold.")
+    assertions: Many[ExpectItem] = Field(
+        default=(), description="All of these must hold, or enough of them where the test has a `threshold`."
+    )
     max_duration_ms: Milliseconds | None = Field(
         default=None, description="How long the call may take, in milliseconds."
     )
@@ -94,7 +140,7 @@ class VerifyStep(OneWay):
     args: dict[str, Any] = Field(
         default={}, description="The arguments of the tool, or of the prompt.", examples=[{"account": "ada"}]
     )
-    expect: Many[Assertion] | Expect | None = Field(
+    expect: Many[ExpectItem] | Expect | None = Field(
         default=None, description="What is expected of this answer, written as for a test."
     )
     timeout_ms: Milliseconds | None = Field(
@@ -102,16 +148,25 @@ class VerifyStep(OneWay):
     )
 
 
-class Test(Part):
-    """What the tests of every block have in common."""
+class Shared(Part):
+    """What a test says of itself, or `defaultTest` for every test that does not."""
 
-    name: Text = Field(description="Says what holds when the test passes; reports and `--filter` use it.")
-    description: str | None = Field(default=None, description="More about the test, for people.")
     server: Text | None = Field(
         default=None, description="A server of this suite; may be left out when there is only one."
     )
-    expect: Many[Assertion] | Expect | None = Field(
+    expect: Many[ExpectItem] | Expect | None = Field(
         default=None, description="What is expected of the answer: a list of assertions, or a mapping with budgets."
+    )
+    threshold: Share | None = Field(
+        default=None,
+        description="The test passes when the weighted share of its assertions that hold is at least this. "
+        "Without one, all must hold.",
+        examples=[0.75],
+    )
+    derivedMetrics: Annotated[Many[DerivedMetric], Field(min_length=1)] | None = Field(  # noqa: N815  (as suites spell it)
+        default=None,
+        description="Numbers reported of the test, made of the scores of its named assertions and sets, in order.",
+        examples=[[{"name": "quality", "value": {"weighted_average": [{"ref": "cites_sources", "weight": 2}]}}]],
     )
     tags: Many[Text] = Field(default=(), description="Labels that `--tag` selects by.", examples=[["smoke"]])
     serial: bool | None = Field(
@@ -119,10 +174,6 @@ class Test(Part):
         description="Run alone, after the tests before it and before those after it. "
         "By default so do tests of tools that, by their name, change something.",
     )
-    skip: bool | Reason | None = Field(
-        default=None, description="Do not run this test; a text says why.", examples=["needs the staging database"]
-    )
-    only: bool | None = Field(default=None, description="Run only tests so marked; refused in CI.")
     retries: Annotated[int, Field(ge=0, le=100)] | None = Field(
         default=None, description="How many times a failed test is tried again."
     )
@@ -138,6 +189,17 @@ class Test(Part):
         "The test gets a session of its own.",
         examples=[{"elicitation": "decline"}],
     )
+
+
+class Test(Shared):
+    """What the tests of every block have in common."""
+
+    name: Text = Field(description="Says what holds when the test passes; reports and `--filter` use it.")
+    description: str | None = Field(default=None, description="More about the test, for people.")
+    skip: bool | Reason | None = Field(
+        default=None, description="Do not run this test; a text says why.", examples=["needs the staging database"]
+    )
+    only: bool | None = Field(default=None, description="Run only tests so marked; refused in CI.")
     fault: Literal["drop_response", "disconnect"] | Delay | None = Field(
         default=None,
         description="What goes wrong with the first answer, on purpose: it is thrown away (`drop_response`), the connection is "
@@ -158,6 +220,10 @@ class Test(Part):
             ]
         ],
     )
+
+
+class DefaultTest(Shared):
+    """What every test has too: its assertions come after the test's own, the rest holds where a test says nothing."""
 
 
 class ToolTest(Test):

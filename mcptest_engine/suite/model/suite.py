@@ -7,7 +7,13 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from mcptest_engine.suite.model.base import Many, Milliseconds, Part, Scalar, Text
-from mcptest_engine.suite.model.entries import PromptTest, ResourceTest, ToolTest  # noqa: TC001  (pydantic reads the annotations)
+from mcptest_engine.suite.model.entries import (  # noqa: TC001  (pydantic reads the annotations)
+    DefaultTest,
+    PromptTest,
+    ResourceTest,
+    ToolTest,
+)
+from mcptest_engine.suite.model.hooks import Hooks  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.servers import Server  # noqa: TC001  (pydantic reads the annotations)
 
 
@@ -101,6 +107,17 @@ class Suite(Part):
         default={},
         description="Environment variables for every server of the suite; "
         "a number or boolean is passed as the text that it is written as.",
+    )
+    defaultTest: DefaultTest | None = Field(  # noqa: N815  (as suites spell it)
+        default=None,
+        description="What every test has too: its assertions are appended to each test's own, and the rest holds where a "
+        "test does not say otherwise.",
+        examples=[{"expect": [{"target": "result.isError", "matcher": {"not": {"exact": True}}}]}],
+    )
+    hooks: Hooks | None = Field(
+        default=None,
+        description="Commands around the run and around each of its tests.",
+        examples=[{"beforeAll": "./seed.sh"}],
     )
     tools: Many[ToolTest] = Field(default=(), description="Tests that call tools.")
     resources: Many[ResourceTest] = Field(default=(), description="Tests that read resources.")

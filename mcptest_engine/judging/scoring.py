@@ -1,0 +1,166 @@
+"""The score model: sets of assertions, the combined score of a test, and metrics derived from named scores.
+
+Source: suite-composition; decisions 14, Assertions. Numbers are taken as the decimals that they were written as and reckoned
+with as exact fractions, so that 7 of 10 is exactly 0.7 and a comparison never turns on a rounding. A deferred assertion counts
+as passed in every score here: what is decided from one stays open until all are judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.results import AssertionResult, AssertionSet, DerivedMetric, Failure, FailureKind
+from mcptest_engine.core.sanitise import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
+
+
+class Scored(NamedTuple):
+    """What the score model makes of a test: the combined score, None without a threshold, its metrics, and who failed."""
+
+    score: float | None
+    threshold: float | None
+    metrics: tuple[DerivedMetric, ...]
+    failure: Failure | None
+
+
+def exact(number: float) -> Fraction:
+    """A number as the decimal that it is written as: 0.1 is one tenth."""
+    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
+
+
+def share(weighed: Iterable[tuple[bool | None, float]]) -> Fraction:
+    """The weight of what passed, divided by the weight of all; what is deferred counts as passed. 0 where nothing weighs."""
+    passing = total = _ZERO
+    for passed, weight in weighed:
+        weight_exactly = exact(weight)
+        total += weight_exactly
+        if passed is not False:
+            passing += weight_exactly
+    return passing / total if total else _ZERO
+
+
+def judged_set(index: int, written: Mapping[str, Any], rows: tuple[AssertionResult, ...]) -> AssertionResult:
+    """The row of a set whose assertions came to `rows`."""
+    threshold = written.get("threshold", 1.0)
+    score = share((row.passed, row.weight) for row in rows)
+    passed: bool | None = score >= exact(threshold)
+    if passed and any(row.passed is None for row in rows):
+        certain = share((row.passed is True, row.weight) for row in rows)
+        passed = True if certain >= exact(threshold) else None
+    name = written.get("name")
+    row = AssertionResult(
+        index=index,
+        target="",
+        matcher={},
+        passed=passed,
+        name=name,
+        weight=written.get("weight", 1.0),
+        absent=True,
+        set=AssertionSet(name=name, threshold=float(threshold), score=float(score), passed=passed, assertions=rows),
+    )
+    if passed:
+        return row
+    if passed is None:
+        return replace(row, message=next((one.message for one in rows if one.passed is None), None))
+    return replace(row, message=f"{_set_label(index, name)} failed: {_below(score, threshold, rows)}")
+
+
+def score_test(
+    rows: Sequence[AssertionResult],
+    *,
+    threshold: float | None,
+    metrics: Sequence[Mapping[str, Any]],
+) -> Scored:
+    """The combined score of a test, its metrics in declared order, and the failure that they make.
+
+    A test whose own score and whose metrics fall short is told as failed by its score, with the metrics named after it.
+    """
+    score = None if threshold is None else share((row.passed, row.weight) for row in rows)
+    failures = []
+    if score is not None and threshold is not None and score < exact(threshold):
+        failures.append(Failure(kind=FailureKind.SCORE, message=_below(score, threshold, rows)))
+    derived = _derive(rows, metrics)
+    failures += [_metric_failure(metric) for metric in derived if metric.passed is False]
+    failure = None
+    if failures:
+        failure = replace(failures[0], message="; ".join(failure.message for failure in failures))
+    return Scored(
+        score=None if score is None else float(score),
+        threshold=None if threshold is None else float(threshold),
+        metrics=derived,
+        failure=failure,
+    )
+
+
+def shown(number: Fraction | float) -> str:
+    """A score for people: at most three digits behind the point."""
+    return f"{float(number):.3f}".rstrip("0").rstrip(".") or "0"
+
+
+def _derive(rows: Sequence[AssertionResult], metrics: Sequence[Mapping[str, Any]]) -> tuple[DerivedMetric, ...]:
+    scores = _named_scores(rows)
+    derived = []
+    for metric in metrics:
+        (way, terms), missing = next(iter(metric["value"].items())), []
+        total = weights = _ZERO
+        for term in terms:
+            weight = exact(term.get("weight", 1.0))
+            found = scores.get(term["ref"])
+            if found is None:
+                missing.append(term["ref"])
+            total += weight * (_ZERO if found is None else found)
+            weights += weight
+        value = total / weights if way == "weighted_average" and weights else total
+        threshold = metric.get("threshold")
+        scores[metric["name"]] = value
+        derived.append(
+            DerivedMetric(
+                name=metric["name"],
+                value=float(value),
+                threshold=None if threshold is None else float(threshold),
+                passed=None if threshold is None else value >= exact(threshold),
+                missing=tuple(missing),
+            )
+        )
+    return tuple(derived)
+
+
+def _named_scores(rows: Iterable[AssertionResult]) -> dict[str, Fraction]:
+    """The score of every name: 1 or 0 of an assertion, the share of a set."""
+    scores: dict[str, Fraction] = {}
+    for row in rows:
+        if row.set is not None:
+            scores |= _named_scores(row.set.assertions)
+        if row.name is not None:
+            part = row.set
+            scores[row.name] = (
+                share((one.passed, one.weight) for one in part.assertions)
+                if part is not None
+                else (_ZERO if row.passed is False else _ONE)
+            )
+    return scores
+
+
+def _metric_failure(metric: DerivedMetric) -> Failure:
+    threshold = metric.threshold or 0.0
+    message = f"metric `{one_line(metric.name)}` is {shown(metric.value)}, below its threshold {shown(threshold)}"
+    lacking = ", ".join(f"`{one_line(name)}`" for name in metric.missing)
+    return Failure(
+        kind=FailureKind.METRIC,
+        message=f"{message}; nothing is named {lacking}, which scores 0" if lacking else message,
+    )
+
+
+def _below(score: Fraction, threshold: float, rows: Sequence[AssertionResult]) -> str:
+    held = sum(row.passed is not False for row in rows)
+    return f"score {shown(score)} is below the threshold {shown(threshold)} ({held} of {len(rows)} hold)"
+
+
+def _set_label(index: int, name: str | None) -> str:
+    return f"assert-set #{index}" + (f" (`{one_line(name)}`)" if name else "")

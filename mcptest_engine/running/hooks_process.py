@@ -1,0 +1,355 @@
+"""One command of a hook: started without a shell in a process group of its own, fed, listened to, and ended.
+
+What a command leaves running, such as a fixture server in the background, may live on until its bracket closes (`end`), and
+no longer. The surprising thing: the command's own process is then left unreaped, since only that keeps the number of its
+group from being given to somebody else, and what is left of the group goes on being read, since it may log to our pipe.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcptest_engine.servers import guardian
+from mcptest_engine.servers.spec import own_command
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+OUTPUT_KEPT_BYTES = 64 * 1024
+LARGEST_ANSWER_BYTES = 1024 * 1024
+GRACE_SECONDS = 0.5
+"""Between asking a process group to end and killing it."""
+
+_UNSURE = (
+    4096  # characters kept beyond what is shown: where the older is cut off, the second half of a secret may stand
+)
+_READ_BYTES = 64 * 1024
+_READS_A_TURN = 16
+_LAST_WORDS_SECONDS = 0.2  # for what the command's own children still write, as with `exec > >(tee log)`
+_LAST_WAIT_SECONDS = 2.0
+_POLL_SECONDS = 0.01
+_SIGNAL_0 = 0
+
+
+class NotStarted(Exception):
+    """The command could not be run. `str()` is a clause without its subject: "could not be started: …"."""
+
+
+class Tail:
+    """The end of what was written, whatever its length."""
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self._cut = False
+
+    def add(self, data: bytes) -> None:
+        self._kept += data
+        most = OUTPUT_KEPT_BYTES + _UNSURE
+        if len(self._kept) > 2 * most:
+            del self._kept[:-most]
+            self._cut = True
+
+    def text(self, redact: Callable[[str], str]) -> str:
+        """The last 64 KiB of it; secrets are taken out before anything is cut off."""
+        text = redact(self._kept.decode("utf-8", "replace"))
+        return text[_UNSURE if self._cut else 0 :][-OUTPUT_KEPT_BYTES:]
+
+
+class HookProcess:
+    """A command that was just started. `wait`, then `end`, must be awaited, whatever happened.
+
+    With `stdin` (the JSON of a context hook) what it prints is its `answer`, and `output` only what it writes on stderr;
+    without, its stdin is empty and `output` holds both. `exit_code` is None, and `signal` names it, when a signal ended it.
+    Raises: NotStarted. Must be made in a running loop.
+    """
+
+    def __init__(self, argv: Sequence[str], env: Mapping[str, str], *, stdin: bytes | None = None) -> None:
+        self.output = Tail()
+        self.answer = bytearray()
+        self.exit_code: int | None = None
+        self.signal: str | None = None
+        self._listening = True
+        self._process, self._stdin = _started(argv, env, separate=stdin is not None)
+        self._pid = self._process.pid
+        guardian.watch(self._pid)
+        self._loop = asyncio.get_running_loop()
+        guardian.stand_by(self._loop)
+        self._exited: asyncio.Future[None] = self._loop.create_future()
+        self._silent: asyncio.Future[None] = self._loop.create_future()
+        self._ended = False
+        self._pidfd = -1
+        self._readers: dict[int, Callable[[bytes], None]] = {}
+        self._unwritten = memoryview(stdin or b"")
+        self._listen()
+        self._feed()
+        self._watch_exit()
+
+    async def wait(self, timeout_seconds: float) -> bool:
+        """Wait for the command's own end; false when it took too long. Its whole group is killed then, or on cancellation."""
+        try:
+            await asyncio.wait((self._exited,), timeout=max(timeout_seconds, 0))
+            if self._exited.done():
+                await asyncio.wait((self._silent,), timeout=_LAST_WORDS_SECONDS)
+                return True
+            await self._kill()
+            return False
+        except asyncio.CancelledError:
+            await self._kill()
+            raise
+        finally:
+            self._close_stdin()
+            self._listening = False
+
+    async def end(self) -> None:
+        """End what the command left running: asked first, killed if that is not enough. A second call does nothing."""
+        if self._ended:
+            return
+        self._signal_group(signal.SIGTERM)
+        self._signal_group(signal.SIGCONT)
+        self._reap()  # the group keeps its number as long as anything is left of it
+        try:
+            for _ in range(int(GRACE_SECONDS / _POLL_SECONDS)):
+                if not _lives(self._pid):
+                    break
+                await asyncio.sleep(_POLL_SECONDS)
+        finally:
+            self._let_go()
+
+    async def _kill(self) -> None:
+        try:
+            self._signal_group(signal.SIGTERM)
+            self._signal_group(signal.SIGCONT)  # one that is stopped hears of no end but SIGKILL
+            await asyncio.wait((self._exited,), timeout=GRACE_SECONDS)
+        finally:
+            self._signal_group(signal.SIGKILL)
+            self._reap()
+            self._drain()
+            self._let_go()
+
+    def _signal_group(self, signum: int) -> None:
+        if self._process.returncode is None or _exists(self._pid):
+            guardian.kill_group(self._pid, signum)
+
+    def _reap(self) -> None:
+        """Take the exit of a command that has ended, or was killed and is about to."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_LAST_WAIT_SECONDS)
+            self._note_exit()
+
+    def _let_go(self) -> None:
+        """Kill whatever is left of the group, and forget it."""
+        if self._ended:
+            return
+        self._ended = True
+        if _exists(self._pid):  # its number is still its own
+            guardian.kill_group(self._pid)
+        if self._process.returncode is not None:
+            guardian.forget(self._pid)
+        self._close_stdin()
+        for descriptor in tuple(self._readers):
+            self._close_reader(descriptor)
+
+    def _watch_exit(self) -> None:
+        try:
+            self._pidfd = os.pidfd_open(self._pid)
+        except (AttributeError, OSError):  # not Linux, or a sandbox that forbids it
+            threading.Thread(target=self._wait_in_thread, name=f"mcptest-hook-{self._pid}", daemon=True).start()
+            return
+        self._loop.add_reader(self._pidfd, self._note_exit)
+
+    def _wait_in_thread(self) -> None:
+        if hasattr(os, "waitid"):
+            with contextlib.suppress(ChildProcessError):
+                os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT)
+        else:  # macOS before Python 3.13: only reaping it tells of the exit
+            self._process.wait()
+        with contextlib.suppress(RuntimeError):  # the loop is closed: `atexit` sees to the group
+            self._loop.call_soon_threadsafe(self._note_exit)
+
+    def _note_exit(self) -> None:
+        """The command has ended: take note how, without reaping it where that can be."""
+        if self._pidfd >= 0:
+            self._loop.remove_reader(self._pidfd)
+            os.close(self._pidfd)
+            self._pidfd = -1
+        if self._exited.done():
+            return
+        code = self._process.returncode
+        if code is None and hasattr(os, "waitid"):
+            code = self._code_unreaped()
+        if code is not None and code < 0:
+            self.signal = _signal_name(-code)
+        else:
+            self.exit_code = code
+        self._exited.set_result(None)
+
+    def _code_unreaped(self) -> int:
+        """The exit code, or the negative signal, of a command that has ended; it is left for `_reap`."""
+        try:
+            found = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT)
+        except ChildProcessError:  # whoever started us had SIGCHLD ignored: the system has reaped it
+            return self._process.wait()
+        assert found is not None
+        return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+
+    def _listen(self) -> None:
+        process = self._process
+        assert process.stdout is not None
+        self._readers[_taken(process.stdout.fileno())] = (
+            self._add_output if process.stderr is None else self._add_answer
+        )
+        process.stdout.close()
+        if process.stderr is not None:
+            self._readers[_taken(process.stderr.fileno())] = self._add_output
+            process.stderr.close()
+        for descriptor in self._readers:
+            self._loop.add_reader(descriptor, self._read, descriptor)
+
+    def _add_output(self, data: bytes) -> None:
+        self.output.add(data)
+
+    def _add_answer(self, data: bytes) -> None:
+        room = LARGEST_ANSWER_BYTES + 1 - len(self.answer)  # one more than it may be tells that it was more
+        self.answer += data[:room]
+
+    def _read(self, descriptor: int) -> None:
+        for _ in range(_READS_A_TURN):
+            try:
+                data = os.read(descriptor, _READ_BYTES)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if not data:
+                self._close_reader(descriptor)
+                return
+            if self._listening:
+                self._readers[descriptor](data)
+
+    def _drain(self) -> None:
+        """Read what was left in the pipes; what still holds them writes no more."""
+        for descriptor in tuple(self._readers):
+            self._read(descriptor)
+
+    def _close_reader(self, descriptor: int) -> None:
+        if self._readers.pop(descriptor, None) is not None:
+            self._loop.remove_reader(descriptor)
+            os.close(descriptor)
+        if not self._readers and not self._silent.done():
+            self._silent.set_result(None)
+
+    def _feed(self) -> None:
+        """Write as much as the pipe takes, and the rest when it takes more. A hook need not read any of it."""
+        try:
+            while self._unwritten:
+                self._unwritten = self._unwritten[os.write(self._stdin, self._unwritten) :]
+        except BlockingIOError:
+            self._loop.add_writer(self._stdin, self._feed)
+            return
+        except OSError:  # it has closed its stdin, or is gone
+            pass
+        self._close_stdin()
+
+    def _close_stdin(self) -> None:
+        if self._stdin >= 0:
+            self._loop.remove_writer(self._stdin)
+            os.close(self._stdin)
+            self._stdin = -1
+
+
+def _started(argv: Sequence[str], env: Mapping[str, str], *, separate: bool) -> tuple[subprocess.Popen[bytes], int]:
+    """The process, and our end of its stdin: a pipe in either case, by which the guardian knows it before it has a number."""
+    theirs, ours = os.pipe()
+    guardian.starting(theirs)
+    try:
+        process = subprocess.Popen(
+            own_command(tuple(argv)),
+            bufsize=0,
+            stdin=theirs,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if separate else subprocess.STDOUT,
+            env=dict(env),
+            start_new_session=True,
+        )
+    except BaseException as wrong:
+        guardian.did_not_start()
+        os.close(ours)
+        if isinstance(wrong, OSError | ValueError):
+            raise NotStarted(f"could not be started: {_reason(argv[0], env, wrong)}") from None
+        raise
+    finally:
+        os.close(theirs)
+    os.set_blocking(ours, False)
+    return process, ours
+
+
+def _reason(program: str, env: Mapping[str, str], wrong: OSError | ValueError) -> str:
+    """Why a program cannot be run: what was looked for, where, and what to do."""
+    if isinstance(wrong, FileNotFoundError):
+        return _missing(program)
+    found = program if "/" in program else shutil.which(program, path=env.get("PATH")) or program
+    if isinstance(wrong, PermissionError):
+        if Path(found).is_dir():
+            return f"`{program}` is a directory"
+        return f"`{program}` is not executable (`chmod +x` it, or name its interpreter: `sh {program}`)"
+    if isinstance(wrong, OSError) and wrong.errno == errno.ENOEXEC:
+        return f"`{program}` has no `#!` line (name its interpreter: `sh {program}`)"
+    return str(wrong.strerror or wrong) if isinstance(wrong, OSError) else str(wrong)
+
+
+def _missing(program: str) -> str:
+    if "/" not in program:
+        beside = f" (a file here is named by its path: `./{program}`)" if Path(program).is_file() else ""
+        return f"there is no program `{program}` on PATH{beside}"
+    if Path(program).exists():
+        return f"the interpreter that the `#!` line of `{program}` names is not there"
+    place = "" if Path(program).is_absolute() else f" in {Path.cwd()}, where mcptest was started"
+    return f"there is no file `{program}`{place}"
+
+
+def _taken(descriptor: int) -> int:
+    """A descriptor of our own for the same pipe: the file object would close its own a second time."""
+    own = os.dup(descriptor)
+    os.set_blocking(own, False)
+    return own
+
+
+def _exists(pgid: int) -> bool:
+    try:
+        os.killpg(pgid, _SIGNAL_0)
+    except (ProcessLookupError, PermissionError):  # macOS says EPERM for a group of zombies
+        return False
+    return True
+
+
+def _lives(pgid: int) -> bool:
+    """Whether something of the group still runs; in many containers nobody reaps orphans, and they stay as zombies."""
+    if not _exists(pgid):
+        return False
+    states = [state for state in map(_state, Path("/proc").glob("[0-9]*/stat")) if state]
+    return not states or any(group == pgid and letter not in {"Z", "X"} for letter, group in states)
+
+
+def _state(stat: Path) -> tuple[str, int] | None:
+    """The state and the process group of a process, None when it is gone. Source: proc_pid_stat(5)."""
+    try:
+        letter, _parent, group, *_ = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except (OSError, ValueError):
+        return None
+    return letter, int(group)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

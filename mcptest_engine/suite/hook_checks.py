@@ -1,0 +1,77 @@
+"""Hooks as the suite declares them, each as one or several commands, and what can be wrong with a command.
+
+Source: suite-composition, Lifecycle hooks: a command is split by the rules of a POSIX shell and run without one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.suite.places import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcptest_engine.suite.merge import Placed
+    from mcptest_engine.suite.places import Places
+    from mcptest_engine.suite.yaml import Pointer
+
+PHASES = ("beforeAll", "afterAll", "beforeEach", "afterEach")
+PER_TEST = frozenset({"beforeEach", "afterEach"})
+_OPERATOR = re.compile(r"(?:\|\|?|&&?|;|[0-9]?>>?(?:&[0-9])?|<|2>&1)\Z")
+_EXPANDED = re.compile(r"~/|\$[A-Za-z_]\w*(?:/|\Z)")
+
+
+def steps_of(phase: Any) -> list[Any]:
+    """The steps of a phase, in order, whichever way it was written."""
+    return phase if isinstance(phase, list) else [phase]
+
+
+def check_hooks(hooks: Mapping[str, Placed], places: Places) -> None:
+    """Tell what is wrong with the commands of `hooks`, key by key."""
+    for phase in PHASES:
+        if phase not in hooks:
+            continue
+        placed = hooks[phase]
+        for step, path in _placed_steps(placed.value, placed.path):
+            command, at = (step.get("command"), (*path, "command")) if isinstance(step, dict) else (step, path)
+            if isinstance(command, str) and command:
+                _check_command(command, placed.file, at, places)
+
+
+def _placed_steps(phase: Any, path: Pointer) -> Iterator[tuple[Any, Pointer]]:
+    if isinstance(phase, list):
+        yield from ((step, (*path, number)) for number, step in enumerate(phase))
+    else:
+        yield phase, path
+
+
+def _check_command(command: str, file: int, path: Pointer, places: Places) -> None:
+    import shlex
+
+    try:
+        argv = shlex.split(command)
+    except ValueError as wrong:
+        message = f"the command {quoted(command)} cannot be split: {str(wrong)[:1].lower()}{str(wrong)[1:]}"
+        places.tell(file, path, message, "close every quote")
+        return
+    if not argv or not argv[0]:
+        places.tell(file, path, "the command is empty", "name a program, such as `./seed.sh`")
+        return
+    name, assigns, _ = argv[0].partition("=")
+    if assigns and name.isidentifier():
+        message = f"{quoted(argv[0])} sets no variable: a hook is run without a shell"
+        places.warn(
+            file, path, message, f"start with `env {argv[0]}`, or write it under `env:` at the top of the suite"
+        )
+        return
+    operator = next((word for word in argv if _OPERATOR.match(word)), None)
+    if operator is not None:
+        message = f"{quoted(operator)} is passed to `{argv[0]}` as an argument: a hook is run without a shell"
+        places.warn(file, path, message, "call the shell yourself: `bash -c '…'`")
+        return
+    expanded = None if "-c" in argv else next((word for word in argv if _EXPANDED.match(word)), None)
+    if expanded is not None:
+        message = f"{quoted(expanded)} is taken as it stands: a hook is run without a shell"
+        places.warn(file, path, message, "`${env.NAME}` reads the environment")
