@@ -76,6 +76,7 @@ class Workbench(AppActions, AppVoice, KeyOrder, Sturdy, App[int], inherit_bindin
         self.commands = CommandLog(self._name_of, time.time)
         self.engine = EngineClient(self.bridge.take, self._engine_changed, self.commands.asked)
         self.engine_ready = asyncio.Event()
+        self.copying = asyncio.Lock()
         self.runs = Runs(self)
         self.leaving = Leaving(self)
         self.session = saved.screens

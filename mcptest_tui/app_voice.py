@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mcptest_tui.app import Workbench
 
 SECONDS, ERROR_SECONDS = 4, 8
+SAID_SECONDS = 20
 
 
 class AppVoice(App[int]):
@@ -47,17 +48,28 @@ class AppVoice(App[int]):
         self.notify(text, severity=severity, markup=False, timeout=timeout)
 
     def say(self, message: str, severity: str = "information") -> None:
-        """The last message of the status bar: what is not worth a notification."""
-        self.message = (message, severity)
+        """A message in the status bar, for what is not worth a notification; it goes after a while."""
+        told = self.message = (message, severity)
         self._speaker.refresh_status()
 
+        def forget() -> None:
+            if self.message is told:
+                self.message = ("", "information")
+                self._speaker.refresh_status()
+
+        self._speaker.set_timer(SAID_SECONDS, forget)
+
     def copy(self, text: str, what: str) -> None:
-        """Copy, and say how it was done."""
+        """Copy, and say how it was done once it is; one after the other, so that what was copied last stays."""
+        self.run_worker(self._copy(text, what), group="copy", exit_on_error=False)
+
+    async def _copy(self, text: str, what: str) -> None:
         from mcptest_tui.clipboard import copy
 
         try:
             root, way = self._speaker.workspace.root, self._speaker.config.clipboard
-            done = copy(text, root, self.copy_to_clipboard, native=way != "osc52")
+            async with self._speaker.copying:
+                done = await copy(text, root, self.copy_to_clipboard, native=way != "osc52")
         except OSError as wrong:
             self.tell(f"could not copy {what}: {wrong.strerror or wrong}", severity="error")
             return

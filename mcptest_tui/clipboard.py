@@ -5,6 +5,7 @@ Every way fails somewhere (no display over ssh, terminals that ignore OSC 52 or 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -54,7 +55,7 @@ def native_tool(environ: Mapping[str, str] = os.environ, platform: str = sys.pla
     return None
 
 
-def copy(
+async def copy(
     text: str,
     root: Path,
     osc52: Callable[[str], None],
@@ -62,13 +63,13 @@ def copy(
     *,
     native: bool = True,
 ) -> Copied:
-    """Copy `text`; without `native`, by the terminal alone.
+    """Copy `text`; without `native`, by the terminal alone. A tool that hangs keeps nobody waiting but this.
 
     Raises: OSError when it is too large for the terminal and no file can be written either.
     """
     data = text.encode("utf-8", "replace")
     tool = native_tool(environ) if native else None
-    if tool is not None and _handed(tool, data):
+    if tool is not None and await asyncio.to_thread(_handed, tool, data):
         return Copied(os.path.basename(tool[0]), len(data))  # noqa: PTH119
     if len(data) <= OSC52_MOST:
         osc52(text)

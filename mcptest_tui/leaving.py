@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from contextlib import suppress
+from queue import Empty, Queue
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.words import counted
+from mcptest_tui.hangup import when_hung_up
 
 if TYPE_CHECKING:
     from mcptest_tui.app import Workbench
 
 CLOSE_SECONDS = 1.2
+HANGUP_SECONDS = 5.0
+"""For putting unsaved text aside and ending the engine, once the terminal is gone."""
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -30,6 +35,8 @@ class Leaving:
         for number in SIGNALS:
             with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread: a test's app
                 loop.add_signal_handler(number, self._told_to, number)
+        if not self._app.is_headless:
+            when_hung_up(lambda: loop.call_soon_threadsafe(self._told_to, signal.SIGHUP), self._swallow)
 
     def ask(self) -> None:
         """Quit, after a question when text is unsaved or a run is on."""
@@ -49,9 +56,18 @@ class Leaving:
         )
 
     async def end(self) -> None:
-        """Close the engine and its servers; bounded, because the child ends them by itself once its input ends."""
-        self._app.save_session()
-        self._app.bridge.close()
+        """Put unsaved text aside, then close the engine and its servers; a step that fails keeps none of the others from it.
+
+        Bounded, because the child ends the servers by itself once its input ends.
+        """
+        kept = self._app.problems.kept
+        for screen in self._app.work_screens():
+            with kept("unsaved text"):
+                screen.flush_drafts()
+        with kept("the session"):
+            self._app.save_session()
+        with kept("the last events"):
+            self._app.bridge.close()
         with suppress(Exception):
             await asyncio.wait_for(self._app.engine.close(), CLOSE_SECONDS)
 
@@ -62,6 +78,19 @@ class Leaving:
             self._gone = True
         self._leave(128 + number)
 
+    def _swallow(self) -> None:
+        """In a thread: take what is still drawn, so that nobody waits for it to be, and see that it all ends."""
+        end = time.monotonic() + HANGUP_SECONDS
+        while time.monotonic() < end:
+            driver = self._app._driver
+            if driver is not None:
+                driver.write = _nowhere  # type: ignore[method-assign]
+            # Textual may have made another one since, as it does when it is told to go on.
+            output = getattr(getattr(driver, "_writer_thread", None), "_queue", None) or Queue[str]()
+            with suppress(Empty):
+                output.get(timeout=0.05)
+        os._exit(128 + signal.SIGHUP)
+
     def _leave(self, code: int) -> None:
         if self._left:
             return
@@ -69,11 +98,13 @@ class Leaving:
         self._app.run_worker(self._out(code), group="leaving", exit_on_error=False)
 
     async def _out(self, code: int) -> None:
-        await self.end()
-        if self._gone:
-            os._exit(code)  # there is nothing to be put back in order
-        self._app.give_title_back()
-        self._app.exit(code)
+        try:
+            await self.end()
+        finally:
+            if self._gone:
+                os._exit(code)  # there is nothing to be put back in order
+            self._app.exit(code)
+            self._app.give_title_back()
 
 
 def _nowhere(data: str) -> None:

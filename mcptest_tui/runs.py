@@ -105,11 +105,12 @@ class Runs:
 
     def _is_output(self, path: str) -> bool:
         """Whether a file is what servers write, such as a log that their command names: it changes with every run."""
-        if path in self._written.given_up:
-            return True
         during_run = self.progress.busy or self.progress.since_last < WRITTEN_WITHIN_SECONDS
-        if not self._written.changed(path, during_run=during_run):
+        known = path in self._written.given_up
+        if not self._written.changed(path, run=self.progress.started if during_run else None):
             return False
+        if known:
+            return True
         name = path.rpartition("/")[2]
         self._app.tell(
             f"{name} changes with every run; it starts none any more", severity="warning", hint="r runs by hand"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SHOWN = 60
 AWAY_SECONDS = 0.3
+_NOT_THERE = (FileNotFoundError, NotADirectoryError, ValueError)
 
 
 class Suites:
@@ -151,11 +152,15 @@ class Suites:
 
     def _complain(self) -> None:
         for path in self.paths:
-            if not Path(path).exists():
+            try:
+                Path(path).stat()
+            except _NOT_THERE:
                 self._app.tell(f"there is no {one_line(path, SHOWN)}", severity="error")
+            except OSError as wrong:
+                self._app.tell(f"cannot read {one_line(path, SHOWN)}: {wrong.strerror or wrong}", severity="error")
 
     def _folders(self) -> list[str]:
-        return [str(Path(path).absolute()) for path in self.paths if Path(path).is_dir()]
+        return [str(Path(path).absolute()) for path in self.paths if os.path.isdir(path)]  # noqa: PTH112 - never raises
 
     def _made_of(self, paths: list[str]) -> list[str]:
         changed = {os.path.realpath(path) for path in paths}
@@ -169,6 +174,10 @@ class Suites:
     def _document(self, path: str) -> Any:
         from mcptest_engine.running.documents import document_of
 
-        if not Path(path).exists():
+        try:
+            Path(path).stat()
+        except _NOT_THERE:
             return None
+        except OSError:
+            pass  # it may be there: what is wrong with it is its document's to say
         return document_of(Path(path), start_dir=Path.cwd(), environ=dict(os.environ))

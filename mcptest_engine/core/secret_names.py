@@ -43,6 +43,8 @@ _ABOUT = _words(
     "regex required reset rotation rules schema scope scopes status strength title ttl type updated uri url validator "
     "version visible"
 )
+# What is no secret as a member of an object is one behind `--`: `--key 8f1c…`, `--pat …`.
+_FLAGS = frozenset(("key", "pass", "pat"))
 # Whoever has a session's id may speak in its name (MCP 2025-11-25, basic/transports#session-management).
 _CREDENTIALS = frozenset(("mcp-session-id",))
 # These say which credentials are wanted, and hold none (RFC 9110, 11.6.1).
@@ -65,6 +67,16 @@ def looks_secret_name(name: str) -> bool:
     if len(words) == 1:
         return words[0] in _ALONE or words[0].endswith(_GLUED)
     return _ends_in_a_secret(words) or _mentions_a_secret(words) or _is_auth_header(name)
+
+
+def is_secret_flag(word: str) -> bool:
+    """Whether a command's word promises that a secret follows, or holds one behind its `=`: `--api-key`, `--pass=…`.
+
+    `--key` and `--pat` do, though those are no secrets among the members of an object.
+    """
+    name = word.partition("=")[0]
+    bare = name.lstrip("-")
+    return name != bare and (bare.lower() in _FLAGS or looks_secret_name(bare))
 
 
 def _ends_in_a_secret(words: list[str]) -> bool:

@@ -98,9 +98,17 @@ def score_test(
     )
 
 
-def shown(number: Fraction | float) -> str:
-    """A score for people: at most three digits behind the point."""
-    return f"{float(number):.3f}".rstrip("0").rstrip(".") or "0"
+def apart(value: Fraction, threshold: Fraction) -> tuple[str, str]:
+    """Both for people: three digits behind the point, or as many as tell them apart."""
+    for digits in (3, 6, 9, 12, 17):
+        told = _rounded(value, digits), _rounded(threshold, digits)
+        if told[0] != told[1]:
+            return told
+    return f"just under {told[1]}", told[1]
+
+
+def _rounded(value: Fraction, digits: int) -> str:
+    return f"{float(value):.{digits}f}".rstrip("0").rstrip(".") or "0"
 
 
 def _derive(rows: Sequence[AssertionResult], metrics: Sequence[Mapping[str, Any]]) -> tuple[DerivedMetric, ...]:
@@ -149,7 +157,8 @@ def _named_scores(rows: Iterable[AssertionResult]) -> dict[str, Fraction]:
 
 def _metric_failure(metric: DerivedMetric) -> Failure:
     threshold = metric.threshold or 0.0
-    message = f"metric `{one_line(metric.name)}` is {shown(metric.value)}, below its threshold {shown(threshold)}"
+    value, needed = apart(exact(metric.value), exact(threshold))
+    message = f"metric `{one_line(metric.name)}` is {value}, below its threshold {needed}"
     lacking = ", ".join(f"`{one_line(name)}`" for name in metric.missing)
     return Failure(
         kind=FailureKind.METRIC,
@@ -159,7 +168,8 @@ def _metric_failure(metric: DerivedMetric) -> Failure:
 
 def _below(score: Fraction, threshold: float, rows: Sequence[AssertionResult]) -> str:
     held = sum(row.passed is not False for row in rows)
-    return f"score {shown(score)} is below the threshold {shown(threshold)} ({held} of {len(rows)} hold)"
+    value, needed = apart(score, exact(threshold))
+    return f"score {value} is below the threshold {needed} ({held} of {len(rows)} hold)"
 
 
 def _set_label(index: int, name: str | None) -> str:

@@ -8,6 +8,7 @@ whole result, a token for every four characters; the verdict and the first failu
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 ASSERT_LIMIT = 600
 ACTUAL_LIMIT = 300
 NOTES = 3
+_BESIDE = re.compile(r"\bafter(?:Each|All) (?:failed: |asked to skip)|: nothing is named `")
+"""Warnings of cleaning up and of metrics: they fail nothing, and no failure tells them."""
 CHARACTERS_A_TOKEN = 4
 
 
@@ -82,10 +85,12 @@ def agent_failure(record: RunRecord, test: TestResult, options: RenderOptions) -
 
 
 def _notes(record: RunRecord) -> str:
-    """The warnings of a run that passed: nobody would look for what is missing in it."""
+    """The warnings of a run that passed: nobody would look for what is missing in it. Of others, what no failure says."""
+    told = record.warnings
     if record.verdict is not Verdict.PASS:
-        return ""
-    return "".join(f"NOTE {one_line(text, ACTUAL_LIMIT)}\n" for text in record.warnings[:NOTES])
+        told = tuple(text for text in told if _BESIDE.search(text)) if not record.interrupted else ()
+        told = () if _reason(record) else told
+    return "".join(f"NOTE {one_line(text, ACTUAL_LIMIT)}\n" for text in told[:NOTES])
 
 
 def _shortened(head: str, blocks: list[str], failures: int, budget: int) -> str:

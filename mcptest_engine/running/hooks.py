@@ -161,17 +161,30 @@ class Hooks:
     async def _phase(
         self, phase: str, scope: _Scope, case: Case | None = None, result: Mapping[str, Any] | None = None
     ) -> Stop | None:
+        """Run the steps in order. Setting up ends with the first that fails; cleaning up goes on, while there is time."""
         deadline = self._clock() + AFTER_INTERRUPT_SECONDS if self._hurried else None
+        interrupted = False
         for step in self._steps[phase]:
-            told, patch = await self._step(phase, step, scope, case, result, deadline)
+            if deadline is not None and self._clock() >= deadline:
+                break
+            try:
+                told, patch = await self._step(phase, step, scope, case, result, deadline)
+            except asyncio.CancelledError:
+                if result is None:
+                    raise
+                interrupted = True
+                deadline = deadline or self._clock() + AFTER_INTERRUPT_SECONDS
+                continue
             if result is not None:
                 self._warn(told, patch, case)
-            elif told.passed:
-                scope.apply(patch)
+                continue
             if not told.passed:
                 return Stop(told.told, failed=True)
-            if patch.skip is not None and result is None:
+            scope.apply(patch)
+            if patch.skip is not None:
                 return Stop(patch.skip, failed=False)
+        if interrupted:
+            raise asyncio.CancelledError
         return None
 
     async def _step(
@@ -248,7 +261,8 @@ class Hooks:
             return
         text = told.told
         if told.passed:
-            text = f"{told.called} asked to skip, too late: {'the run is over' if case is None else 'the test has run'}"
+            late = "the run" if case is None else "the test"
+            text = f"{told.called} asked to skip, too late: {late} is over"
         warning = text if case is None else f"{case.name}: {text}"
         self.warnings.append(warning)
         self._emit(Warned(message=warning))

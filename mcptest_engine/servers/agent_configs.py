@@ -7,6 +7,8 @@ server takes `shown`, `argv` and `env_names`; `target` is for starting it.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import shlex
@@ -72,6 +74,12 @@ class FoundServer:
         """The command or the URL on one line, without secrets."""
         words = self._without_secrets()
         return words[0] if "url" in self.target else shlex.join(words)
+
+    @property
+    def digest(self) -> str:
+        """Another when anything of it changes, be it shown or not: words, values of `env` and headers, the folder."""
+        told = json.dumps([self.words, dict(self.target)], sort_keys=True)
+        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
     def _without_secrets(self) -> tuple[str, ...]:
         from mcptest_engine.core.redaction import Redactor
@@ -306,7 +314,11 @@ def _command(
     }
     cwd = entry.get("cwd")
     if isinstance(cwd, str) and cwd:
-        target["cwd"] = str((place.folder or place.path.parent) / Path(text(cwd)).expanduser())
+        try:
+            folder = Path(text(cwd)).expanduser()
+        except RuntimeError:
+            raise ValueError("`cwd` is in the home of a user that this machine does not know") from None
+        target["cwd"] = str((place.folder or place.path.parent) / folder)
     elif place.folder is not None:
         target["cwd"] = str(place.folder)
     return tuple(str(word) for word in (*words, *arguments)), target
@@ -371,12 +383,12 @@ def _plain(value: object) -> str:
 def _masked(words: Sequence[str]) -> Iterator[str]:
     """The words without what stands behind a flag that promises a secret: `--api-key X`, `--token=X`, `TOKEN=X`."""
     from mcptest_engine.core.redaction import MASK
-    from mcptest_engine.core.secret_names import looks_secret_name
+    from mcptest_engine.core.secret_names import is_secret_flag, looks_secret_name
 
     after = False
     for word in words:
         name, equals, _ = word.partition("=")
-        secret = looks_secret_name(name.lstrip("-"))
+        secret = is_secret_flag(word) or looks_secret_name(name)
         if after:
             yield MASK
         elif equals and secret:

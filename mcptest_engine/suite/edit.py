@@ -10,6 +10,8 @@ Indexes count code points of the text as it was passed, a byte order mark includ
 from __future__ import annotations
 
 import copy
+from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import McptestError, SuiteError
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 BOM = "\ufeff"
 BLOCKS = ("tools", "resources", "prompts")
+MOST_TRIES = 60
 
 
 class EditRefused(McptestError):
@@ -135,10 +138,10 @@ def set_value(text: str, path: Sequence[str | int], value: Any) -> TextEdit:
     value, path = _plain(value), tuple(path)
 
     def spliced(splicer: Splicer, tree: Any) -> Iterator[str]:
-        steps = list(_steps(tree, path, value))
+        steps, whole = list(_steps(tree, path, value)), [_Step("set", path, value)]
         yield from _in_steps(splicer, steps)
-        if steps != [(path, value)]:
-            yield from _in_steps(splicer, [(path, value)])
+        if steps != whole:
+            yield from _in_steps(splicer, whole)
 
     return _edit(text, lambda tree: _put(tree, path, value), spliced)
 
@@ -250,8 +253,16 @@ def _put(tree: Any, path: Sequence[str | int], value: Any) -> Any:
     return {**tree, head: _put(tree.get(head), rest, value)}
 
 
-def _steps(tree: Any, path: Pointer, value: Any) -> Iterator[tuple[Pointer, Any]]:
-    """The smallest replacements that make the value at `path` into `value`, in order."""
+class _Step(NamedTuple):
+    """One small change: "set" the value at a path, "insert" an item before the one at a path, or "remove" that item."""
+
+    kind: str
+    path: Pointer
+    value: Any = None
+
+
+def _steps(tree: Any, path: Pointer, value: Any) -> Iterator[_Step]:
+    """The smallest changes that make the value at `path` into `value`, in order."""
     there = _get(tree, path)
     if _same(there, value) and path:
         return
@@ -260,39 +271,91 @@ def _steps(tree: Any, path: Pointer, value: Any) -> Iterator[tuple[Pointer, Any]
             if key in there:
                 yield from _steps(tree, (*path, key), part)
             else:
-                yield (*path, key), copy.deepcopy(part)
-    elif isinstance(there, list) and isinstance(value, list) and there and len(value) >= len(there):
-        for index, part in enumerate(value):
-            if index < len(there):
-                yield from _steps(tree, (*path, index), part)
-            else:
-                yield (*path, index), copy.deepcopy(part)
+                yield _Step("set", (*path, key), copy.deepcopy(part))
+    elif isinstance(there, list) and isinstance(value, list) and there and value:
+        yield from _steps_of_list(tree, path, there, value)
     else:
-        yield path, value
+        yield _Step("set", path, value)
 
 
-def _in_steps(splicer: Splicer, steps: Sequence[tuple[Pointer, Any]]) -> Iterator[str]:
-    """The text after all steps; where a step can be made in several ways, all are followed."""
+def _steps_of_list(tree: Any, path: Pointer, there: list[Any], value: list[Any]) -> Iterator[_Step]:
+    """Items that stay are left alone. From the end on, so that no index moves before its turn; what is appended comes last."""
+    appended: list[_Step] = []
+    following = len(there)
+    for old, new in reversed(_matched(there, value, repr)):
+        if new is None:
+            assert old is not None
+            yield _Step("remove", (*path, old))
+        elif old is not None:
+            yield from _steps(tree, (*path, old), value[new])
+        elif following == len(there):
+            appended.append(_Step("insert", (*path, new), copy.deepcopy(value[new])))
+        else:
+            yield _Step("insert", (*path, following), copy.deepcopy(value[new]))
+        following = following if old is None else old
+    yield from reversed(appended)
+
+
+def _matched(
+    there: Sequence[Any], value: Sequence[Any], sign: Callable[[Any], str]
+) -> list[tuple[int | None, int | None]]:
+    """Which item of one list becomes which of the other, in order; None for none. Equal items first, then likes."""
+    pairs: list[tuple[int | None, int | None]] = []
+    matcher = SequenceMatcher(None, [sign(item) for item in there], [sign(item) for item in value], autojunk=False)
+    for what, old, old_end, new, new_end in matcher.get_opcodes():
+        if what == "replace" and sign is repr:
+            inner = _matched(there[old:old_end], value[new:new_end], _about)
+            pairs += [
+                (None if one is None else old + one, None if other is None else new + other) for one, other in inner
+            ]
+        else:
+            pairs += zip_longest(range(old, old_end), range(new, new_end))
+    return pairs
+
+
+def _about(item: Any) -> str:
+    """What an item of a list is known by: an assertion's target, a test's name."""
+    named = next((item[key] for key in ("target", "name") if key in item), None) if isinstance(item, dict) else None
+    return repr(item if named is None else named)
+
+
+def _in_steps(splicer: Splicer, steps: Sequence[_Step], tries: Iterator[int] | None = None) -> Iterator[str]:
+    """The text after all steps; where a step can be made in several ways, all are followed, as long as there are `tries`."""
+    tries = iter(range(MOST_TRIES + 4 * len(steps))) if tries is None else tries
     if not steps:
         yield splicer.text
         return
-    (path, value), rest = steps[0], steps[1:]
-    wanted = _put_item(_read(splicer.text), path, value) if path else value
-    for candidate in splicer.set(path, value):
+    step, rest = steps[0], steps[1:]
+    wanted = _stepped(_read(splicer.text), step)
+    for candidate in _spliced(splicer, step):
+        if next(tries, None) is None:
+            return
         try:
             if _same(_read(candidate), wanted):
-                yield from _in_steps(Splicer(candidate, compose(candidate), splicer.newline), rest)
+                yield from _in_steps(Splicer(candidate, compose(candidate), splicer.newline), rest, tries)
         except EditRefused:
             continue
 
 
-def _put_item(tree: Any, path: Pointer, value: Any) -> Any:
-    """As `_put`; an index just behind the end of a list appends."""
-    last = path[-1]
-    holder = _get(tree, path[:-1])
-    if isinstance(last, int) and isinstance(holder, list) and last == len(holder):
-        return _put(tree, path[:-1], [*holder, value])
-    return _put(tree, path, value)
+def _spliced(splicer: Splicer, step: _Step) -> Iterator[str]:
+    if step.kind == "remove":
+        return splicer.remove(step.path)
+    return splicer.insert(step.path, step.value) if step.kind == "insert" else splicer.set(step.path, step.value)
+
+
+def _stepped(tree: Any, step: _Step) -> Any:
+    """The tree after a step."""
+    kind, path, value = step
+    if kind == "set":
+        return _put(tree, path, value)
+    holder, index = _get(tree, path[:-1]), path[-1]
+    assert isinstance(holder, list)
+    assert isinstance(index, int)
+    return _put(
+        tree,
+        path[:-1],
+        [*holder[:index], *([value] if kind == "insert" else ()), *holder[index + (kind == "remove") :]],
+    )
 
 
 def _test_path(text: str, test: int | Sequence[str | int]) -> Pointer:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PHASES = ("beforeAll", "afterAll", "beforeEach", "afterEach")
 PER_TEST = frozenset({"beforeEach", "afterEach"})
 _OPERATOR = re.compile(r"(?:\|\|?|&&?|;|[0-9]?>>?(?:&[0-9])?|<|2>&1)\Z")
-_EXPANDED = re.compile(r"~/|\$[A-Za-z_]\w*(?:/|\Z)")
+_EXPANDED = re.compile(r"~/|\$[A-Za-z_]\w*(?:/|\Z)|`|\$\(|\S+;\Z|[^\s*?]*[*?][^\s*?]*\.\w+\Z")
 
 
 def steps_of(phase: Any) -> list[Any]:
@@ -74,4 +74,7 @@ def _check_command(command: str, file: int, path: Pointer, places: Places) -> No
     expanded = None if "-c" in argv else next((word for word in argv if _EXPANDED.match(word)), None)
     if expanded is not None:
         message = f"{quoted(expanded)} is taken as it stands: a hook is run without a shell"
-        places.warn(file, path, message, "`${env.NAME}` reads the environment")
+        hint = "write `${env.HOME}/`" if expanded.startswith("~/") else "`${env.NAME}` reads the environment"
+        if not expanded.startswith(("~", "$")) or expanded.startswith("$("):
+            hint = "call the shell yourself: `bash -c '…'`"
+        places.warn(file, path, message, hint)

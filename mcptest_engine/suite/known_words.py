@@ -458,7 +458,7 @@ VALUE_ALIASES = {
     "lost": "drop_response",
 }
 
-_LATER_TEST = frozenset({"hooks", "cache", "effects", "fuzz", "metamorphic", "runs"})
+_LATER_TEST = frozenset({"cache", "effects", "fuzz", "metamorphic", "runs"})
 # The name of a definition -> keys that the language will have there, so that one is not taken for a misspelling.
 LATER: dict[str, frozenset[str]] = {
     "Suite": frozenset(

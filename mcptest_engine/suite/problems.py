@@ -139,7 +139,7 @@ class _Walk:
                 self._check_member(properties[key], member, below)
             elif others is False:
                 meant.add(self._unknown_key(key, member, properties, place, definition))
-                meant |= _STANDS_FOR.get(key, frozenset())
+                meant |= _SET_STANDS_FOR if definition == "Assertion" and _is_a_set(key) else frozenset()
             elif others is not True:
                 self._check_member(others, member, below)
         for key in schema.get("required", ()):
@@ -247,6 +247,10 @@ class _Walk:
         head, colon, tail = key.partition(":")
         if colon and tail and head in properties:
             return f"a space is missing after the colon: write `{head}: {_plain(tail)}`", head
+        if name == "Assertion" and _is_a_set(key):
+            inside = "AssertSet" in place.within
+            hint = "a set holds assertions and no other set: put it beside this one" if inside else None
+            return hint or "did you mean `assert-set`?", ""
         alias = ALIASES.get(name, {}).get(key)
         if alias is not None and alias in properties:
             return alias_hint(key, alias, name, value), alias
@@ -254,10 +258,6 @@ class _Walk:
         near = ALIASES.get(name, {}).get(word, word) if word is not None else None
         if word is not None and near is not None and _closeness(key, word) >= 0.8:
             return f"did you mean `{near}`?", near
-        if name == "Assertion" and key in _STANDS_FOR:
-            inside = "AssertSet" in place.within
-            hint = "a set holds assertions and no other set: put it beside this one" if inside else None
-            return hint or "did you mean `assert-set`?", ""
         if name == "AssertSetItem":
             return "a set is an item of its own: put `- ` before what follows it", ""
         if name == "Assertion" and "matcher" in properties:
@@ -383,7 +383,14 @@ _MISSING_HINTS = {
     ("ProtocolError", "message"): 'say what went wrong, such as `message: "rejected by the user"`',
 }
 # A set, misplaced or misspelt: what an assertion needs is then not missed.
-_STANDS_FOR = {key: frozenset({"target", "matcher"}) for key in ("assert-set", "assert_set", "assertSet")}
+_SET_STANDS_FOR = frozenset({"target", "matcher"})
+
+
+def _is_a_set(key: str) -> bool:
+    word = re.sub(r"[^a-z]", "", key.lower())
+    return word.startswith("as") and _closeness(word, "assertset") > 0.85
+
+
 _TOKEN = re.compile(r"[^\s,\[\]{}#]+|[\[{].?")
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "object": dict,

@@ -106,10 +106,17 @@ class ScoreChecks:
             elif name in names:
                 message = f"{quoted(name)} is also the name of an assertion or set"
                 self._tell(metric, ("name",), message, "rename one of them, so that `ref` says which is meant")
-            self._check_references(metric, number, order, names, file, path)
+            self._check_references(metric, number, order, names, called, file, path)
 
     def _check_references(
-        self, metric: _Metric, number: int, order: list[Any], names: list[str], file: int, path: Pointer
+        self,
+        metric: _Metric,
+        number: int,
+        order: list[Any],
+        names: list[str],
+        own: set[Any],
+        file: int,
+        path: Pointer,
     ) -> None:
         earlier = [name for name in order[:number] if isinstance(name, str)]
         for way, terms in _ways(metric.data):
@@ -126,6 +133,8 @@ class ScoreChecks:
                     self._tell(metric, below, f"the metric {quoted(ref)} refers to itself", None)
                 elif ref in order:
                     hint = f"declare {quoted(ref)} before {quoted(str(order[number]))}"
+                    if not metric.shared and ref not in own:
+                        hint = "the metrics of `defaultTest` come after a test's own: declare it in the test as well"
                     self._tell(metric, below, f"the metric {quoted(ref)} is declared later", hint)
                 else:
                     self._unknown(metric, below, ref, [*names, *earlier], file, path)

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_BLANK = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)")
+_BLANK = re.compile(r"(?:\r\n|\r(?!\n)|\n)[ \t]*(?:\r\n|\r(?!\n)|\n)")
+_BLANK_LINE = re.compile(r"[ \t]*(?:\r\n|\r|\n)")
+_INDENTED_COMMENT = re.compile(r"([ ]*)#[^\r\n]*")
+_FLOW_REST = re.compile(r"[ \t]*,?[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)")
 _END_OF_DOCUMENT = re.compile(r"(?:^|(?<=\n))\.\.\.[ \t]*(?:#.*)?\s*\Z")
 
 
@@ -35,7 +38,7 @@ class Splicer:
 
     def begin(self, key: str, value: Any, *, spread: bool = False, lines: list[str] | None = None) -> Iterator[str]:
         """The first key of a file that has none, behind its comments."""
-        yield self._behind(len(self.text), "\n".join([*self._entry(key, value, 0, spread=spread, lines=lines), ""]))
+        yield self._behind(len(self.text), self._joined([*self._entry(key, value, 0, spread=spread, lines=lines), ""]))
 
     def set(self, path: Sequence[str | int], value: Any) -> Iterator[str]:
         """Another value at `path`; a key, or the item just behind the end of a list, is added."""
@@ -92,11 +95,41 @@ class Splicer:
         if node.flow:
             yield from self._into_flow(node, node.items, in_flow(value, as_json=self._as_json))
             return
-        column = self._column(node.body)
-        spread = spread or self._is_spread(node)
-        told = self._item(value, column, spread=spread, lines=lines, offset=self._offset(node))
-        first, *rest = told
-        yield from self._insert_lines(node.end, [" " * column + first, *rest], gap=self._has_gaps(node.items))
+        told = self._item_lines(node, value, spread=spread, lines=lines)
+        yield from self._insert_lines(node.end, told, gap=self._has_gaps(node.items))
+
+    def insert(self, path: Sequence[str | int], value: Any) -> Iterator[str]:
+        """One more item before the one at `path`; its comments, and those of the one before, stay beside them."""
+        node, index = self._list_of(path)
+        if node is None:
+            return
+        if index == len(node.items):
+            yield from self.add_item(path[:-1], value)
+        elif node.flow:
+            at = node.items[index].start
+            indent = self.text[at - self._column(at) : at]
+            joint = f",{self.newline}{indent}" if not indent.strip() and len(indent) < at else ", "
+            yield self.text[:at] + in_flow(value, as_json=self._as_json) + joint + self.text[at:]
+        elif (start := self._item_start(node, index)) is not None:
+            gap = [""] if self._has_gaps(node.items) else []
+            told = [*self._item_lines(node, value), *gap, ""]
+            yield self.text[:start] + self._joined(told) + self.text[start:]
+
+    def remove(self, path: Sequence[str | int]) -> Iterator[str]:
+        """The list without the item at `path`, which is not its only one, and without the comments of that item."""
+        node, index = self._list_of(path)
+        if node is None or not index < len(node.items) or len(node.items) < 2:
+            return
+        if node.flow:
+            yield from self._out_of_flow(node, index)
+        elif (start := self._item_start(node, index)) is not None:
+            end = self._item_end(node, index)
+            gap = self._blank_before(start) if index else start
+            if gap < start:
+                yield self._without(gap, end)
+            elif not index and (blank := _BLANK_LINE.match(self.text, end)):
+                yield self._without(start, blank.end())
+            yield self._without(start, end)
 
     # Replacing
 
@@ -136,6 +169,32 @@ class Splicer:
             inner = column + 2
             yield before + self._joined(["", *_indented(block(value, inner), inner)]) + after
 
+    # Removing
+
+    def _out_of_flow(self, node: Node, index: int) -> Iterator[str]:
+        """The item's lines where it has some of its own; else what is between it and one beside it."""
+        items, old = node.items, node.items[index]
+        line = old.start - self._column(old.start)
+        found = _FLOW_REST.match(self.text, old.end)
+        is_last = index == len(items) - 1
+        if found is not None and line and not self.text[line : old.start].strip() and not (is_last and self._as_json):
+            yield self.text[:line] + self.text[found.end() :]
+        if is_last:
+            yield self.text[: items[index - 1].end] + self.text[old.end :]
+        else:
+            yield self.text[: old.start] + self.text[items[index + 1].start :]
+
+    def _without(self, start: int, end: int) -> str:
+        before = self.text[:start]
+        if end == len(self.text) and self.text[-1:] not in ("\n", "\r"):
+            before = before.removesuffix(self.newline)
+        return before + self.text[end:]
+
+    def _blank_before(self, start: int) -> int:
+        """Where the empty line above a line begins; `start` when there is none."""
+        above = self._line_above(start)
+        return start if above is None or self.text[above:start].strip() else above
+
     # Adding
 
     def _into_flow(self, node: Node, members: Sequence[Node], told: str) -> Iterator[str]:
@@ -161,7 +220,6 @@ class Splicer:
         yield self._behind(end, self._joined(lines))
 
     def _behind(self, end: int, told: str) -> str:
-        told = self.newline.join(told.split("\n")) if self.newline != "\n" else told
         at_line_start = end == 0 or self.text[end - 1] in "\n\r"
         if not at_line_start:
             found = _LINE_END.search(self.text, end)
@@ -189,6 +247,63 @@ class Splicer:
             return told if offset == 2 else _wider(told, offset)
         inner = " " * (column + offset)
         return ["-" + " " * (offset - 1) + lines[0], *(inner + line if line.strip() else "" for line in lines[1:])]
+
+    def _item_lines(self, node: Node, value: Any, *, spread: bool = False, lines: list[str] | None = None) -> list[str]:
+        """One more item of a block list, as its lines."""
+        column = self._column(node.body)
+        spread = spread or self._is_spread(node)
+        first, *rest = self._item(value, column, spread=spread, lines=lines, offset=self._offset(node))
+        return [" " * column + first, *rest]
+
+    # Where things stand
+
+    def _list_of(self, path: Sequence[str | int]) -> tuple[Node | None, int]:
+        """The list that an item is of, and its index; None where no list is."""
+        node, index = None if self.root is None or not path else self.root.at(path[:-1]), path[-1] if path else 0
+        if node is None or node.kind is not Kind.SEQUENCE or not isinstance(index, int):
+            return None, 0
+        return node, index
+
+    def _item_start(self, node: Node, index: int) -> int | None:
+        """Where the first line of a block list's item begins, or that of the comments right above it.
+
+        None where the item shares its line with something before it.
+        """
+        column, floor = self._column(node.body), node.items[index - 1].end if index else 0
+        start = node.body - column
+        if index:
+            dash = re.compile(rf"(?<=[\r\n]) {{{column}}}-(?=\s|$)").search(self.text, floor, node.items[index].end + 1)
+            if dash is None:
+                return None
+            start = dash.start()
+        elif self.text[start : node.body].strip(" "):
+            return None
+        while (above := self._line_above(start)) is not None and above >= floor and self._is_comment(above, column):
+            start = above
+        return start
+
+    def _item_end(self, node: Node, index: int) -> int:
+        """Behind the last line of a block list's item, or of the comments below that are farther in than its dash."""
+        end, column = self._next_line(node.items[index].end), self._column(node.body)
+        while end < len(self.text) and (found := _INDENTED_COMMENT.match(self.text, end)) and len(found[1]) > column:
+            end = self._next_line(found.end())
+        return end
+
+    def _is_comment(self, line: int, column: int) -> bool:
+        return self.text.startswith(" " * column + "#", line)
+
+    def _line_above(self, start: int) -> int | None:
+        """Where the line above the one that begins at `start` does; None for the first."""
+        if not start:
+            return None
+        end = start - (2 if self.text.endswith("\r\n", 0, start) else 1)
+        return end - self._column(end)
+
+    def _next_line(self, at: int) -> int:
+        if at and self.text[at - 1] in "\r\n":
+            return at
+        found = _LINE_END.search(self.text, at)
+        return len(self.text) if found is None else found.end()
 
     def _is_spread(self, node: Node) -> bool:
         """Whether the list's last item has its keys on lines of their own."""

@@ -119,6 +119,9 @@ class WorkScreen(Sturdy, Screen[None]):
         """Files that this screen wants to hear of in `files_changed`, beside those that suites are made of."""
         return []
 
+    def flush_drafts(self) -> None:
+        """Put unsaved text aside: the workbench ends."""
+
     def badges(self) -> dict[str, str]:
         """Counts that want action, by mode, for the mode bar: {"edit": "✗2"}."""
         return {}

@@ -429,8 +429,8 @@ class Calling(Working):
 
     def action_save(self) -> None:
         """The call as a test: shown first, then written."""
-        from mcptest_tui.screens.connecting import free_path
         from mcptest_tui.screens.save_test import SaveTest, chosen_leaf
+        from mcptest_tui.state.skeleton import free_path
 
         call, screen = self.call, self._screen
         if call is None or not call.params:

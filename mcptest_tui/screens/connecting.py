@@ -13,7 +13,7 @@ from mcptest_tui.engine_client import EngineError
 from mcptest_tui.screens.working import Working
 from mcptest_tui.state.about import consent_lines
 from mcptest_tui.state.catalog import Catalog
-from mcptest_tui.state.skeleton import skeleton, target_of
+from mcptest_tui.state.skeleton import free_path, skeleton, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,10 +120,12 @@ class Connecting(Working):
 
         verb = "ask this URL" if server.transport == "http" else "start it"
 
+        consent = server.consent
+
         def answered(answer: str | None) -> None:
             if answer == "y":
-                self._own.servers.agree(server)
-                self._start(server)
+                self._own.servers.agree(consent)
+                self.connect(server)  # asks again, should its settings have changed meanwhile
 
         title = f"Connect to {server.name}?" if server.transport == "http" else f"Start {server.name}?"
         self.app.push_screen(Question(title, consent_lines(server), [("y", f"yes, {verb}"), ("n", "no")]), answered)
@@ -290,16 +292,6 @@ class Connecting(Working):
         if action in found:
             return found[action](self._own.server)
         return super().check_action(action, parameters)
-
-
-def free_path(folder: Path) -> Path:
-    """A name for a new suite that no file has."""
-    wanted = folder / "mcptest.yml"
-    number = 2
-    while wanted.exists():
-        wanted = folder / f"mcptest-{number}.yml"
-        number += 1
-    return wanted
 
 
 def _line_of(server: Server) -> int:

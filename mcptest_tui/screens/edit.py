@@ -269,7 +269,8 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
 
     def back(self) -> bool:
         """Close what lies over the text, then go to the text."""
-        if self.completing.is_open:
+        if self.completing.is_open or self.awaits_offer:
+            self.awaits_offer = False
             self.completing.close()
             return True
         bar = self.query_one(FindBar)

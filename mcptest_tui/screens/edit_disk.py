@@ -6,15 +6,15 @@ that comes up under a typist's fingers is answered by the next letter.
 
 from __future__ import annotations
 
+import asyncio
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcptest_tui.screens.edit_drafts import EditDrafts
-from mcptest_tui.state.editor_model import EditorFile, look, open_file
+from mcptest_tui.state.editor_model import EditorFile, digest_of, look, open_file, reason
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from mcptest_tui.screens.edit_docs import OpenDoc
 
 TYPING_SECONDS = 1.5
@@ -30,6 +30,8 @@ class EditDisk(EditDrafts):
 
     def look_at_disk(self, doc: OpenDoc) -> None:
         """Take what others wrote where nothing is lost by it; ask, or say so, where something is."""
+        if doc.deciding or doc.saving.locked():
+            return
         now = look(doc.file.path)
         if now.digest == doc.file.disk.digest or (not now.exists and doc.file.is_new):
             return
@@ -113,15 +115,43 @@ class EditDisk(EditDrafts):
         self.refresh_problem_line(doc)
 
     def _keep_mine(self, doc: OpenDoc) -> None:
-        there = read_there(doc.file.path)  # it may have changed once more while the question stood there
-        kept = self.drafts.keep(doc.file.path, there.saved, "theirs") if there is not None else None
-
         async def go() -> None:
-            if await self.save(doc, anyway=True):
-                await self.tell_of_save(doc)
-                self._say_kept("theirs", kept)
+            try:
+                written = await self._write_over(doc)
+            finally:
+                doc.deciding = False
+            if written:
+                self.look_at_disk(doc)  # for what came meanwhile
 
+        doc.deciding = True
         self.run_worker(go(), group="edit.save", exit_on_error=False)
+
+    async def _write_over(self, doc: OpenDoc) -> bool:
+        try:
+            over, kept = await asyncio.to_thread(self._put_theirs_aside, doc.file.path)
+        except OSError as wrong:
+            self.workbench.tell(
+                f"theirs cannot be put aside, so nothing was written: {reason(wrong)}",
+                severity="error",
+                hint="your text stays here; ^s asks again",
+            )
+            return False
+        written = await self.save(doc, over=over)
+        if written:
+            await self.tell_of_save(doc)
+            self._say_kept("theirs", kept)
+        return written
+
+    def _put_theirs_aside(self, path: str) -> tuple[str, Path | None]:
+        """The digest of what others wrote, byte for byte in the file beside it. Raises: OSError."""
+        try:
+            theirs = Path(path).read_bytes()  # it may have changed once more while the question stood there
+        except FileNotFoundError:
+            return "", None
+        kept = self.drafts.keep(path, theirs, "theirs")
+        if kept is None:
+            raise OSError("no folder takes it")
+        return digest_of(theirs), kept
 
     def _take_theirs(self, doc: OpenDoc) -> None:
         there = read_there(doc.file.path)

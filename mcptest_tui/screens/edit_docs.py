@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,9 @@ class OpenDoc:
         self.left_over: Draft | None = None
         """Unsaved text of an earlier session, until somebody has decided what becomes of it."""
         self.shown_dirty = False
+        self.saving = asyncio.Lock()
+        self.deciding = False
+        """What was chosen between both sides is being done: nothing is asked again meanwhile."""
         self._typed_at = 0.0
 
     @property

@@ -11,7 +11,7 @@ from textual.containers import Container
 
 from mcptest_tui.screens.edit_disk import EditDisk, read_there
 from mcptest_tui.screens.edit_docs import OpenDoc
-from mcptest_tui.state.editor_model import CannotSave, Disk, look, open_file, reason
+from mcptest_tui.state.editor_model import CannotSave, look, open_file, reason
 
 NEW_NAMES = ("mcptest.yml", "suite.yml")
 
@@ -84,8 +84,8 @@ class EditFiles(EditDisk):
                 self.open_path(chosen)
 
         def source(typed: str) -> tuple[list[Choice], str]:
-            path = Path(typed.strip()).expanduser()
-            is_other = bool(typed.strip()) and path.is_file() and not any(choice.title == typed for choice in choices)
+            path = _path_of(typed)
+            is_other = os.path.isfile(path) and not any(choice.title == typed for choice in choices)  # noqa: PTH113
             return (
                 [Choice(str(path.absolute()), typed, "", "By its path.", "More")] if is_other else []
             ) + choices, typed
@@ -102,14 +102,14 @@ class EditFiles(EditDisk):
         def check(typed: str) -> str | None:
             if not typed.strip():
                 return "a name such as weather.yml"
-            path = Path(typed).expanduser()
-            if path.is_dir():
+            path = _path_of(typed)
+            if os.path.isdir(path):  # noqa: PTH112
                 return "that is a folder"
             return None if path.suffix in (".yml", ".yaml") else "a suite's name ends in .yml or .yaml"
 
         def answered(typed: str | None) -> None:
             if typed is not None:
-                self.open_path(str(Path(typed.strip()).expanduser()))
+                self.open_path(str(_path_of(typed)))
 
         self.app.push_screen(
             Ask("A new suite", "its path; one that exists is opened", value=free, check=check), answered
@@ -133,15 +133,26 @@ class EditFiles(EditDisk):
     def _save_and_close(self, doc: OpenDoc) -> None:
         async def go() -> None:
             if await self.save(doc):
-                self._close(doc)
+                self._close(doc, keep=doc.is_dirty)  # typed while it was saved
 
         self.run_worker(go(), group="edit.save", exit_on_error=False)
 
     def _close(self, doc: OpenDoc, *, keep: bool = False) -> None:
+        if self.docs.get(doc.file.path) is not doc:
+            return  # closed meanwhile
         if keep:
             self._write_draft(doc)
+            if not doc.drafted:
+                self.workbench.tell(f"{doc.file.name} stays open: its text cannot be put aside", severity="error")
+                return
         del self.docs[doc.file.path]
         doc.area.remove()
+        if doc is self.current:
+            self._show_another()
+        self.refresh_tabs()
+        self.workbench.refresh_status()
+
+    def _show_another(self) -> None:
         self.current = None
         self.completing.close()
         if self.docs:
@@ -150,9 +161,7 @@ class EditFiles(EditDisk):
             self.query_one("#edit-empty").display = True
             self.query_one("#edit-empty").focus()
             self.query_one("#problem-list").display = False
-            self.refresh_tabs()
             self.explained("")
-        self.workbench.refresh_status()
 
     # Saving
 
@@ -178,19 +187,26 @@ class EditFiles(EditDisk):
             await self.workbench.open_document(path)
         self.workbench.documents_changed([path])
 
-    async def save(self, doc: OpenDoc, *, anyway: bool = False) -> bool:
-        """Write the file; False when it was not written, which was said or asked. `anyway` writes over what others wrote."""
+    async def save(self, doc: OpenDoc, *, over: str = "") -> bool:
+        """Write the file; False when it was not written, which was said or asked.
+
+        `over` is the digest of what others wrote, for writing over it. One after the other: the text that was typed last must
+        not be on the disk before an older one.
+        """
+        async with doc.saving:
+            return await self._save(doc, over)
+
+    async def _save(self, doc: OpenDoc, over: str) -> bool:
         if doc.file.read_only:
             self.workbench.tell(f"{doc.file.name} is read-only here: {doc.file.read_only}", severity="warning")
             return False
         text = doc.text
         now = await asyncio.to_thread(look, doc.file.path)
-        if now.exists and now.digest != doc.file.disk.digest and not anyway:
+        if now.exists and now.digest not in (doc.file.disk.digest, over):
             there = await asyncio.to_thread(read_there, doc.file.path)
             if there is not None and there.saved != text:
                 self._dispute(doc, there)
                 return False
-        doc.file.disk = Disk(doc.file.disk.digest, now.mode) if now.exists else doc.file.disk
         try:
             await asyncio.to_thread(doc.file.save, text)
         except CannotSave as refused:
@@ -247,10 +263,16 @@ class EditFiles(EditDisk):
     async def _external(self, doc: OpenDoc) -> None:
         from mcptest_tui.outside import edit_outside
 
-        if doc.is_dirty and not await self.save(doc):
+        # Shielded: a second ctrl+e gives this worker up, and a save that has begun must end before the next begins.
+        if doc.is_dirty and not await asyncio.shield(self.save(doc)):
             return
         if not edit_outside(self.app, Path(doc.file.path), doc.area.cursor_location[0] + 1):
             self.workbench.tell("no editor could be opened", severity="warning", hint="set VISUAL or EDITOR")
             return
         self.look_at_disk(doc)
         await self.tell_of_save(doc)
+
+
+def _path_of(typed: str) -> Path:
+    """What a person typed as a path; it may be anything, and os.path's functions never raise."""
+    return Path(os.path.expanduser(typed.strip()))  # noqa: PTH111

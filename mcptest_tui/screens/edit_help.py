@@ -24,6 +24,8 @@ class EditHelp(EditBase):
     """A mixin of the screen."""
 
     _catalogs: dict[tuple[str, str], dict[str, Any] | str] | None = None
+    awaits_offer = False
+    """A list was asked for, and comes when the server has answered: Escape is meant for it."""
 
     # Completion
 
@@ -42,7 +44,8 @@ class EditHelp(EditBase):
         """What could stand here; nothing is said of it when something is on its way."""
         doc = self.current
         if doc is not None and not doc.file.read_only and not self.completing.look(explicit=True):
-            self.workbench.say("nothing to complete here" if not self._is_asking() else "asking the server …")
+            self.awaits_offer = self._is_asking()
+            self.workbench.say("asking the server …" if self.awaits_offer else "nothing to complete here")
 
     def action_explain(self) -> None:
         """The word under the cursor, in a card over the text."""
@@ -164,7 +167,8 @@ class EditHelp(EditBase):
         self._catalogs = {**(self._catalogs or {}), (suite, server): answer}
         doc = self.current
         if isinstance(answer, dict) and doc is not None and doc.area.has_focus and suite in self._suites_of(doc):
-            self.completing.look(explicit=self.completing.is_open)
+            self.completing.look(explicit=self.awaits_offer or self.completing.is_open)
+            self.awaits_offer = False
 
     def engine_changed(self, state: str, message: str) -> None:  # noqa: ARG002
         """What was being asked has no answer any more."""

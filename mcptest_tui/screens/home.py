@@ -15,7 +15,7 @@ from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import shown
 from mcptest_tui.screens.base import WorkScreen
-from mcptest_tui.state.skeleton import skeleton, target_of
+from mcptest_tui.state.skeleton import free_path, skeleton, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -123,7 +123,7 @@ class HomeScreen(WorkScreen):
     def _show(self, text: str, problem: str) -> None:
         from mcptest_tui.screens.preview import Preview
 
-        path = _free_path(Path.cwd())
+        path = free_path(Path.cwd())
         lead = f"The server did not answer: {problem}" if problem else "Nothing is written yet."
         self.app.push_screen(
             Preview(f"New suite: {path.name}", text, lead=lead, verb=f"write {path.name}"),
@@ -138,7 +138,7 @@ class HomeScreen(WorkScreen):
         except OSError as wrong:
             self.workbench.tell(f"cannot write {path}: {wrong.strerror}", severity="error")
             return
-        self.workbench.tell(f"wrote {path.name}", hint="a in Tests runs it")
+        self.workbench.tell(f"wrote {path.name}", hint="f2 and then a runs it")
         self.run_worker(self._open(path), group="home", exit_on_error=False)
 
     async def _open(self, path: Path) -> None:
@@ -153,12 +153,3 @@ def _way(name: str, told: str = "") -> Content:
     title, what = WAYS[name]
     number = list(WAYS).index(name) + 1
     return Content.assemble((f" {number} ", "bold"), f" {title:<31}", told or what)
-
-
-def _free_path(folder: Path) -> Path:
-    wanted = folder / "mcptest.yml"
-    number = 2
-    while wanted.exists():
-        wanted = folder / f"mcptest-{number}.yml"
-        number += 1
-    return wanted

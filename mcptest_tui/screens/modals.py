@@ -64,10 +64,6 @@ class Question(Modal[str]):
         """Chosen with Enter or the mouse."""
         self.dismiss(event.option.id)
 
-    def key_escape(self) -> None:
-        """No answer."""
-        self.dismiss(None)
-
     def on_key(self, event: object) -> None:
         """Chosen by its letter."""
         character = getattr(event, "character", None)

@@ -17,6 +17,7 @@ from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.modals import Modal
 from mcptest_tui.state.result_rows import TextLine
 from mcptest_tui.state.saving import Proposal
+from mcptest_tui.state.suite_file import write_suite
 from mcptest_tui.widgets.choice import Choice
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.widgets.text_view import TextView
@@ -207,7 +208,7 @@ class SaveTest(Modal[str]):
                 self._preview()
                 bench.say(f"{path.name} has changed meanwhile; this is what it would be now", "warning")
                 return
-            _write(path, written.after)
+            write_suite(path, written.after.encode())
         except OSError as wrong:
             bench.tell(f"cannot write {path}: {wrong.strerror or wrong}", severity="error")
             return
@@ -247,11 +248,3 @@ def _told(place: Place) -> str:
 def _row(number: int, text: str, new: bool) -> TextLine:
     pieces = ((f"{number:>4} ", "dim"), ("+ " if new else "  ", "add"), (one_line(text, 400), "add" if new else "dim"))
     return TextLine(0, 7, pieces)
-
-
-def _write(path: Path, text: str) -> None:
-    from mcptest_engine.workspace.atomic import write_atomic
-
-    target = path.resolve()
-    mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
-    write_atomic(target, text.encode(), mode=mode)

@@ -451,7 +451,7 @@ def _empty_lines(searched: bool) -> list[Any]:
     return [
         line(("No server here yet.", "bold")),
         line(""),
-        line(("No suite is open, and no coding agent on this machine has MCP servers in its settings.", "dim")),
+        line(("No open suite names a server, and no coding agent on this machine has one in its settings.", "dim")),
         line(""),
         line(("+  ", "key"), "a command or a URL"),
     ]

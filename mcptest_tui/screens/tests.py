@@ -21,6 +21,7 @@ from mcptest_tui.state.run_view import RunView
 from mcptest_tui.state.store import TestRow
 from mcptest_tui.state.tree_rows import ORDER_WORDS, TreeRows
 from mcptest_tui.widgets.detail import Detail
+from mcptest_tui.widgets.diff_view import DiffView
 from mcptest_tui.widgets.filter_bar import FilterBar
 from mcptest_tui.widgets.row_list import RowList
 from mcptest_tui.widgets.splitter import Splitter
@@ -373,7 +374,7 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
             "current": self.test_list.current,
             "filter": self.rows.filter.text,
             "tab": self.detail.tab,
-            "sides": self.detail.diff.sides,
+            "sides": any(view.sides for view in self.detail.query(DiffView)),  # none is there yet at an early end
             "verdicts": verdicts,
         }
 

@@ -11,6 +11,7 @@ from mcptest_engine.core.clipping import compact
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.state.json_rows import SHOWN_TEXT, whole
 from mcptest_tui.state.store import TestRow
+from mcptest_tui.state.suite_file import write_suite
 from mcptest_tui.widgets.json_tree import JsonTree, text_of
 
 if TYPE_CHECKING:
@@ -130,8 +131,6 @@ class TreeActions(Screen[None]):
         )
 
     def _write(self, row: TestRow, before: str, after: str) -> None:
-        from mcptest_engine.workspace.atomic import write_atomic
-
         bench = self._tests.workbench
         file = Path(row.file)
         try:
@@ -140,7 +139,7 @@ class TreeActions(Screen[None]):
                     f"{file.name} has changed meanwhile; nothing was written", severity="warning", hint="+ again"
                 )
                 return
-            write_atomic(file, after.encode(), mode=file.stat().st_mode & 0o777)
+            write_suite(file, after.encode())
         except OSError as wrong:
             bench.tell(f"cannot write {file}: {wrong.strerror or wrong}", severity="error")
             return

@@ -83,15 +83,24 @@ class Drafts:
         left = [draft for draft in found.values() if not _is_on_disk(draft)]
         return sorted(left, key=lambda draft: -draft.at)
 
-    def keep(self, path: str, text: str, what: str) -> Path | None:
+    def keep(self, path: str, content: str | bytes, what: str) -> Path | None:
         """Put a whole text aside as a file that can be opened; returns where. `what` is a word such as "theirs"."""
-        stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
-        stamp = time.strftime("%Y%m%d-%H%M%S")
-        name = f"{stem or suffix}.{what}.{stamp}{dot}{suffix if stem else 'txt'}"
-        kept = self._put(name, text.encode("utf-8", "surrogatepass"))
+        data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
+        kept = self._put(self._free_name(path, what), data)
         if kept is not None:
             self._prune(kept.parent)
         return kept
+
+    def _free_name(self, path: str, what: str) -> str:
+        """A name that nothing put aside has: files of one name lie in many folders, and much happens within a second."""
+        stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        begin = f"{(stem or suffix)[:40]}.{what}.{stamp}-{_digest_of(path)}"
+        end = f"{dot}{suffix if stem else 'txt'}"
+        name, number = begin + end, 2
+        while any(os.path.lexists(folder / name) for folder in self._folders()):
+            name, number = f"{begin}-{number}{end}", number + 1
+        return name
 
     def _put(self, name: str, data: bytes) -> Path | None:
         for folder in self._folders():
@@ -129,8 +138,11 @@ class Drafts:
 
 
 def _name_of(path: str) -> str:
-    digest = blake2b(path.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-    return f"{path.rpartition('/')[2][:40]}-{digest}"
+    return f"{path.rpartition('/')[2][:40]}-{_digest_of(path)}"
+
+
+def _digest_of(path: str) -> str:
+    return blake2b(path.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 def _read(file: Path) -> Draft | None:

@@ -1,34 +1,29 @@
 """A file in the editor: what it was read from, what the disk holds now, and saving it without losing anything.
 
-A save replaces the file as a whole, follows links, and keeps the mode, the byte order mark and the line ends. The surprising
-thing: where that cannot be (the folder is not writable, the file has a second name), it is written in place, and if the disk
-fills up meanwhile the old content is put back.
+A save keeps the byte order mark and the line ends. The surprising thing: what the disk holds after it is known from what was
+written, not looked up, so that somebody who writes right behind it (a formatter) is noticed.
 """
 
 from __future__ import annotations
 
 import errno
-import os
 import stat
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from mcptest_engine.workspace.atomic import write_atomic
+from mcptest_tui.state.suite_file import write_suite
 
 BOM = "\ufeff"
 MOST_BYTES = 8 * 1024 * 1024
 MOST_LINES = 5_000
-_NOT_ATOMIC = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 class Disk(NamedTuple):
-    """What stood on the disk: the digest of its bytes, "" for no file; the permission bits."""
+    """What stood on the disk: the digest of its bytes, "" for no file."""
 
     digest: str = ""
-    mode: int = 0o644
 
     @property
     def exists(self) -> bool:
@@ -80,12 +75,10 @@ class EditorFile:
         """Write `text`. Raises: CannotSave."""
         data = ((BOM if self.bom else "") + text).encode("utf-8", "surrogatepass")
         try:
-            target = Path(os.path.realpath(self.path))
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _write(target, data, self.disk.mode)
+            write_suite(self.path, data)
         except OSError as wrong:
             raise CannotSave(f"{self.path}: {reason(wrong)}") from wrong
-        self.saved, self.disk, self.gone = text, look(self.path), False
+        self.saved, self.disk, self.gone = text, Disk(digest_of(data)), False
 
 
 def open_file(path: str) -> EditorFile:
@@ -99,11 +92,11 @@ def open_file(path: str) -> EditorFile:
         data = Path(path).read_bytes()
     except FileNotFoundError:
         return EditorFile(path)
-    return _file_of(path, data, stat.S_IMODE(status.st_mode))
+    return _file_of(path, data)
 
 
-def _file_of(path: str, data: bytes, mode: int) -> EditorFile:
-    disk = Disk(digest_of(data), mode)
+def _file_of(path: str, data: bytes) -> EditorFile:
+    disk = Disk(digest_of(data))
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -117,8 +110,7 @@ def _file_of(path: str, data: bytes, mode: int) -> EditorFile:
 def look(path: str) -> Disk:
     """What the disk holds now; what cannot be read counts as not there."""
     try:
-        data = Path(path).read_bytes()
-        return Disk(digest_of(data), stat.S_IMODE(Path(path).stat().st_mode))
+        return Disk(digest_of(Path(path).read_bytes()))
     except OSError:
         return Disk()
 
@@ -144,44 +136,3 @@ def newline_of(text: str) -> str:
     if "\n" not in text:
         return "\r"
     return "\r\n" if text.count("\r\n") == text.count("\n") else "\n"
-
-
-def _write(target: Path, data: bytes, mode: int) -> None:
-    try:
-        status = target.stat()
-    except FileNotFoundError:
-        write_atomic(target, data, mode=0o666)
-        return
-    if status.st_nlink > 1 or not os.access(target, os.W_OK):
-        _write_in_place(target, data)
-        return
-    try:
-        write_atomic(target, data, mode=mode)
-        if stat.S_IMODE(target.stat().st_mode) != mode:
-            target.chmod(mode)
-        if hasattr(os, "chown") and target.stat().st_gid != status.st_gid:
-            with suppress(OSError):
-                os.chown(target, -1, status.st_gid)
-    except OSError as wrong:
-        if wrong.errno not in _NOT_ATOMIC:
-            raise
-        _write_in_place(target, data)
-
-
-def _write_in_place(target: Path, data: bytes) -> None:
-    with target.open("r+b") as file:
-        before = file.read()
-        try:
-            _put(file.fileno(), data)
-        except OSError:
-            with suppress(OSError):
-                _put(file.fileno(), before)  # these blocks are still the file's own
-            raise
-
-
-def _put(descriptor: int, data: bytes) -> None:
-    rest, at = memoryview(data), 0
-    while at < len(data):
-        at += os.pwrite(descriptor, rest[at:], at)
-    os.ftruncate(descriptor, len(data))
-    os.fsync(descriptor)

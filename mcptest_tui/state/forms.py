@@ -441,32 +441,29 @@ def _json_problem(wrong: LenientError, text: str, one: Field) -> str:
 
 
 def _integer(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        number = float(text)
-    except ValueError:
-        raise ValueError(f"`{text[:40]}` is not a whole number") from None
-    if not math.isfinite(number) or not number.is_integer():
+    number = _read_number(text)
+    if number is None or (isinstance(number, float) and not number.is_integer()):
         raise ValueError(f"`{text[:40]}` is not a whole number")
     return int(number)
 
 
 def _number(text: str) -> int | float:
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        number = float(text)
-    except ValueError:
+    number = _read_number(text)
+    if number is None:
         hint = "; write a dot" if text.replace(",", ".", 1).replace(".", "", 1).isdecimal() and "," in text else ""
-        raise ValueError(f"`{text[:40]}` is not a number{hint}") from None
-    if not math.isfinite(number):
+        raise ValueError(f"`{text[:40]}` is not a number{hint}")
+    if isinstance(number, float) and not math.isfinite(number):
         raise ValueError(f"`{text[:40]}` is not a number that JSON has")
     return number
+
+
+def _read_number(text: str) -> int | float | None:
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return None
 
 
 def _json(value: Any, indent: int | None = None) -> str:

@@ -64,6 +64,11 @@ class Server:
     version: int = 0
 
     @property
+    def consent(self) -> tuple[str, str]:
+        """What a person agrees to: another when anything of its settings has changed, be it shown or not."""
+        return self.key, str(self.target.get("agreed", self.shown))
+
+    @property
     def connected(self) -> bool:
         """Whether it can be called."""
         return self.state == "ready"
@@ -130,7 +135,7 @@ class Servers:
         for told in answer.get("servers", ()):
             key = f"found:{told['key']}"
             server = self.by_key.get(key) or Server(key, told["name"], "found", {}, told["target"])
-            server.target = {"found": told["key"], "agreed": told["target"]}
+            server.target = {"found": told["key"], "agreed": told["digest"]}
             server.shown, server.transport = told["target"], told["transport"]
             server.origin, server.source = told["client"], told["source"]
             server.argv, server.cwd = tuple(told["argv"]), told.get("cwd") or ""
@@ -206,11 +211,11 @@ class Servers:
 
     def needs_asking(self, server: Server) -> bool:
         """Whether a person has to agree before this is started."""
-        return server.ask and (server.key, server.shown) not in self.agreed
+        return server.ask and server.consent not in self.agreed
 
-    def agree(self, server: Server) -> None:
-        """A person said yes, to this command or URL."""
-        self.agreed.add((server.key, server.shown))
+    def agree(self, consent: tuple[str, str]) -> None:
+        """A person said yes, to this command or URL with these settings."""
+        self.agreed.add(consent)
 
     def rebuild(self) -> None:
         """The rows of the list."""
@@ -294,9 +299,9 @@ def failure_words(message: str) -> str:
 
 
 def _holds_secret(text: str, redactor: Redactor) -> bool:
-    from mcptest_engine.core.secret_names import looks_secret_name
+    from mcptest_engine.core.secret_names import is_secret_flag, looks_secret_name
 
     words = re.split(r"[\s=&?]+", text)
     return redactor.redact_text(text) != text or any(
-        looks_secret_name(word.lstrip("-")) for word in words if word[:1] != "$"
+        is_secret_flag(word) or looks_secret_name(word.lstrip("-")) for word in words if word[:1] != "$"
     )

@@ -7,6 +7,7 @@ destructive is written as a comment: a person decides.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from typing import TYPE_CHECKING, Any
@@ -15,9 +16,20 @@ from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 MOST_TOOLS = 200
 _SAMPLES: dict[str, Any] = {"string": "text", "integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
+
+
+def free_path(folder: Path) -> Path:
+    """A name for a new suite that no file has."""
+    wanted = folder / "mcptest.yml"
+    number = 2
+    while os.path.lexists(wanted):
+        wanted = folder / f"mcptest-{number}.yml"
+        number += 1
+    return wanted
 
 
 def target_of(typed: str) -> dict[str, Any] | None:

@@ -27,8 +27,9 @@ class TestRow:
     """One test. `status` is "new", "queued", "running", or a verdict; `verdict` what it came to last, whatever it does now, and
     `before` what it came to the time before; `path` is its suite's file, `file` its own.
 
-    `digest` is of the test as it stands, `ran_digest` of the test as it was when its result came to be. `added` says that the
-    test appeared while the suite was open, `remembered` that its verdict is of an earlier session.
+    `digest` is of the test as it stands, `ran_digest` of the test as it was when its result came to be, `asked_digest` of the
+    test as the newest run has it that was asked for and has not decided it ("" for none); that run is `run`. `added` says that
+    the test appeared while the suite was open, `remembered` that its verdict is of an earlier session.
     """
 
     id: str
@@ -69,7 +70,7 @@ class TestRow:
         """Whether its result is of another text than the one that stands there, and no run of this one is on."""
         if not self.digest or not self.ran_digest:
             return False
-        return self.digest != self.ran_digest and not (self.busy and self.asked_digest == self.digest)
+        return self.digest not in (self.ran_digest, self.asked_digest)
 
 
 class Moved(NamedTuple):
@@ -113,7 +114,8 @@ class Store:
         self.version = 0
         self._now = now
         self._good: dict[str, tuple[Document, float]] = {}
-        self._runs: dict[str, set[str]] = {}
+        self._runs: dict[str, dict[str, str]] = {}
+        """The tests of a run that was asked for, with their digests as it has them."""
         self._paths: dict[str, str] = {}
         self._run_ids: dict[str, str] = {}
         self._places: tuple[int, dict[str, list[TestRow]]] = (-1, {})
@@ -201,11 +203,11 @@ class Store:
 
     def queue(self, run: str, ids: Sequence[str]) -> None:
         """These tests were asked for."""
-        wanted = self._runs.setdefault(run, set())
+        wanted = self._runs.setdefault(run, {})
         for test in ids:
             row = self.rows.get(test)
             if row is not None:
-                wanted.add(test)
+                wanted[test] = row.digest
                 row.run, row.asked_digest = run, row.digest
                 self._set(row, "queued")
 
@@ -275,6 +277,8 @@ class Store:
 
     def _finish(self, row: TestRow, run: str, result: dict[str, Any]) -> None:
         verdict = result["verdict"]
+        if row.run == run:
+            row.asked_digest = ""
         if verdict == "skip" and str(result.get("message", "")).startswith(NOT_RUN):
             self._set(row, row.verdict)  # what it came to before counts
             return
@@ -283,7 +287,7 @@ class Store:
         row.duration_ms = result.get("duration_ms")
         row.flaky = result.get("flaky", False)
         row.cached = result.get("cached", False)
-        row.ran_digest = row.asked_digest or row.digest
+        row.ran_digest = self._runs.get(run, {}).get(row.id, row.digest)
         row.run_id = self._run_ids.get(run, "")
         row.added = row.remembered = False
         self._set(row, row.verdict)
@@ -294,21 +298,21 @@ class Store:
         self._run_ids[run] = str(event.get("run_id", ""))
         self._paths[run] = path
         structure = False
-        wanted = self._runs.get(run, set())
-        ids = set()
+        wanted = self._runs.get(run, {})
+        ids: dict[str, str] = {}
         for test in event.get("tests", ()):
             row = self.rows.get(test["id"])
             if row is None and test["id"] in wanted:
-                ids.add(test["id"])  # taken out of its suite since it was asked for
+                ids[test["id"]] = wanted[test["id"]]  # taken out of its suite since it was asked for
                 continue
             if row is None:
                 row, structure = self._unknown(event, test), True
-            if row.run != run:
-                row.run, row.asked_digest = run, row.digest
-            ids.add(row.id)
+            ids[row.id] = wanted.get(row.id, row.digest)
+            if row.run not in self._runs or row.run == run:
+                row.run, row.asked_digest = run, ids[row.id]  # else a newer one waits for its turn
             self._set(row, "queued")
         self._runs[run] = ids
-        for left_out in wanted - ids:
+        for left_out in wanted.keys() - ids:
             self._settle(left_out, run)
         return structure
 
@@ -320,10 +324,14 @@ class Store:
     def _settle(self, test: str, run: str) -> None:
         """Whatever has no verdict yet does not get one from this run."""
         row = self.rows.get(test)
-        if row is not None and row.run == run:
+        if row is None:
+            return
+        if row.run == run:
             row.asked_digest = ""
             if row.busy:
                 self._set(row, row.verdict)
+        elif row.status == "running" and run in self._run_ids:
+            self._set(row, "queued")  # a newer run is to come
 
     def _unknown(self, event: dict[str, Any], test: dict[str, Any]) -> TestRow:
         """A test that no document has told of."""

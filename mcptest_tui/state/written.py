@@ -16,21 +16,28 @@ SOURCES = frozenset(
 
 
 class WrittenFiles:
-    """Counts with how many runs in a row each file has changed."""
+    """Counts with how many runs each file has changed since it last did without one."""
 
     def __init__(self) -> None:
         self.given_up: set[str] = set()
-        self._runs: dict[str, int] = {}
+        self._runs: dict[str, set[object]] = {}
 
-    def changed(self, path: str, *, during_run: bool) -> bool:
-        """A file has changed; true when that has to be the runs' own doing, which it then stays."""
-        if not during_run:
+    def changed(self, path: str, *, run: object) -> bool:
+        """A file has changed, `run` being what tells the run apart that was on, None for none.
+
+        True when that has to be the runs' own doing. It stays so until the file changes outside of a run.
+        """
+        if run is None:
             self._runs.pop(path, None)
+            self.given_up.discard(path)
             return False
         if os.path.splitext(path)[1] in SOURCES or os.path.basename(path) == ".env":  # noqa: PTH119, PTH122
             return False
-        self._runs[path] = self._runs.get(path, 0) + 1
-        if self._runs[path] < RUNS_IN_A_ROW:
+        if path in self.given_up:
+            return True
+        runs = self._runs.setdefault(path, set())
+        runs.add(run)
+        if len(runs) < RUNS_IN_A_ROW:
             return False
         self.given_up.add(path)
         return True

@@ -62,12 +62,7 @@ class Popup(Widget):
         self._top = min(self._top, len(items) - rows)
         width = min(max(self._width(), 24), WIDEST, room[0])
         height = rows + any(item.help for item in items)
-        below = room[1] - cursor.y - 1
-        y = cursor.y + 1 if below >= height or below >= cursor.y else max(cursor.y - height, 0)
-        self.styles.width, self.styles.height = width, min(height, max(below, cursor.y))
-        self.styles.offset = (max(min(cursor.x, room[0] - width), 0), y)
-        self.display = True
-        self.refresh()
+        _show_beside(self, cursor, (width, height), room)
 
     def close(self) -> None:
         """Nothing to show."""
@@ -128,12 +123,7 @@ class HelpCard(Widget):
         self.tell(told)
         width = min(WIDEST, room[0])
         height = min(sum(max(-(-cell_len(line) // (width - 2)), 1) for line in self._text().plain.split("\n")), room[1])
-        below = room[1] - cursor.y - 1
-        y = cursor.y + 1 if below >= height or below >= cursor.y else max(cursor.y - height, 0)
-        self.styles.width, self.styles.height = width, min(height, max(below, cursor.y))
-        self.styles.offset = (max(min(cursor.x, room[0] - width), 0), y)
-        self.display = True
-        self.refresh()
+        _show_beside(self, cursor, (width, height), room)
 
     def render(self) -> Content:
         """Title, what it takes, sentences, examples."""
@@ -151,6 +141,17 @@ class HelpCard(Widget):
             rows.append(shown(told.text.strip(), limit=1_200))
         rows += [shown(f"  {example}", limit=200, style="$json-string") for example in told.examples]
         return Content("\n").join(rows)
+
+
+def _show_beside(widget: Widget, cursor: Offset, size: tuple[int, int], room: tuple[int, int]) -> None:
+    """Show it below a place of the room, or above it where there is more of it."""
+    width, height = size
+    below = room[1] - cursor.y - 1
+    y = cursor.y + 1 if below >= height or below >= cursor.y else max(cursor.y - height, 0)
+    widget.styles.width, widget.styles.height = width, min(height, max(below, cursor.y))
+    widget.styles.offset = (max(min(cursor.x, room[0] - width), 0), y)
+    widget.display = True
+    widget.refresh()
 
 
 class Completing:

@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcptest_engine.core.redaction import MASK, Redactor, looks_secret_name
+from mcptest_engine.core.secret_names import is_secret_flag
 
 TOKENS = [
     "sk-proj-a1B2c3D4e5F6",
@@ -113,6 +114,11 @@ def test_a_name_that_promises_a_secret_is_recognised(name):
     """upstream-facts.md 12: secret-named JSON keys and header patterns."""
     assert looks_secret_name(name)
     assert Redactor().redact({name: "x"}) == {name: MASK}
+
+
+def test_a_flag_is_secret_under_more_names_than_a_member():
+    assert all(map(is_secret_flag, ("--key", "--pass=x", "-pat", "--KEY=x", "--api-key", "--token=x")))
+    assert not any(map(is_secret_flag, ("key", "pass=x", "--", "", "--keyboard", "--path", "--port=1", "token")))
 
 
 @pytest.mark.parametrize("name", PLAIN_NAMES)

@@ -215,4 +215,4 @@ def test_the_picture_shows_a_run_as_it_is_and_fetches_nothing() -> None:
 def words(svg: str) -> list[str]:
     """The texts of a picture, times by their shape only."""
     texts = [text.replace("&#160;", " ") for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
-    return "".join(re.sub(r"<1ms|&lt;1ms|\d+(?:\.\d+)?m?s", "TIME", text) for text in texts).split()
+    return " ".join(re.sub(r"<1ms|&lt;1ms|\d+(?:\.\d+)?m?s", "TIME", text) for text in texts).split()

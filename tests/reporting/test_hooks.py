@@ -95,7 +95,13 @@ def test_an_agent_gets_the_output_in_the_reason(no_setup: RunRecord) -> None:
 def test_an_agent_sees_what_a_before_each_wrote_as_the_actual(around: RunRecord) -> None:
     """It is why that test failed."""
     lines = render("agent", around).stdout.splitlines()
-    assert lines[1:4] == [
+    notes = [line for line in lines if line.startswith("NOTE ")]
+    assert notes == [
+        "NOTE one: afterEach failed: ./afterEach.sh exited with 3",
+        "NOTE two: afterEach failed: ./afterEach.sh exited with 3",
+        "NOTE afterAll failed: ./afterAll.sh took longer than 60 s and was killed",
+    ]
+    assert lines[1 + len(notes) : 4 + len(notes)] == [
         "FAIL one",
         "assert: beforeEach failed: ./beforeEach.sh exited with 3",
         "actual: output: wrong",

@@ -14,6 +14,7 @@ from mcptest_engine.suite.edit import (
     replace_expect,
     set_value,
 )
+from mcptest_engine.suite.yaml_nodes import Node, compose
 
 SUITE = """\
 # A suite.
@@ -124,6 +125,76 @@ def test_a_replaced_expectation_keeps_every_comment_beside_it() -> None:
         SUITE, replace_expect(SUITE, ("tools", 1), [{"target": "result.isError", "matcher": {"exact": True}}])
     )
     assert after == SUITE.replace("exact: false", "exact: true")
+
+
+NOTED = """\
+tools:
+  - name: one
+    expect:
+      # of a
+      - { target: a, matcher: { exact: 1 } }  # A
+
+      # of b
+      - { target: b, matcher: { exact: 2 } }  # B
+
+      # of c
+      - target: c
+        matcher: { exact: 3 }  # C
+        # more of c
+  # of two
+  - name: two
+"""
+A, B, C = ({"target": name, "matcher": {"exact": number}} for number, name in enumerate("abc", 1))
+OF_A = "      # of a\n      - { target: a, matcher: { exact: 1 } }  # A\n"
+OF_B = "      # of b\n      - { target: b, matcher: { exact: 2 } }  # B\n"
+OF_C = "      # of c\n      - target: c\n        matcher: { exact: 3 }  # C\n        # more of c\n"
+
+
+@pytest.mark.parametrize(
+    ("expect", "parts"),
+    [
+        ([B, C], [OF_B, OF_C]),
+        ([A, C], [OF_A, OF_C]),
+        ([A, B], [OF_A, OF_B]),
+        ([B], [OF_B]),
+        ([{"target": "b", "matcher": {"exact": 9}}], [OF_B.replace("2", "9")]),
+        ([{"target": "x"}, A, B], ['      - { target: "x" }\n', OF_A, OF_B]),
+        ([A, {"target": "x"}, B, C], [OF_A, '      - target: "x"\n', OF_B, OF_C]),
+    ],
+)
+def test_comments_stay_with_the_items_that_they_are_about(expect: list[object], parts: list[str]) -> None:
+    head, tail = NOTED.split(OF_A)[0], "  # of two\n  - name: two\n"
+    assert apply(NOTED, replace_expect(NOTED, ("tools", 0), expect)) == head + "\n".join(parts) + tail
+
+
+def test_what_one_of_many_items_forbids_is_refused_without_trying_every_way_for_all_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each of them can be taken away in two ways, and the first, which an alias names, in none."""
+    rows = "\n\n".join(f"      - {'&a ' * (number == 0)}{{ target: t{number} }}" for number in range(40))
+    text = f"tools:\n  - name: a\n    expect:\n{rows}\n  - name: b\n    expect: [*a]\n"
+    tried: list[str] = []
+
+    def counting(told: str) -> Node | None:
+        tried.append(told)
+        assert len(tried) < 300
+        return compose(told)
+
+    monkeypatch.setattr("mcptest_engine.suite.edit.compose", counting)
+    with pytest.raises(EditRefused, match="without changing something else"):
+        replace_expect(text, ("tools", 0), [{"target": "t20"}])
+
+
+def test_new_lines_end_as_the_others_do() -> None:
+    text = SUITE.replace("\n", "\r\n")
+    edit = append_test(text, "tools", TEST)
+    assert apply(text, edit) == apply(SUITE, append_test(SUITE, "tools", TEST)).replace("\n", "\r\n")
+
+
+def test_one_line_end_of_two_characters_is_no_gap() -> None:
+    text = "tools:\r\n  - name: a\r\n    tool: t\r\n  - name: b\r\n    tool: t\r\n"
+    after = apply(text, append_test(text, "tools", {"name": "c", "tool": "t"}))
+    assert after == text + "  - name: c\r\n    tool: t\r\n"
 
 
 def test_a_line_between_tests_belongs_to_none() -> None:

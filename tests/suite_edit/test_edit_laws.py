@@ -51,7 +51,7 @@ def _holds(suite: Written, edit: TextEdit, wanted: Any) -> None:
     assert apply(after, invert(suite.text, edit)) == suite.text
     assert after.startswith("\ufeff") == suite.text.startswith("\ufeff")
     if "\r\n" in suite.text:
-        assert "\n" not in after.replace("\r\n", "")
+        assert not set("\r\n") & set(after.replace("\r\n", ""))
 
 
 @given(suite=written(), test=TESTS, block=st.sampled_from(["tools", "resources"]))
@@ -100,6 +100,38 @@ def test_a_replaced_expect_leaves_the_rest_of_the_suite_alone(suite: Written, ex
     after = apply(suite.text, edit)
     assert repr(_read(after)) == repr({**tree, "tools": [{**tree["tools"][0], "expect": expect}, *tree["tools"][1:]]})
     assert apply(after, invert(suite.text, edit)) == suite.text
+
+
+@given(
+    rows=st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans(), st.booleans()), min_size=2, max_size=6),
+    flow=st.booleans(),
+    newline=st.sampled_from(["\n", "\r\n"]),
+)
+@SLOW
+def test_items_that_are_taken_away_take_their_comments_along_and_no_others(
+    rows: list[tuple[bool, bool, bool, bool]], flow: bool, newline: str
+) -> None:
+    """Each row: whether it is kept, spread over lines, has a comment above and one behind it."""
+    assume(any(kept for kept, *_ in rows))
+    told = [(kept, _item_with_comments(number, *style, flow=flow)) for number, (kept, *style) in enumerate(rows)]
+    head, tail = ("expect: [", "      ]") if flow else ("expect:", "  - name: last")
+
+    def text_of(parts: list[str]) -> str:
+        return "\n".join(["tools:", "  - name: a", f"    {head}", *parts, tail, ""]).replace("\n", newline)
+
+    before = text_of([part for _, part in told])
+    kept = [part for is_kept, part in told if is_kept]
+    expect = [{"target": f"t{number}"} for number, (is_kept, _) in enumerate(told) if is_kept]
+    after = apply(before, replace_expect(before, ("tools", 0), expect))
+    assert after == text_of(kept)
+
+
+def _item_with_comments(number: int, spread: bool, above: bool, behind: bool, *, flow: bool) -> str:
+    if flow:
+        return f"      {{ target: t{number} }},{f'  # behind {number}' if behind else ''}"
+    dash = "-\n        " if spread else "- "
+    lead = f"      # above {number}\n" if above else ""
+    return f"{lead}      {dash}target: t{number}{f'  # behind {number}' if behind else ''}"
 
 
 @given(suite=written(), value=VALUES, data=st.data())

@@ -32,7 +32,9 @@ class Terminal:
         environ: dict[str, str],
         size: tuple[int, int] = (120, 40),
         stderr: Any = None,
+        owned: bool = True,
     ) -> None:
+        """`owned`: the system tells the program by a signal when the terminal is closed."""
         self.started = time.perf_counter()
         self._screen, inside = pty.openpty()
         self.resize(*size)
@@ -45,9 +47,9 @@ class Terminal:
             stdout=inside,
             stderr=inside if stderr is None else stderr,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - one thread
+            preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if owned else None,  # noqa: PLW1509 - one thread
         )
-        self._inside = inside
+        self._inside, self._owned = inside, owned
         self.output = b""
 
     def resize(self, width: int, height: int) -> None:
@@ -101,10 +103,12 @@ class Terminal:
         return after == self.before and b"\x1b[?1049l" in self.output and b"\x1b[?25h" in self.output
 
     def hang_up(self) -> None:
-        """Close the window."""
+        """Close the window, and tell the program as the system would if it owns the terminal."""
         os.close(self._screen)
         self._screen = os.open(os.devnull, os.O_RDONLY)
-        for number in (signal.SIGHUP, signal.SIGCONT):
+        os.close(self._inside)
+        self._inside = os.open(os.devnull, os.O_RDONLY)
+        for number in (signal.SIGHUP, signal.SIGCONT) if self._owned else ():
             os.kill(self.process.pid, number)
 
     def close(self) -> None:

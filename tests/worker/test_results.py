@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcptest_engine.core.events import CaseFinished, Warned
+from mcptest_engine.running.worker.protocol import Refused
+from mcptest_engine.running.worker.results import MOST_ANSWER_BYTES, MOST_ANSWERS, Results
+from mcptest_engine.running.worker.surroundings import Surroundings
+from mcptest_engine.running.worker.telling import RunTelling
 from tests.worker.conftest import Refusal, echoes, run
 
 if TYPE_CHECKING:
@@ -32,6 +38,35 @@ def test_a_result_of_20_megabytes_comes_in_pages(child: Child, suite_on: SuiteOn
     assert large["size"] > 20_000_000
     assert len(child.ask("traffic_body", n=large["n"])) < 1_100_000
     assert max(map(len, child.raw)) < 1_200_000
+
+
+def test_sets_scores_and_metrics_are_told(child: Child, suite_on: SuiteOn) -> None:
+    """A set has neither target nor matcher; what comes after it in the run is told as well."""
+    long = "y" * 5_000
+    one = {"target": "result.content[0].text", "matcher": {"exact": long}, "name": "one"}
+    expect = [{"assert-set": {"name": "both", "threshold": 0.5, "assertions": [one, {**one, "name": "two"}]}}]
+    metric = {"name": "quality", "value": {"weighted_average": [{"ref": "one"}]}}
+    scored = {"name": "a", "tool": "echo", "threshold": 0.5, "expect": expect, "derivedMetrics": [metric]}
+    suite_on("echo", tests=[scored, *echoes(1)])
+    record = run(child)["record"]
+    first, second = (told["result"] for told in child.events("case.finished"))
+    (row,) = first["assertions"]
+    assert (first["score"], first["threshold"], row["set"]["score"]) == (0.0, 0.5, 0.0)
+    assert len(row["set"]["assertions"][1]["message"]) < 3_000
+    assert first["derived_metrics"] == [{"name": "quality", "value": 0.0}]
+    assert second["verdict"] == "pass"
+    assert record["metric_rollups"] == [{"name": "quality", "mean": 0.0, "count": 1}]
+
+
+def test_an_event_that_trips_us_costs_none_of_the_others(tmp_path: Path) -> None:
+    """It is told as the bug that it is: a list of tests that stays empty would say nothing."""
+    sent: list[dict[str, Any]] = []
+    telling = RunTelling(sent.append, Results(tmp_path), run="r", path=tmp_path / "mcptest.yml", root=tmp_path)
+    telling(CaseFinished(index=0, result=None))  # type: ignore[arg-type]
+    telling(Warned(message="and on"))
+    assert [told["event"] for told in sent] == ["warned", "warned"]
+    assert sent[0]["message"].startswith("this is a bug in mcptest, not in your suite: CaseFinished: AttributeError")
+    assert sent[1]["message"] == "and on"
 
 
 def test_a_wide_result_is_cut_and_paged(child: Child, suite_on: SuiteOn) -> None:
@@ -66,6 +101,32 @@ def test_a_test_that_never_ran_has_no_detail(child: Child) -> None:
     with pytest.raises(Refusal, match="no result yet"):
         child.ask("detail", id="mcptest.yml::tool::x")
     assert child.ask("history", id="mcptest.yml::tool::x", limit=5) == []
+
+
+def _kept(sizes: list[int]) -> list[int]:
+    """Which of the answers of these sizes can still be asked for, by number from 0."""
+    results = Results(Surroundings())
+    names = [results.keep_answer({"n": number}, size) for number, size in enumerate(sizes)]
+
+    async def value(name: str) -> str | None:
+        try:
+            return await results.value(name, None, ["n"])
+        except Refused:
+            return None
+
+    async def values() -> list[str | None]:
+        return [await value(name) for name in names]
+
+    return [int(told) for told in asyncio.run(values()) if told is not None]
+
+
+def test_answers_of_calls_are_kept_while_they_are_small_enough_together() -> None:
+    half = MOST_ANSWER_BYTES // 2
+    assert _kept([half, half]) == [0, 1]
+    assert _kept([half, half, 1]) == [1, 2]
+    assert _kept([1, 2, 3 * MOST_ANSWER_BYTES]) == [2]  # the newest always
+    assert _kept([3 * MOST_ANSWER_BYTES, 1]) == [1]
+    assert _kept([1] * (MOST_ANSWERS + 2)) == [*range(2, MOST_ANSWERS + 2)]
 
 
 def test_no_secret_is_in_any_line(start: Callable[..., Child], place: Path, suite_on: SuiteOn) -> None:

@@ -80,7 +80,7 @@ class Browsing:
     ) -> dict[str, Any]:
         """Make one request. Raises: Refused when the server is not connected or gives no answer."""
         called = await self._of(key).call(method, params, timeout_seconds)
-        called["id"] = self._results.keep_answer(called["answer"])
+        called["id"] = self._results.keep_answer(called["answer"], called["size"])
         called["answer"] = pruned(called["answer"])
         return called
 

@@ -28,6 +28,7 @@ def found_servers(start_dir: Path, environ: Mapping[str, str]) -> dict[str, Any]
                 "source": server.source_path,
                 "transport": server.transport,
                 "target": server.shown,
+                "digest": server.digest,
                 "argv": list(server.argv),
                 "cwd": server.target.get("cwd"),
                 "env_names": list(server.env_names),
@@ -47,13 +48,13 @@ def found_settings(
 ) -> dict[str, Any]:
     """The settings of the server with this key, as they stand now.
 
-    `agreed` is the line that a person was shown and said yes to. Raises: Refused, also where it says something else by now.
+    `agreed` is the digest of what a person was shown and said yes to. Raises: Refused, also where it is another by now.
     """
     from mcptest_engine.servers.agent_configs import find_agent_servers
 
     for server in find_agent_servers(start_dir, environ).servers:
         if server.key == key:
-            if agreed is not None and agreed != server.shown:
+            if agreed is not None and agreed != server.digest:
                 raise Refused("its settings have changed since it was looked at", hint="r looks again", kind="changed")
             if server.missing:
                 names = ", ".join(f"`{name}`" for name in server.missing)

@@ -27,6 +27,7 @@ MOST_RUNS = 8
 MOST_RECORDS = 2
 MOST_OUTPUTS = 2
 MOST_ANSWERS = 20
+MOST_ANSWER_BYTES = 64 * 1024 * 1024
 LARGEST_OUTPUT = 512 * 1024 * 1024
 CALL = "call:"
 
@@ -39,7 +40,7 @@ class Results:
         self._fresh: OrderedDict[str, dict[str, TestResult]] = OrderedDict()  # by run id, oldest first
         self._records: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._outputs: OrderedDict[str, Any] = OrderedDict()
-        self._answers: OrderedDict[str, Any] = OrderedDict()
+        self._answers: OrderedDict[str, tuple[Any, int]] = OrderedDict()  # with their sizes on the wire
         self._answered = 0
         self._history: History | None = None
         self._reading = asyncio.Lock()
@@ -70,13 +71,18 @@ class Results:
         else:
             self._fresh[record.run_id] = {test.id: test for test in record.tests}
 
-    def keep_answer(self, answer: Any) -> str:
-        """Keep the answer of a call, redacted already; returns the id by which its parts can be asked for."""
+    def keep_answer(self, answer: Any, size: int) -> str:
+        """Keep the answer of a call, redacted already; returns the id by which its parts can be asked for.
+
+        `size` is that of its text. The newest is kept whatever its size is, older ones while all are small enough together.
+        """
         self._answered += 1
         name = f"{CALL}{self._answered}"
-        self._answers[name] = answer
-        while len(self._answers) > MOST_ANSWERS:
-            self._answers.popitem(last=False)
+        self._answers[name] = (answer, size)
+        total = sum(kept for _, kept in self._answers.values())
+        while len(self._answers) > MOST_ANSWERS or (total > MOST_ANSWER_BYTES and len(self._answers) > 1):
+            _, (_, gone) = self._answers.popitem(last=False)
+            total -= gone
         return name
 
     @property
@@ -111,7 +117,7 @@ class Results:
         if test_id.startswith(CALL):
             if test_id not in self._answers:
                 raise Refused("this answer is not kept any more", kind="gone")
-            return value_at(self._answers[test_id], path)
+            return value_at(self._answers[test_id][0], path)
         return value_at(await self._test(test_id, run_id), path)
 
     async def _test(self, test_id: str, run_id: str | None) -> dict[str, Any]:

@@ -47,6 +47,16 @@ class RunTelling:
         self._run_id = ""
 
     def __call__(self, event: Event) -> None:
+        """Tell an event; one that trips us is told as the bug that it is, and costs none of the others."""
+        try:
+            self._tell(event)
+        except Exception as wrong:  # noqa: BLE001 - whoever listens would else wait for what comes after it
+            told = (
+                f"this is a bug in mcptest, not in your suite: {type(event).__name__}: {type(wrong).__name__}: {wrong}"
+            )
+            self._send({"event": "warned", "run": self._run, "message": clipped(told)})
+
+    def _tell(self, event: Event) -> None:
         match event:
             case CaseFinished(result=result):
                 self._results.add(self._run_id, result)
@@ -171,6 +181,9 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
     """An assertion or set with its texts clipped; what is short, as nearly all is, is left alone."""
     if "set" in row:
         row["set"]["assertions"] = [_row(inner) for inner in row["set"]["assertions"]]
+        if "message" in row:
+            row["message"] = clipped(row["message"])
+        return row
     for name in ("message", "diff", "target"):
         text = row.get(name)
         if text is not None and len(text) > LONGEST_TEXT:

@@ -386,6 +386,16 @@ async def test_a_file_that_is_in_no_list_is_opened_by_its_name(
         await until(pilot, lambda: screen.current.file.name == "notes.txt")
 
 
+async def test_what_can_be_no_path_is_no_file(suite: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        for text in ("~nobody/x.yml", "x" * 300):
+            await pilot.press("ctrl+t")
+            await typed(pilot, text)
+            await pilot.press("escape")
+        assert list(screen.docs) == [str(suite)]
+
+
 async def test_a_file_of_more_than_five_thousand_lines_is_read_only_and_says_so(
     place: Path, workbench: Callable[..., Any]
 ) -> None:

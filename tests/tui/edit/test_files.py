@@ -12,6 +12,7 @@ import pytest
 from mcptest_tui.state.drafts import Draft, Drafts
 from mcptest_tui.state.editor_model import CannotSave, look, open_file
 from mcptest_tui.state.finding import Hit, find_all, next_of, replacement
+from mcptest_tui.state.suite_file import write_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +49,19 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     open_file(str(link)).save("a: 2\n")
     assert link.is_symlink()
     assert path.read_text() == "a: 2\n"
+
+
+def test_who_writes_right_behind_a_save_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def formatted(path: str, data: bytes) -> None:
+        write_suite(path, data + b"# by a formatter\n")
+
+    file = open_file(_file(tmp_path, b"a: 1\n"))
+    monkeypatch.setattr("mcptest_tui.state.editor_model.write_suite", formatted)
+    file.save("a: 2\n")
+    assert look(file.path).digest != file.disk.digest
+    monkeypatch.undo()
+    file.save("a: 2\n")
+    assert look(file.path).digest == file.disk.digest
 
 
 def test_a_file_with_a_second_name_keeps_it(tmp_path: Path) -> None:
@@ -170,6 +184,20 @@ def test_the_text_that_was_not_taken_is_put_aside_as_a_file(drafts: Drafts, plac
     assert kept.read_text() == "theirs\n"
     assert kept.name.startswith("suite.theirs.")
     assert kept.suffix == ".yml"
+
+
+def test_nothing_that_is_put_aside_takes_the_place_of_another(
+    drafts: Drafts, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcptest_tui.state.drafts.time.strftime", lambda _: "20260101-120000")
+    kept = [drafts.keep(str(place / folder / "suite.yml"), text, "theirs") for folder, text in ("a1", "b2", "a3", "a4")]
+    assert [path and path.read_text() for path in kept] == ["1", "2", "3", "4"]
+
+
+def test_what_is_put_aside_has_the_bytes_that_others_wrote(drafts: Drafts, place: Path) -> None:
+    kept = drafts.keep(str(place / ("x" * 250 + ".yml")), b"caf\xe9\r\n", "theirs")
+    assert kept is not None
+    assert kept.read_bytes() == b"caf\xe9\r\n"
 
 
 # Finding

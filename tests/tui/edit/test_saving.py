@@ -3,12 +3,15 @@
 # ruff: noqa: ASYNC240 - files of a few lines, and nobody else on the loop
 from __future__ import annotations
 
+import asyncio
 import shutil
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mcptest_tui.state.drafts import Draft, Drafts
+from mcptest_tui.state.suite_file import write_suite
 from tests.tui.edit.test_editor import SUITE
 from tests.tui.edit.typing import checked, opened, text_of_file, typed
 from tests.tui.pictures import assert_picture, text_of
@@ -43,6 +46,35 @@ def _kept(place: Path, what: str) -> list[str]:
 def _drafts(place: Path) -> list[str]:
     folder = place / ".mcptest" / "cache" / "drafts"
     return [path.name for path in folder.glob("*.draft.json")] if folder.exists() else []
+
+
+class Gate:
+    """Holds the first write back until it is opened; `order` is what the writes did."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.order: list[str] = []
+        self.opened = threading.Event()
+        monkeypatch.setattr("mcptest_tui.state.editor_model.write_suite", self._write)
+
+    def _write(self, path: str, data: bytes) -> None:
+        self.order.append("begun")
+        assert self.opened.wait(20)
+        write_suite(path, data)
+        self.order.append("done")
+
+    async def begun(self, pilot: Any) -> None:
+        """Wait for the first write."""
+        await until(pilot, lambda: self.order, what="the write")
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
+    """What a slow disk does."""
+    return Gate(monkeypatch)
+
+
+def _busy(pilot: Any) -> bool:
+    return any(worker.group == "edit.save" for worker in pilot.app.workers if not worker.is_finished)
 
 
 async def _question(pilot: Any, part: str) -> None:
@@ -109,6 +141,25 @@ async def test_keeping_mine_puts_theirs_aside(suite: Path, place: Path, workbenc
         await until(pilot, lambda: suite.read_text() == "# mine\n" + SUITE)
         assert _kept(place, "theirs") == ["# theirs\n" + SUITE]
         await until(pilot, lambda: not screen.current.is_dirty)
+
+
+@pytest.mark.usefixtures("calm")
+async def test_what_was_decided_is_not_asked_again_while_it_is_done(suite: Path, workbench: Callable[..., Any]) -> None:
+    """The watcher may tell of theirs once more before mine is written; the next letter would answer."""
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        await typed(pilot, "# mine\n")
+        suite.write_text("# theirs\n" + SUITE)
+        await _question(pilot, "keep mine")
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.is_active)
+        doc = screen.current
+        doc.postponed = ""
+        screen._keep_mine(doc)
+        screen.look_at_all()
+        assert screen.is_active
+        await until(pilot, lambda: suite.read_text() == "# mine\n" + SUITE and not doc.is_dirty)
+        assert screen.is_active
 
 
 @pytest.mark.usefixtures("calm")
@@ -308,3 +359,119 @@ async def test_a_file_that_is_no_suite_yet_is_looked_after_as_well(place: Path, 
         screen = await opened(pilot, new)
         new.write_text(SUITE)
         await until(pilot, lambda: text_of_file(screen) == SUITE)
+
+
+async def test_of_two_saves_the_text_that_was_typed_last_is_on_the_disk(
+    suite: Path, workbench: Callable[..., Any], gate: Gate
+) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        await typed(pilot, "# one\n")
+        screen.action_save()
+        await gate.begun(pilot)
+        await typed(pilot, "# two\n")
+        screen.action_save()
+        for _ in range(20):  # a save that does not wait begins to write meanwhile
+            await asyncio.to_thread(bool)
+            await pilot.pause()
+        assert gate.order == ["begun"]
+        gate.opened.set()
+        await until(pilot, lambda: not screen.current.is_dirty)
+        assert suite.read_text() == "# one\n# two\n" + SUITE
+        assert gate.order == ["begun", "done"] * 2
+
+
+async def test_what_is_typed_while_a_file_is_saved_and_closed_is_put_aside(
+    suite: Path, place: Path, workbench: Callable[..., Any], gate: Gate
+) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        await typed(pilot, "# one\n")
+        screen._save_and_close(screen.current)
+        await gate.begun(pilot)
+        screen.current.area.insert("# two\n")
+        gate.opened.set()
+        await until(pilot, lambda: screen.current is None)
+        assert suite.read_text() == "# one\n" + SUITE
+        left = Drafts(place).find(str(suite))
+        assert left is not None
+        assert left.text == "# one\n# two\n" + SUITE
+
+
+async def test_a_file_that_was_closed_while_it_was_saved_is_closed_once(
+    suite: Path, workbench: Callable[..., Any], gate: Gate
+) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        await typed(pilot, "# one\n")
+        screen._save_and_close(screen.current)
+        await gate.begun(pilot)
+        screen._close(screen.current, keep=True)
+        again = await opened(pilot, suite)
+        gate.opened.set()
+        await until(pilot, lambda: "done" in gate.order and not _busy(pilot))
+        assert list(again.docs) == [str(suite)]
+
+
+async def test_text_that_no_folder_takes_is_not_closed(
+    suite: Path, workbench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        monkeypatch.setattr(screen.drafts, "put", lambda _: None)
+        await typed(pilot, "# mine\n")
+        screen._close(screen.current, keep=True)
+        await until(pilot, lambda: "stays open" in text_of(pilot.app))
+        assert text_of_file(screen) == "# mine\n" + SUITE
+
+
+@pytest.mark.usefixtures("calm")
+async def test_theirs_is_put_aside_byte_for_byte(suite: Path, place: Path, workbench: Callable[..., Any]) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        await typed(pilot, "# mine\n")
+        suite.write_bytes(b"# caf\xe9\n")
+        await _question(pilot, "keep mine")
+        await pilot.press("m")
+        await until(pilot, lambda: not screen.current.is_dirty)
+        kept = list((place / ".mcptest" / "cache" / "drafts").glob("*.theirs.*"))
+        assert [path.read_bytes() for path in kept] == [b"# caf\xe9\n"]
+
+
+@pytest.mark.usefixtures("calm")
+async def test_theirs_that_cannot_be_put_aside_is_not_written_over(
+    suite: Path, workbench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        monkeypatch.setattr(screen.drafts, "keep", lambda *_: None)
+        await typed(pilot, "# mine\n")
+        suite.write_text("# theirs\n" + SUITE)
+        await _question(pilot, "keep mine")
+        await pilot.press("m")
+        await until(pilot, lambda: "theirs cannot be put aside" in text_of(pilot.app))
+        assert suite.read_text() == "# theirs\n" + SUITE
+        assert text_of_file(screen) == "# mine\n" + SUITE
+
+
+@pytest.mark.usefixtures("calm")
+async def test_what_others_write_behind_the_answer_is_asked_about_once_more(
+    suite: Path, workbench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        keep = screen.drafts.keep
+
+        def kept(*told: Any) -> Any:
+            path = keep(*told)
+            suite.write_text("# newer\n" + SUITE)
+            return path
+
+        await typed(pilot, "# mine\n")
+        suite.write_text("# theirs\n" + SUITE)
+        await _question(pilot, "keep mine")
+        monkeypatch.setattr(screen.drafts, "keep", kept)
+        asked = screen._question
+        await pilot.press("m")
+        await until(pilot, lambda: screen._question not in (None, asked))
+        assert suite.read_text() == "# newer\n" + SUITE

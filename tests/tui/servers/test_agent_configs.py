@@ -167,6 +167,8 @@ SECRET = "hunter2hunter2hunter2"
     [
         {"command": "x", "args": ["--api-key", SECRET]},
         {"command": "x", "args": [f"--token={SECRET}"]},
+        {"command": "x", "args": ["run", "--key", SECRET, "--pass", SECRET, "--pat", SECRET]},
+        {"command": "x", "args": [f"--key={SECRET}", f"--pass={SECRET}", f"-pat={SECRET}"]},
         {"command": "x", "args": ["--db", f"postgres://me:{SECRET}@db/x"]},
         {"command": "x", "args": ["--other", SECRET], "env": {"WHATEVER": SECRET}},
         {"url": f"https://me:{SECRET}@x.test/mcp"},
@@ -188,11 +190,53 @@ def test_a_found_server_is_started_by_its_key(machine):
     machine.put(".mcp.json", {"mcpServers": {"a": {"command": "x", "env": {"KEY": SECRET}}}}, here=True)
     (told,) = found_servers(machine.folder, machine.environ)["servers"]
     assert found_settings(told["key"], machine.folder, machine.environ)["env"] == {"KEY": SECRET}
-    assert found_settings(told["key"], machine.folder, machine.environ, agreed="x")["command"] == ["x"]
+    assert found_settings(told["key"], machine.folder, machine.environ, agreed=told["digest"])["command"] == ["x"]
     with pytest.raises(Refused, match="have changed since"):
         found_settings(told["key"], machine.folder, machine.environ, agreed="y")
     with pytest.raises(Refused, match="does not stand in the settings any more"):
         found_settings("other", machine.folder, machine.environ)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"args": ["s.js", "--token", "other"]},
+        {"env": {"PORT": "2"}},
+        {"env": {"PORT": "1", "NODE_OPTIONS": "--require /tmp/x.js"}},
+        {"cwd": "/elsewhere"},
+        {"url": "https://x.test", "headers": {"Authorization": "Bearer x"}},
+    ],
+    ids=str,
+)
+def test_a_yes_is_for_the_settings_as_they_were_also_for_what_is_not_shown(machine, changed):
+    """Words that are masked, values of `env`, the folder."""
+    entry = {"command": "node", "args": ["s.js", "--token", "one"], "env": {"PORT": "1"}}
+    machine.put(".mcp.json", {"mcpServers": {"a": entry}}, here=True)
+    (told,) = found_servers(machine.folder, machine.environ)["servers"]
+    assert found_settings(told["key"], machine.folder, machine.environ, agreed=told["digest"])["env"] == {"PORT": "1"}
+    machine.put(".mcp.json", {"mcpServers": {"a": {**entry, **changed}}}, here=True)
+    with pytest.raises(Refused, match="have changed since"):
+        found_settings(told["key"], machine.folder, machine.environ, agreed=told["digest"])
+
+
+def test_a_yes_is_for_the_headers_as_they_were(machine):
+    """Their values too."""
+    machine.put(".mcp.json", {"mcpServers": {"a": {"url": "https://x.test", "headers": {"X": "1"}}}}, here=True)
+    (before,) = machine.find().servers
+    machine.put(".mcp.json", {"mcpServers": {"a": {"url": "https://x.test", "headers": {"X": "2"}}}}, here=True)
+    (after,) = machine.find().servers
+    assert (before.shown, before.digest == after.digest) == (after.shown, False)
+
+
+def test_a_folder_in_the_home_of_nobody_is_a_problem_of_its_entry(machine):
+    """The other entries are given."""
+    entries = {"a": {"command": "x", "cwd": "~nosuchuser-here/y"}, "b": {"command": "y"}}
+    machine.put(".mcp.json", {"mcpServers": entries}, here=True)
+    found = machine.find()
+    assert [server.name for server in found.servers] == ["b"]
+    assert [told.message for told in found.problems] == [
+        "`a`: `cwd` is in the home of a user that this machine does not know"
+    ]
 
 
 def test_what_is_missing_is_said_before_it_is_started(machine):

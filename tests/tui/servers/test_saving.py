@@ -142,6 +142,7 @@ def test_a_new_suite_has_the_server_and_the_test(tmp_path):
         "source": "/x/mcp.json",
         "transport": "stdio",
         "target": "mcptest mock --preset demo",
+        "digest": "d",
         "argv": ["mcptest", "mock", "--preset", "demo"],
         "cwd": None,
         "env_names": ["DB_URL"],

@@ -273,6 +273,23 @@ async def test_a_found_server_is_asked_about_before_its_first_start(workbench, p
         await until(pilot, lambda: screen.server.connected)
 
 
+async def test_a_yes_to_what_has_changed_meanwhile_is_asked_for_again(workbench, place):
+    """The question is about what it shows, not about what was found while it stood there."""
+    settings = place / ".mcp.json"
+    settings.write_text(json.dumps(FOUND))
+    async with workbench() as pilot:
+        screen = await at_servers(pilot, "mock")
+        await pilot.press("c")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        first = pilot.app.screen
+        settings.write_text(json.dumps({"mcpServers": {"mock": {**FOUND["mcpServers"]["mock"], "env": {"A": "1"}}}}))
+        await screen.find()
+        await pilot.press("y")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question) and pilot.app.screen is not first)
+        assert screen.server.state == "off"
+        assert "with the variables A" in text_of(pilot.app)
+
+
 async def test_settings_that_cannot_be_read_are_told(workbench, place):
     """In the list, with line and column beside it."""
     (place / ".mcp.json").write_text('{"mcpServers": {')
@@ -287,7 +304,7 @@ async def test_a_suite_for_a_server_is_shown_before_it_is_written(workbench, pla
     (place / ".mcp.json").write_text(json.dumps(FOUND))
     async with workbench() as pilot:
         screen = await at_servers(pilot, "mock")
-        screen.servers.agree(screen.server)
+        screen.servers.agree(screen.server.consent)
         await pilot.press("c")
         await until(pilot, lambda: screen.server.connected and screen.server.catalog)
         await pilot.press("N")

@@ -32,6 +32,7 @@ FOUND = {
     "source": "/home/me/.cursor/mcp.json",
     "transport": "stdio",
     "target": "db --key [REDACTED]",
+    "digest": "d1",
     "argv": ["db", "--key", "[REDACTED]"],
     "cwd": None,
     "env_names": ["A"],
@@ -123,9 +124,9 @@ def test_commands_that_others_wrote_are_asked_about_once():
     servers.put_found({"servers": [FOUND]})
     found, typed, restored = servers.named("db"), servers.add("a"), servers.add("b", ask=True)
     assert [servers.needs_asking(one) for one in (found, typed, restored)] == [True, False, True]
-    servers.agree(found)
+    servers.agree(found.consent)
     assert not servers.needs_asking(found)
-    servers.put_found({"servers": [{**FOUND, "target": "rm -rf ~"}]})
+    servers.put_found({"servers": [{**FOUND, "digest": "d2"}]})  # though it is shown with the very same words
     assert servers.needs_asking(found)
     servers.put_found({"servers": [FOUND]})
     told = "\n".join(consent_lines(found))
@@ -148,6 +149,8 @@ def test_what_looks_like_a_secret_is_not_remembered():
     for typed in (
         "a --api-key=abc",
         "b --token xyz",
+        "b --key 8f1c2d3e",
+        "b --pass=8f1c2d3e",
         "c ghp_abcdefghijklmnopqrstuvwxyz0123456789",
         "http://x.test/mcp",
     ):

@@ -31,7 +31,7 @@ def terminal(mcptest_command, place, clean_environ):
     """Start `mcptest …` on a terminal in `place`; what is left of it is ended."""
     opened = []
 
-    def start(*arguments, size=(120, 40), stderr=None, **environ):
+    def start(*arguments, size=(120, 40), stderr=None, owned=True, **environ):
         path = f"{Path(mcptest_command).parent}{os.pathsep}{clean_environ['PATH']}"
         found = Terminal(
             [mcptest_command, *arguments],
@@ -39,6 +39,7 @@ def terminal(mcptest_command, place, clean_environ):
             environ={**clean_environ, "PATH": path, **environ},
             size=size,
             stderr=stderr,
+            owned=owned,
         )
         opened.append(found)
         return found
@@ -101,9 +102,10 @@ def test_a_signal_ends_it_in_order(terminal, demo, place, number):
     assert (place / ".mcptest" / "cache" / "session.json").is_file()
 
 
-def test_a_terminal_that_is_closed_leaves_nothing_behind(terminal, demo, place):
-    """The system tells so and wakes it; Textual then draws anew, where nobody takes what it writes."""
-    app = terminal()
+@pytest.mark.parametrize("owned", [True, False], ids=["told", "not told"])
+def test_a_terminal_that_is_closed_leaves_nothing_behind(terminal, demo, place, owned):
+    """The system tells so and wakes it, and Textual then draws anew where nobody takes it; or nothing tells at all."""
+    app = terminal(owned=owned)
     app.wait_for("16 tests")
     app.hang_up()
     assert app.process.wait(10) == 128 + signal.SIGHUP

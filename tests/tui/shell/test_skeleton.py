@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mcptest_engine.running.documents import document_of
-from mcptest_tui.state.skeleton import server_name, skeleton, target_of
+from mcptest_tui.state.skeleton import free_path, server_name, skeleton, target_of
 
 TOOLS = [
     {
@@ -55,6 +55,13 @@ def test_what_was_typed_is_a_command_or_a_url():
     assert target_of("npx -y 'a b'") == {"command": ["npx", "-y", "a b"]}
     assert target_of("") is None
     assert target_of("'open") is None
+
+
+def test_a_new_suite_gets_a_name_that_nothing_has(tmp_path):
+    """A link that leads nowhere has it too."""
+    (tmp_path / "mcptest.yml").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "mcptest-2.yml").touch()
+    assert free_path(tmp_path) == tmp_path / "mcptest-3.yml"
 
 
 def test_a_server_gets_a_short_name():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcptest_engine.running.documents import ServerItem
 from mcptest_tui.state.affected import affected, due
-from tests.tui.state.making import PATH, document, id_of, item, problem, ran, store_of
+from tests.tui.state.making import PATH, document, ended, finished, id_of, item, problem, ran, started, store_of
 
 
 def names(ids):
@@ -48,6 +48,18 @@ def test_a_result_of_an_older_text_is_due_at_the_next_save():
     store.put_document(document(item("a", digest="a2"), item("b")))  # nobody ran it
     store.put_document(document(item("a", digest="a2"), item("b", digest="b2")))
     assert names(due(store, [PATH])) == {"a", "b"}
+
+
+def test_a_text_whose_run_was_stopped_is_due_though_an_older_one_was_decided():
+    store = store_of(item("a"))
+    store.queue("u1", [id_of("a")])
+    store.apply_many([started("u1", id_of("a"))])
+    store.put_document(document(item("a", digest="a2")))
+    store.queue("u2", due(store, [PATH]))
+    store.apply_many([finished("u1", id_of("a")), ended("u1")])
+    assert due(store, [PATH]) == []
+    store.apply_many([{"event": "run.failed", "run": "u2", "kind": "cancelled"}])
+    assert names(due(store, [PATH])) == {"a"}
 
 
 def test_what_waits_for_a_run_of_this_text_is_not_asked_for_twice():

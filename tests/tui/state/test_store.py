@@ -65,6 +65,33 @@ def test_a_test_that_a_run_was_ended_before_keeps_what_it_came_to():
     assert statuses(store) == {"a": "fail", "b": "new"}
 
 
+def test_a_result_is_of_the_text_that_its_run_was_asked_for():
+    """A save while a run is on queues another; the first one's result is not of the new text."""
+    store = store_of(item("a", digest="1"))
+    row, ids = store.rows[id_of("a")], [id_of("a")]
+    store.queue("u1", ids)
+    store.apply_many([started("u1", *ids)])
+    store.put_document(document(item("a", digest="2")))
+    store.queue("u2", ids)
+    store.apply_many([finished("u1", *ids), ended("u1")])
+    assert (row.ran_digest, row.outdated) == ("1", False)  # the run of this text is to come
+    store.apply_many([{"event": "run.failed", "run": "u2", "kind": "cancelled"}])
+    assert (row.ran_digest, row.outdated) == ("1", True)
+
+
+def test_a_run_that_begins_leaves_the_newer_one_that_waits():
+    store = store_of(item("a", digest="1"))
+    row, ids = store.rows[id_of("a")], [id_of("a")]
+    store.queue("u1", ids)
+    store.put_document(document(item("a", digest="2")))
+    store.queue("u2", ids)
+    store.apply_many([started("u1", *ids), {"event": "case.started", "run": "u1", "id": ids[0]}])
+    store.apply_many([{"event": "run.failed", "run": "u1", "kind": "cancelled"}])
+    assert (row.status, row.asked_digest) == ("queued", "2")
+    store.apply_many([started("u2", *ids), finished("u2", *ids), ended("u2")])
+    assert (row.status, row.ran_digest, row.asked_digest) == ("pass", "2", "")
+
+
 def test_the_end_of_one_run_leaves_what_waits_for_the_next():
     store = store_of(item("a"))
     store.queue("u1", [id_of("a")])

@@ -7,17 +7,35 @@ from mcptest_tui.state.written import WrittenFiles
 
 def test_a_file_that_changes_with_every_run_is_given_up_at_the_third():
     written = WrittenFiles()
-    assert [written.changed("/w/server.log", during_run=True) for _ in range(3)] == [False, False, True]
+    assert [written.changed("/w/server.log", run=run) for run in (1, 2, 3)] == [False, False, True]
     assert written.given_up == {"/w/server.log"}
 
 
 def test_a_save_between_two_runs_begins_the_count_again():
     written = WrittenFiles()
-    told = [written.changed("/w/notes.txt", during_run=during) for during in (True, True, False, True, True)]
-    assert told == [False] * 5
+    assert not any(written.changed("/w/notes.txt", run=run) for run in (1, 2, None, 3, 4))
+
+
+def test_several_saves_during_one_run_count_once():
+    written = WrittenFiles()
+    assert not any(written.changed("/w/data.json", run=run) for run in (1, 1, 1, 2, 2))
+
+
+def test_a_file_that_was_given_up_and_changes_without_a_run_is_a_persons_again():
+    written = WrittenFiles()
+    assert [written.changed("/w/data.json", run=run) for run in (1, 2, 3, 3, 4, None, 5)] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert written.given_up == set()
 
 
 def test_sources_and_suites_are_saved_by_persons():
     written = WrittenFiles()
     for path in ("/w/server.py", "/w/mcptest.yml", "/w/.env"):
-        assert not any(written.changed(path, during_run=True) for _ in range(9))
+        assert not any(written.changed(path, run=run) for run in range(9))

@@ -138,6 +138,21 @@ async def test_plus_adds_an_assertion_that_holds(workbench, mixed):
         assert (test.status, len(test.result["assertions"])) == ("pass", 2)
 
 
+async def test_a_suite_behind_a_link_gets_its_assertion_there(workbench, mixed):
+    real = mixed.rename(mixed.with_name("real.txt"))
+    mixed.symlink_to(real)
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        await opened(pilot, "operational", "response")
+        before = real.read_text(encoding="utf-8")
+        await pilot.press("G", "plus")
+        await until(pilot, lambda: "Add an assertion" in text_of(pilot.app))
+        await pilot.press("enter")
+        await until(pilot, lambda: mixed.read_text(encoding="utf-8") != before)
+        assert mixed.is_symlink()
+        assert real.read_text(encoding="utf-8") != before
+
+
 async def test_escape_leaves_the_suite_as_it_is(workbench, mixed):
     async with workbench() as pilot:
         await ran(pilot, "a")

@@ -1,0 +1,70 @@
+"""Writing a file that a person edits: as a whole, through links, and with the permissions it has.
+
+The surprising thing: where it cannot be replaced (the folder is not writable, the file has a second name), it is written in
+place, and if the disk fills up meanwhile the old content is put back.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from mcptest_engine.workspace.atomic import write_atomic
+
+_NOT_ATOMIC = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+def write_suite(path: str | Path, data: bytes) -> None:
+    """Write a suite, or a part of one; a new one is made with its folders.
+
+    Raises: OSError; then nothing on the disk has changed.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        status = target.stat()
+    except FileNotFoundError:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(target, data, mode=0o666)
+        return
+    if status.st_nlink > 1 or not os.access(target, os.W_OK):
+        _write_in_place(target, data)
+        return
+    try:
+        _replace(target, data, status)
+    except OSError as wrong:
+        if wrong.errno not in _NOT_ATOMIC:
+            raise
+        _write_in_place(target, data)
+
+
+def _replace(target: Path, data: bytes, before: os.stat_result) -> None:
+    mode = stat.S_IMODE(before.st_mode)
+    write_atomic(target, data, mode=mode)
+    after = target.stat()
+    if stat.S_IMODE(after.st_mode) != mode:
+        target.chmod(mode)
+    if hasattr(os, "chown") and after.st_gid != before.st_gid:
+        with suppress(OSError):
+            os.chown(target, -1, before.st_gid)
+
+
+def _write_in_place(target: Path, data: bytes) -> None:
+    with target.open("r+b") as file:
+        before = file.read()
+        try:
+            _put(file.fileno(), data)
+        except OSError:
+            with suppress(OSError):
+                _put(file.fileno(), before)  # these blocks are still the file's own
+            raise
+
+
+def _put(descriptor: int, data: bytes) -> None:
+    rest, at = memoryview(data), 0
+    while at < len(data):
+        at += os.pwrite(descriptor, rest[at:], at)
+    os.ftruncate(descriptor, len(data))
+    os.fsync(descriptor)
