@@ -217,6 +217,31 @@ def test_after_an_interruption_cleaning_up_has_a_bounded_time(
     assert folder.lines() in ([], ["server starts"], ["server starts", "server ends"])
 
 
+def test_a_clean_up_that_is_interrupted_goes_on_with_its_next_command(
+    tmp_path: Path, run_of: Callable[..., Coroutine[None, None, RunRecord]]
+) -> None:
+    """The command that was running is killed; what it left to the others is still theirs."""
+    folder = Folder(tmp_path)
+    hooks = {"afterAll": ["sleep 1001", folder.script("teardown")]}
+
+    async def main() -> RunRecord:
+        reached = asyncio.Event()
+
+        def listen(event: object) -> None:
+            if isinstance(event, HookStarted):
+                reached.set()
+
+        task = asyncio.ensure_future(run_of(folder.suite(hooks), emit=listen))
+        await reached.wait()
+        task.cancel()
+        return await task
+
+    record = asyncio.run(main())
+    assert [(hook.passed, hook.message) for hook in record.hooks] == [(False, INTERRUPTED), (True, None)]
+    assert folder.lines()[-1] == "teardown"
+    assert record.interrupted
+
+
 def test_a_run_that_is_ended_between_two_hooks_still_ends_in_order(
     tmp_path: Path, run_of: Callable[..., Coroutine[None, None, RunRecord]]
 ) -> None:
