@@ -1,5 +1,5 @@
 """Writes what has a source of truth: `docs/suite.md` from the models, `docs/cli.md` from the commands, the keys in
-`docs/workbench.md` from the registry of actions.
+`docs/workbench.md` from the registry of actions, the rules in `docs/compliance.md` from those that checks go by.
 
 `python docs/generate.py` rewrites them; a test holds each equal to what this gives.
 """
@@ -8,19 +8,26 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcptest_engine.cli.main import COMMANDS, group
+from mcptest_engine.judging import conformance
+from mcptest_engine.suite.compliance import CHECKS, REVISIONS, UNKNOWN_METHOD
 from mcptest_engine.suite.forms import is_duration, is_url
 from mcptest_engine.suite.schema import schema_text
 from mcptest_tui.actions.__main__ import table
 from mcptest_tui.opening import USAGE
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 DOCS = Path(__file__).parent
 KEYS_BEGIN = "<!-- keys: `python docs/generate.py` writes them -->\n"
 KEYS_END = "<!-- end of keys -->"
+RULES_BEGIN = "<!-- rules: `python docs/generate.py` writes them -->\n"
+RULES_END = "<!-- end of rules -->"
 
 SECTIONS = (
     ("Server", "A server", "Under `servers:`, by the name that tests use. It has either `command` or `url`."),
@@ -60,6 +67,23 @@ SECTIONS = (
     ),
     ("ResourceTest", "A test of a resource", "An entry of `resources:`; sends `resources/read`."),
     ("PromptTest", "A test of a prompt", "An entry of `prompts:`; sends `prompts/get`."),
+    (
+        "ComplianceCheck",
+        "A check",
+        "An entry of `compliance:`, which is a list of checks or the mapping below. [Compliance](compliance.md) explains them.",
+    ),
+    ("Compliance", "`compliance` as a mapping", ""),
+    (
+        "AgentTest",
+        "A test of an agent",
+        "An entry of `agents:`, with either `prompt` or `user_prompt`. It is checked, and [not run yet](compliance.md#agents).",
+    ),
+    ("AgentBudget", "An agent test's `budget`", "One of the two is enough."),
+    ("AgentEval", "An agent test's `eval`", "One metric is enough."),
+    ("Threshold", "A metric's threshold", "Where `true` is not enough."),
+    ("Rubric", "A rubric", "Either a text, or this mapping with exactly one of `criteria` and `tree`."),
+    ("Criterion", "A criterion", ""),
+    ("Branch", "A branch of a tree", "Either `ask` with `yes` and `no`, or `score`."),
     ("VerifyStep", "A step of `verify`", "Exactly one of `tool`, `uri` and `prompt`."),
     ("Delay", "A delaying `fault`", ""),
     ("Expect", "`expect`", "Either a list of assertions, or this mapping."),
@@ -106,6 +130,15 @@ WORDS = {
     "ToolTest": "[tool test](#a-test-of-a-tool)",
     "ResourceTest": "[resource test](#a-test-of-a-resource)",
     "PromptTest": "[prompt test](#a-test-of-a-prompt)",
+    "ComplianceCheck": "[check](#a-check)",
+    "Compliance": "[mapping](#compliance-as-a-mapping)",
+    "AgentTest": "[agent test](#a-test-of-an-agent)",
+    "AgentBudget": "[mapping](#an-agent-tests-budget)",
+    "AgentEval": "[mapping](#an-agent-tests-eval)",
+    "Threshold": "[mapping](#a-metrics-threshold)",
+    "Rubric": "[mapping](#a-rubric)",
+    "Criterion": "[criterion](#a-criterion)",
+    "Branch": "[branch](#a-branch-of-a-tree)",
     "Expect": "[mapping](#expect)",
     "Assertion": "[assertion](#an-assertion)",
     "AssertSetItem": "[set](#assert-set)",
@@ -250,9 +283,12 @@ def _type(schema: dict[str, Any]) -> str:
         inner = schema.get("additionalProperties")
         return f"mapping to {_type(inner)}" if isinstance(inner, dict) and inner else "mapping"
     if "enum" in schema:
-        return " or ".join(f"`{item}`" for item in schema["enum"])
+        words = schema["enum"]  # of `2025-11-25` and `v2025-11-25` one is enough
+        return " or ".join(f"`{word}`" for word in words if word[0] != "v" or word.removeprefix("v") not in words)
     if isinstance(schema.get("const"), str):
         return f"`{schema['const']}`"
+    if schema.get("const") is True:
+        return "`true`"
     if "pattern" in schema:
         pattern = str(schema["pattern"])
         return " or ".join(form for form, fits in (("duration", is_duration), ("URL", is_url)) if fits(pattern))
@@ -284,15 +320,57 @@ def cli_page() -> str:
 
 def workbench_page() -> str:
     """`docs/workbench.md`: as it is, with the tables of keys between its marks."""
-    page = (DOCS / "workbench.md").read_text(encoding="utf-8")
-    before, mark, rest = page.partition(KEYS_BEGIN)
-    _, end, after = rest.partition(KEYS_END)
-    assert mark, KEYS_BEGIN
-    assert end, KEYS_END
-    return f"{before}{mark}\n{table()}\n{end}{after}"
+    return _between("workbench.md", KEYS_BEGIN, table(), KEYS_END)
 
 
-PAGES = {"suite.md": suite_page, "cli.md": cli_page, "workbench.md": workbench_page}
+def compliance_page() -> str:
+    """`docs/compliance.md`: as it is, with the table of rules between its marks."""
+    return _between("compliance.md", RULES_BEGIN, "\n".join(_rules()), RULES_END)
+
+
+def _rules() -> Iterator[str]:
+    """A table for each check, its rules in the order in which they are judged."""
+    yield from ("### Every check but `unknown-method`", "", *_rule_rows([conformance.ANSWERED]))
+    declared = "a server that offers them declares the capability: `tools`, `resources` or `prompts`"
+    capability = conformance.Rule(declared, "", {}, "server/tools, server/resources, server/prompts")
+    yield from ("", "### Every list", "", *_rule_rows([capability]))
+    for check in CHECKS:
+        found = [*conformance.RESULT_RULES.get(check, ()), *conformance.ENTRY_RULES.get(check, ())]
+        if check == "initialize":
+            found.insert(0, conformance.A_KNOWN_REVISION)
+        if check == UNKNOWN_METHOD:
+            found = list(conformance.UNKNOWN_METHOD_RULES)
+        yield from ("", f"### `{check}`", "", *_rule_rows(found))
+    yield ""
+
+
+def _rule_rows(rules: list[conformance.Rule]) -> list[str]:
+    rows = ["| what must hold | section | in |", "|---|---|---|"]
+    for rule in rules:
+        held = f"{rule.since} and later" if rule.until == REVISIONS[-1] else f"{rule.since} to {rule.until}"
+        if rule.since == rule.until:
+            held = rule.since
+        elif (rule.since, rule.until) == (REVISIONS[0], REVISIONS[-1]):
+            held = "all revisions"
+        rows.append(f"| {_cell(rule.says)} | {rule.section} | {held} |")
+    return rows
+
+
+def _between(name: str, begin: str, text: str, close: str) -> str:
+    """The page as it is, with `text` between two marks."""
+    before, mark, rest = (DOCS / name).read_text(encoding="utf-8").partition(begin)
+    _, end, after = rest.partition(close)
+    assert mark, begin
+    assert end, close
+    return f"{before}{mark}\n{text}\n{end}{after}"
+
+
+PAGES = {
+    "suite.md": suite_page,
+    "cli.md": cli_page,
+    "workbench.md": workbench_page,
+    "compliance.md": compliance_page,
+}
 
 
 def main() -> None:

@@ -96,7 +96,7 @@ def steps(fence: Fence) -> tuple[Step, ...]:
 def matches(shown: str, real: str) -> bool:
     """Whether a sample tells what really came; `…` alone on a line stands for any lines."""
     pattern = re.escape(_shape(shown))
-    return re.fullmatch(re.sub(r"^…\n", "(?:.*\n)*?", pattern, flags=re.MULTILINE), _shape(real)) is not None
+    return re.fullmatch(re.sub(r"^…\\\n", "(?:.*\\n)*?", pattern, flags=re.MULTILINE), _shape(real)) is not None
 
 
 def play(page: str, bin_directory: Path) -> list[tuple[Step, str]]:

@@ -14,6 +14,7 @@ from textual.app import App
 from mcptest_engine.workspace.workspace import find_workspace
 from mcptest_tui.actions import id_of
 from mcptest_tui.app_actions import AppActions
+from mcptest_tui.app_looks import AppLooks
 from mcptest_tui.app_voice import AppVoice
 from mcptest_tui.bridge import FLUSH_SECONDS, Bridge, Event
 from mcptest_tui.config import load_config
@@ -24,17 +25,17 @@ from mcptest_tui.leaving import Leaving
 from mcptest_tui.left_behind import tell_left_behind
 from mcptest_tui.places import absolute
 from mcptest_tui.problems import Problems, Sturdy
+from mcptest_tui.reviews import Reviews
 from mcptest_tui.runs import Runs
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.make import MODES, make_screen
-from mcptest_tui.session import Saved, SessionFile, remember_theme, theme_at_start
+from mcptest_tui.session import Saved, SessionFile, theme_at_start
 from mcptest_tui.state.command_log import CommandLog
 from mcptest_tui.state.store import Store
 from mcptest_tui.status import status_of
 from mcptest_tui.styles.sheet import Sheet
 from mcptest_tui.suites import Suites
 from mcptest_tui.theme_book import ThemeBook
-from mcptest_tui.themes import PLAIN_TEXT, token_defaults
 from mcptest_tui.title import Title
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ SESSION_SECONDS = 5.0
 RESUMED = frozenset(MODES) - {"home"}
 
 
-class Workbench(AppActions, AppVoice, KeyOrder, Sturdy, App[int], inherit_bindings=False):
+class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inherit_bindings=False):
     """One workbench: the suites under `paths`, one engine child, five modes."""
 
     TITLE = "mcptest"
@@ -78,6 +79,7 @@ class Workbench(AppActions, AppVoice, KeyOrder, Sturdy, App[int], inherit_bindin
         self.engine_ready = asyncio.Event()
         self.copying = asyncio.Lock()
         self.runs = Runs(self)
+        self.reviews = Reviews(self)
         self.leaving = Leaving(self)
         self.session = saved.screens
         self.watch_mode = saved.watch or self.config.watch
@@ -119,6 +121,7 @@ class Workbench(AppActions, AppVoice, KeyOrder, Sturdy, App[int], inherit_bindin
             await self.engine.start(str(Path.cwd()))
             self.engine_ready.set()
             await self.suites.search()
+            self.reviews.read()
         except (EngineError, OSError) as wrong:
             self.tell(f"the engine did not start: {wrong}", severity="error", hint="`mcptest run` works without it")
         if not self.store.documents:
@@ -140,6 +143,7 @@ class Workbench(AppActions, AppVoice, KeyOrder, Sturdy, App[int], inherit_bindin
         if self.work_screen is not None:
             self.work_screen.events_applied(delta)
         self.runs.told(events)
+        self.reviews.told(events)
         if changed:
             self.documents_changed(changed)
         self.refresh_status()
@@ -158,6 +162,7 @@ class Workbench(AppActions, AppVoice, KeyOrder, Sturdy, App[int], inherit_bindin
     def documents_changed(self, paths: list[str]) -> None:
         """These files are different on the disk: read what is made of them, and run what the watch mode says."""
         self.themes.changed(paths)
+        self.reviews.saved(paths)
         if str(keymap_file()) in paths:
             self.use_keymap(load_keymap())
         self.run_worker(self._changed(list(dict.fromkeys(paths))), group="documents", exit_on_error=False)
@@ -227,7 +232,7 @@ class Workbench(AppActions, AppVoice, KeyOrder, Sturdy, App[int], inherit_bindin
 
     def badges(self) -> dict[str, str]:
         """Counts that want action, of all modes."""
-        found: dict[str, str] = {}
+        found = dict(self.reviews.badge)
         for screen in self.work_screens():
             found.update(screen.badges())
         return found
@@ -246,16 +251,6 @@ class Workbench(AppActions, AppVoice, KeyOrder, Sturdy, App[int], inherit_bindin
         if isinstance(action, str):
             self.problems.did(id_of(action, self.current_mode))
         return await super().run_action(action, default_namespace, namespaces)
-
-    def get_css_variables(self) -> dict[str, str]:
-        """Textual's text colours as plain ones: `auto 60%`, drawn as part of a text, is no paler than the rest of it."""
-        variables = super().get_css_variables()
-        self.theme_variables = {**variables, **{name: variables[ours] for name, ours in PLAIN_TEXT.items()}}
-        return self.theme_variables
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Our tokens, for themes that lack them."""
-        return token_defaults(self.current_theme)
 
     def _name_of(self, test: str) -> str | None:
         row = self.store.rows.get(test)
@@ -289,25 +284,3 @@ class Workbench(AppActions, AppVoice, KeyOrder, Sturdy, App[int], inherit_bindin
                 self.session_file.save(text)
         with suppress(OSError):
             self.suites.cache.save(self.store.documents.values())
-
-    def first_theme(self, name: str) -> None:
-        """The theme of the first paint. Setting it as later ones are set would parse all style sheets twice over."""
-        self.set_reactive(App.theme, name)
-        dark = self.current_theme.dark
-        classes = {existing: False for existing in self.classes if existing.startswith("-theme-")}
-        self.update_classes(
-            {**classes, f"-theme-{name}": True, "-dark-mode": dark, "-light-mode": not dark}, update=False
-        )
-        self.stylesheet.set_variables(self.get_css_variables())
-
-    def repaint_theme(self) -> None:
-        """The file of the theme that is on has changed."""
-        self._invalidate_css()
-        self._watch_theme(self.theme)
-
-    def theme_chosen(self, name: str) -> None:
-        """Keep a theme that was picked."""
-        self.themes.chosen = name
-        with suppress(OSError):
-            remember_theme(name)
-        self.save_session()

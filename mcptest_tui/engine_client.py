@@ -39,7 +39,7 @@ _REMEMBERED = frozenset({"watch", "traffic_on"})
 """Commands that set something which a new child must be told again; of each the last one counts."""
 _BOOTSTRAP = (
     "import sys; sys.path.insert(0, {root!r}); "
-    "from mcptest_engine.running.worker.__main__ import main; sys.exit(main())"
+    "from mcptest_engine.authoring.worker.__main__ import main; sys.exit(main())"
 )
 
 
@@ -318,5 +318,5 @@ def worker_argv() -> tuple[str, ...]:
 
     root = Path(mcptest_engine.__file__).resolve().parents[1]
     if root.name in ("site-packages", "dist-packages"):
-        return (sys.executable, "-P", "-m", "mcptest_engine.running.worker")
+        return (sys.executable, "-P", "-m", "mcptest_engine.authoring.worker")
     return (sys.executable, "-P", "-c", _BOOTSTRAP.format(root=str(root)))

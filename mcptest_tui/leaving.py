@@ -44,6 +44,8 @@ class Leaving:
         lines = [f"Unsaved: {', '.join(unsaved)} (a draft is kept)"] if unsaved else []
         if self._app.runs.progress.busy:
             lines.append("A run is on; its servers are ended.")
+        undecided = self._app.reviews.unwritten()
+        lines += [undecided] if undecided else []
         if not lines:
             self._leave(0)
             return

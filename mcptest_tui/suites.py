@@ -148,7 +148,8 @@ class Suites:
         files.update(dict.fromkeys(sorted(self._gone)))
         for screen in self._app.work_screens():
             files.update(dict.fromkeys(screen.watched()))
-        self._app.engine.tell("watch", paths=[*files, *self._app.themes.watched(), str(keymap_file())])
+        others = (*self._app.themes.watched(), str(keymap_file()), self._app.reviews.folder)
+        self._app.engine.tell("watch", paths=[*files, *others])
 
     def _complain(self) -> None:
         for path in self.paths:

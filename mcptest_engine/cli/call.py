@@ -31,7 +31,7 @@ def command(ctx: click.Context, /, tool: str, arguments: str, form: str, **flags
     Example:
       mcptest call status --command "mcptest mock --preset demo"
     """
-    given = _arguments(arguments)
+    given = take_arguments(arguments)
     spec = target_spec(flags)
 
     async def ask(session: Session) -> Mapping[str, Any]:
@@ -52,14 +52,19 @@ def command(ctx: click.Context, /, tool: str, arguments: str, form: str, **flags
     ctx.exit(ExitCode.FAILED if error is not None or _is_error(result) else ExitCode.PASSED)
 
 
-def _arguments(text: str) -> dict[str, Any]:
+def take_arguments(text: str) -> dict[str, Any]:
+    """The value of `--args`. Raises: UsageError unless it is a JSON object."""
     try:
-        given = json.loads(text)
+        given = json.loads(text, parse_constant=_refused_number)
     except ValueError as wrong:
         raise UsageError(f"--args is not JSON: {wrong}", hint="""for example: --args '{"path": "/tmp"}'""") from None
     if not isinstance(given, dict):
         raise UsageError("--args is not a JSON object", hint="""for example: --args '{"path": "/tmp"}'""")
     return given
+
+
+def _refused_number(name: str) -> Any:
+    raise ValueError(f"`{name}` is no number there")
 
 
 def _is_error(result: object) -> bool:

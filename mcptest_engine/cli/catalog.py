@@ -13,6 +13,7 @@ import click
 from mcptest_engine.cli.common import json_text
 from mcptest_engine.cli.target import target_options, target_spec, with_session
 from mcptest_engine.core.errors import McptestError
+from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,12 +31,23 @@ OUTPUT = click.option("--output", type=click.Path(), metavar="PATH", help="Where
 def tools(form: str, output: str | None, **flags: Any) -> None:
     """List a server's tools with their arguments; `--format json` gives the catalog as the server sent it.
 
+    Descriptions that try to steer a model are warned of; `mcptest security` tells more.
+
     \b
     Example:
       mcptest tools --command "mcptest mock --preset demo"
     """
     found = _listed(flags, "tools")
-    _print(found, form, output, [(_signature(tool), tool.get("description")) for tool in found["tools"]])
+    from mcptest_engine.safety.poisoning import description_warnings, warning_json
+
+    warnings = [warning_json(warning) for warning in description_warnings(found["tools"])]
+    document = {**found, "warnings": warnings} if warnings else found
+    _print(document, form, output, [(_signature(tool), tool.get("description")) for tool in found["tools"]])
+    if form == "table":
+        for warning in warnings:
+            sys.stderr.write(
+                f"warning: {one_line(warning['tool'])}: {warning['rule']} {one_line(warning['summary'])}\n"
+            )
 
 
 @click.command()
@@ -131,8 +143,6 @@ def _print(found: Mapping[str, Any], form: str, output: str | None, rows: Sequen
 
 def _table(rows: Sequence[tuple[str, object]]) -> str:
     """One row an item: what it is called, and the first line of what it says of itself."""
-    from mcptest_engine.core.sanitise import one_line
-
     if not rows:
         return "none\n"
     total = shutil.get_terminal_size().columns if sys.stdout.isatty() else 100

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcptest_engine.core.errors import McptestError, Problem, Severity, SuiteError, UsageError
+from mcptest_engine.core.errors import McptestError, PolicyDenied, Problem, Severity, SuiteError, UsageError
 from mcptest_engine.core.words import counted
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
@@ -61,13 +61,26 @@ def parse_variables(pairs: Iterable[str], *, flag: str = "--var") -> dict[str, s
     return variables
 
 
-def load_options(path: Path, workspace: Workspace, variables: Mapping[str, str]) -> LoadOptions:
-    """How suites are read for this command line: this process's environment, imports held inside the workspace."""
+def tell_new_folder(file: Path) -> None:
+    """Say on stderr, before a file is written, that its folder is made for it: a name may be misspelt."""
+    from mcptest_engine.core.sanitise import one_line
+
+    if not file.parent.exists():
+        sys.stderr.write(f"note: the folder `{one_line(str(file.parent), 200)}` was not there and is made\n")
+
+
+def load_options(
+    path: Path, workspace: Workspace, variables: Mapping[str, str], *, secrets: Mapping[str, str] | None = None
+) -> LoadOptions:
+    """How suites are read for this command line: this process's environment, imports held inside the workspace.
+
+    `secrets` are variables that were given on the command line instead.
+    """
     from mcptest_engine.suite.load import LoadOptions
 
     return LoadOptions(
         variables=variables,
-        environ=dict(os.environ),
+        environ={**os.environ, **(secrets or {})},
         workspace_root=workspace.root,
         allow_outside=path.is_absolute(),
     )
@@ -87,12 +100,22 @@ def load(path: Path, workspace: Workspace, variables: Mapping[str, str], *, stri
     errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
     if checked.suite is None or errors or (strict and checked.problems):
         raise SuiteError(checked.problems)
-    if checked.problems:
+    if checked.problems and _is_news(checked.problems):
         show_problems(checked.problems[:WARNINGS_SHOWN])
         more = len(checked.problems) - WARNINGS_SHOWN
         if more > 0:
             sys.stderr.write(f"and {counted(more, 'more warning')}; `mcptest validate` shows them\n")
     return checked.suite
+
+
+def _is_news(problems: Sequence[Problem]) -> bool:
+    """Whether this command has not told of them yet: some read the same suite more than once."""
+    context = click.get_current_context(silent=True)
+    told = set() if context is None else context.meta.setdefault("mcptest.problems_told", set())
+    text = "\n".join(map(str, problems))
+    is_news = text not in told
+    told.add(text)
+    return is_news
 
 
 def show_problems(problems: Sequence[Problem], *, running: bool = True) -> None:
@@ -150,3 +173,9 @@ def find_here() -> Workspace:
     from mcptest_engine.workspace.workspace import find_workspace
 
     return find_workspace(Path.cwd())
+
+
+def refuse_under_ci(message: str, *, hint: str, allowed: bool) -> None:
+    """Raises: PolicyDenied under `CI`, unless it is allowed there."""
+    if not allowed and os.environ.get("CI", "").lower() not in {"", "0", "false"}:
+        raise PolicyDenied(message, hint=hint)

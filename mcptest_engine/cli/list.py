@@ -65,7 +65,7 @@ def _print_json(suite: LoadedSuite, plan: Plan) -> None:
             "name": case.name,
             "kind": case.kind.value,
             "server": case.server,
-            "method": case.method,
+            "method": case.method or None,
             "params": redact(case.params),
             "description": redact(case.description),
             "tags": list(case.tags),
@@ -116,5 +116,6 @@ def _notes(case: Case) -> str:
         *(f"#{tag}" for tag in case.tags),
         *(("serial",) if case.serial else ()),
         *((f"skip: {case.skip}",) if case.skip else ()),
+        *((case.deferred,) if case.deferred and not case.skip else ()),
     )
     return f"  [{', '.join(notes)}]" if notes else ""

@@ -71,6 +71,8 @@ def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
     metavar="DURATION",
     help="Wait this long for servers with a URL, such as 60s; exit 3 when in vain.",
 )
+@click.option("--record", metavar="NAME", help="Keep what the servers answer as a cassette of this name.")
+@click.option("--replay", metavar="NAME", help="Let this cassette answer in the servers' place; none is started.")
 @click.option("--strict", is_flag=True, help="Warnings about the suite refuse the run.")
 @click.option("--dry-run", is_flag=True, help="Show what would run; start nothing.")
 @click.option("--watch", is_flag=True, help="Run again whenever the suite, its imports or a server's file is saved.")
@@ -288,13 +290,26 @@ def _settings(flags: dict[str, Any], bail: int | None) -> RunSettings:
         update_snapshots=flags["update_snapshots"],
         flags=_repeated_flags(flags),
         interactive=is_terminal(sys.stdin) and is_terminal(sys.stdout),
+        record=flags["record"],
+        replay=flags["replay"],
     )
+    _check_tape(flags)
     if settings.update_snapshots and settings.ci and not flags["allow_update_in_ci"]:
         raise PolicyDenied(
             "--update-snapshots is refused under CI, where nobody looks at what is accepted",
             hint="run it on your machine and commit the snapshots, or add --allow-update-in-ci",
         )
     return settings
+
+
+def _check_tape(flags: dict[str, Any]) -> None:
+    """Raises: UsageError for what recording and replaying do not go with."""
+    if flags["record"] is not None and flags["replay"] is not None:
+        raise UsageError("--record and --replay are given", hint="a run either asks the servers or the cassette")
+    for other in ("watch", "server_command") if flags["replay"] is not None else ("watch",):
+        if (flags["record"] or flags["replay"]) is not None and flags[other]:
+            tape = "--record" if flags["record"] is not None else "--replay"
+            raise UsageError(f"{tape} and --{other.replace('_', '-')} do not go together")
 
 
 def _duration(text: str | None) -> float | None:
@@ -311,7 +326,7 @@ def _duration(text: str | None) -> float | None:
 def _repeated_flags(flags: dict[str, Any]) -> tuple[str, ...]:
     """What a `repro` line must say again: without it, the test that it runs would be another one."""
     words = [word for pair in flags["variables"] for word in ("--var", pair)]
-    for name in ("server_command", "protocol"):
+    for name in ("server_command", "protocol", "replay"):
         if flags[name] is not None:
             words += [f"--{name.replace('_', '-')}", flags[name]]
     return tuple(words)

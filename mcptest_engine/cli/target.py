@@ -6,7 +6,8 @@ import math
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
     from typing import TypeVar
 
+    from mcptest_engine.authoring.targets import Target
     from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
+    from mcptest_engine.suite.load import LoadedSuite
 
     Result = TypeVar("Result")
 
@@ -76,10 +79,46 @@ def target_spec(flags: Mapping[str, Any]) -> ServerSpec:
     from mcptest_engine.suite.secrets import secret_values
 
     settings = _offering(_settings(flags), flags)
-    secrets = Redactor(secret_values({"target": settings}, {}, {}, environ))
+    given = declared_target(flags).secrets.values()
+    secrets = Redactor((*secret_values({"target": settings}, {}, {}, environ), *given))
     return spec_from_settings(
         "target", settings, suite_env={}, environ=environ, redact=secrets.redact_text, keep_secret=secrets.register
     )
+
+
+class Declared(NamedTuple):
+    """A server as a suite declares it, what a person has to know of that, and the secrets by the variables in their places."""
+
+    target: Target
+    notes: tuple[str, ...] = ()
+    secrets: Mapping[str, str] = MappingProxyType({})
+
+
+def declared_target(flags: Mapping[str, Any]) -> Declared:
+    """The server that the flags name; a server of a suite as that file writes it. Raises: UsageError as `target_spec` does."""
+    from mcptest_engine.authoring.targets import Target, declared_env, declared_url, declared_words, kept_out
+
+    if flags["url"] is None and flags["argv"] is None:
+        return Declared(_declared_in_suite(flags))
+    settings, secrets = dict(_offering(_settings(flags), flags)), dict[str, str]()
+    env = settings.pop("env", {})
+    if env:
+        settings["env"] = declared_env(env, secrets)
+    if "command" in settings:
+        settings["command"] = declared_words(settings["command"], secrets)
+    else:
+        settings["url"] = declared_url(settings["url"], secrets)
+    return Declared(Target(settings=settings), kept_out(secrets), secrets)
+
+
+def _declared_in_suite(flags: Mapping[str, Any]) -> Target:
+    from dataclasses import replace
+
+    from mcptest_engine.authoring.targets import declared_in_suite
+
+    suite, server = _suite_server(flags)
+    target = declared_in_suite(suite, server)
+    return replace(target, settings=_offering(target.settings, flags))
 
 
 def _settings(flags: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,6 +151,23 @@ def _from_suite(flags: Mapping[str, Any], environ: Mapping[str, str]) -> ServerS
     from mcptest_engine.running.launch import DEFAULT_CONNECT_TIMEOUT_MS
     from mcptest_engine.servers.spec import spec_from_settings
 
+    suite, server = _suite_server(flags)
+    secrets = Redactor(suite.secrets)
+    return spec_from_settings(
+        server,
+        _offering(suite.servers[server], flags),
+        suite_env=suite.env,
+        environ=environ,
+        lookups=suite.lookups,
+        config_dir=suite.path.parent,
+        default_connect_timeout_seconds=suite.run_options.get("connect_timeout_ms", DEFAULT_CONNECT_TIMEOUT_MS) / 1000,
+        redact=secrets.redact_text,
+        keep_secret=secrets.register,
+    )
+
+
+def _suite_server(flags: Mapping[str, Any]) -> tuple[LoadedSuite, str]:
+    """The suite and the name of the server in it. Raises: UsageError, SuiteError."""
     if flags["config"] is None and not any(Path(name).is_file() for name in SUITE_FILES):
         here = " nor ".join(f"`{name}`" for name in SUITE_FILES)
         hint = "name a server: --url URL, --command ARGV, or --server NAME of a suite given by --config FILE"
@@ -125,18 +181,7 @@ def _from_suite(flags: Mapping[str, Any], environ: Mapping[str, str]) -> ServerS
         server = next(iter(suite.servers))
     if server not in suite.servers:
         raise UsageError(f"the suite has no server `{server}`", hint=did_you_mean(server, suite.servers))
-    secrets = Redactor(suite.secrets)
-    return spec_from_settings(
-        server,
-        _offering(suite.servers[server], flags),
-        suite_env=suite.env,
-        environ=environ,
-        lookups=suite.lookups,
-        config_dir=suite.path.parent,
-        default_connect_timeout_seconds=suite.run_options.get("connect_timeout_ms", DEFAULT_CONNECT_TIMEOUT_MS) / 1000,
-        redact=secrets.redact_text,
-        keep_secret=secrets.register,
-    )
+    return suite, server
 
 
 def with_session(spec: ServerSpec, use: Callable[[Session], Coroutine[Any, Any, Result]]) -> Result:

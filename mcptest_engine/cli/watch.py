@@ -113,7 +113,7 @@ class _Loop:
         self._code = record.exit_code
         if not self._stop.is_set():
             pool = open_pool(suite, settings)
-            pool.warm(needed_servers(suite, settings))
+            pool.warm(needed_servers(suite, settings, pool))
             self._warm = _Warm(suite, pool, state_around(server_files(suite)))
 
     async def _launch(self, suite: LoadedSuite, settings: RunSettings, changed: frozenset[Path]) -> RunRecord:

@@ -14,6 +14,7 @@ The tree, one class for each thing a caller does differently:
     │   ├── AnswerLost          its answer was taken away on purpose, by the test's own `fault`
     │   └── AuthFailed          401, 403
     ├── PolicyDenied        refused by policy: exit 5
+    │   └── BudgetExhausted     the budget of tool calls is used up
     └── RecordError         a run record that cannot be read
 
 A result with `isError: true` is an answer, never an exception. A position that is not known is None: no position beats a
@@ -165,6 +166,15 @@ class AuthFailed(ServerError):
 
 class PolicyDenied(McptestError):
     """Refused by the safety policy or by a rule for CI."""
+
+
+class BudgetExhausted(PolicyDenied):
+    """Every call that the budget allows has been made; `limit` is how many those were."""
+
+    def __init__(self, limit: int) -> None:
+        told = "1 tool call" if limit == 1 else f"{limit} tool calls"
+        super().__init__(f"the budget of {told} is used up", hint="allow more with --max-calls")
+        self.limit = limit
 
 
 class RecordError(McptestError):

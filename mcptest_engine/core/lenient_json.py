@@ -34,14 +34,14 @@ def loads(text: str) -> Any:
     try:
         return json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        return _Reader(text).whole()
+        return Reader(text).whole()
 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(name)
 
 
-class _Reader:
+class Reader:
     """Reads one value from the front; `at` is the next character."""
 
     def __init__(self, text: str) -> None:

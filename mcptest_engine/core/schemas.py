@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
 DEEPEST = 200  # levels; the validator recurses in native code, where too much depth ends the whole process
+REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 _CACHED = 1024
 _VALIDATORS: dict[str, Validator] = {}
 
@@ -44,6 +45,19 @@ def compile_schema(schema: Any) -> Validator:
             _VALIDATORS.clear()
         validator = _VALIDATORS[text] = _compiled(schema)
     return validator
+
+
+def refers(schema: Any) -> bool:
+    """Whether a keyword that refers to another schema stands anywhere in the schema; linear, without recursion."""
+    met = [schema]
+    for node in met:  # which grows meanwhile
+        if isinstance(node, dict):
+            if not REFERENCES.isdisjoint(node):
+                return True
+            met += node.values()
+        elif isinstance(node, list):
+            met += node
+    return False
 
 
 def refuse_to_fetch(uri: str) -> NoReturn:

@@ -161,13 +161,18 @@ def _looks_random(run: str) -> bool:
 
 def _named(separator: re.Pattern[str], text: str) -> Spans:
     """Values after a secret-looking name and `separator`, which is a colon or an equals sign."""
+    assigned_up_to = 0
     for found in separator.finditer(text):
+        if found.end() < assigned_up_to:
+            continue  # `password=password=…`: it is part of a value that ends where its own would end
         before = text[max(found.start() - _LONGEST_NAME, 0) : found.start()]
         name = _NAME_BACKWARDS.match(before[::-1])  # backwards, because only its end is known
         if name and looks_secret_name(name[3][::-1]):
             for pattern in _values_after(found[0], name):
                 value = pattern.match(text, found.end())
                 if value:
+                    if pattern is _ASSIGNED:
+                        assigned_up_to = value.end()
                     yield value.span(value.lastindex or 0)
                     break
 

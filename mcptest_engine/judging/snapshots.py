@@ -64,6 +64,11 @@ class SnapshotStore:
         if self._keep_pending:
             self._forget_pending(name)
 
+    @property
+    def waiting(self) -> int:
+        """How many changes wait for a person, those of earlier runs included."""
+        return len(self._pending)
+
     def save(self) -> None:
         """Write what has changed, each file at once. Raises: OSError."""
         from mcptest_engine.workspace.snapshots import pending_path, write_snapshots

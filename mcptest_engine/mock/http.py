@@ -56,16 +56,14 @@ from mcptest_engine.mock.messages import (
     Wedge,
     read_message,
 )
-from mcptest_engine.mock.server import PROTOCOL_VERSIONS, Session, is_stateless
+from mcptest_engine.mock.server import PROTOCOL_VERSIONS, is_stateless
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
     from typing import TypeVar
 
-    from mcptest_engine.mock.faults import FaultCounter
     from mcptest_engine.mock.log import Log
-    from mcptest_engine.mock.manifest import Manifest
-    from mcptest_engine.mock.messages import Change, Effect, Listener, RequestKey
+    from mcptest_engine.mock.messages import Change, Effect, Listener, RequestKey, Served
 
     Result = TypeVar("Result")
 
@@ -108,8 +106,7 @@ def parse_address(text: str) -> Address:
 
 
 def serve_http(
-    manifest: Manifest,
-    faults: FaultCounter,
+    make_session: Callable[[], Served],
     log: Log,
     *,
     address: Address,
@@ -120,14 +117,14 @@ def serve_http(
 
     Raises: UsageError when the address cannot be had.
     """
-    return asyncio.run(_Endpoint(manifest, faults, log, address, token).serve(announce))
+    return asyncio.run(_Endpoint(make_session, log, address, token).serve(announce))
 
 
 @dataclass(slots=True)
 class _Client:
     """A session, its requests that still wait for their answer, those that wait for the client's, and its own stream."""
 
-    session: Session
+    session: Served
     waiting: dict[RequestKey, asyncio.Event] = field(default_factory=dict)
     asked: dict[RequestKey, asyncio.Future[Answer | None]] = field(default_factory=dict)
     stream: asyncio.Queue[bytes | None] | None = None
@@ -164,14 +161,13 @@ class _Client:
 
 
 class _Endpoint:
-    def __init__(self, manifest: Manifest, faults: FaultCounter, log: Log, address: Address, token: str | None) -> None:
-        self._manifest = manifest
-        self._faults = faults
+    def __init__(self, make_session: Callable[[], Served], log: Log, address: Address, token: str | None) -> None:
+        self._make_session = make_session
         self._log = log
         self._address = address
         self._token = token
         self._clients: dict[str, _Client] = {}
-        self._stateless = Session(manifest, faults)  # everybody's, where there are no sessions
+        self._stateless = make_session()  # everybody's, where there are no sessions
         self._listeners: dict[asyncio.Queue[bytes | None], Listener] = {}
         self._wedged = False
 
@@ -319,7 +315,7 @@ class _Endpoint:
         return origin is None or (urlsplit(origin).hostname or "") in {*LOOPBACK, host}
 
     async def _start_session(self, message: dict[str, Any]) -> Response | Events:
-        client = _Client(Session(self._manifest, self._faults))
+        client = _Client(self._make_session())
         response = await self._carry_out(client, client.session.receive(message), streams=False)
         assert isinstance(response, Response)
         name = os.urandom(16).hex()

@@ -47,17 +47,19 @@ def _serve(options: MockOptions, environ: Mapping[str, str]) -> int:
     faults = FaultCounter(parse_fault(options.fault))
     address, token = _address(options), _token(options, environ)
     manifest = _manifest(options)
+    from mcptest_engine.mock.server import Session
+
     if address is None:
         from mcptest_engine.mock.stdio import serve_stdio
 
-        code = serve_stdio(manifest, faults, log)
+        code = serve_stdio(Session(manifest, faults), log)
         sys.stderr.flush()
         os._exit(code)  # the client waits for us, and the interpreter would tidy up for another 10 ms
     from mcptest_engine.mock.http import serve_http
 
     if not address.is_loopback:
         log.warning(f"listening on {address.host}: other machines may connect")
-    return serve_http(manifest, faults, log, address=address, token=token, announce=_announce)
+    return serve_http(lambda: Session(manifest, faults), log, address=address, token=token, announce=announce)
 
 
 def _manifest(options: MockOptions) -> Manifest:
@@ -102,6 +104,6 @@ def _log_level(word: str) -> LogLevel:
     return LogLevel[word.upper()]
 
 
-def _announce(url: str) -> None:
+def announce(url: str) -> None:
     sys.stderr.write(f"listening on {url}\n")
     sys.stderr.flush()

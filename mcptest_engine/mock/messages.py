@@ -12,6 +12,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Protocol
+
+    class Served(Protocol):
+        """One client's session, whoever answers in it: a manifest or a cassette."""
+
+        def receive(self, message: Mapping[str, Any]) -> Effect:
+            """What to do about one message that `read_message` has let through."""
+
+        def receive_stateless(
+            self, message: Mapping[str, Any], headers: Mapping[str, str] | None, repeated: frozenset[str] = frozenset()
+        ) -> Effect:
+            """The same for a request of the stateless era; `headers` are those of HTTP, `repeated` those given twice."""
+
+        def notification_of(self, change: Change) -> bytes | None:
+            """What this client is told of a change without having asked in a `subscriptions/listen`, None for nothing."""
+
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 RESOURCE_NOT_FOUND = -32002

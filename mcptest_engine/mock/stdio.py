@@ -27,26 +27,23 @@ from mcptest_engine.mock.messages import (
     Wedge,
     read_message,
 )
-from mcptest_engine.mock.server import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcptest_engine.mock.faults import FaultCounter
     from mcptest_engine.mock.log import Log
-    from mcptest_engine.mock.manifest import Manifest
-    from mcptest_engine.mock.messages import Change, Effect, Listener, RequestKey
+    from mcptest_engine.mock.messages import Change, Effect, Listener, RequestKey, Served
 
 _CHUNK = 65536
 _FITS_A_PIPE = 4096  # POSIX: a pipe that select calls writable takes PIPE_BUF bytes without blocking
 _LAST_WORDS_SECONDS = 1.0
 
 
-def serve_stdio(manifest: Manifest, faults: FaultCounter, log: Log, *, stdin: int = 0, stdout: int = 1) -> int:
+def serve_stdio(session: Served, log: Log, *, stdin: int = 0, stdout: int = 1) -> int:
     """Serve one client until `stdin` closes or SIGINT or SIGTERM comes; returns the exit code."""
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, _stop)
-    loop = _Loop(Session(manifest, faults), log, stdin, stdout)
+    loop = _Loop(session, log, stdin, stdout)
     try:
         loop.run()
     except _Stopped:
@@ -67,7 +64,7 @@ def _stop(_number: int, _frame: object) -> NoReturn:
 class _Loop:
     """What has come in and is no whole line yet, what waits for its time, and what waits for room on stdout."""
 
-    def __init__(self, session: Session, log: Log, stdin: int, stdout: int) -> None:
+    def __init__(self, session: Served, log: Log, stdin: int, stdout: int) -> None:
         self._session = session
         self._log = log
         self._stdin = stdin
@@ -167,7 +164,7 @@ class _Loop:
 
     def _told_of(self, changes: tuple[Change, ...]) -> Iterator[bytes]:
         """What the one client is told of changes: in the session, and in each of its subscriptions."""
-        hearers: tuple[Session | Listener, ...] = (self._session, *self._listeners.values())
+        hearers: tuple[Served | Listener, ...] = (self._session, *self._listeners.values())
         for change in changes:
             for hearer in hearers:
                 if (body := hearer.notification_of(change)) is not None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.results import RunRecord, TestResult
     from mcptest_engine.reporting.registry import RenderOptions
 
+INLINE = ".mcptest/inline/"
 _HARMLESS_NAME = re.compile(r"[\w \-.,:;#()\[\]/]+")
 _HARMLESS_WORD = re.compile(r"[\w\-./,:@%+=]+")
 
@@ -23,9 +24,11 @@ _HARMLESS_WORD = re.compile(r"[\w\-./,:@%+=]+")
 def repro_line(record: RunRecord, test: TestResult, options: RenderOptions) -> str:
     """`mcptest run --filter "name"`, with `--config PATH` where the default would not find the suite. One line."""
     path = options.config if options.config is not None else record.suite.path
+    flags = "".join(f" {_quoted_word(one_line(word))}" for word in record.flags)
+    if path.startswith(INLINE):  # source: agent-interface, run_tool_test
+        return f"mcptest run {_quoted_word(path)} --filter {quoted_name(one_line(test.name))}{flags}"
     found_anyway = path in SUITE_FILES if options.default_config is None else options.default_config
     config = "" if found_anyway else f" --config {_quoted_word(one_line(path))}"
-    flags = "".join(f" {_quoted_word(one_line(word))}" for word in record.flags)
     return f"mcptest run --filter {quoted_name(one_line(test.name))}{config}{flags}"
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.cases import Asked
     from mcptest_engine.running.sessions import Sessions
     from mcptest_engine.servers.calls import Fault
-    from mcptest_engine.servers.session import Session
+    from mcptest_engine.servers.session import Exchange, Session
 
 LISTENING_SECONDS = 1.0
 """How long a call whose notifications are looked at waits for the server's own stream (over HTTP) to be open."""
@@ -73,7 +73,8 @@ class Caller:
             others = self._under_way.get(server, 0)
             self._under_way[server] = others + 1
             try:
-                exchange = await session.request(
+                exchange = None if asked.check is None else _at_hand(asked, session)
+                exchange = exchange or await session.request(
                     asked.method, asked.params, timeout_seconds=asked.timeout_seconds, fault=fault
                 )
             finally:
@@ -88,9 +89,13 @@ class Caller:
             self.answered.setdefault(server, set()).add(asked.tool)
         envelope = _envelope(asked, answer, number=number, duration_ms=exchange.duration_ms, http=exchange.http)
         unasked.into(envelope)
+        if asked.check is not None:
+            asked = _complying(asked, envelope, exchange, session)
         outcome = await self._judge(asked, envelope)
         if asked.watches:
             outcome = await self._settled(asked, envelope, session, unasked, outcome)
+        if asked.check is not None:
+            outcome = outcome._replace(request=envelope["request"])
         if beside:
             outcome = with_concurrency_hint(outcome)
         return outcome if exchange.size < CERTAINLY_SMALL else outcome._replace(size=exchange.size)
@@ -167,6 +172,20 @@ def _envelope(
     envelope["server_requests"] = []
     envelope["http"] = http
     return envelope
+
+
+def _at_hand(asked: Asked, session: Session) -> Exchange | None:
+    from mcptest_engine.running.complying import exchange_at_hand  # few suites have a check
+
+    return exchange_at_hand(asked, session)
+
+
+def _complying(asked: Asked, envelope: dict[str, Any], exchange: Exchange, session: Session) -> Asked:
+    """A check, held to the rules of the protocol; what was asked of a session's opening is known only now."""
+    from mcptest_engine.running.complying import held_to_rules
+
+    envelope["request"] = {"method": exchange.method, "params": exchange.params}
+    return held_to_rules(asked, envelope, session)
 
 
 class Unasked:

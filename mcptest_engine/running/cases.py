@@ -49,6 +49,10 @@ if TYPE_CHECKING:
         def threshold(self) -> float | None: ...
         @property
         def metrics(self) -> tuple[Mapping[str, Any], ...]: ...
+        @property
+        def check(self) -> str | None: ...
+        @property
+        def pin(self) -> str | None: ...
 
 
 class VerifyStep(NamedTuple):
@@ -75,6 +79,8 @@ class VerifyStep(NamedTuple):
     line: int = 0
     threshold: None = None
     metrics: tuple[()] = ()
+    check: None = None
+    pin: None = None
 
 
 class Case(NamedTuple):
@@ -86,7 +92,9 @@ class Case(NamedTuple):
     `base_name` is what snapshots go by where it is not the name: without the number of a repeat, with that of a namesake.
     `client` is what the test's own session offers the server, None for the server's shared one. `fault` befalls the first
     answer; the steps of `verify` follow the deciding attempt. `threshold` is what the combined score must reach, None where
-    all assertions must hold; `metrics` are derived from their names, in declared order.
+    all assertions must hold; `metrics` are derived from their names, in declared order. `check` is what of the protocol is
+    checked, None for a test that is no check, and `pin` the revision that it is held to. `deferred` is why a test cannot be
+    run yet, or None.
     """
 
     id: str
@@ -115,6 +123,14 @@ class Case(NamedTuple):
     verify: tuple[VerifyStep, ...] = ()
     threshold: float | None = None
     metrics: tuple[Mapping[str, Any], ...] = ()
+    check: str | None = None
+    pin: str | None = None
+    deferred: str | None = None
+
+    @property
+    def begins(self) -> bool:
+        """Whether anything is done for this test."""
+        return self.skip is None and self.deferred is None
 
     @property
     def snapshot_name(self) -> str:

@@ -24,11 +24,11 @@ __all__ = ["Diagnostic", "Document", "Fix", "ServerItem", "TestItem", "document_
 class TestItem(NamedTuple):
     """One test as declared.
 
-    `id` is the one that runs and records use. `block` is the key that it stands under ("tools", "resources", "prompts"), `kind`
-    the kind of its results. `server` is named also where the suite leaves it out, "" where that cannot be known; `tool` is what
-    is called: the tool, the URI or the prompt. `file` is absolute; the test goes from `line` to `end_line`, both included.
-    `digest` changes with all that may change its verdict: its own content with templates replaced, its server's settings and
-    local files; "" in a document that is not sound.
+    `id` is the one that runs and records use. `block` is the key that it stands under ("tools", "compliance", …), `kind` the
+    kind of its results. `server` is named also where the suite leaves it out, "" where that cannot be known; `tool` is what is
+    called: the tool, the URI, the prompt or the check. `file` is absolute; the test goes from `line` to `end_line`, both
+    included. `digest` changes with all that may change its verdict: its own content with templates replaced, its server's
+    settings and local files; "" in a document that is not sound.
     """
 
     id: str
@@ -221,7 +221,7 @@ class _Making:
                 block=entry.pointer.split("/", 2)[1],
                 kind=kind,
                 server=entry.server,
-                tool=called_by(data),
+                tool=called_by(data, kind),
                 file=str(entry.file),
                 line=entry.line,
                 end_line=entry.line,
@@ -236,9 +236,11 @@ class _Making:
         return _short_hash("\n".join(self._lines_of(str(self._path))))
 
 
-def called_by(data: Mapping[str, Any]) -> str:
-    """What a test's entry calls: its tool, URI or prompt; "" when it says none."""
-    return next((data[key] for key in ("tool", "uri", "prompt") if isinstance(data.get(key), str)), "")
+def called_by(data: Mapping[str, Any], kind: str) -> str:
+    """What a test's entry calls: its tool, URI, prompt or check; "" when it says none."""
+    if kind == "agent":
+        return ""  # its `prompt` is what a model is asked
+    return next((data[key] for key in ("tool", "uri", "prompt", "check") if isinstance(data.get(key), str)), "")
 
 
 def end_of_entry(lines: Sequence[str], line: int) -> int:

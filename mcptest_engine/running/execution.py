@@ -55,7 +55,8 @@ async def execute(
     blank = blank_record(suite, workspace, settings.environ, started=started, warnings=plan.warnings)
     redactor = pool.redactor
     flags = tuple(redactor.redact_text(word) for word in settings.flags)
-    blank = replace(blank, shard=settings.selection.shard, flags=flags)
+    run_id = settings.run_id or blank.run_id
+    blank = replace(blank, run_id=run_id, mode=settings.mode, shard=settings.selection.shard, flags=flags)
     snapshots = SnapshotStore(
         workspace.snapshots_dir / f"{slug(os.path.splitext(workspace.relative(suite.path))[0])}.yml",  # noqa: PTH122
         redact=redactor.redact,
@@ -87,13 +88,30 @@ async def execute(
         keeper=Keeper(redactor, side_files),
         blank=blank,
         snapshots=snapshots,
-        conclude=lambda record: conclude(_completed(record, source, side_files, snapshots), not_ready=pool.not_ready),
+        conclude=lambda record: conclude(
+            _completed(_taped(record, pool, settings, workspace), source, side_files, snapshots),
+            not_ready=pool.not_ready,
+        ),
     )
     try:
         return await run.execute(interrupted=interrupted)
     finally:
         if hooks is not None:
             await hooks.close()
+
+
+def _taped(record: RunRecord, pool: Pool, settings: RunSettings, workspace: Workspace) -> RunRecord:
+    """The record, and the cassette of its run where one was wanted."""
+    if settings.record is None:
+        return record
+    from mcptest_engine.core.errors import McptestError
+    from mcptest_engine.running.tapes import save_tape
+
+    try:
+        said = save_tape(pool, settings.record, record, workspace)
+    except McptestError as wrong:
+        said = wrong.message
+    return replace(record, warnings=(*record.warnings, said))
 
 
 def _completed(record: RunRecord, source: Source, side_files: SideFiles, snapshots: SnapshotStore) -> RunRecord:
@@ -107,6 +125,9 @@ def _completed(record: RunRecord, source: Source, side_files: SideFiles, snapsho
         if snapshots.taken:
             place = os.path.relpath(snapshots.path)
             lost.append(f"{counted(len(snapshots.taken), 'snapshot')} written to {place}: look at it and commit it")
+        if snapshots.waiting:
+            changes = f"{counted(snapshots.waiting, 'snapshot change')} {'waits' if snapshots.waiting == 1 else 'wait'}"
+            lost.append(f"{changes}: mcptest review")
     return replace(record, source=source.read(), warnings=(*record.warnings, *lost))
 
 

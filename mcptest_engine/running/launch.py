@@ -10,7 +10,10 @@ import asyncio
 from functools import cache
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.running.pool import Pool
+from mcptest_engine.suite.compliance import revision_of
+from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,8 +68,11 @@ def server_specs(
     return specs
 
 
-def open_pool(suite: LoadedSuite, settings: RunSettings) -> Pool:
-    """A pool over the suite's servers, none of them started yet."""
+def open_pool(suite: LoadedSuite, settings: RunSettings, workspace: Workspace | None = None) -> Pool:
+    """A pool over the suite's servers, none of them started yet. Recording and replaying need the workspace.
+
+    Raises: UsageError for a cassette that cannot be replayed.
+    """
     from mcptest_engine.servers.session import connect
 
     @cache
@@ -81,7 +87,12 @@ def open_pool(suite: LoadedSuite, settings: RunSettings) -> Pool:
         redact=lambda text: redactor().redact_text(text),
         keep_secret=lambda secret: redactor().register(secret),
     )
-    return Pool(specs, connect, redactor)
+    pool = Pool(specs, connect, redactor)
+    if settings.mode != "live":
+        from mcptest_engine.running.tapes import on_tape
+
+        on_tape(pool, settings, workspace)
+    return pool
 
 
 async def launch(
@@ -97,11 +108,11 @@ async def launch(
     Cancelling the task ends the run early, with its record. Raises UsageError for a selection that makes no sense.
     """
     if pool is None:
-        pool = open_pool(suite, settings)
+        pool = open_pool(suite, settings, workspace)
     pool.emit = emit
     interrupted = False
     try:
-        pool.warm(needed_servers(suite, settings))
+        pool.warm(needed_servers(suite, settings, pool))
         try:
             for _ in range(TURNS_TO_SPAWN):
                 await asyncio.sleep(0)
@@ -115,8 +126,8 @@ async def launch(
         raise
 
 
-def needed_servers(suite: LoadedSuite, settings: RunSettings) -> tuple[str, ...]:
-    """The servers that this run is sure to use, before it is planned: all of its tests', unless something narrows it.
+def needed_servers(suite: LoadedSuite, settings: RunSettings, pool: Pool) -> tuple[str, ...]:
+    """The sessions that this run is sure to use, before it is planned: all of its tests', unless something narrows it.
 
     None of them where `beforeAll` comes first: it may make what a server reads when it starts.
     """
@@ -124,13 +135,18 @@ def needed_servers(suite: LoadedSuite, settings: RunSettings) -> tuple[str, ...]
     if not settings.selection.takes_all or focused or suite.hooks.get("beforeAll"):
         return ()
     return tuple(
-        dict.fromkeys(name for entry in suite.tests if not entry.data.get("skip") for name in _talked_to(entry))
+        dict.fromkeys(name for entry in suite.tests if not entry.data.get("skip") for name in talked_to(entry, pool))
     )
 
 
-def _talked_to(entry: TestEntry) -> list[str]:
-    """The servers whose shared sessions a test uses; one with its own `client` opens its server's itself."""
+def talked_to(entry: TestEntry, pool: Pool) -> list[str]:
+    """The sessions that a test shares with others; one with its own `client` opens its server's itself."""
     data = entry.data
+    if entry.kind in WITHOUT_DEFAULTS:
+        if entry.kind is TestKind.AGENT:
+            return []
+        pin = data.get("spec_version")
+        return [entry.server if pin is None else pool.pinned(entry.server, revision_of(pin))]
     own = "client" in data
     steps = [step.get("server", entry.server) for step in data.get("verify", ())]
     return [name for name in ([] if own else [entry.server]) + steps if not own or name != entry.server]

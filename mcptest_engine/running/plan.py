@@ -17,6 +17,8 @@ from mcptest_engine.running.cases import Case, Plan, VerifyStep
 from mcptest_engine.safety.policy import ToolClass, classify_name
 from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.checks import LIST_METHODS
+from mcptest_engine.suite.compliance import revision_of
+from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS as _OTHER_KINDS
 from mcptest_engine.suite.hook_checks import PER_TEST
 from mcptest_engine.suite.items import assertions_of
 
@@ -34,6 +36,7 @@ DEFAULT_TIMEOUT_MS = 30_000
 CHANGES_STATE = frozenset({ToolClass.MUTATING, ToolClass.DESTRUCTIVE})
 WATCHED = frozenset({"notifications", "server_requests"})
 """What of the envelope may hold another test's doings too, unless the test runs alone."""
+NO_AGENTS = "deferred: this version of mcptest runs no agents yet"
 PROGRESS_TOKEN = "mcptest-1"
 """The `progressToken` of a call whose notifications are looked at. One is enough: such calls are made one at a time."""
 
@@ -153,6 +156,8 @@ class _Drafting:
             threshold=data.get("threshold") if expect["assertions"] else None,
             metrics=tuple(data.get("derivedMetrics", ())),
         )
+        if entry.kind in _OTHER_KINDS:
+            return _other(case, data)
         return case._replace(verify=tuple(_steps(case, steps))) if steps else case
 
     def _own_id(self, case_id: str) -> tuple[str, int]:
@@ -184,6 +189,14 @@ class _Drafting:
         if mutating is None:
             mutating = self._mutating[tool] = classify_name(tool) in CHANGES_STATE
         return mutating
+
+
+def _other(case: Case, data: Mapping[str, Any]) -> Case:
+    """The case of a test that is no call of a tool, resource or prompt."""
+    if case.kind is TestKind.AGENT:
+        return case._replace(deferred=NO_AGENTS, tool=None)
+    pin = data.get("spec_version")
+    return case._replace(check=data["check"], pin=None if pin is None else revision_of(pin), tool=None, asks_http=False)
 
 
 def _steps(case: Case, steps: Sequence[Mapping[str, Any]]) -> Iterator[VerifyStep]:
@@ -225,6 +238,8 @@ def _request(kind: TestKind, data: Mapping[str, Any], roots: frozenset[object]) 
 
 
 def _bare_request(kind: TestKind, data: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
+    if kind in _OTHER_KINDS:
+        return _method_of(data), None
     if kind is TestKind.TOOL:
         tool = data["tool"]
         arguments = data.get("args")
@@ -237,6 +252,15 @@ def _bare_request(kind: TestKind, data: Mapping[str, Any]) -> tuple[str, Mapping
     if data.get("args"):
         params["arguments"] = data["args"]
     return "prompts/get", params
+
+
+def _method_of(data: Mapping[str, Any]) -> str:
+    """The request of a check; "" for a test that is not run."""
+    if "check" not in data:
+        return ""
+    from mcptest_engine.judging.conformance import method_of  # few suites have a check
+
+    return method_of(data["check"])
 
 
 def _fault(written: object) -> Fault | None:

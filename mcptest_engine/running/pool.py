@@ -1,5 +1,7 @@
 """The sessions of a run: one for each server, opened when first needed, given one more try when the server dies.
 
+A server that checks are pinned to a revision of has a further session for each such revision; `pinned` gives what it goes by.
+
 A server that cannot be started fails every test that needs it with the same error, after a single try. One that dies later
 fails the tests in flight and is started once more for the rest.
 """
@@ -20,12 +22,14 @@ if TYPE_CHECKING:
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.results import ServerRecord
+    from mcptest_engine.servers.recording import Recorder
     from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
 
     Connect = Callable[[ServerSpec], Awaitable[Session]]
 
 MAX_RESTARTS = 1
+_PIN = "\0"  # between a server's name, which has no control characters, and a revision
 
 
 @dataclass(slots=True)
@@ -50,8 +54,10 @@ class Pool:
         restart: bool = True,
     ) -> None:
         self._specs = specs
+        self._pins: dict[str, ServerSpec] = {}
         self._redactor = redactor
-        self._connect = connect
+        self.connect = connect
+        self.recorder: Recorder | None = None
         self.restart = restart
         self.emit: Emit = lambda _event: None
         self.remarks: dict[str, list[str]] = {}
@@ -84,6 +90,18 @@ class Pool:
         for name in names:
             if name not in self._entries:
                 self._entries[name] = self._opened(name)
+
+    def pinned(self, name: str, revision: str) -> str:
+        """What the session goes by over which a server is offered `revision`: its own name where it is offered that anyway."""
+        from mcptest_engine.servers.wire import DEFAULT_REVISION
+
+        spec = self._specs[name]
+        if (spec.protocol or DEFAULT_REVISION) == revision:
+            return name
+        key = f"{name}{_PIN}{revision}"
+        if key not in self._pins:
+            self._pins[key] = replace(spec, protocol=revision)
+        return key
 
     def ready(self, name: str) -> Session | None:
         """The server's session if it is open and well: the way of nearly every test, without a turn of the loop."""
@@ -120,7 +138,7 @@ class Pool:
         """A fresh session of the server for one test, with another `client`; ended with the block. Raises: ServerError."""
         self._own.setdefault(name, None)
         try:
-            session = await self._connect(replace(self._specs[name], client=client))
+            session = await self.connect(replace(self._specs[name], client=client))
         except ServerError as error:
             self.not_ready = self.not_ready or isinstance(error, NotReady)
             self._failed(name, error, restarting=False)
@@ -162,8 +180,9 @@ class Pool:
     def records(self) -> tuple[ServerRecord, ...]:
         """What the record says of each server that the run reached for, in the order of the suite."""
         told = []
+        pinned = {_name_of(key): entry for key, entry in self._entries.items() if key in self._pins}
         for name, spec in self._specs.items():
-            entry = self._entries.get(name)
+            entry = self._entries.get(name) or pinned.get(name)
             session = self._own.get(name) if entry is None else _session_of(entry)
             if entry is not None or name in self._own:
                 told.append(_record(spec, entry, session, self.redactor))
@@ -171,7 +190,7 @@ class Pool:
 
     def _opened(self, name: str, restarts: int = 0, *, after: Session | None = None) -> _Entry:
         opening = self._open(name) if after is None else self._open_after(name, after)
-        task = asyncio.get_running_loop().create_task(opening, name=f"server {name}")
+        task = asyncio.get_running_loop().create_task(opening, name=f"server {_name_of(name)}")
         task.add_done_callback(_retrieve)
         return _Entry(opening=task, restarts=restarts)
 
@@ -186,9 +205,9 @@ class Pool:
         closing.add_done_callback(self._closing.discard)
         return closing
 
-    async def _open(self, name: str) -> Session:
-        started = time.monotonic()
-        connecting = asyncio.ensure_future(self._connect(self._specs[name]))
+    async def _open(self, key: str) -> Session:
+        started, name = time.monotonic(), _name_of(key)
+        connecting = asyncio.ensure_future(self.connect(self._pins.get(key) or self._specs[name]))
         try:
             await asyncio.sleep(0)  # the server is spawned before anything is imported
             from mcptest_engine.core.events import ServerReady, ServerStarting
@@ -215,7 +234,7 @@ class Pool:
 
     def _remember(self, name: str, session: Session) -> None:
         """Tell what was odd about the server, each thing once."""
-        told = self.remarks.setdefault(name, [])
+        told = self.remarks.setdefault(_name_of(name), [])
         for remark in session.remarks:
             text = self.redactor.redact_text(remark)
             if text not in told:
@@ -235,7 +254,7 @@ class Pool:
             hint=_redacted(failure.hint, redact),
             stderr_tail=_redacted(failure.stderr_tail, redact),
         )
-        self.emit(ServerFailed(server=name, failure=failure, restarting=restarting))
+        self.emit(ServerFailed(server=_name_of(name), failure=failure, restarting=restarting))
 
     def _restart(self, name: str, entry: _Entry) -> None:
         dead = entry.session
@@ -258,7 +277,13 @@ def _retrieve(task: asyncio.Task[Session]) -> None:
         task.exception()
 
 
+def _name_of(key: str) -> str:
+    """The server that a session is of."""
+    return key.partition(_PIN)[0]
+
+
 def _idle_death(name: str, dead: Session) -> ServerDied:
+    name = _name_of(name)
     clause = dead.ending.clause if dead.ending is not None else "closed its connection"
     return ServerDied(
         f'server "{name}" {clause} while nothing was asked of it', server=name, stderr_tail=dead.stderr_tail
@@ -266,6 +291,7 @@ def _idle_death(name: str, dead: Session) -> ServerDied:
 
 
 def _given_up(name: str, error: ServerDied) -> ServerDied:
+    name = _name_of(name)
     told = f"{error.message.partition('; its last message')[0]}; it had been restarted once already"
     return ServerDied(told, server=name, stderr_tail=error.stderr_tail, exit_code=error.exit_code, signal=error.signal)
 

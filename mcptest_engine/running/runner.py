@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.events import CaseFinished, CaseStarted, PlannedTest, RunFinished, RunStarted, Warned
-from mcptest_engine.core.results import Failure, FailureKind, RunRecord, TestResult, Verdict
+from mcptest_engine.core.results import Failure, FailureKind, RunRecord, TestKind, TestResult, Verdict
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.attempts import Decision, decide
 from mcptest_engine.running.calling import Caller
@@ -74,7 +74,7 @@ class Run:
                 workers=self.plan.workers,
             )
         )
-        hooks = self.hooks if any(case.skip is None for case in cases) and not interrupted else None
+        hooks = self.hooks if any(case.begins for case in cases) and not interrupted else None
         if hooks is not None:
             hooks.since = self._started
         try:
@@ -98,7 +98,7 @@ class Run:
             return
         self._halted = await hooks.before_all()
         if self._halted is None:
-            self.pool.warm(_servers_of(self.plan.cases))
+            self.pool.warm(_servers_of(self.plan.cases, self.pool))
 
     async def _clean_up(self, hooks: Hooks, interrupted: bool) -> bool:
         """What comes after the servers; true when somebody wanted the run to end meanwhile."""
@@ -168,6 +168,8 @@ class Run:
         """What a case comes to without being begun, or None."""
         if case.skip is not None:
             return _skipped(case.skip)
+        if case.deferred is not None:
+            return _deferred(case.deferred)
         if self._halted is not None:
             return _stopped_by(self._halted)
         return None if self._stopped is None else _skipped(self._stopped)
@@ -205,7 +207,7 @@ class Run:
             message=outcome.message,
             failure=outcome.failure,
             assertions=outcome.assertions,
-            request={"method": case.method, "params": case.params} if attempts else None,
+            request=(outcome.request or {"method": case.method, "params": case.params}) if attempts else None,
             output=outcome.output,
             verify=outcome.verify,
         )
@@ -240,7 +242,12 @@ class Run:
 
     def _concurrency_hint(self, tests: Sequence[TestResult]) -> tuple[str, ...]:
         """For failed assertions the hint is told once for the run: most of them have nothing to do with it."""
-        judged = any(test.failure is not None and test.failure.kind is FailureKind.ASSERTION for test in tests)
+        judged = any(
+            test.failure is not None
+            and test.failure.kind is FailureKind.ASSERTION
+            and test.kind is not TestKind.COMPLIANCE  # what the protocol asks does not depend on other tests
+            for test in tests
+        )
         if not judged or all(len(batch) == 1 for batch in _batches(self.plan.cases, self.plan.workers)):
             return ()
         return ("tests ran concurrently; if one depends on another, run them in order with --workers 1",)
@@ -265,12 +272,12 @@ def _planned(case: Case) -> PlannedTest:
     return PlannedTest(id=case.id, name=case.name, kind=case.kind, server=case.server, file=case.file, line=case.line)
 
 
-def _servers_of(cases: Sequence[Case]) -> dict[str, None]:
+def _servers_of(cases: Sequence[Case], pool: Pool) -> dict[str, None]:
     """The servers that are sure to be used, in the order of their first use; a test with its own `client` opens its own."""
     return dict.fromkeys(
-        server
+        server if case.pin is None else pool.pinned(server, case.pin)
         for case in cases
-        if case.skip is None
+        if case.begins
         for server in (case.server, *(step.server for step in case.verify))
         if case.client is None or server != case.server
     )
@@ -282,6 +289,10 @@ def _stopped_by(stop: Stop) -> Decision:
         return _skipped(stop.reason)
     failure = Failure(kind=FailureKind.HOOK, message=stop.reason)
     return Decision(Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=stop.reason, failure=failure), ())
+
+
+def _deferred(reason: str) -> Decision:
+    return Decision(Outcome(verdict=Verdict.INCONCLUSIVE, duration_ms=0.0, message=reason), ())
 
 
 def _skipped(reason: str) -> Decision:

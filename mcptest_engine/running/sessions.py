@@ -1,4 +1,7 @@
-"""The sessions that one test talks over: the run's shared ones, or for its own server one with its own `client`."""
+"""The sessions that one test talks over: the run's shared ones, or for its own server one with its own `client`.
+
+A check that is pinned to a revision talks over the session of its server that offers that revision.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,7 @@ class Sessions:
     def __init__(self, pool: Pool, case: Case) -> None:
         self._pool = pool
         self._case = case
+        self._pinned = None if case.pin is None else pool.pinned(case.server, case.pin)
         self._own: Session | None = None
         self._held: AsyncExitStack | None = None
 
@@ -35,19 +39,20 @@ class Sessions:
         """The session to ask `server` over. Raises: ServerError when it does not start, or died once too often."""
         if self.is_own(server):
             return await self._get_own()
+        server = self._pinned or server
         return self._pool.ready(server) or await self._pool.session(server)
 
     def failed(self, server: str, session: Session, error: ServerError) -> None:
         """A call over `session` failed: where the server died of it, the others are told."""
         if isinstance(error, ServerDied) and not self.is_own(server):
-            self._pool.lost(server, session, error)
+            self._pool.lost(self._pinned or server, session, error)
 
     async def renew(self, server: str, session: Session) -> None:
         """`session` was cut off on purpose: another one is opened in its place."""
         if self.is_own(server):
             await self.close()
         else:
-            await self._pool.renew(server, session)
+            await self._pool.renew(self._pinned or server, session)
 
     async def close(self) -> None:
         """End the test's own session, if it has one; the next call begins another."""

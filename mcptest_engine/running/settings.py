@@ -36,7 +36,8 @@ class RunSettings(NamedTuple):
     """What whoever starts a run may ask for; None leaves it to the suite.
 
     `flags` are the words of the command line that a `repro` line must repeat. `server_command` replaces the command of every
-    server. `interactive` lets a missing snapshot be written; `ci` forbids it.
+    server. `interactive` lets a missing snapshot be written; `ci` forbids it. `run_id` is a ULID for the run, one of its own
+    when None. `record` and `replay` name a cassette: to be written by this run, or to answer in the servers' place.
     """
 
     selection: Selection = Selection()
@@ -51,6 +52,14 @@ class RunSettings(NamedTuple):
     interactive: bool = False
     environ: Mapping[str, str] = os.environ
     flags: tuple[str, ...] = ()
+    run_id: str | None = None
+    record: str | None = None
+    replay: str | None = None
+
+    @property
+    def mode(self) -> str:
+        """How the servers were reached, as the record tells it."""
+        return "recorded" if self.record is not None else "replayed" if self.replay is not None else "live"
 
     @property
     def ci(self) -> bool:

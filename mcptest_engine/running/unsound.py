@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.yaml import Tree
 
 _MOST_ATTEMPTS = 6
-_ITEM = re.compile(r"""\s*-(?:\s*$|\s+(?:\{\s*)?["']?(?:name|tool|uri|prompt|description|server|skip|only|tags)\b)""")
+_ITEM = re.compile(
+    r"""\s*-(?:\s*$|\s+(?:\{\s*)?["']?(?:name|tool|uri|prompt|description|check|server|skip|only|tags)\b)"""
+)
 
 
 class Seen(NamedTuple):
@@ -102,7 +104,7 @@ def _tests(
             block=test.block,
             kind=test.kind.value,
             server=server if isinstance(server, str) else "",
-            tool=called_by(entry),
+            tool=called_by(entry, test.kind.value),
             file=str(reader.sources[test.file].path),
             line=line,
             end_line=line,

@@ -31,8 +31,9 @@ CONCURRENCY_MATTERS = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT, Failur
 class Outcome(NamedTuple):
     """What one attempt came to. `output` is what the record keeps of the answer, `size` the bytes that it came in.
 
-    `lost`: the answer was taken away by the test's own `fault`, so that there is nothing to judge yet. `gone`: the server did
-    not start, or ended. `verify` holds the steps that followed, in order.
+    `request` is what was asked, where that is not what the test says. `lost`: the answer was taken away by the test's own
+    `fault`, so that there is nothing to judge yet. `gone`: the server did not start, or ended. `verify` holds the steps that
+    followed, in order.
     """
 
     verdict: Verdict
@@ -49,6 +50,7 @@ class Outcome(NamedTuple):
     score: float | None = None
     threshold: float | None = None
     metrics: tuple[DerivedMetric, ...] = ()
+    request: Mapping[str, Any] | None = None
 
 
 def failure_of(error: ServerError) -> Failure:

@@ -180,6 +180,17 @@ def _state(path: Path) -> tuple[int, int, int] | None:
 def _digest(path: Path) -> bytes | None:
     try:
         return hashlib.sha256(path.read_bytes()).digest()
+    except IsADirectoryError:
+        return _digest_of_folder(path)
+    except OSError:
+        return None
+
+
+def _digest_of_folder(path: Path) -> bytes | None:
+    """A folder's content are the names in it."""
+    try:
+        names = sorted(entry.name for entry in path.iterdir())
+        return hashlib.sha256(b"\0" + "\0".join(names).encode("utf-8", "surrogateescape")).digest()
     except OSError:
         return None
 

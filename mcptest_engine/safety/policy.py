@@ -1,8 +1,8 @@
-"""How dangerous a tool is to call, by its annotations and, failing those, by its name.
+"""How dangerous a tool is to call, by its annotations and, failing those, by its name. What may be done then: `execution`.
 
-The surprising thing is that annotations may say less than yes or no: `readOnlyHint: false` alone means at least mutating,
-and `destructiveHint: false` only keeps the name from saying destructive. Source: execution-safety.md; decisions.md 14,
-Safety; MCP 2025-11-25, schema, ToolAnnotations.
+The surprising thing is that annotations may say less than yes or no: `readOnlyHint: false` means at least mutating, so that a
+destructive name still counts, and `destructiveHint: false` only keeps the name from saying destructive.
+Source: execution-safety.md; decisions.md 14, Safety; MCP 2025-11-25, schema, ToolAnnotations.
 """
 
 from __future__ import annotations
@@ -31,6 +31,11 @@ class ToolClass(StrEnum):
     MUTATING = "mutating"
     DESTRUCTIVE = "destructive"
 
+    @property
+    def severity(self) -> int:
+        """Greater for a more dangerous one."""
+        return tuple(ToolClass).index(self)
+
 
 def classify(tool: Mapping[str, Any]) -> ToolClass:
     """The class of a tool descriptor as `tools/list` sent it.
@@ -46,11 +51,9 @@ def classify(tool: Mapping[str, Any]) -> ToolClass:
         return ToolClass.DESTRUCTIVE
     if "destructiveHint" in hints:
         return ToolClass.MUTATING
-    if hints.get("idempotentHint") is False:
-        return ToolClass.MUTATING
-    if "readOnlyHint" in hints and by_name is not ToolClass.DESTRUCTIVE:
-        return ToolClass.MUTATING
-    return by_name
+    if "readOnlyHint" in hints:
+        return max(by_name, ToolClass.MUTATING, key=lambda one: one.severity)
+    return ToolClass.MUTATING if hints.get("idempotentHint") is False else by_name
 
 
 @lru_cache(maxsize=4096)

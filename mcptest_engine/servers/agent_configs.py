@@ -82,11 +82,7 @@ class FoundServer:
         return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
     def _without_secrets(self) -> tuple[str, ...]:
-        from mcptest_engine.core.redaction import Redactor
-        from mcptest_engine.suite.secrets import without_userinfo
-
-        redactor = Redactor(value for value in (self.target.get("env") or {}).values() if len(value) >= _SECRET_LENGTH)
-        return tuple(without_userinfo(redactor.redact_text(word)) for word in _masked(self.words))
+        return words_without_secrets(self.words, self.target.get("env") or {})
 
 
 class ConfigProblem(NamedTuple):
@@ -378,6 +374,15 @@ def _plain(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+def words_without_secrets(words: Sequence[str], env: Mapping[str, str]) -> tuple[str, ...]:
+    """The words of a command with secrets masked, also where a value of its environment stands in them."""
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.suite.secrets import without_userinfo
+
+    redactor = Redactor(value for value in env.values() if len(value) >= _SECRET_LENGTH)
+    return tuple(without_userinfo(redactor.redact_text(word)) for word in _masked(words))
 
 
 def _masked(words: Sequence[str]) -> Iterator[str]:

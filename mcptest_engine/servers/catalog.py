@@ -1,4 +1,4 @@
-"""What a server offers: its lists, all pages of them.
+"""What a server offers: its lists, all pages of them, one by one or as a `Catalog`.
 
 Paging is followed only here, on request: a suite's `tools/list` is one request and sees one page. Entries are handed on as
 sent. The surprising thing: a server that pages for ever is cut off with an error rather than believed.
@@ -6,14 +6,18 @@ sent. The surprising thing: a server that pages for ever is cut off with an erro
 
 from __future__ import annotations
 
+import asyncio
 import json
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.clipping import told_error
+from mcptest_engine.core.clipping import kind_of, told_error
 from mcptest_engine.core.errors import ProtocolBroken, ServerError
 from mcptest_engine.servers.wire import clip
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mcptest_engine.servers.session import Session
 
 MAX_PAGES = 1000
@@ -24,6 +28,55 @@ _MEMBERS = {
     "prompts": "prompts",
     "resources/templates": "resourceTemplates",
 }
+
+
+LISTS = {"tools": "tools", "resources": "resources", "resources/templates": "resources", "prompts": "prompts"}
+"""What can be listed, and the capability that says so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    """Everything that a server offers; entries as it sent them, in its order.
+
+    `errors` says by list ("tools", "resources/templates", …) why one that it declares could not be read.
+    """
+
+    tools: tuple[Mapping[str, Any], ...] = ()
+    resources: tuple[Mapping[str, Any], ...] = ()
+    templates: tuple[Mapping[str, Any], ...] = ()
+    prompts: tuple[Mapping[str, Any], ...] = ()
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    server_info: Mapping[str, Any] = field(default_factory=dict)
+    protocol_version: str | None = None
+    instructions: str | None = None
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+
+async def read_catalog(session: Session, *, timeout_seconds: float | None = None) -> Catalog:
+    """All lists that the server declares, asked for at once. Raises: ServerError when its tools cannot be listed."""
+    offered = [what for what, capability in LISTS.items() if capability in (session.capabilities or {})]
+    listed = [list_all(session, what, timeout_seconds=timeout_seconds) for what in offered]
+    outcomes = dict(zip(offered, await asyncio.gather(*listed, return_exceptions=True), strict=True))
+    errors: dict[str, str] = {}
+    found: dict[str, tuple[Mapping[str, Any], ...]] = {}
+    for what, outcome in outcomes.items():
+        if not isinstance(outcome, BaseException):
+            found[what] = tuple(outcome)
+        elif isinstance(outcome, ServerError) and what != "tools":
+            errors[what] = outcome.message
+        else:
+            raise outcome
+    return Catalog(
+        tools=found.get("tools", ()),
+        resources=found.get("resources", ()),
+        templates=found.get("resources/templates", ()),
+        prompts=found.get("prompts", ()),
+        capabilities=session.capabilities or {},
+        server_info=session.server_info or {},
+        protocol_version=session.protocol_version,
+        instructions=session.instructions,
+        errors=errors,
+    )
 
 
 async def list_all(session: Session, what: str, *, timeout_seconds: float | None = None) -> list[dict[str, Any]]:
@@ -62,8 +115,12 @@ def _page(
             stderr_tail=session.stderr_tail,
         )
     page, cursor = answer["result"].get(member), answer["result"].get("nextCursor")
-    if not isinstance(page, list) or not all(isinstance(entry, dict) for entry in page):
-        raise _broken(session, f'the result of "{method}" holds no list of objects `{member}`')
+    if not isinstance(page, list):
+        told = f"it is {kind_of(page)}" if member in answer["result"] else "it is missing"
+        raise _broken(session, f'the result of "{method}" holds no list `{member}`: {told}')
+    for index, entry in enumerate(page):
+        if not isinstance(entry, dict):
+            raise _broken(session, f'in the result of "{method}" `{member}[{index}]` is {kind_of(entry)} and no object')
     if cursor is not None and not isinstance(cursor, str):
         shown = clip(json.dumps(cursor).encode(), 100, session.spec.redact)
         raise _broken(session, f'"{method}" gave a `nextCursor` that is not a string: {shown}')

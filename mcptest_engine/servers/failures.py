@@ -126,6 +126,12 @@ def broken_answer(method: str, fault: str, shown: str) -> CallFailed:
     return CallFailed(ProtocolBroken, f'broke the protocol in its answer to "{method}": {fault}: {shown}')
 
 
+def sent_back(method: str) -> CallFailed:
+    """The request itself came in the place of its answer, as from `cat`."""
+    hint = "it is no MCP server, or a terminal in between repeats what it reads: is this the command that serves MCP?"
+    return CallFailed(ProtocolBroken, f'sends back what it gets: the request "{method}" itself came back', hint=hint)
+
+
 def could_not_spawn(spec: ServerSpec, wrong: OSError | ValueError) -> ServerDidNotStart:
     """The program is not there, is not a program, or may not be run."""
     assert spec.command is not None

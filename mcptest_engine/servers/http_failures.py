@@ -158,6 +158,8 @@ def _cause_told(cause: BaseException, where: str, spec: ServerSpec) -> CallFaile
         return _unreached(f"its host name was not found{where}")
     if isinstance(cause, ssl.SSLCertVerificationError):
         hint = "name the authority that signed its certificate in `http.verify`, or set `http.verify: false`"
+        if spec.config_dir is None:  # of no suite
+            hint += ": in a suite, under the server; --url alone has no such setting"
         return _unreached(f"TLS failed: {cause.verify_message}{where}", hint)
     if isinstance(cause, ssl.SSLError):
         way_on = "it may speak plain HTTP: try an http URL" if cause.reason in _SPOKE_PLAIN else None

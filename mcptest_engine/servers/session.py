@@ -21,6 +21,7 @@ from mcptest_engine.servers.failures import (
     Ending,
     answer_lost,
     broken_answer,
+    sent_back,
     timed_out,
     withheld_variable_hint,
 )
@@ -28,7 +29,7 @@ from mcptest_engine.servers.traffic import Traffic
 from mcptest_engine.servers.wire import Kind, clip
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from mcptest_engine.servers.calls import Fault
     from mcptest_engine.servers.client_side import ClientSide
@@ -59,9 +60,10 @@ class Exchange:
     size: int = 0
 
 
-async def connect(spec: ServerSpec) -> Session:
+async def connect(spec: ServerSpec, *, made: Callable[[Session], None] | None = None) -> Session:
     """Start or reach the server and open a session, as `spec.protocol` has it.
 
+    `made` is told of the session before it is opened, so that what it has seen can be looked at also when that fails.
     The process runs and its first request is written before the loop gets its first turn, so a caller that starts this as a
     task may import what it needs meanwhile. What was odd stands in `Session.remarks`.
     Raises: ServerDidNotStart (NotReady, when `wait_for_ready` ran out), AuthFailed; nothing is left running then, nor when the
@@ -72,17 +74,19 @@ async def connect(spec: ServerSpec) -> Session:
 
         await wait_until_ready(spec)
     try:
-        return await _opened(spec)
+        return await _opened(spec, made)
     except _ended_by_probe():
-        session = await _opened(replace(spec, protocol=None))
+        session = await _opened(replace(spec, protocol=None), made)
         session.remarked("ended when it was asked `server/discover`, and was started again without that")
         return session
 
 
-async def _opened(spec: ServerSpec) -> Session:
+async def _opened(spec: ServerSpec, made: Callable[[Session], None] | None) -> Session:
     session = Session(spec, _transport(spec))
+    if made is not None:
+        made(session)
     try:
-        await session._open()
+        await session.open()
     except BaseException:
         await session.close()
         raise
@@ -103,7 +107,8 @@ class Session:
     says who asks; `is_expired` whether the server has forgotten it (HTTP 404). `notifications` grows by what the server sends
     unasked, as sent, and `server_requests` by what it asks of this client, as {"method", "params", "result" or "error"} with
     what it was answered; past 64 MiB no more are kept. `remarks` are oddities that fail nothing, without secrets.
-    `noise_count` is how many lines were no message. `ending` is set once the connection is gone.
+    `noise_count` is how many lines were no message. `ending` is set once the connection is gone. `heard`, where set, is told
+    every exchange as it ends; it must be quick and not raise.
     """
 
     def __init__(self, spec: ServerSpec, transport: Transport) -> None:
@@ -135,6 +140,7 @@ class Session:
         self._client: ClientSide | None = None
         self._ready_at = 0.0
         self._closing: asyncio.Task[None] | None = None
+        self.heard: Callable[[Exchange], None] | None = None
 
     @property
     def transport(self) -> str:
@@ -266,9 +272,12 @@ class Session:
         finally:
             calls.drop(call)
         duration_ms = (call.done_at - call.sent_at) * 1000
-        return Exchange(
+        exchange = Exchange(
             method=method, params=params, answer=answer, duration_ms=duration_ms, http=call.http, size=call.size
         )
+        if self.heard is not None:
+            self.heard(exchange)
+        return exchange
 
     def offering(self, revision: str, *, stateless: bool) -> None:
         """From the next request on this revision is spoken."""
@@ -286,7 +295,11 @@ class Session:
 
     # --- the opening
 
-    async def _open(self) -> None:
+    async def open(self) -> None:
+        """Open it, as `spec.protocol` has it. For those who make a session; `connect` does it for everybody else.
+
+        Raises: ServerDidNotStart, AuthFailed; the session is then to be closed.
+        """
         spec = self.spec
         self._transport.open(self)
         try:
@@ -469,6 +482,10 @@ class Session:
 
     def _reply(self, message: dict[str, Any], line: bytes) -> None:
         method = message["method"]
+        call = self._calls.get(message["id"])
+        if call is not None and _is_own(call, message):
+            self.failed(call, sent_back(method))
+            return
         answer = self.client_side.answer(method, message.get("params"))
         self._send(wire.encode_reply(message["id"], result=answer.get("result"), error=answer.get("error")))
         if method == "ping":
@@ -529,6 +546,13 @@ class Session:
         ending = self.ending or Ending(clause="was closed by mcptest")
         failure = CallFailed(ServerDied, f"is gone: it {ending.clause}", ending=ending)
         return failure.plain(server=self.spec.name, stderr_tail=self.stderr_tail)
+
+
+def _is_own(call: Call, message: Mapping[str, Any]) -> bool:
+    """Whether a request is the one that was sent for `call`; a `ping` may well be the server's own under the same id."""
+    if call.method != message["method"] or call.method == "ping":
+        return False
+    return bool(message.get("params") == (None if call.params is None else dict(call.params)))
 
 
 def _transport(spec: ServerSpec) -> Transport:

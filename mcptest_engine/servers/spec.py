@@ -188,6 +188,11 @@ def own_command(command: tuple[str, ...]) -> tuple[str, ...]:
     return (sys.executable, "-P", "-c", _BOOTSTRAP.format(root=str(root)), *command[1:])
 
 
+def is_own(command: tuple[str, ...]) -> bool:
+    """Whether `command` is what `own_command` makes of a leading `mcptest`."""
+    return command[:2] == own_command(("mcptest",))[:2]
+
+
 def _site_directories() -> frozenset[str]:
     import site
 

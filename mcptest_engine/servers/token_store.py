@@ -105,6 +105,26 @@ def load(url: str) -> StoredToken | None:
     return token
 
 
+def stored() -> tuple[tuple[StoredToken, ...], tuple[Path, ...]]:
+    """Every token that is kept, by URL, and the files that hold none of ours or cannot be read. Never raises."""
+    tokens, others = list[StoredToken](), list[Path]()
+    try:
+        paths = sorted(path_for("").parent.glob("*.json"))
+    except OSError:
+        paths = []
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                token = _read(file.read(_LARGEST + 1))
+        except OSError:
+            token = None
+        if token is None:
+            others.append(path)
+        else:
+            tokens.append(token)
+    return tuple(sorted(tokens, key=lambda token: token.url)), tuple(others)
+
+
 def save(token: StoredToken) -> Path:
     """Write the token to its place and return that. Raises: StoreTrouble."""
     from mcptest_engine.workspace.atomic import write_atomic

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 ROOTS = ("result", "error", "duration_ms", "attempt", "request", "notifications", "server_requests", "http")
 """What a target may start with: the members of the envelope."""
+COMPLIANCE_ROOTS = (*ROOTS, "session")
+"""The same in a check of `compliance`, which also sees what was agreed on when the session was opened."""
+AGENT_ROOTS = ("tool_calls", "tool_names", "final_response", "conversation", "duration_ms", "cost")
+"""The same in a test of `agents`: the members of its trace. Source: compositions (`cost.total`); the trace of an agent run."""
 
 _OF_TOOLS = ("content", "structuredContent", "isError", "tools")
 _OF_OTHERS = ("contents", "resources", "resourceTemplates", "messages", "description", "prompts", "nextCursor", "_meta")
@@ -47,14 +51,17 @@ class AssertionChecks:
 
     def __init__(self, places: Places) -> None:
         self._places = places
-        self._good_targets: set[str] = set()
+        self._good: dict[tuple[str, ...], set[str]] = {ROOTS: set(), COMPLIANCE_ROOTS: set(), AGENT_ROOTS: set()}
         self._regexes: dict[str, list[_Spot]] = {}
         self._programs: dict[str, list[_Spot]] = {}
         self._schemas: dict[str, tuple[Any, list[_Spot]]] = {}
 
-    def check(self, assertions: list[Any], file: int, path: Pointer) -> None:
-        """Judge the assertions of one test, those inside sets included; `path` leads to their list in the file."""
-        good = self._good_targets
+    def check(self, assertions: list[Any], file: int, path: Pointer, roots: tuple[str, ...] = ROOTS) -> None:
+        """Judge the assertions of one test, those inside sets included; `path` leads to their list in the file.
+
+        `roots` is what their targets may start with.
+        """
+        good = self._good[roots]
         for index, assertion in enumerate(assertions):
             if type(assertion) is not dict:
                 continue
@@ -62,11 +69,11 @@ class AssertionChecks:
                 inner = assertion[ASSERT_SET]
                 found = inner.get("assertions") if isinstance(inner, dict) else None
                 if type(found) is list:
-                    self.check(found, file, (*path, index, ASSERT_SET, "assertions"))
+                    self.check(found, file, (*path, index, ASSERT_SET, "assertions"), roots)
                 continue
             target = assertion.get("target")
             if type(target) is str and target not in good:
-                self._target(target, file, (*path, index, "target"))
+                self._target(target, file, (*path, index, "target"), roots)
             matcher = assertion.get("matcher")
             if type(matcher) is dict:
                 for name in matcher:
@@ -81,18 +88,18 @@ class AssertionChecks:
         self._compile_schemas()
         self._compile_programs()
 
-    def _target(self, target: str, file: int, path: Pointer) -> None:
+    def _target(self, target: str, file: int, path: Pointer, roots: tuple[str, ...]) -> None:
         try:
             first = parse_target(target).segments[0]
         except TargetSyntaxError as wrong:
             message = f"the target {quoted(target)} cannot be read: {wrong.message}"
             self._places.tell(file, path, message, inside=(target, wrong.column - 1))
             return
-        if first in ROOTS:
-            self._good_targets.add(target)
+        if first in roots:
+            self._good[roots].add(target)
             return
         shown = quoted(first) if isinstance(first, str) else f"`{target[:40]}`"
-        self._places.tell(file, path, f"a target cannot start with {shown}", _root_hint(first, target))
+        self._places.tell(file, path, f"a target cannot start with {shown}", _root_hint(first, target, roots))
 
     def _matcher(self, name: str, operand: Any, file: int, path: Pointer) -> None:
         if name in ("not", "each", "some", "length"):
@@ -190,18 +197,23 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _root_hint(first: object, target: str) -> str:
-    if isinstance(first, str):
+def _root_hint(first: object, target: str, roots: tuple[str, ...]) -> str:
+    if isinstance(first, str) and roots is AGENT_ROOTS:
+        if near := did_you_mean(first[:80], roots):
+            return near
+        if first in (*ROOTS, *_RESULT_MEMBERS):
+            return "an agent test makes many calls: they stand in `tool_calls`, what the model said in `final_response`"
+    elif isinstance(first, str):
         plain = target.removeprefix(".")
         if first in _RESULT_MEMBERS:
             return f"did you mean `result.{plain}`?"
         if first in _OTHER_MEMBERS:
             return f"did you mean `{_OTHER_MEMBERS[first]}.{plain}`?"
-        if near := did_you_mean(first[:80], ROOTS):
+        if near := did_you_mean(first[:80], roots):
             return near
         if near := did_you_mean(first[:80], _RESULT_MEMBERS):
             return near.replace("`", "`result.", 1)
-    return "it starts with one of " + ", ".join(f"`{root}`" for root in ROOTS)
+    return "it starts with one of " + ", ".join(f"`{root}`" for root in roots)
 
 
 def _schema_fault(schema: dict[str, Any]) -> tuple[Pointer, str, str | None] | None:

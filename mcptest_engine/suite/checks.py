@@ -14,15 +14,18 @@ from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.sanitise import first_control, replace_unsafe
 from mcptest_engine.suite.assertion_checks import AssertionChecks
+from mcptest_engine.suite.compliance import HANDSHAKE_REVISIONS, STATELESS_REVISION
+from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS
 from mcptest_engine.suite.items import ASSERT_SET
 from mcptest_engine.suite.places import quoted
 from mcptest_engine.suite.secrets import holds_secret
-from mcptest_engine.suite.server_checks import HANDSHAKE_REVISIONS, STATELESS_REVISION, check_server
+from mcptest_engine.suite.server_checks import check_server
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcptest_engine.suite.merge import Merged, Placed, PlacedTest
+    from mcptest_engine.suite.other_checks import OtherChecks
     from mcptest_engine.suite.places import Places
     from mcptest_engine.suite.score_checks import ScoreChecks
     from mcptest_engine.suite.yaml import Pointer
@@ -102,7 +105,7 @@ def check_merged(merged: Merged, places: Places, surroundings: Surroundings) -> 
     for test in merged.tests:
         if type(test.entry) is dict:
             tests.check(test)
-    tests.assertions.finish()
+    tests.finish()
 
 
 def _check_presence(merged: Merged, places: Places) -> None:
@@ -111,7 +114,9 @@ def _check_presence(merged: Merged, places: Places) -> None:
         hint = 'a server is declared so: `servers: { api: { command: ["python", "server.py"] } }`'
         places.tell(0, path, "the suite declares no server", hint)
     if not merged.tests and merged.knows_tests:
-        places.warn(0, (), "the suite has no tests", "add an entry under `tools`, `resources` or `prompts`")
+        places.warn(
+            0, (), "the suite has no tests", "add an entry under `tools`, `resources`, `prompts` or `compliance`"
+        )
 
 
 def _check_server(name: str, server: Placed, places: Places, surroundings: Surroundings) -> None:
@@ -154,7 +159,7 @@ def _check_no_secret(
 
 
 class _TestChecks:
-    """Checks tests one by one; `assertions` is to be finished afterwards."""
+    """Checks tests one by one, and then what they have in common with `finish`."""
 
     def __init__(self, merged: Merged, places: Places, surroundings: Surroundings) -> None:
         self.assertions = AssertionChecks(places)
@@ -165,6 +170,7 @@ class _TestChecks:
         self._retries = self._default("retries", merged.run_options.get("retries", 0))
         self._scores: ScoreChecks | None = None
         self._silent_by_default = _is_silent(self._default("expect", None))
+        self._others: OtherChecks | None = None
         self._hints: dict[str, str] = {}
         self._mocks: dict[str, frozenset[str] | None] = {}
 
@@ -184,6 +190,12 @@ class _TestChecks:
             _check_client(client.value, client.file, client.path, self._places)
         self._score_checks().check_shared()
 
+    def finish(self) -> None:
+        """What is to be said of all tests together."""
+        self.assertions.finish()
+        if self._others is not None:
+            self._others.finish()
+
     def _score_checks(self) -> ScoreChecks:
         if self._scores is None:
             from mcptest_engine.suite.score_checks import ScoreChecks  # few suites use the score model
@@ -197,13 +209,18 @@ class _TestChecks:
         name = entry.get("name")
         if (type(name) is str and not name.isprintable()) or self._surroundings.secrets:
             self._check_words(entry, file, path, "test")
-        self._check_server(entry, file, path, may_be_left_out="server" in self._defaults)
+        shares = test.kind not in WITHOUT_DEFAULTS
+        left_out = "server" in self._defaults if shares else "servers" in entry
+        self._check_server(entry, file, path, may_be_left_out=left_out)
         if entry.get("only") is True and self._surroundings.in_ci:
             message, hint = (
                 "focused tests (`only`) are refused under CI",
                 "remove it, and select with `--filter` instead",
             )
             self._places.tell(file, (*path, "only"), message, hint, key=True)
+        if not shares:
+            self._check_other(test)
+            return
         silent = self._check_expect(entry, file, path) and self._silent_by_default
         if self._uses_scores(entry):
             self._score_checks().check(entry, file, path)
@@ -219,6 +236,20 @@ class _TestChecks:
             _check_client(entry["client"], file, (*path, "client"), self._places)
         if "verify" in entry:
             self._check_steps(entry, file, path)
+
+    def _check_other(self, test: PlacedTest) -> None:
+        """A test that is no call of a tool, resource or prompt."""
+        from mcptest_engine.suite.other_checks import OtherChecks  # few suites have one
+
+        if self._others is None:
+            self._others = OtherChecks(self._places, self.assertions)
+        if test.kind is TestKind.COMPLIANCE:
+            self._others.check_compliance(test, self._settings(test.entry.get("server")))
+        else:
+            self._others.check_agent(test)
+            servers = test.entry.get("servers")
+            for index, server in enumerate(servers if isinstance(servers, list) else ()):
+                self._check_known(server, test.file, (*test.path, "servers", index))
 
     def _server_of(self, entry: dict[str, Any]) -> Any:
         return entry.get("server", self._default("server", None))
@@ -263,12 +294,14 @@ class _TestChecks:
     def _check_server(self, entry: dict[str, Any], file: int, path: Pointer, *, may_be_left_out: bool = False) -> None:
         server = entry.get("server")
         if type(server) is str:
-            if server not in self._servers and self._knows_servers:
-                message = f"unknown server {quoted(server)}"
-                self._places.tell(file, (*path, "server"), message, self._server_hint(server))
+            self._check_known(server, file, (*path, "server"))
         elif "server" not in entry and not may_be_left_out and len(self._servers) > 1 and self._knows_servers:
             message = f"the test names no server, and the suite declares {len(self._servers)}"
             self._places.tell(file, path, message, f"add `server:` with one of {_listed(self._servers)}")
+
+    def _check_known(self, server: Any, file: int, path: Pointer) -> None:
+        if type(server) is str and server not in self._servers and self._knows_servers:
+            self._places.tell(file, path, f"unknown server {quoted(server)}", self._server_hint(server))
 
     def _server_hint(self, server: str) -> str:
         if server not in self._hints:

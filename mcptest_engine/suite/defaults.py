@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.kinds import TestKind
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 METRICS = "derivedMetrics"
+WITHOUT_DEFAULTS = frozenset({TestKind.COMPLIANCE, TestKind.AGENT})
+"""The kinds of tests that `defaultTest` is not put into: what it expects of a call's answer says nothing of theirs."""
 
 
 def normalised_expect(expect: Any) -> Mapping[str, Any]:

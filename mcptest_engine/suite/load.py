@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import Problem, Severity, Span, SuiteError, did_you_mean
 from mcptest_engine.core.pointers import pointer
 from mcptest_engine.suite.checks import Surroundings, check_merged
-from mcptest_engine.suite.defaults import with_defaults
+from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS, with_defaults
 from mcptest_engine.suite.dotenv import parse_dotenv
 from mcptest_engine.suite.merge import Merged, PlacedTest, merge, merge_variables, whole_document
 from mcptest_engine.suite.places import Places, quoted
@@ -358,7 +358,7 @@ class _Load:
 
 
 def _entry(test: PlacedTest, defaults: Mapping[str, Any], path: Path, places: Places, only_server: str) -> TestEntry:
-    entry = with_defaults(test.entry, defaults)
+    entry = with_defaults(test.entry, {} if test.kind in WITHOUT_DEFAULTS else defaults)
     if "verify" in entry:
         entry = {**entry, "verify": [with_defaults(step, {}) for step in entry["verify"]]}
     return TestEntry(
@@ -366,8 +366,8 @@ def _entry(test: PlacedTest, defaults: Mapping[str, Any], path: Path, places: Pl
         data=entry,
         file=path,
         line=places.line(test.file, test.path),
-        pointer=f"/{test.block}/{test.number}",
-        server=entry.get("server", only_server),
+        pointer=f"/{test.block}/{test.number}" if not test.below else pointer(test.path),
+        server=entry.get("server") or entry.get("servers", (only_server,))[0],
     )
 
 

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
     from mcptest_engine.suite.yaml import Pointer
 
-BLOCKS: Mapping[str, TestKind] = {"tools": TestKind.TOOL, "resources": TestKind.RESOURCE, "prompts": TestKind.PROMPT}
+BLOCKS: Mapping[str, TestKind] = {
+    "tools": TestKind.TOOL,
+    "resources": TestKind.RESOURCE,
+    "prompts": TestKind.PROMPT,
+    "compliance": TestKind.COMPLIANCE,
+    "agents": TestKind.AGENT,
+}
+PIN = "spec_version"
 
 
 class Placed(NamedTuple):  # and no dataclass: there is one for each test, on the way of every run
@@ -32,17 +39,21 @@ class Placed(NamedTuple):  # and no dataclass: there is one for each test, on th
 
 
 class PlacedTest(NamedTuple):
-    """An entry of a test block: its data, its file's number, and where it stands there."""
+    """An entry of a test block: its data, its file's number, and where it stands there.
+
+    `below` is the way from the block to the list that it stands in, where the block is no list itself.
+    """
 
     kind: TestKind
     entry: Any
     file: int
     block: str
     number: int
+    below: Pointer = ()
 
     @property
     def path(self) -> Pointer:
-        return (self.block, self.number)
+        return (self.block, *self.below, self.number)
 
 
 class Merged:
@@ -64,6 +75,17 @@ class Merged:
         self.knows_servers = True
         self.knows_tests = True
         self.complete = True
+
+    def add_checks(self, written: Mapping[str, Any], file: int, block: str) -> None:
+        """The checks of a `compliance` that is a mapping: what it says of all of them holds where one says nothing."""
+        checks, pin = written.get("checks"), written.get(PIN)
+        if not isinstance(checks, list):
+            self.knows_tests = False
+            return
+        for number, check in enumerate(checks):
+            pinned = isinstance(check, dict) and pin is not None and PIN not in check
+            entry = {**check, PIN: pin} if pinned else check
+            self.tests.append(PlacedTest(TestKind.COMPLIANCE, entry, file, block, number, ("checks",)))
 
 
 def merge(documents: Iterable[tuple[int, Any]]) -> Merged:
@@ -88,7 +110,9 @@ def merge(documents: Iterable[tuple[int, Any]]) -> Merged:
         merged.knows_servers = merged.knows_servers and isinstance(document.get("servers", {}), dict)
         for block, kind in _blocks(document):
             entries = document[block]
-            if isinstance(entries, list):
+            if kind is TestKind.COMPLIANCE and isinstance(entries, dict):
+                merged.add_checks(entries, file, block)
+            elif isinstance(entries, list):
                 merged.tests += [PlacedTest(kind, entry, file, block, index) for index, entry in enumerate(entries)]
             else:
                 merged.knows_tests = False

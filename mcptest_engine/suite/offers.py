@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 Catalog = dict[str, dict[str, Any]]
-_TESTS = ("tools", "resources", "prompts")
+_TESTS = ("tools", "resources", "prompts", "compliance", "agents")
 _TOP = re.compile(r"""["']?(\w+)["']?\s*:""")
 _TARGETS = {
     "tools": (
@@ -26,6 +26,25 @@ _TARGETS = {
         ("result.contents[0].mimeType", "Its type."),
         ("result.contents[0].uri", "Its URI."),
         ("result.contents", "All its parts."),
+    ),
+    "compliance": (
+        ("result.serverInfo.name", "What the server calls itself, of `initialize`."),
+        ("result.capabilities", "What it says that it can do, of `initialize`."),
+        ("result.tools[*].name", "The names of the tools, of `tools/list`."),
+        ("result.resources[*].uri", "The URIs of the resources, of `resources/list`."),
+        ("result.prompts[*].name", "The names of the prompts, of `prompts/list`."),
+        ("session.protocol_version", "The revision that was agreed on."),
+        ("session.capabilities", "What the server declared when the session was opened."),
+        ("session.server_info", "What it said of itself then."),
+    ),
+    "agents": (
+        ("tool_names", "The names of the tools that were called, in order."),
+        ("tool_calls", "The calls, each with `name`, `server` and `args`."),
+        ("final_response", "What the model said in the end."),
+        ("conversation.turns", "Who said what, in order."),
+        ("conversation.tokens.total", "How many tokens it all took."),
+        ("cost.total", "What it cost, in US dollars."),
+        ("duration_ms", "How long it took."),
     ),
     "prompts": (
         ("result.messages[0].content.text", "The text of the first message."),
@@ -63,10 +82,10 @@ class Offers:
         if not path or path[0] not in _TESTS:
             return
         last = path[-1]
-        if last == "server":
+        if last == "server" or path[-2:-1] == ("servers",):
             for name, told in self.servers():
                 yield name, "server", told
-        elif last in _LISTED and len(path) > 2:
+        elif last in _LISTED and len(path) > 2 and path[0] != "agents":
             yield from self._listed(str(last), full=full)
         elif last == "target":
             yield from self._targets()
@@ -150,7 +169,7 @@ class Offers:
             yield target, "target", told
             if target == "result.structuredContent" and isinstance(output, dict):
                 yield from ((name, "target", text) for name, text in _inside(output, output, target, 0))
-        for target, told in _ANY_TARGETS:
+        for target, told in _ANY_TARGETS if block != "agents" else ():
             yield target, "target", told
 
     def _used(self, key: str) -> list[str]:

@@ -68,6 +68,11 @@ _ITEMS = {
     "tools": "tests",
     "resources": "tests",
     "prompts": "tests",
+    "compliance": "checks",
+    "checks": "checks",
+    "agents": "tests",
+    "models": "models",
+    "criteria": "criteria",
     "expect": "assertions",
     "assertions": "assertions",
     "all-of": "matchers",
@@ -89,6 +94,15 @@ _MAPPINGS = {
     "ToolTest": "a test, which is a mapping",
     "ResourceTest": "a test, which is a mapping",
     "PromptTest": "a test, which is a mapping",
+    "ComplianceCheck": "a check, which is a mapping",
+    "Compliance": "a mapping with `checks`",
+    "AgentTest": "a test, which is a mapping",
+    "AgentBudget": "a mapping with `per_test_usd_cents` or `per_suite_usd_cents`",
+    "AgentEval": "a mapping with metrics such as `rubric` and `mcp_use`",
+    "Rubric": "a mapping with `criteria` or `tree`",
+    "Criterion": "a criterion, which is a mapping with `name`",
+    "Branch": "a mapping with `ask`, `yes` and `no`, or with `score`",
+    "Threshold": "a mapping with `threshold`",
     "Assertion": "an assertion, which is a mapping with `target` and `matcher`",
     "Matcher": "a mapping with one matcher",
     "Server": "a server, which is a mapping with `command` or `url`",
@@ -125,6 +139,9 @@ WAYS = {
     "Auth": ("`auth`", "write `bearer_token_env: NAME`, with the name of an environment variable"),
     "VerifyStep": ("a step", "say what is asked of the server: `tool: NAME`, `uri: URI` or `prompt: NAME`"),
     "MetricValue": ("a metric", "write `weighted_average:` and below it a list of `{ ref: NAME, weight: 1 }`"),
+    "AgentTest": ("an agent test", "say what the model is asked, such as `prompt: How warm is it in Oslo?`"),
+    "Rubric": ("a rubric", "write `criteria:` and below it a list of `{ name: NAME }`"),
+    "Branch": ("a branch", "write a question, such as `ask: Does it name the city?`, or `score: 1`"),
     "Sampling": ("an answer to sampling", "write what the model says, such as `content: Paris`"),
     "Elicitation": ("an answer to elicitation", "write `action: accept`, `decline` or `cancel`"),
 }
@@ -136,7 +153,10 @@ def expected(schema: dict[str, Any], key: str, definition: str | None) -> str:
         const = schema["const"]
         return f"`{const}`" if isinstance(const, str) else _shown(const)
     if "enum" in schema:
-        return "one of " + ", ".join(f"`{word}`" for word in schema["enum"])
+        words = schema["enum"]  # of `2025-11-25` and `v2025-11-25` one is enough
+        return "one of " + ", ".join(
+            f"`{word}`" for word in words if word.removeprefix("v") not in words or word[0] != "v"
+        )
     match schema.get("type"):
         case "integer":
             return "a whole number" + (" of milliseconds" if key.endswith("_ms") else "")

@@ -300,7 +300,7 @@ class _Walk:
             return None
         definitions = {"Suite": self._schema, **self._schema["$defs"]}
         below = _mentioned(definitions[name]) if name in definitions else []
-        asserting = name in TESTS or name in ("Assertion", "Expect", "VerifyStep")
+        asserting = name in TESTS or name in ("Assertion", "Expect", "VerifyStep", "ComplianceCheck", "AgentTest")
         other = [
             home for home in definitions if not (name in TESTS and home in TESTS) and (home != "Matcher" or asserting)
         ]
@@ -366,6 +366,12 @@ _MISSING_HINTS = {
     ("ToolTest", "tool"): "say which tool is called",
     ("ResourceTest", "uri"): "say which resource is read",
     ("PromptTest", "prompt"): "say which prompt is got",
+    ("ComplianceCheck", "name"): "a name says what holds when the check passes",
+    ("ComplianceCheck", "check"): "say which request is checked, such as `check: tools/list`",
+    ("Compliance", "checks"): "write a list of checks below `checks:`",
+    ("AgentTest", "name"): "a name says what holds when the test passes",
+    ("Criterion", "name"): "say what the criterion is called",
+    ("Threshold", "threshold"): "write from which score on it passes, such as `{ threshold: 0.7 }`",
     ("Assertion", "target"): 'say where to look, such as `target: "result.content[0].text"`',
     ("Assertion", "matcher"): "say what must hold, such as `matcher: { exists: true }`",
     ("AssertSet", "assertions"): "a set holds assertions: a list below `assertions:`",

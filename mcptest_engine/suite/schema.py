@@ -22,7 +22,12 @@ _TEMPLATE = {
     "pattern": r"^\$\{[^{}]+\}$",
 }
 # Blocks that are the suite's own shape: no template can stand for them.
-_SHAPE = frozenset({"servers", "imports", "tools", "resources", "prompts", "expect", "assertions", "matcher"})
+_SHAPE = frozenset(
+    {
+        *("servers", "imports", "tools", "resources", "prompts", "compliance", "checks", "agents"),
+        *("expect", "assertions", "matcher"),
+    }
+)
 # Mappings that are data: one whole template can stand for all of one.
 _DATA = frozenset({"args", "meta", "content", "capabilities"})
 _FIRST = ("name", "description")

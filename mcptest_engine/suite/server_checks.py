@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.suite.compliance import HANDSHAKE_REVISIONS, STATELESS_REVISION
 from mcptest_engine.suite.places import quoted
 from mcptest_engine.suite.secrets import USERINFO_HINT, USERINFO_MESSAGE, has_userinfo
 
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.merge import Placed
     from mcptest_engine.suite.places import Places
     from mcptest_engine.suite.yaml import Pointer
-
-STATELESS_REVISION = "2026-07-28"
-HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 _ONLY_WITH = {
     "command": ("env", "cwd", "inherit_env", "shutdown_grace_ms"),

@@ -78,6 +78,8 @@ class Splicer:
             first, *rest = told
             gap = len(path) == 0 and self._has_gaps([name for name, _ in node.pairs])
             where = self._end_of_document() if not path else node.end
+            if len(path) > 1:
+                where = self._behind_comments(self._next_line(where), column - 1)
             yield from self._insert_lines(where, [" " * column + first, *rest], gap=gap)
 
     def add_item(
@@ -96,7 +98,11 @@ class Splicer:
             yield from self._into_flow(node, node.items, in_flow(value, as_json=self._as_json))
             return
         told = self._item_lines(node, value, spread=spread, lines=lines)
-        yield from self._insert_lines(node.end, told, gap=self._has_gaps(node.items))
+        where, above = node.end, self.root.at(path[:-1]) if self.root is not None and len(path) > 1 else None
+        key = None if above is None else next((one for one, old in above.pairs if old is node), None)
+        if key is not None:
+            where = self._behind_comments(self._next_line(where), self._column(key.start))
+        yield from self._insert_lines(where, told, gap=self._has_gaps(node.items))
 
     def insert(self, path: Sequence[str | int], value: Any) -> Iterator[str]:
         """One more item before the one at `path`; its comments, and those of the one before, stay beside them."""
@@ -114,6 +120,47 @@ class Splicer:
             gap = [""] if self._has_gaps(node.items) else []
             told = [*self._item_lines(node, value), *gap, ""]
             yield self.text[:start] + self._joined(told) + self.text[start:]
+
+    def wrap(self, path: Sequence[str | int], key: str) -> Iterator[str]:
+        """The list at `path` under a key of a mapping in its place: its lines, and the comments among them, farther in."""
+        holder = None if self.root is None else self.root.at(path[:-1])
+        found = None if holder is None else next((pair for pair in holder.pairs if pair[0].key == path[-1]), None)
+        if holder is None or found is None or found[1].kind is not Kind.SEQUENCE:
+            return
+        name, node = found
+        if not holder.flow:
+            column, colon = self._column(name.start), self.text.find(":", name.end) + 1
+            head = f"{self.newline}{' ' * (column + 2)}{scalar(key)}:"
+            between = self.text[colon : node.start]
+            if not between.strip():
+                end = self._behind_comments(self._next_line(node.end), column) if not node.flow else node.end
+                yield self.text[:colon] + head + self._farther_in(colon, end) + self.text[end:]
+            first = self._next_line(colon)
+            if first <= node.start and not node.flow:
+                head = head.removeprefix(self.newline) + self.newline
+                end = self._behind_comments(self._next_line(node.end), column)
+                yield self.text[:first] + head + " " * 2 + self._farther_in(first, end) + self.text[end:]
+        if node.flow:
+            told = in_flow({key: 0}, as_json=self._as_json)
+            before, after = told.rsplit("0", 1)
+            yield self.text[: node.start] + before + self.text[node.start : node.end] + after + self.text[node.end :]
+
+    def _farther_in(self, start: int, end: int) -> str:
+        """The text from `start` to `end`, each line but the first two columns farther in, but for empty ones."""
+        first, *rest = self.text[start:end].split("\n")
+        return "\n".join((first, *(f"  {line}" if line.strip() else line for line in rest)))
+
+    def _behind_comments(self, end: int, column: int) -> int:
+        """Behind the comments from the beginning of a line on that are farther in than `column`, empty lines between too."""
+        at = end
+        while at < len(self.text):
+            if found := _BLANK_LINE.match(self.text, at):
+                at = found.end()
+            elif (found := _INDENTED_COMMENT.match(self.text, at)) and len(found[1]) > column:
+                end = at = self._next_line(found.end())
+            else:
+                break
+        return end
 
     def remove(self, path: Sequence[str | int]) -> Iterator[str]:
         """The list without the item at `path`, which is not its only one, and without the comments of that item."""

@@ -38,7 +38,7 @@ _LITERAL_KEYS = frozenset({"schema", "regex", "jq"})
 _DATA_MATCHERS = frozenset({"exact", "contains", "icontains", "contains-all", "contains-any", "one-of", "subset"})
 _NONE: frozenset[str] = frozenset()
 _PLAIN_BLOCKS = ("name", "description", "run_options", "performance", "hooks")
-_TEST_BLOCKS = ("tools", "resources", "prompts")
+_TEST_BLOCKS = ("tools", "resources", "prompts", "compliance", "agents")
 _ESCAPE_HINT = "write `$${` for a literal `${`"
 
 
@@ -296,7 +296,8 @@ class _Walk:
     def block(self, key: str, value: Any) -> Any:
         """The value of one top-level key."""
         if key in _TEST_BLOCKS:
-            return self.tests(value, key)
+            grouped = key == "compliance" and isinstance(value, dict)
+            return self.checks(value, key) if grouped else self.tests(value, (key,))
         if key == "servers":
             return self.servers(value)
         if key == "env":
@@ -316,12 +317,16 @@ class _Walk:
             ),
         )
 
-    def tests(self, entries: Any, block: str) -> Any:
+    def checks(self, written: dict[str, Any], block: str) -> Any:
+        """A `compliance` that is a mapping: its checks under `checks`, and what they have in common."""
+        return self._members(written, (block,), {"checks": lambda value: self.tests(value, (block, "checks"))})
+
+    def tests(self, entries: Any, path: Pointer) -> Any:
         if not isinstance(entries, list):
             return entries
         changed: list[Any] | None = None
         for index, entry in enumerate(entries):
-            new = self._call(entry, (block, index))
+            new = self._call(entry, (*path, index))
             if new is not entry:
                 if changed is None:
                     changed = list(entries)

@@ -34,7 +34,7 @@ from mcptest_engine.core.pointers import pointer
 from mcptest_engine.suite.yaml_scalars import MAYBE_NO_TEXT, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 MAX_BYTES = 32 * 1024 * 1024
@@ -55,7 +55,7 @@ class Tree:
     is wrong but did not stop the reading (duplicate keys and the like); it is empty unless `read_tree` was told to keep
     going.
     `has_non_finite` says that a NaN or an infinity, which JSON does not have, stands somewhere; `has_whole_floats` that
-    a number such as `5.0` does, which JSON Schema takes for an integer.
+    a number such as `5.0` does, which JSON Schema takes for an integer. `anchors` has the value and marks of each.
     """
 
     value: Any
@@ -65,6 +65,7 @@ class Tree:
     problems: tuple[Problem, ...] = ()
     has_non_finite: bool = False
     has_whole_floats: bool = False
+    anchors: Mapping[str, tuple[Any, Any]] = field(default_factory=dict, repr=False, compare=False)
     _line_starts: list[int] = field(default_factory=list, repr=False, compare=False)
 
     def span(self, pointer: Sequence[str | int], *, key: bool = False, nearest: bool = False) -> Span | None:
@@ -141,14 +142,16 @@ def read_bytes(data: bytes, *, file: str, keep_going: bool = False) -> Tree:
     return read_tree(decode(data, file=file), file=file, keep_going=keep_going)
 
 
-def read_tree(text: str, *, file: str, keep_going: bool = False) -> Tree:
-    """Read one YAML document.
+def read_tree(
+    text: str, *, file: str, keep_going: bool = False, anchors: Mapping[str, tuple[Any, Any]] | None = None
+) -> Tree:
+    """Read one YAML document; `anchors` are known from the first line on, for a text that is a part of another.
 
     Raises: SuiteError with every problem found. A syntax error ends the reading; duplicate keys, keys that are no text
     and unknown tags do not, and with `keep_going` they are left in `Tree.problems` for the caller to put among its own.
     """
     text = text.removeprefix("\ufeff")
-    builder = _Builder(text, file)
+    builder = _Builder(text, file, anchors=anchors)
     collecting = gc.isenabled()
     gc.disable()  # nothing here makes a cycle, and on a large file collecting takes three times what reading does
     try:
@@ -230,7 +233,14 @@ _MOST_ATTEMPTS = 100  # at scalars that JSON can spell and the parser cannot; a 
 class _Builder:
     """Builds one tree from the parser's events. The recursion is bounded by MAX_DEPTH."""
 
-    def __init__(self, text: str, file: str, readable: str | None = None, attempts: int = 0) -> None:
+    def __init__(
+        self,
+        text: str,
+        file: str,
+        readable: str | None = None,
+        attempts: int = 0,
+        anchors: Mapping[str, tuple[Any, Any]] | None = None,
+    ) -> None:
         self._text, self._file = text, file
         # What the parser is given: of the same length as `text`, so that the places in both are the same.
         self._readable, self._attempts = text if readable is None else readable, attempts
@@ -238,7 +248,8 @@ class _Builder:
         self._next: Callable[[], Any] = lambda: None
         self._plain: dict[str, Any] = {"": None}  # what each plain scalar came to; also makes equal texts one object
         self._quoted: dict[str, str] = {}
-        self._anchors: dict[str, tuple[Any, Any]] = {}
+        self._known_anchors = anchors
+        self._anchors: dict[str, tuple[Any, Any]] = {**(anchors or {})}
         self._sizes: dict[int, int] = {}
         self._aliased_nodes = 0
         self._has_non_finite = False
@@ -257,11 +268,18 @@ class _Builder:
 
             joined = with_pairs_joined(error, self._readable) if self._attempts < _MOST_ATTEMPTS else None
             if joined is not None:
-                return _Builder(self._text, self._file, joined, self._attempts + 1).read()
+                return _Builder(self._text, self._file, joined, self._attempts + 1, self._known_anchors).read()
             fault = explain(error, self._text)
             raise SuiteError([*self._wrong, self._problem("", fault.index, fault.message, fault.hint)]) from None
         return Tree(
-            value, marks, self._file, self._text, tuple(self._wrong), self._has_non_finite, self._has_whole_floats
+            value,
+            marks,
+            self._file,
+            self._text,
+            tuple(self._wrong),
+            self._has_non_finite,
+            self._has_whole_floats,
+            self._anchors,
         )
 
     def _document(self) -> tuple[Any, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.suite.yaml_scalars import resolve
@@ -115,6 +116,7 @@ def _key(key: Any) -> str:
     return key
 
 
+@lru_cache(maxsize=4096)
 def _is_plain(text: str) -> bool:
     return _PLAIN.fullmatch(text) is not None and text.lower() not in _OLD_WORDS and resolve(text) is text
 

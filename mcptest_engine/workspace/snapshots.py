@@ -50,14 +50,20 @@ def read_snapshots(path: Path) -> dict[str, Any]:
 
 def write_snapshots(path: Path, values: Mapping[str, Any]) -> None:
     """Replace the file at once; without values it is removed. Raises: OSError, RecursionError for too deep a value."""
-    if not values:
+    data = snapshot_bytes(path, values)
+    if data is None:
         path.unlink(missing_ok=True)
         return
     from mcptest_engine.workspace.atomic import write_atomic  # every run reads, few write
 
-    header = _PENDING_HEADER if path.name.endswith(".pending.yml") else _HEADER
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, (header + dump_values(values)).encode())
+    write_atomic(path, data)
+
+
+def snapshot_bytes(path: Path, values: Mapping[str, Any]) -> bytes | None:
+    """What the file at `path` holds with these values, None when there is none. Raises: RecursionError."""
+    header = _PENDING_HEADER if path.name.endswith(".pending.yml") else _HEADER
+    return (header + dump_values(values)).encode() if values else None
 
 
 def dump_values(values: Mapping[str, Any]) -> str:

@@ -10,7 +10,9 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "app.mode.3", "Servers", ("3", "f4"), "go('servers')", "Servers, their tools, and calls by hand.", show=False
     ),
-    Action("app.mode.4", "Review", ("4", "f5"), "go('review')", "Proposed assertions, one by one.", show=False),
+    Action(
+        "app.mode.4", "Review", ("4", "f5"), "go('review')", "Proposed tests and expectations, one by one.", show=False
+    ),
     Action("app.mode.5", "Traffic", ("5", "f6"), "go('traffic')", "Every message to and from a server.", show=False),
     Action("run.watch", "Watch", ("w",), "watch", "What a save runs: nothing, what is affected, or all.", show=False),
     Action("app.palette", "Palette", ("ctrl+p", "colon"), "command_palette", "Every action, by name; >test and @tool."),

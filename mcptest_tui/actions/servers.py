@@ -8,6 +8,20 @@ _SCREEN: tuple[Action, ...] = (
     Action("server.connect", "Connect", ("c",), "connect", "Start the server, or ask its URL, and see what it offers."),
     Action("servers.filter", "Filter", ("slash", "ctrl+f"), "filter", "Show some of what is offered: words, -words."),
     Action("test.save", "Save as test", ("s", "ctrl+s"), "save", "Keep the call that was made as a test of a suite."),
+    Action(
+        "test.propose",
+        "Propose",
+        ("P", "ctrl+g"),
+        "propose",
+        "Call the tool as safely as can be, and propose a test of it.",
+    ),
+    Action(
+        "suite.new",
+        "New suite",
+        ("N",),
+        "new_suite",
+        "A suite for this server: choose its tools, see the text, write it.",
+    ),
     Action("server.add", "Add", ("plus",), "add", "Look at a server by its command or its URL."),
     Action("server.disconnect", "Disconnect", ("d",), "disconnect", "End the server's session.", show=False),
     Action("server.restart", "Restart", ("R",), "restart", "End the session and open another."),
@@ -24,7 +38,6 @@ _SCREEN: tuple[Action, ...] = (
     Action("server.ping", "Ping", ("p",), "ping", "Ask whether the server answers, and how fast.", show=False),
     Action("server.log_level", "Log level", ("v",), "log_level", "From which level on the server logs.", show=False),
     Action("server.subscribe", "Subscribe", ("u",), "subscribe", "Be told when the resource is updated.", show=False),
-    Action("suite.new", "New suite", ("N",), "new_suite", "A first suite for this server, shown before it is written."),
 )
 _LISTS: tuple[Action, ...] = (
     Action("servers.open", "Open", ("enter",), "choose", "See what the server offers.", where="servers.list"),

@@ -16,6 +16,7 @@ _SCREEN: tuple[Action, ...] = (
     ),
     Action("fail.next", "Next failure", ("n",), "failure(1)", "To the next failing test."),
     Action("open.edit", "Edit", ("e",), "edit", "Open the editor at the test."),
+    Action("review.open", "Review", ("u",), "review", "What is proposed for this test, or all that is."),
     Action(
         "run.stop", "Stop", ("x",), "stop", "Stop the run that is on; its servers are ended, and the next run begins."
     ),

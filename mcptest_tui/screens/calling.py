@@ -278,7 +278,7 @@ class Calling(Working):
                 self._send(call)
 
         lines = ["By its annotations or its name this tool destroys something.", f"Server: {call.server.name}"]
-        self.app.push_screen(Question(f"Call {item.name}?", lines, [("y", "yes, call it"), ("n", "no")]), answered)
+        self.app.push_screen(Question(f"Call {item.name}?", lines, [("n", "no"), ("y", "yes, call it")]), answered)
 
     def _send(self, call: Call) -> None:
         call.started, call.refused, call.hint, call.stderr = time.monotonic(), "", "", ""
@@ -430,7 +430,7 @@ class Calling(Working):
     def action_save(self) -> None:
         """The call as a test: shown first, then written."""
         from mcptest_tui.screens.save_test import SaveTest, chosen_leaf
-        from mcptest_tui.state.skeleton import free_path
+        from mcptest_tui.state.new_suite import free_path
 
         call, screen = self.call, self._screen
         if call is None or not call.params:
@@ -438,7 +438,13 @@ class Calling(Working):
             return
         documents = [document for document in screen.workbench.store.documents.values() if document.sound]
         saving = saving_of(
-            call.form.method, call.params, call.answer, call.server, documents, str(free_path(Path.cwd()))
+            call.form.method,
+            call.params,
+            call.answer,
+            call.server,
+            documents,
+            str(free_path(Path.cwd())),
+            destructive=call.form.item.destructive,
         )
         if screen.call_pane.result.has_focus:
             chosen_leaf(saving, screen.call_pane.result)

@@ -13,7 +13,7 @@ from mcptest_tui.engine_client import EngineError
 from mcptest_tui.screens.working import Working
 from mcptest_tui.state.about import consent_lines
 from mcptest_tui.state.catalog import Catalog
-from mcptest_tui.state.skeleton import free_path, skeleton, target_of
+from mcptest_tui.state.new_suite import free_path, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -236,39 +236,20 @@ class Connecting(Working):
             self._own.workbench.go("traffic", server=server.name)
 
     def action_new_suite(self) -> None:
-        """A first suite, with a test for each tool, shown before it is written."""
-        from mcptest_tui.screens.preview import Preview
+        """A suite out of what the server says of itself, shown while it is chosen what goes in."""
+        from mcptest_tui.screens.scaffold import ScaffoldScreen
+        from mcptest_tui.state.scaffolding import Scaffolding, places_for
 
         screen, server = self._own, self._own.server
         if server is None:
             return
-        if not server.connected or server.key not in screen.catalogs:
+        if not server.connected:
             screen.workbench.say(f"{server.name} is not connected: c connects it")
             return
-        target = server.target if "suite" not in server.target and "found" not in server.target else {}
-        if not target:
-            target = target_of(server.shown) or {}
-        text = skeleton(target, screen.catalogs[server.key].told.get("tools") or ())
-        path = free_path(Path.cwd())
-        lead = "Nothing is written yet."
-        if server.env_names:
-            lead = f"Nothing is written yet. It also needs env: {', '.join(server.env_names)}."
-        screen.app.push_screen(
-            Preview(f"New suite: {path.name}", text, lead=lead, verb=f"write {path.name}"),
-            lambda answer: self._write_suite(path, text) if answer == "write" else None,
-        )
-
-    def _write_suite(self, path: Path, text: str) -> None:
-        from mcptest_engine.workspace.atomic import write_atomic
-
-        bench = self._own.workbench
-        try:
-            write_atomic(path, text.encode())
-        except OSError as wrong:
-            bench.tell(f"cannot write {path}: {wrong.strerror or wrong}", severity="error")
-            return
-        bench.tell(f"wrote {path.name}", hint="1 goes to its tests")
-        self.in_background(partial(bench.open_document, str(path)), "servers.write")
+        folder = Path(server.path).parent if server.path else Path.cwd()
+        suites = [path for path, document in screen.workbench.store.documents.items() if document.sound]
+        places = places_for(suites, server.path if server.path in suites else "", str(free_path(folder)))
+        screen.app.push_screen(ScaffoldScreen(server.name, server.key, Scaffolding(places)))
 
     # What applies
 
@@ -286,6 +267,7 @@ class Connecting(Working):
             "raw": lambda one: self._own.looks_at_item,  # noqa: ARG005
             "edit": lambda one: True if one is not None and one.path else None,
             "save": lambda one: self._own.can_save(),  # noqa: ARG005
+            "propose": lambda one: self._own.can_propose(),  # noqa: ARG005
         }
         if action in ("filter", "add") and isinstance(self.focused, (Input, TextArea)):
             return False

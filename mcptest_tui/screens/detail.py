@@ -7,6 +7,7 @@ and put in if the cursor is still there.
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.words import counted
@@ -27,7 +28,7 @@ from mcptest_tui.state.store import TestRow
 from mcptest_tui.state.tree_rows import Group, Note
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from mcptest_tui.screens.tests import TestsScreen
     from mcptest_tui.state.tree_rows import Entry
@@ -171,7 +172,7 @@ class DetailFeed:
         else:
             if not keep:
                 view.show([line(("reading earlier runs …", "dim"))])
-            self._work(self._ask_history(row.id))
+            self._work(partial(self._ask_history, row.id))
 
     def _tree(self, row: TestRow, member: str, nothing: str, keep: bool) -> None:
         view = self._detail.json("request" if member == "request" else "response")
@@ -210,10 +211,11 @@ class DetailFeed:
         return self._whole.get((row.id, row.run_id))
 
     def _fetch(self, row: TestRow) -> None:
-        self._work(self._ask_detail(row.id, row.run_id))
+        self._work(partial(self._ask_detail, row.id, row.run_id))
 
-    def _work(self, asking: Coroutine[Any, Any, None]) -> None:
-        self._screen.run_worker(asking, group="detail", exclusive=True, exit_on_error=False)
+    def _work(self, asking: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Made only once it begins: a coroutine of a worker that is given up before that would be told as forgotten."""
+        self._screen.run_worker(asking, group="detail", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     async def _ask_detail(self, test: str, run_id: str) -> None:
         found: dict[str, Any] | str

@@ -15,7 +15,7 @@ from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import shown
 from mcptest_tui.screens.base import WorkScreen
-from mcptest_tui.state.skeleton import free_path, skeleton, target_of
+from mcptest_tui.state.new_suite import free_path, server_name, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -105,45 +105,23 @@ class HomeScreen(WorkScreen):
             self.run_worker(self._make(target), group="home", exclusive=True, exit_on_error=False)
 
     async def _make(self, target: dict[str, Any]) -> None:
-        tools: list[dict[str, Any]] = []
-        problem = ""
+        """Connect, and show what a suite for it would be; its session ends with the window."""
+        from mcptest_tui.screens.scaffold import ScaffoldScreen
+        from mcptest_tui.state.scaffolding import Scaffolding, places_for
+
         engine = self.workbench.engine
         await self.workbench.engine_ready.wait()
+        name = server_name(target)
         try:
-            await engine.ask("connect", session=SESSION, target=target)
-            catalog = await engine.ask("catalog", session=SESSION)
-            tools = list(catalog.get("tools") or ())
+            await engine.ask("connect", session=SESSION, target={**target, "name": name})
+            await engine.ask("catalog", session=SESSION)
         except EngineError as wrong:
-            problem = f"{wrong.message}; {wrong.hint}" if wrong.hint else wrong.message
-        finally:
             engine.tell("disconnect", session=SESSION)
-        self._note(problem, error=True)
-        self._show(skeleton(target, tools), problem)
-
-    def _show(self, text: str, problem: str) -> None:
-        from mcptest_tui.screens.preview import Preview
-
-        path = free_path(Path.cwd())
-        lead = f"The server did not answer: {problem}" if problem else "Nothing is written yet."
-        self.app.push_screen(
-            Preview(f"New suite: {path.name}", text, lead=lead, verb=f"write {path.name}"),
-            lambda answer: self._write(path, text) if answer == "write" else None,
-        )
-
-    def _write(self, path: Path, text: str) -> None:
-        from mcptest_engine.workspace.atomic import write_atomic
-
-        try:
-            write_atomic(path, text.encode())
-        except OSError as wrong:
-            self.workbench.tell(f"cannot write {path}: {wrong.strerror}", severity="error")
+            self._note(f"{wrong.message}; {wrong.hint}" if wrong.hint else wrong.message, error=True)
             return
-        self.workbench.tell(f"wrote {path.name}", hint="f2 and then a runs it")
-        self.run_worker(self._open(path), group="home", exit_on_error=False)
-
-    async def _open(self, path: Path) -> None:
-        await self.workbench.open_document(str(path))
-        self.workbench.go("edit", path=str(path), line=1)
+        self._note("")
+        state = Scaffolding(places_for((), "", str(free_path(Path.cwd()))))
+        self.app.push_screen(ScaffoldScreen(name, SESSION, state), lambda _: engine.tell("disconnect", session=SESSION))
 
     def _note(self, text: str, *, error: bool = False) -> None:
         self.query_one("#home-note", Static).update(shown(text, style="$verdict-fail" if error else "$muted"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -122,3 +123,14 @@ class ErrorPanel(Modal[str]):
     def action_copy(self) -> None:
         """The report to the clipboard."""
         self.dismiss("copy")
+
+
+def keys_that_fit(keys: Sequence[str], width: int) -> str:
+    """The first of these hints, as many as there is room for; never part of one."""
+    told = ""
+    for key in keys:
+        longer = f"{told}   {key}" if told else key
+        if cell_len(longer) > width:
+            break
+        told = longer
+    return told

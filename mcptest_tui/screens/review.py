@@ -1,37 +1,509 @@
-"""Mode 4, until proposals exist: says so, and what can be done instead."""
+"""Mode 4: what is proposed is accepted, rejected or left for another time, one by one; written when a person says so.
+
+The list is the app's (`reviews.py`), because the mode bar counts it. Leaving keeps every decision; only writing carries it out.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.cells import cell_len
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from mcptest_engine.core.words import counted
+from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
+from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.base import WorkScreen
+from mcptest_tui.screens.working import Working
+from mcptest_tui.state.review_rows import decision_pieces, item_lines
+from mcptest_tui.state.reviewing import ACCEPT, REJECT, SKIP, rest_question, told_files
 from mcptest_tui.widgets.empty import Empty
+from mcptest_tui.widgets.review_view import HELP, FragmentEditor, ReviewList, ReviewView
+from mcptest_tui.widgets.splitter import Splitter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from textual.binding import BindingType
+    from textual.timer import Timer
     from textual.widget import Widget
 
+    from mcptest_tui.state.reviewing import Item, Reviewing
+    from mcptest_tui.widgets.lines import Lines
 
-class ReviewScreen(WorkScreen):
-    """Nothing to review yet."""
+CHECK_SECONDS = 0.15
+INKS = {"pass": "$verdict-pass", "fail": "$verdict-fail", "skip": "$verdict-skip"}
+EMPTY_TITLE = "Nothing to review"
+EMPTY_LINES = (
+    "Here proposed tests and expectations are accepted or rejected, one by one. Nothing is written before you say so.",
+)
+EMPTY_HINTS = (
+    ("1", "run the tests: what failed ones were answered is proposed"),
+    ("3", "P on a tool proposes a test of it, N a whole suite for the server"),
+    ("$", "`mcptest propose TOOL --write SUITE` proposes another `expect`"),
+)
+
+
+class ReviewScreen(Working, WorkScreen):
+    """The list at the left, the proposal beside it; at narrow sizes the proposal alone."""
 
     MODE = "review"
+    CSS_PATH = "review.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("review")
-    HELP = "Here proposed assertions are accepted or rejected, one by one."
+    HELP = HELP
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.info = False
+        self._editing: str | None = None
+        self._problem: str | None = None
+        self._checking: Timer | None = None
+        self._shown: str | None = None
+        self._asked_to_write = False
+        self._arriving: tuple[str, str] | None = None
 
     def compose_body(self) -> Iterable[Widget]:
-        """One sentence and the ways that exist today."""
-        yield Empty(
-            "Nothing to review",
-            (
-                "This version of mcptest does not propose assertions yet.",
-                "Until then an assertion for a value of a response is added where the value is shown.",
-            ),
-            (
-                ("1", "a test's response: + adds an assertion for the value under the cursor"),
-                ("3", "call a tool by hand"),
-            ),
+        """The two panes, the counts, and what stands there when nothing waits."""
+        yield Empty(EMPTY_TITLE, EMPTY_LINES, EMPTY_HINTS, id="review-empty")
+        with Horizontal(id="review"):
+            with Vertical(id="review-list-pane", classes="pane"):
+                yield ReviewList(self.state, id="review-list")
+            yield Splitter(id="list-item", percent=34)
+            with Vertical(id="review-pane", classes="pane"):
+                yield ReviewView(id="review-item")
+                yield FragmentEditor(id="review-editor")
+        yield Static("", id="review-counts")
+
+    def on_mount(self) -> None:
+        """What is known; and ask again."""
+        super().on_mount()
+        self._checking = self.set_timer(CHECK_SECONDS, self._check, pause=True)
+        self.query_one("#review-list-pane").border_title = shown("Proposals")
+        self.set_class(not self.state.items, "-empty")
+        self.workbench.reviews.read()
+
+    def on_screen_resume(self) -> None:
+        """Shown: something may have been proposed meanwhile."""
+        super().on_screen_resume()
+        self.workbench.reviews.read()
+
+    # The parts
+
+    @property
+    def state(self) -> Reviewing:
+        """The list and the decisions."""
+        return self.workbench.reviews.state
+
+    @property
+    def view(self) -> ReviewView:
+        """The proposal."""
+        return self.query_one(ReviewView)
+
+    @property
+    def listed(self) -> ReviewList:
+        """All of them."""
+        return self.query_one(ReviewList)
+
+    @property
+    def editor(self) -> FragmentEditor:
+        """Where a fragment is changed."""
+        return self.query_one(FragmentEditor)
+
+    # What comes from the app
+
+    def caught_up(self) -> None:
+        """The list was read, or this is shown again."""
+        if self._editing is not None and all(item.id != self._editing for item in self.state.items):
+            self._close_editor()
+            self.workbench.say("this proposal is not there any more", "warning")
+        if self._arriving is not None and self.workbench.reviews.is_read:
+            self._go_to_test(*self._arriving)
+        self.show_all()
+
+    def arrive(self, **where: Any) -> None:
+        """From a test: its proposals; the list may still be on its way."""
+        self._arriving = (str(where.get("suite") or ""), str(where.get("test") or ""))
+        self._go_to_test(*self._arriving, wait=not self.workbench.reviews.is_read)
+        self.show_all()
+
+    def _go_to_test(self, suite: str, test: str, *, wait: bool = False) -> None:
+        if not suite:
+            self._arriving = None
+            return
+        at = self.state.find(suite, test)
+        if at is not None:
+            self._arriving = None
+            self.state.go(at)
+        elif not wait:
+            self._arriving = None
+            self.workbench.say(f"nothing is proposed for {one_line(test, 60)}")
+
+    def back(self) -> bool:
+        """Out of the editor, or of the details."""
+        if self._editing is not None:
+            self._close_editor()
+            self.show_all()
+            return True
+        if self.info:
+            self.action_info()
+            return True
+        return False
+
+    def status_text(self) -> Content:
+        """How many wait."""
+        waiting = len(self.state.items)
+        return Content(f"{counted(waiting, 'proposal')}") if waiting else Content("")
+
+    # Showing
+
+    def show_all(self) -> None:
+        """The list, the item, the counts; and which of them there are."""
+        if not self.is_mounted:
+            return
+        empty = not self.state.items
+        moved = self.has_class("-empty") != empty
+        self.set_class(empty, "-empty")
+        problem = self.workbench.reviews.problem
+        lines = (*EMPTY_LINES, *((f"It could not be asked: {problem}",) if problem else ()))
+        title = EMPTY_TITLE if self.workbench.reviews.is_read or problem else "Looking for proposals …"
+        self.query_one("#review-empty", Empty).show(title, lines, EMPTY_HINTS)
+        self.listed.changed(cursor=self.state.at)
+        self.listed.show_row(self.state.at)
+        self.show_item(keep=True)
+        if moved:
+            self.call_after_refresh(self.show_item, keep=True)  # the pane had no width while there was nothing in it
+        if moved or self.focused is None or not self.focused.display:
+            self._focus()
+
+    def show_item(self, *, keep: bool = False) -> None:
+        """The proposal under the cursor, from its top unless it is the one that was shown."""
+        item = self.state.current
+        pane = self.query_one("#review-pane")
+        if item is None:
+            self.view.show([])
+            pane.border_title = pane.border_subtitle = ""
+        else:
+            narrow = self.has_class("-narrow")
+            lines = item_lines(item, self.state.decision(item), info=self.info, stability=narrow)
+            self.view.show(lines, keep=keep and item.id == self._shown)
+            pane.border_title = self._title(item)
+            pane.border_subtitle = "" if narrow else shown(one_line(item.stability, 40))
+        self._shown = item.id if item is not None else None
+        self._tell_counts()
+        self.refresh_bindings()
+
+    def _title(self, item: Item) -> Content:
+        width = max(self.query_one("#review-pane").size.width - 2, 30)
+        told, ink = decision_pieces(self.state.decision(item))
+        number = f"Review {self.state.at + 1}/{len(self.state.items)}"
+        room = width - cell_len(number) - cell_len(told) - 8
+        wanted = cell_len(one_line(item.title, room)) if room > 0 else 0
+        place = one_line(item.place, max(room // 2, room - wanted, 10))
+        title = one_line(item.title, max(room - cell_len(place), 8))
+        parts = [Content(number), Content.styled(told, INKS.get(ink, "")), shown(place), shown(title, style="bold")]
+        return Content("  ").join([part for part in parts if part.cell_length])
+
+    def _tell_counts(self) -> None:
+        counts = self.state.counts
+        pieces = [
+            Content.styled(f"{counts[ACCEPT]} accepted", INKS["pass"]),
+            Content.styled(f"{counts[REJECT]} rejected", INKS["fail"]),
+            *([Content.styled(f"{counts[SKIP]} skipped", INKS["skip"])] if counts[SKIP] else []),
+            Content(f"{counts['left']} left"),
+        ]
+        left = Content("  ").join(pieces)
+        files = self.state.files()
+        why = ""
+        if self.workbench.reviews.is_writing:
+            told = "writing …"
+        elif files:
+            why, told = "nothing written yet: ", f"^s writes {counted(len(files), 'file')}"
+        elif self.state.unwritten:
+            why, told = "nothing written yet: ", "^s forgets what was rejected"
+        else:
+            told = "U takes the last write back" if self.workbench.reviews.can_undo else "nothing is written before ^s"
+        width = max(self.app.size.width - 2, 20)
+        room = width - left.cell_length - 3
+        right = f"{why}{told}" if cell_len(f"{why}{told}") <= room else one_line(told, room) if room >= 12 else ""
+        gap = max(width - left.cell_length - cell_len(right), 0)
+        self.query_one("#review-counts", Static).update(
+            left + Content(" " * gap) + shown(right, style="$foreground 65%")
         )
+
+    def _focus(self) -> None:
+        if self.has_class("-empty"):
+            self.query_one("#review-empty").focus()
+        elif self._editing is None:
+            (self.view if self.has_class("-narrow") else self.listed).focus()
+
+    def _fit(self) -> None:
+        super()._fit()
+        if self.is_mounted and self.state.items:
+            self.call_after_refresh(self.show_item, keep=True)
+            if self.focused is self.listed and self.has_class("-narrow"):
+                self.view.focus()
+
+    # Moving
+
+    def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
+        """Another one is looked at."""
+        event.stop()
+        if event.lines is self.listed and self.state.go(event.at):
+            self.show_item()
+
+    def on_lines_chosen(self, event: Lines.Chosen) -> None:
+        """Two clicks open the test."""
+        event.stop()
+        self.action_open()
+
+    def action_step(self, steps: int) -> None:
+        """Another one, without deciding."""
+        if self.state.move(steps):
+            self._moved()
+
+    def _moved(self) -> None:
+        self.listed.changed(cursor=self.state.at)
+        self.listed.show_row(self.state.at)
+        self.show_item()
+
+    # Deciding
+
+    def action_accept(self) -> None:
+        """Take it."""
+        item = self.state.current
+        if item is not None and item.stale:
+            self.workbench.say(f"it can only be rejected: {item.stale}", "warning")
+            return
+        before = self.state.decision(item) if item is not None else None
+        self._decide(ACCEPT, before.text if before is not None else None)
+
+    def action_reject(self) -> None:
+        """Do not take it."""
+        self._decide(REJECT)
+
+    def action_skip(self) -> None:
+        """Another time."""
+        self._decide(SKIP)
+
+    def _decide(self, choice: str, text: str | None = None) -> None:
+        if self.state.current is None:
+            return
+        self.state.decide(choice, text)
+        self._moved()
+        self._ask_when_complete()
+
+    def action_undo(self) -> None:
+        """Take the last decision back."""
+        if self.state.undo() is None:
+            self.workbench.say("nothing was decided yet" + ("; U takes the last write back" if self._can_undo else ""))
+            return
+        self._asked_to_write = False
+        self._moved()
+
+    def action_rest(self, choice: str) -> None:
+        """All that are left, after one question."""
+        chosen, title, lines = rest_question(self.state, choice)
+        if not chosen:
+            told = "; ".join(line.removesuffix(".").removeprefix("Left out: ") for line in lines)
+            self.workbench.say(f"nothing is left to {choice} at once{': ' + told if told else ''}")
+            return
+        self._decide_many(chosen, choice, title, lines)
+
+    def action_alike(self) -> None:
+        """All that change the same."""
+        item = self.state.current
+        if item is None:
+            return
+        chosen = self.state.alike(item)
+        if len(chosen) < 2:
+            self.workbench.say("no other one that is undecided changes the same")
+            return
+        lines = [f"They change the same in other tests, of {told_files(self.state.files(chosen))}."]
+        self._decide_many(chosen, ACCEPT, f"Accept {counted(len(chosen), 'proposal')} that are alike?", lines)
+
+    def _decide_many(self, items: Sequence[Item], choice: str, title: str, lines: Sequence[str]) -> None:
+        from mcptest_tui.screens.modals import Question
+
+        def answered(answer: str | None) -> None:
+            if answer == "y":
+                there = {item.id for item in self.state.items}
+                self.state.decide_all([item for item in items if item.id in there], choice)
+                self._moved()
+                self._ask_when_complete()
+
+        self.app.push_screen(Question(title, lines, [("y", f"yes, {choice}"), ("n", "no")]), answered)
+
+    # Writing
+
+    @property
+    def _can_undo(self) -> bool:
+        return self.workbench.reviews.can_undo
+
+    def _ask_when_complete(self) -> None:
+        """All are decided: write now? Asked once, until a decision is taken back."""
+        if not self.state.is_complete or self._asked_to_write or self.workbench.reviews.is_writing:
+            return
+        self._asked_to_write = True
+        from mcptest_tui.screens.modals import Question
+
+        counts, files = self.state.counts, self.state.files()
+        lines = [f"{counts[ACCEPT]} accepted, {counts[REJECT]} rejected, {counts[SKIP]} skipped."]
+        lines.append(f"This writes {told_files(files)}." if files else "This writes no suite.")
+        choices = [("y", "yes, write"), ("n", "not yet: ^s writes later")]
+        self.app.push_screen(
+            Question("All are decided. Write them?", lines, choices),
+            lambda answer: self.action_write() if answer == "y" else None,
+        )
+
+    def action_write(self) -> None:
+        """Carry the decisions out."""
+        if not self.state.unwritten:
+            self.workbench.say("nothing was accepted or rejected yet")
+            return
+        self._asked_to_write = False
+        self.workbench.reviews.write()
+        self._tell_counts()
+
+    def action_unwrite(self) -> None:
+        """Take the last write back."""
+        if not self._can_undo:
+            self.workbench.say("nothing was written here that could be taken back")
+            return
+        self.workbench.reviews.undo()
+
+    # Looking closer
+
+    def action_info(self) -> None:
+        """More, or less."""
+        self.info = not self.info
+        self.show_item(keep=True)
+
+    def action_open(self) -> None:
+        """The test in the editor."""
+        item = self.state.current
+        if item is not None:
+            self.workbench.go("edit", path=item.file, line=item.line or 1)
+
+    def action_look_again(self) -> None:
+        """Ask."""
+        self.workbench.reviews.read()
+
+    def action_whole(self) -> None:
+        """The whole file."""
+        item = self.state.current
+        if item is not None:
+            self.in_background(partial(self._whole, item), "review.whole")
+
+    async def _whole(self, item: Item) -> None:
+        from mcptest_tui.screens.difference import Difference
+
+        decision = self.state.decision(item)
+        text = decision.text if decision is not None else None
+        try:
+            found = await self.workbench.engine.ask("review_whole", id=item.id, text=text)
+        except EngineError as wrong:
+            self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            return
+        self.app.push_screen(
+            Difference(one_line(found["path"], 60), found["before"], found["after"], "as it is", "as it would be")
+        )
+
+    # Editing
+
+    def action_edit(self) -> None:
+        """Change the fragment."""
+        item = self.state.current
+        if item is None:
+            return
+        if item.is_cut:
+            self.workbench.say("this is too long to be edited here: enter opens the suite")
+            return
+        decision = self.state.decision(item)
+        text = self.state.drafts.get(item.id) or (decision.text if decision is not None else None) or item.after
+        self._editing, self._problem = item.id, None
+        self.add_class("-editing")
+        self.editor.open(text)
+        self.editor.note("^s accepts it so   esc leaves it")
+        self._ask_check()
+
+    def on_fragment_editor_typed(self, event: FragmentEditor.Typed) -> None:
+        """Look at it once the typing rests."""
+        event.stop()
+        item = self._edited()
+        if item is not None:
+            self.state.drafts[item.id] = event.text
+            self._ask_check()
+
+    def on_fragment_editor_restored(self, event: FragmentEditor.Restored) -> None:
+        """As it was proposed."""
+        event.stop()
+        item = self._edited()
+        if item is not None:
+            self.editor.area.become(item.after)
+
+    def on_fragment_editor_taken(self, event: FragmentEditor.Taken) -> None:
+        """Accept it, when it can be."""
+        event.stop()
+        item = self._edited()
+        if item is not None:
+            self.in_background(partial(self._take, item, self.editor.text), "review.take")
+
+    async def _take(self, item: Item, text: str) -> None:
+        problem = await self._problem_of(item, text)
+        if problem is not None:
+            self.editor.note(problem, problem=True)
+            return
+        if self._editing != item.id or self.state.current is not item:
+            return
+        self.state.drafts.pop(item.id, None)
+        self._close_editor()
+        self._decide(ACCEPT, None if text == item.after else text)
+
+    def _ask_check(self) -> None:
+        if self._checking is not None:
+            self._checking.stop()
+        self._checking = self.set_timer(CHECK_SECONDS, self._check)
+
+    def _check(self) -> None:
+        item = self._edited()
+        if item is not None:
+            self.in_background(partial(self._tell_check, item, self.editor.text), "review.check")
+
+    async def _tell_check(self, item: Item, text: str) -> None:
+        problem = await self._problem_of(item, text)
+        if self._editing == item.id and self.editor.text == text:
+            self.editor.note(
+                problem or "it can be accepted   ^s accepts it   esc leaves it", problem=problem is not None
+            )
+
+    async def _problem_of(self, item: Item, text: str) -> str | None:
+        try:
+            told = await self.workbench.engine.ask("review_check", id=item.id, text=text)
+        except EngineError as wrong:
+            return wrong.message
+        return None if told.get("problem") is None else str(told["problem"])
+
+    def _edited(self) -> Item | None:
+        return next((item for item in self.state.items if item.id == self._editing), None)
+
+    def _close_editor(self) -> None:
+        self._editing = None
+        self.remove_class("-editing")
+        self._focus()
+
+    # What applies
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What there is nothing to do for is left out of the footer."""
+        reviews = self.workbench.reviews
+        if action in ("accept", "reject", "skip", "edit", "whole", "open", "info", "rest", "alike"):
+            return reviews.state.current is not None and self._editing is None
+        if action in ("undo", "write"):
+            return bool(reviews.state.decisions) and self._editing is None
+        if action == "unwrite":
+            return reviews.can_undo and self._editing is None
+        return super().check_action(action, parameters)

@@ -13,11 +13,11 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
 
 from mcptest_engine.core.errors import McptestError
+from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.modals import Modal
+from mcptest_tui.screens.modals import Modal, keys_that_fit
 from mcptest_tui.state.result_rows import TextLine
 from mcptest_tui.state.saving import Proposal
-from mcptest_tui.state.suite_file import write_suite
 from mcptest_tui.widgets.choice import Choice
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.widgets.text_view import TextView
@@ -115,7 +115,8 @@ class SaveTest(Modal[str]):
         """Name, place, assertions, the file."""
         with Vertical(classes="dialog -large") as dialog:
             dialog.border_title = shown("Save as test")
-            dialog.border_subtitle = shown("^s writes it   space in or out   tab next   esc leaves it")
+            keys = ("^s writes it", "space in or out", "tab next", "esc leaves it")
+            dialog.border_subtitle = shown(keys_that_fit(keys, self.app.size.width - 6))
             with Horizontal(classes="save-row"):
                 yield Static("name", classes="save-label")
                 name = Input(self.saving.name, compact=True, select_on_focus=False, id="save-name")

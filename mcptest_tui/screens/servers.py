@@ -18,6 +18,7 @@ from mcptest_tui.screens.asking import Asking
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.calling import Calling
 from mcptest_tui.screens.connecting import Connecting
+from mcptest_tui.screens.proposing import Proposing
 from mcptest_tui.state.about import item_lines, problem_lines, server_lines
 from mcptest_tui.state.catalog import KINDS, TITLES, VERBS, Catalog
 from mcptest_tui.state.result_rows import line
@@ -44,7 +45,7 @@ TICK_SECONDS = 0.5
 PLACES = ("servers", "catalog", "about")
 
 
-class ServersScreen(Connecting, Calling, Asking, WorkScreen):
+class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
     """Three panes; at narrow sizes one of them."""
 
     MODE = "servers"

@@ -205,6 +205,15 @@ class TestActions(Screen[None]):
         else:
             screen.workbench.tell("set EDITOR to open the test there", severity="warning", hint="e opens it here")
 
+    def action_review(self) -> None:
+        """The proposals for the test; on anything else, all of them."""
+        screen = self._tests
+        row = screen.test()
+        if row is None:
+            screen.workbench.go("review")
+        else:
+            screen.workbench.go("review", suite=row.path, test=row.name)
+
     def action_server(self) -> None:
         """The server that the test calls."""
         screen = self._tests

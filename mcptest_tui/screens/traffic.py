@@ -410,7 +410,7 @@ class TrafficScreen(Working, WorkScreen):
     def _open_save(self, row: Row, method: str, params: dict[str, Any], answer: dict[str, Any] | None) -> None:
         from mcptest_tui.screens.save_test import SaveTest
         from mcptest_tui.screens.servers import ServersScreen
-        from mcptest_tui.state.skeleton import free_path
+        from mcptest_tui.state.new_suite import free_path
 
         screen = next((one for one in self.workbench.work_screens() if isinstance(one, ServersScreen)), None)
         documents = [document for document in self.workbench.store.documents.values() if document.sound]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 from textual.screen import Screen
 
 from mcptest_engine.core.clipping import compact
+from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.state.json_rows import SHOWN_TEXT, whole
 from mcptest_tui.state.store import TestRow
-from mcptest_tui.state.suite_file import write_suite
 from mcptest_tui.widgets.json_tree import JsonTree, text_of
 
 if TYPE_CHECKING:

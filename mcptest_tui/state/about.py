@@ -15,6 +15,7 @@ from mcptest_engine.core.words import counted
 from mcptest_tui.state.result_rows import TextLine, line
 from mcptest_tui.state.schema_rows import describes, rows_of
 from mcptest_tui.state.servers import state_words
+from mcptest_tui.words import MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -82,6 +83,12 @@ def item_lines(item: Item, *, raw: bool = False) -> list[TextLine]:
         found.append(line((one_line(item.title, 300), "bold")))
     if item.badges:
         found.append(line(*_spaced((badge, BADGE_INKS.get(badge, "dim")) for badge in item.badges)))
+    if item.warnings:
+        found += [
+            _blank(),
+            line((f"{MARKS['inconclusive']} Suspicious words: read them as data, never as instructions.", "hint")),
+        ]
+        found += [line((one_line(warning, 300), "hint"), at=2) for warning in item.warnings]
     if item.description.strip():
         found += [_blank(), *_paragraph(item.description.strip())]
     return [*found, *_parts(item)]

@@ -36,6 +36,8 @@ class Item:
 
     kind: str
     data: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
+    """What is suspicious in its words, one line each: it may be meant for a model rather than for a person."""
     _pieces: list[Piece] | None = field(default=None)
     _folded: str = ""
     _badges: tuple[str, ...] | None = None
@@ -89,7 +91,8 @@ class Item:
     def folded(self) -> str:
         """What a search looks in."""
         if not self._folded:
-            words = (self.name, self.title, self.description[:2000], *self.badges)
+            suspicious = ("suspicious",) if self.warnings else ()
+            words = (self.name, self.title, self.description[:2000], *self.badges, *suspicious)
             self._folded = "\n".join(words).casefold()
         return self._folded
 
@@ -101,9 +104,24 @@ class Catalog:
         self.told: Mapping[str, Any] = told or {}
         self._watched: Mapping[str, str] = {} if watched is None else watched
         self.items: dict[str, list[Item]] = {kind: _items(kind, self.told.get(kind)) for kind in KINDS}
+        self._warn(self.told.get("warnings"))
         self.kind = next((kind for kind in KINDS if self.items[kind]), KINDS[0])
         self.filter = ""
         self.shown: list[Item] = self.items[self.kind]
+
+    @property
+    def suspicious(self) -> int:
+        """How many tools have suspicious words."""
+        return sum(bool(item.warnings) for item in self.items["tools"])
+
+    def _warn(self, told: object) -> None:
+        said: dict[str, list[str]] = {}
+        for warning in told if isinstance(told, list) else ():
+            said.setdefault(str(warning.get("tool")), []).append(
+                f"{warning.get('rule') or ''} {warning.get('summary')}".strip()
+            )
+        for item in self.items["tools"] if said else ():
+            item.warnings = tuple(said.get(item.name, ()))
 
     def use(self, kind: str) -> None:
         """Show another list."""

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from mcptest_tui.state.suite_file import write_suite
+from mcptest_engine.workspace.suite_file import write_suite
 
 BOM = "\ufeff"
 MOST_BYTES = 8 * 1024 * 1024

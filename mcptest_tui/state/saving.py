@@ -7,14 +7,15 @@ but not chosen, so that a saved test does not fail at its first run.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.authoring.stability import looks_changing
 from mcptest_engine.core.clipping import compact
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import render
+from mcptest_engine.safety.policy import ToolClass, classify_name
 from mcptest_tui.state.json_rows import is_cut
 
 if TYPE_CHECKING:
@@ -25,23 +26,19 @@ MOST_LEAVES = 40
 LONGEST_EXACT = 200
 LONGEST_PART = 80
 CONTEXT = 3
+_OWN = ("name", "server", "tool", "args", "expect")
 BLOCKS = {"tools/call": "tools", "resources/read": "resources", "prompts/get": "prompts"}
-_CHANGING = re.compile(
-    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
-    r"|\b[0-9a-f]{16,}\b|\b1[5-9]\d{8}(?:\d{3})?\b",
-    re.IGNORECASE,
-)
-_CHANGING_NAME = re.compile(r"(?:_at|At|timestamp|time|uptime|duration|elapsed|nonce|cursor|_ms|Ms)$|^(?:id|uuid|now)$")
 
 
 @dataclass(slots=True, eq=False)
 class Proposal:
-    """One assertion. `why` says why it is not chosen at first."""
+    """One assertion. `why` says why it is not chosen at first; `more` is what else it holds, such as its message."""
 
     target: str
     matcher: Mapping[str, Any]
     chosen: bool = True
     why: str = ""
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def shown(self) -> str:
@@ -74,7 +71,7 @@ class Written(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Saving:
-    """What is to be saved, and where."""
+    """What is to be saved, and where. `more` and `limits` are what else a proposed test and its `expect` hold."""
 
     method: str
     params: Mapping[str, Any]
@@ -83,6 +80,8 @@ class Saving:
     server: Server | None
     proposals: list[Proposal] = field(default_factory=list)
     at: int = 0
+    more: Mapping[str, Any] = field(default_factory=dict)
+    limits: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def place(self) -> Place:
@@ -101,9 +100,14 @@ class Saving:
         arguments = self.params.get("arguments")
         if isinstance(arguments, dict) and arguments:
             found["args"] = _escaped(arguments)
-        expect = [
-            {"target": _escaped(one.target), "matcher": _escaped(one.matcher)} for one in self.proposals if one.chosen
+        found.update(self.more)
+        expect: Any = [
+            {"target": _escaped(one.target), "matcher": _escaped(one.matcher), **one.more}
+            for one in self.proposals
+            if one.chosen
         ]
+        if self.limits:
+            expect = {**({"assertions": expect} if expect else {}), **self.limits}
         return {**found, **({"expect": expect} if expect else {})}
 
     def written(self, before: str | None) -> Written:
@@ -154,12 +158,41 @@ def saving_of(
     server: Server | None,
     documents: Sequence[Document],
     new_path: str,
+    *,
+    destructive: bool | None = None,
 ) -> Saving:
-    """What to save of a call, with the places for it, the most fitting first."""
+    """What to save of a call, with the places for it, the most fitting first.
+
+    A `destructive` tool, by its name where nobody knows more, was called on a yes to one call: its test carries a `skip:`.
+    """
     proposals = list(proposals_of(method, answer)) if answer is not None else []
-    return Saving(
-        method, params, _name(method, params, answer), _places(server, documents, new_path), server, proposals
+    name = str(params.get("name", ""))
+    if destructive is None:
+        destructive = method == "tools/call" and classify_name(name) is ToolClass.DESTRUCTIVE
+    more = {"serial": True, "skip": "review before first run: it destroys something"} if destructive else {}
+    places = _places(server, documents, new_path)
+    return Saving(method, params, _name(method, params, answer), places, server, proposals, more=more)
+
+
+def proposed_saving(saving: Saving, test: Mapping[str, Any]) -> Saving:
+    """The same call with the name, the assertions and all else of a test that the engine proposed: a `skip:` above all."""
+    expect = test.get("expect")
+    listed = expect.get("assertions") if isinstance(expect, Mapping) else expect
+    saving.name = _unescaped(str(test.get("name") or saving.name))
+    saving.proposals = [
+        Proposal(
+            _unescaped(one["target"]),
+            _unescaped(one["matcher"]),
+            more={key: part for key, part in one.items() if key not in ("target", "matcher")},
+        )
+        for one in (listed if isinstance(listed, Sequence) else ())
+        if isinstance(one, Mapping) and isinstance(one.get("matcher"), Mapping) and isinstance(one.get("target"), str)
+    ]
+    saving.more = {key: part for key, part in test.items() if key not in _OWN}
+    saving.limits = (
+        {key: part for key, part in expect.items() if key != "assertions"} if isinstance(expect, Mapping) else {}
     )
+    return saving
 
 
 def proposals_of(method: str, answer: Mapping[str, Any]) -> Iterator[Proposal]:
@@ -220,7 +253,7 @@ def _leaves(path: tuple[str | int, ...], value: Any) -> Iterator[Proposal]:
             stack.extend(((*at, index), part) for index, part in reversed(list(enumerate(here))) if not _is_more(part))
         else:
             found += 1
-            changing = _changes(compact(here, 40), str(at[-1]))
+            changing = looks_changing(compact(here, 40), str(at[-1]))
             yield Proposal(render(at), {"exact": here}, not changing, "looks as if it changes" if changing else "")
 
 
@@ -237,12 +270,8 @@ def _text(path: tuple[str | int, ...], value: object, *, chosen: bool = True, na
         matcher = {"contains": told}
     if not told and not whole:
         return
-    changing = _changes(told, named)
+    changing = looks_changing(told, named)
     yield Proposal(render(path), matcher, chosen and not changing, "looks as if it changes" if changing else "")
-
-
-def _changes(text: str, name: str) -> bool:
-    return _CHANGING.search(text) is not None or (bool(name) and _CHANGING_NAME.search(name) is not None)
 
 
 def _is_more(part: object) -> bool:
@@ -282,3 +311,12 @@ def _escaped(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _escaped(part) for key, part in value.items()}
     return [_escaped(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+def _unescaped(value: Any) -> Any:
+    """The value that `_escaped` made this of."""
+    if isinstance(value, str):
+        return value.replace("$${", "${")
+    if isinstance(value, Mapping):
+        return {key: _unescaped(part) for key, part in value.items()}
+    return [_unescaped(part) for part in value] if isinstance(value, (list, tuple)) else value

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.redaction import Redactor
-from mcptest_tui.state.skeleton import server_name, target_of
+from mcptest_tui.state.new_suite import server_name, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

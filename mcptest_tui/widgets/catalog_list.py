@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcptest_tui.widgets.lines import Piece
 
 MARKED = {"destructive": ("!", "catalog-list--destructive"), "changes things": ("~", "catalog-list--changing")}
+SUSPICIOUS = ("?", "catalog-list--suspicious")
 BADGES_FROM = 64
 """Cells from which a row has room for words about its tool."""
 
@@ -88,12 +89,14 @@ class KindTabs(Widget):
 
 
 class CatalogList(Lines):
-    """Draws the list of a `Catalog` that is shown. A tool that destroys has a `!` before it, one that changes things a `~`."""
+    """Draws the list of a `Catalog` that is shown. A tool that destroys has a `!` before it, one that changes things a `~`,
+    one with suspicious words a `?`.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("catalog")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"catalog-list--{name}"
-        for name in ("name", "argument", "type", "default", "dim", "destructive", "changing", "badge")
+        for name in ("name", "argument", "type", "default", "dim", "destructive", "changing", "badge", "suspicious")
     }
     DEFAULT_CSS = """
     CatalogList {
@@ -104,12 +107,14 @@ class CatalogList(Lines):
         & > .catalog-list--dim { color: $foreground 65%; }
         & > .catalog-list--destructive { color: $verdict-fail; text-style: bold; }
         & > .catalog-list--changing { color: $verdict-inconclusive; text-style: bold; }
+        & > .catalog-list--suspicious { color: $warning; text-style: bold reverse; }
         & > .catalog-list--badge { color: $foreground 65%; }
     }
     """
     HELP = """What the server offers. Required arguments come first, optional ones without a default stand in brackets.
-    ! before a tool says that it destroys, ~ that it changes something. Enter opens the form for a call, i the description; ]
-    changes the list. u subscribes to a resource: it is marked when the server updates it. Lists that change are read again."""
+    ! before a tool says that it destroys, ~ that it changes something, ? that its description holds suspicious words. Enter
+    opens the form for a call, i the description; ] changes the list. P calls a tool and proposes a test of it. u
+    subscribes to a resource: it is marked when the server updates it. Lists that change are read again."""
 
     @dataclass
     class Left(Message):
@@ -156,7 +161,11 @@ class CatalogList(Lines):
             return [(one_line(f" {self.nothing}", width), "catalog-list--dim")]
         item = self.catalog.shown[at]
         mark, ink = next((MARKED[badge] for badge in item.badges if badge in MARKED), (" ", ""))
+        if item.warnings:
+            mark, ink = SUSPICIOUS
         badges = self.catalog.word(item) if width >= BADGES_FROM or item.kind == "resources" else ""
+        if item.warnings and width >= BADGES_FROM:
+            badges = "suspicious"
         room = width - 2 - (cell_len(badges) + 2 if badges else 0)
         pieces: list[Piece] = [(f"{mark} ", ink)]
         left = room

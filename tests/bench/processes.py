@@ -23,8 +23,11 @@ RSS_UNIT = 1024 if os.uname().sysname == "Linux" else 1  # macOS counts bytes
 
 @dataclass(frozen=True, slots=True)
 class Finished:
+    """`cpu_ms` is what it and the processes that it waited for took of the processors, which other work changes little."""
+
     wall_ms: float
     rss_mb: float
+    cpu_ms: float = 0.0
 
 
 def run_once(argv: Sequence[str], cwd: Path) -> Finished:
@@ -41,7 +44,7 @@ def run_once(argv: Sequence[str], cwd: Path) -> Finished:
             stderr.seek(0)
             tail = stderr.read().decode(errors="replace").strip().splitlines()[-1:]
             raise RuntimeError(f"exit {process.returncode} of {' '.join(argv[:3])}: {''.join(tail)}")
-    return Finished(wall_ms, usage.ru_maxrss * RSS_UNIT / 1e6)
+    return Finished(wall_ms, usage.ru_maxrss * RSS_UNIT / 1e6, (usage.ru_utime + usage.ru_stime) * 1000)
 
 
 def watch_times(argv: Sequence[str], suite: Path, *, saves: int) -> list[float]:

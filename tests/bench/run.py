@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import asdict
+from itertools import cycle, islice
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -88,6 +89,32 @@ def validate(bench: Bench) -> Iterator[Row]:
         suite = bench.suite(f"validate{tests}", tests, "echo")
         (results,) = in_turns(times, lambda suite=suite: bench.mcptest("validate", suite))
         yield Row(what=f"validate, {tests:,} tests", measured=wall(results), limit=limit)
+
+
+def synthesis(bench: Bench) -> Iterator[Row]:
+    script = str(Path(__file__).with_name("synthesis.py"))
+    (results,) = in_turns(5, lambda: run_once([PYTHON, script], bench.directory))
+    yield Row(what="arguments, 1,000 schemas", measured=wall(results), limit=1_000, note="process start included")
+
+
+def scaffolding(bench: Bench) -> Iterator[Row]:
+    """A suite for 100 tools of public servers, over what it takes to ask a mock server for them."""
+    public = json.loads((HERE.parent / "authoring" / "synthesize" / "public_servers.json").read_text("utf-8"))
+    schemas = islice(cycle(tool["inputSchema"] for server in public["servers"] for tool in server["tools"]), 100)
+    tools = [
+        {"name": f"read_{at:03}", "input_schema": schema, "response": {"content": [{"type": "text", "text": "done"}]}}
+        for at, schema in enumerate(schemas)
+    ]
+    manifest = bench.directory / "hundred.yml"
+    manifest.write_text(json.dumps({"mock_server": {"tools": tools}}), encoding="utf-8")
+    server = ("--command", f"{MCPTEST} mock --tools-from {manifest}")
+    generated, asked = in_turns(
+        7,
+        lambda: bench.mcptest("generate", "suite", "--all", *server),
+        lambda: bench.mcptest("tools", "--format", "json", *server),
+    )
+    over = statistics.median(one.cpu_ms for one in generated) - statistics.median(one.cpu_ms for one in asked)
+    yield Row(what="generate suite, 100 tools", measured=over, limit=500, note="CPU time over `mcptest tools`")
 
 
 def one_test(bench: Bench) -> Iterator[Row]:
@@ -192,6 +219,8 @@ SECTIONS = (
     validate,
     one_test,
     many_tests,
+    synthesis,
+    scaffolding,
     latency,
     watching,
     large_result,

@@ -121,7 +121,6 @@ def test_call_prints_the_result(mcptest: Command, write: Write) -> None:
     ("arguments", "word"),
     [
         ((), "workbench"),
-        (("doctor",), "`mcptest doctor` is not part of mcptest"),
         (("vlidate",), "did you mean `validate`?"),
         (("suite.yml",), "mcptest run suite.yml"),
         (("tools", "--url", "http://127.0.0.1:1/mcp", "--command", "x"), "both"),

@@ -1,6 +1,7 @@
 import json
 import random
 import string
+import time
 
 import pytest
 from hypothesis import example, given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from mcptest_engine.core.redaction import MASK, Redactor, looks_secret_name
 from mcptest_engine.core.secret_names import is_secret_flag
+from mcptest_engine.core.secret_patterns import find_secrets
 
 TOKENS = [
     "sk-proj-a1B2c3D4e5F6",
@@ -273,3 +275,14 @@ def _shape(value):
     if isinstance(value, list):
         return [_shape(item) for item in value]
     return None
+
+
+def test_a_text_that_is_nothing_but_names_of_secrets_costs_time_linear_in_its_length():
+    """CPU time: each `password=` once had all the rest of the text for its value."""
+    took = []
+    for size in (20_000, 200_000):
+        before = time.process_time()
+        spans = find_secrets("password=" * (size // 9) + "x")
+        took.append(time.process_time() - before)
+        assert (9, size // 9 * 9 + 1) in spans
+    assert took[1] <= 40 * max(took[0], 0.01)

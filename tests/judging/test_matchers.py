@@ -233,6 +233,14 @@ def test_a_value_nested_ten_thousand_levels_deep_is_judged_or_refused_clearly(wh
     assert told is None or len(told) < 1000
 
 
+@pytest.mark.timeout(60)
+def test_a_schema_whose_references_double_each_other_is_refused_and_never_followed(why):
+    """A server writes its output schema, and its author copies it: 2 to the 60th visits in native code end never."""
+    links = {f"d{level}": {"allOf": [{"$ref": f"#/$defs/d{level + 1}"}] * 2} for level in range(60)}
+    schema = {"$defs": {**links, "d60": {"type": "object"}}, "$ref": "#/$defs/d0"}
+    assert "too much work for this schema" in why({"schema": schema}, {})
+
+
 def test_equal_values_of_any_depth_are_equal(why, deep):
     assert why({"exact": deep}, deep) is None
     assert "differs at" in why({"exact": deep}, deep[0])

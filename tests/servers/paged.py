@@ -5,6 +5,7 @@ paged.py good PAGES   PAGES pages of two entries each, in all four lists
 paged.py loop         a cursor that leads back to an earlier page
 paged.py endless      a new cursor for ever
 paged.py broken       a page whose list is an object
+paged.py mixed        a page that holds an entry that is no object
 paged.py cursor       a cursor that is a number
 """
 
@@ -26,6 +27,8 @@ def handler(method, params, message):
         raise minimcp.RpcError(-32601, "Method not found")
     if MODE == "broken":
         return {MEMBERS[method]: {"name": "no list"}}
+    if MODE == "mixed":
+        return {MEMBERS[method]: [{"name": "entry"}, "no entry"]}
     page = int(params.get("cursor", "0"))
     result = {MEMBERS[method]: [{"name": f"entry-{page * 2 + number}", "vendor": page} for number in range(2)]}
     if MODE == "cursor":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from mcptest_engine.suite.edit import (
@@ -14,6 +16,7 @@ from mcptest_engine.suite.edit import (
     replace_expect,
     set_value,
 )
+from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_nodes import Node, compose
 
 SUITE = """\
@@ -95,7 +98,8 @@ def test_json_stays_json() -> None:
 def test_an_assertion_is_added_to_the_test_on_a_line() -> None:
     after = apply(SUITE, add_assertion(SUITE, 13, "result.content[0].text", {"contains": "rain"}))
     assert after == SUITE.replace(
-        "# kept\n", '# kept\n      - { target: "result.content[0].text", matcher: { contains: rain } }\n'
+        "# and this too\n",
+        '# and this too\n      - { target: "result.content[0].text", matcher: { contains: rain } }\n',
     )
 
 
@@ -246,3 +250,93 @@ def test_a_difference_never_parts_a_line_end() -> None:
     edit = edit_between(before, after)
     assert apply(before, edit) == after
     assert before[: edit.start].endswith(("\r\n", "")) and not before[: edit.start].endswith("\r")
+
+
+LISTED = """\
+tools:
+  - name: a
+    tool: x
+    expect:  # of all
+      # before
+      - { target: a, matcher: { exact: 1 } }  # beside
+      # between
+      - target: b
+        matcher:
+          # inside
+          not: { contains: leak }
+      # after
+  # about b
+  - { name: b, tool: y }
+"""
+KEPT = [{"target": "a", "matcher": {"exact": 1}}, {"target": "b", "matcher": {"not": {"contains": "leak"}}}]
+MORE = {"target": "c", "matcher": {"exact": 2}}
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_list_of_assertions_becomes_the_long_form_with_every_comment_where_it_was(newline: str) -> None:
+    text = LISTED.replace("\n", newline)
+    after = apply(text, replace_expect(text, ("tools", 0), {"assertions": [*KEPT, MORE], "max_duration_ms": 100}))
+    assert (
+        after.replace(newline, "\n")
+        == """\
+tools:
+  - name: a
+    tool: x
+    expect:  # of all
+      assertions:
+        # before
+        - { target: a, matcher: { exact: 1 } }  # beside
+        # between
+        - target: b
+          matcher:
+            # inside
+            not: { contains: leak }
+        # after
+        - target: "c"
+          matcher: { exact: 2 }
+      max_duration_ms: 100
+  # about b
+  - { name: b, tool: y }
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        (
+            "    expect: [ { target: a, matcher: { exact: 1 } } ]  # flow\n",
+            "    expect:\n      assertions: [ { target: a, matcher: { exact: 1 } } ]  # flow\n      max_duration_ms: 100\n",
+        ),
+        (
+            "    expect: [\n      { target: a, matcher: { exact: 1 } },  # leak\n    ]\n",
+            (
+                "    expect:\n      assertions: [\n        { target: a, matcher: { exact: 1 } },  # leak\n      ]\n"
+                "      max_duration_ms: 100\n"
+            ),
+        ),
+        (
+            "    expect:\n    # one\n    - { target: a, matcher: { exact: 1 } }\n",
+            (
+                "    expect:\n      assertions:\n      # one\n      - { target: a, matcher: { exact: 1 } }\n"
+                "      max_duration_ms: 100\n"
+            ),
+        ),
+    ],
+)
+def test_other_styles_of_a_list_become_the_long_form_as_well(written: str, wanted: str) -> None:
+    head, tail = "tools:\n  - name: a\n    tool: x\n", "  - { name: b, tool: y }\n"
+    text = head + written + tail
+    expect = {"assertions": KEPT[:1], "max_duration_ms": 100}
+    assert apply(text, replace_expect(text, ("tools", 0), expect)) == head + wanted + tail
+
+
+def test_json_becomes_the_long_form_in_json() -> None:
+    text = '{"tools": [{"name": "a", "expect": [{"target": "a", "matcher": {"exact": 1}}]}]}\n'
+    after = apply(text, replace_expect(text, ("tools", 0), {"assertions": KEPT[:1], "max_duration_ms": 100}))
+    assert json.loads(after)["tools"][0]["expect"] == {"assertions": KEPT[:1], "max_duration_ms": 100}
+
+
+def test_a_block_of_many_tests_is_replaced_whole() -> None:
+    text = "tools:\n" + "".join(f"  - {{ name: {name}, tool: x }}\n" for name in "abcd")
+    assert read_tree(apply(text, set_value(text, ("tools",), [None])), file="").value == {"tools": [None]}

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.clipping import show
 from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.results import Mismatch
-from mcptest_engine.core.schemas import DEEPEST, SchemaError, compile_schema, nested_deeper_than
+from mcptest_engine.core.schemas import DEEPEST, SchemaError, compile_schema, nested_deeper_than, refers
 from mcptest_engine.judging.matchers.equality import show_pointer
 from mcptest_engine.judging.matchers.reasons import absent_entry, because
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jsonschema_rs import ValidationError, Validator
 
     from mcptest_engine.judging.matchers import Context, Judge, Reason
@@ -25,6 +27,7 @@ def matches_schema(schema: Any, _: Context) -> Judge:
     except SchemaError as wrong:
         message = f"the schema cannot be used: {wrong}"
         return lambda _: because(message)
+    is_too_heavy = _weighing(schema)
 
     def judge(actual: object) -> Reason | None:
         lacking = absent_entry(actual)
@@ -32,9 +35,22 @@ def matches_schema(schema: Any, _: Context) -> Judge:
             return lacking
         if nested_deeper_than(actual, DEEPEST):
             return because(f"the value is nested more than {DEEPEST} levels deep, too deep to be judged by a schema")
+        if is_too_heavy is not None and is_too_heavy(actual):
+            return because(
+                "the value is too much work for this schema: its references lead to each other again and again"
+            )
         return _judged(validator, actual)
 
     return judge
+
+
+def _weighing(schema: Any) -> Callable[[Any], bool] | None:
+    """As `schema_weight.weighing`, which is imported only where a schema refers to another."""
+    if not refers(schema):
+        return None
+    from mcptest_engine.core.schema_weight import weighing
+
+    return weighing(schema)
 
 
 def _judged(validator: Validator, actual: object) -> Reason | None:

@@ -7,7 +7,7 @@ hangs holds up nobody. The surprising thing: nothing is asked of a server that i
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.running.worker.pages import LONGEST_TEXT, brief, clipped, pruned
 from mcptest_engine.running.worker.protocol import Refused
@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mcptest_engine.core.errors import ServerError
+    from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.running.worker.results import Results
     from mcptest_engine.running.worker.surroundings import Surroundings
     from mcptest_engine.running.worker.targets import Target
     from mcptest_engine.running.worker.traffic import TrafficLog
+    from mcptest_engine.safety.poisoning import Finding
     from mcptest_engine.servers.session import Session
 
     Send = Callable[[dict[str, Any]], None]
@@ -34,7 +36,16 @@ _LISTS = {
 _CHANGED = {f"notifications/{name}/list_changed": name for name in ("tools", "resources", "prompts")}
 NEWS_SECONDS = 1.0
 MOST_UPDATED = 100
+MOST_WARNINGS = 500
 _FOREVER = 24 * 3600.0
+
+
+class Opened(NamedTuple):
+    """A session for whoever asks more of it than one request; `told` is which server it is, as the user interface said."""
+
+    told: Mapping[str, Any]
+    session: Session
+    redactor: Redactor
 
 
 class Browsing:
@@ -83,6 +94,10 @@ class Browsing:
         called["id"] = self._results.keep_answer(called["answer"], called["size"])
         called["answer"] = pruned(called["answer"])
         return called
+
+    async def opened(self, key: str) -> Opened:
+        """The session under this key, once it is open. Raises: Refused when it is not connected, or as the opening came out."""
+        return await self._of(key).opened(self._told[key])
 
     async def close(self) -> None:
         """End all sessions at once."""
@@ -139,6 +154,9 @@ class _Browsed:
         if len(session.notifications) > heard:
             called["notifications"] = pruned(redact(session.notifications[heard:]))
         return called
+
+    async def opened(self, told: Mapping[str, Any]) -> Opened:
+        return Opened(told, await self._session(), self._target.redactor)
 
     async def _live(self) -> None:
         """From connecting to the end, whoever brings it about."""
@@ -229,6 +247,7 @@ class _Browsed:
         redact = self._target.redactor.redact
         capabilities = session.capabilities
         catalog: dict[str, Any] = {
+            "warnings": [],
             "capabilities": pruned(redact(capabilities)),
             "server_info": pruned(redact(session.server_info)),
             "protocol": redact(session.protocol_version),
@@ -245,6 +264,8 @@ class _Browsed:
                 error = f"{len(entries):,} are offered, of which the first {MOST_LISTED:,} are shown"
             if error is not None:
                 catalog["errors"][name] = error
+            if name == "tools":
+                catalog["warnings"] = await asyncio.to_thread(_warnings, redact(entries))
         return catalog
 
     async def _list(self, session: Session, what: str) -> tuple[list[dict[str, Any]], str | None]:
@@ -271,6 +292,34 @@ def _news(notifications: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
                 updated[uri] = None
     found = {"lists": list(lists), "updated": list(updated)}
     return {name: told for name, told in found.items() if told}
+
+
+def _warnings(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """What is suspicious in the words that the server gives its tools, at most `MOST_WARNINGS`.
+
+    A rule that trips over what a stranger wrote costs that one tool its check, and is told; never the catalog.
+    """
+    from mcptest_engine.safety.poisoning import description_warnings
+
+    try:
+        found = [_warning(item) for item in description_warnings(tools)]
+    except Exception:  # noqa: BLE001 - a bug of ours: tool by tool, to lose no more than it has to
+        found = [warning for tool in tools for warning in _warnings_of(tool)]
+    return found[:MOST_WARNINGS]
+
+
+def _warnings_of(tool: Mapping[str, Any]) -> list[dict[str, str]]:
+    from mcptest_engine.safety.poisoning import description_warnings
+
+    try:
+        return [_warning(item) for item in description_warnings([tool])]
+    except Exception:  # noqa: BLE001 - told in place of what it would have found
+        summary = "its words could not be checked: read them before you trust them"
+        return [{"tool": str(tool.get("name")), "rule": "", "name": "unchecked", "summary": summary, "where": ""}]
+
+
+def _warning(item: Finding) -> dict[str, str]:
+    return {"tool": item.tool, "rule": item.rule, "name": item.name, "summary": item.summary, "where": item.where}
 
 
 async def _connect(spec: Any) -> Session:

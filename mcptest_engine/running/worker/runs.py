@@ -170,12 +170,15 @@ class Runs:
 
     def _keep_warm(self, suite: LoadedSuite, settings: RunSettings, record: RunRecord, job: _Job) -> frozenset[str]:
         """Start the servers that this run has used for the next one; returns which."""
+        from mcptest_engine.running.launch import talked_to
         from mcptest_engine.running.worker.telling import server_telling
 
         if record.interrupted or self._unwanted or suite.hooks.get("beforeAll"):  # which comes before any server
             return frozenset()
-        used = tuple(server.name for server in record.servers if server.protocol_version is not None)
         pool = self._open(suite, settings)
+        shared = {name for entry in suite.tests for name in talked_to(entry, pool)}
+        reached = (server.name for server in record.servers if server.protocol_version is not None)
+        used = tuple(name for name in reached if name in shared)
         pool.emit = server_telling(self._send, path=job.path)
         return frozenset(used) if used and self._warm.keep(suite, pool, used, settings.environ) else frozenset()
 

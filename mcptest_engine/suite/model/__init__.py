@@ -3,7 +3,9 @@
 Importing this costs pydantic's start-up, so `run` and `validate` check a suite with the shipped schema instead.
 """
 
+from mcptest_engine.suite.model.agents import AgentBudget, AgentEval, AgentTest, Branch, Criterion, Rubric, Threshold
 from mcptest_engine.suite.model.client import Client, Elicitation, ProtocolError, Root, Sampling
+from mcptest_engine.suite.model.compliance import Compliance, ComplianceCheck
 from mcptest_engine.suite.model.entries import (
     Assertion,
     Delay,
@@ -21,10 +23,17 @@ from mcptest_engine.suite.model.servers import Auth, HeaderFromEnv, Http, OAuth,
 from mcptest_engine.suite.model.suite import FromEnv, Performance, RunOptions, Suite
 
 __all__ = [
+    "AgentBudget",
+    "AgentEval",
+    "AgentTest",
     "Approx",
     "Assertion",
     "Auth",
+    "Branch",
     "Client",
+    "Compliance",
+    "ComplianceCheck",
+    "Criterion",
     "Delay",
     "Elicitation",
     "Expect",
@@ -40,12 +49,14 @@ __all__ = [
     "Readiness",
     "ResourceTest",
     "Root",
+    "Rubric",
     "RunOptions",
     "Sampling",
     "Server",
     "Snapshot",
     "Suite",
     "Test",
+    "Threshold",
     "TokenBudget",
     "ToolTest",
     "Transform",

@@ -6,7 +6,12 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
+from mcptest_engine.suite.model.agents import AgentTest  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.base import Many, Milliseconds, Part, Scalar, Text
+from mcptest_engine.suite.model.compliance import (  # noqa: TC001  (pydantic reads the annotations)
+    Compliance,
+    ComplianceCheck,
+)
 from mcptest_engine.suite.model.entries import (  # noqa: TC001  (pydantic reads the annotations)
     DefaultTest,
     PromptTest,
@@ -122,6 +127,15 @@ class Suite(Part):
     tools: Many[ToolTest] = Field(default=(), description="Tests that call tools.")
     resources: Many[ResourceTest] = Field(default=(), description="Tests that read resources.")
     prompts: Many[PromptTest] = Field(default=(), description="Tests that get prompts.")
+    compliance: Many[ComplianceCheck] | Compliance = Field(
+        default=(),
+        description="Checks of what the protocol asks of every server: a list, or a mapping with `checks` and what they have "
+        "in common.",
+    )
+    agents: Many[AgentTest] = Field(
+        default=(),
+        description="Tests of how a model uses the servers. This version of mcptest reads and checks them only.",
+    )
     run_options: RunOptions | None = Field(default=None, description="How the suite is run.")
     performance: Performance | None = Field(
         default=None, description="How fast the servers ought to be: a timeout and an advisory figure."

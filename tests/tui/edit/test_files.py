@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.state.drafts import Draft, Drafts
 from mcptest_tui.state.editor_model import CannotSave, look, open_file
 from mcptest_tui.state.finding import Hit, find_all, next_of, replacement
-from mcptest_tui.state.suite_file import write_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

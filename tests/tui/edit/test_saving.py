@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.state.drafts import Draft, Drafts
-from mcptest_tui.state.suite_file import write_suite
 from tests.tui.edit.test_editor import SUITE
 from tests.tui.edit.typing import checked, opened, text_of_file, typed
 from tests.tui.pictures import assert_picture, text_of

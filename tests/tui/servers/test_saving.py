@@ -8,7 +8,7 @@ import pytest
 
 from mcptest_engine.core.shipped import shipped
 from mcptest_engine.running.documents import document_of
-from mcptest_tui.state.saving import proposals_of, saving_of
+from mcptest_tui.state.saving import proposals_of, proposed_saving, saving_of
 from mcptest_tui.state.servers import Servers
 
 DEMO = shipped("examples") / "demo" / "mcptest.yml"
@@ -176,3 +176,35 @@ def test_the_server_is_named_where_a_suite_has_several(tmp_path):
         (str(tmp_path / "new.yml"), typed.name, True),
     ]
     assert saving.test()["server"] == "a"
+
+
+def test_all_that_was_proposed_is_kept_also_what_the_window_does_not_show(tmp_path):
+    """A time limit, a message, and above all the `skip:` of a tool that destroys."""
+    saving = saving_of("tools/call", {"name": "wipe", "arguments": {}}, None, None, [], str(tmp_path / "new.yml"))
+    assertion = {"target": "result.isError", "matcher": {"exact": False}, "message": "it works"}
+    proposed = {
+        "name": "wipe: proposed",
+        "server": "server",
+        "tool": "wipe",
+        "args": {},
+        "serial": True,
+        "skip": "look first",
+        "expect": {"assertions": [assertion], "max_duration_ms": 150},
+    }
+    test = proposed_saving(saving, proposed).test()
+    assert test["expect"] == proposed["expect"]
+    assert (test["serial"], test["skip"]) == (True, "look first")
+    saving.proposals[0].chosen = False
+    assert saving.test()["expect"] == {"max_duration_ms": 150}
+    document = document_of(tmp_path / "new.yml", saving.written(None).after, start_dir=tmp_path, environ={})
+    assert document.sound, document.diagnostics
+
+
+@pytest.mark.parametrize(
+    ("name", "destructive", "held"),
+    [("wipe_all", None, True), ("status", None, False), ("status", True, True), ("delete_x", False, False)],
+)
+def test_a_saved_call_of_a_tool_that_destroys_is_not_run_by_itself(tmp_path, name, destructive, held):
+    """What the server says of the tool counts; in the traffic there is its name only."""
+    saving = saving_of("tools/call", {"name": name}, None, None, [], str(tmp_path / "n.yml"), destructive=destructive)
+    assert ("skip" in saving.test()) is held

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from mcptest_tui.screens.modals import Ask, Question
-from mcptest_tui.screens.preview import Preview
+from mcptest_tui.screens.scaffold import ScaffoldScreen
 from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.servers.driving import at_servers, connected, form_of, odd, sent, suite_of
 from tests.tui.waiting import until
@@ -308,9 +308,10 @@ async def test_a_suite_for_a_server_is_shown_before_it_is_written(workbench, pla
         await pilot.press("c")
         await until(pilot, lambda: screen.server.connected and screen.server.catalog)
         await pilot.press("N")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Preview))
+        await until(pilot, lambda: isinstance(pilot.app.screen, ScaffoldScreen) and pilot.app.screen.state.after)
+        await until(pilot, lambda: not pilot.app.screen.asking)
         assert not (place / "mcptest.yml").exists()
-        await pilot.press("enter")
+        await pilot.press("ctrl+s")
         await until(pilot, lambda: pilot.app.store.documents)
         document = next(iter(pilot.app.store.documents.values()))
         assert document.sound, document.diagnostics

@@ -73,6 +73,15 @@ async def servers(pilot, library):
     await until(pilot, lambda: "structuredContent" in text_of(pilot.app))
 
 
+async def review(pilot, library):
+    """What is proposed for the test that has failed."""
+    app = pilot.app
+    await listed(pilot, library)
+    await until(pilot, lambda: app.reviews.state.items)
+    await pilot.press("u")
+    await until(pilot, lambda: app.current_mode == "review" and "Review 1/" in text_of(app))
+
+
 async def traffic(pilot, library):
     """What was said on the wire."""
     app = pilot.app
@@ -92,7 +101,7 @@ async def palette(pilot, library):
     await until(pilot, lambda: "Run test" in text_of(pilot.app))
 
 
-SCENES = {"tests": listed, **{scene.__name__: scene for scene in (diff, edit, servers, traffic, palette)}}
+SCENES = {"tests": listed, **{scene.__name__: scene for scene in (diff, edit, servers, review, traffic, palette)}}
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -127,4 +136,5 @@ def words(svg):
     """The texts of a picture, times by their shape only."""
     texts = [unescape(text).replace("\xa0", " ") for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
     text = re.sub(r"\d\d:\d\d:\d\d(\.\d+)?", "CLOCK", " ".join(texts))
+    text = re.sub(r"\b01[0-9A-Z]{24}\b", "RUN", text)
     return re.sub(r"\d+(\.\d+)? *m?s\b", "TIME", text).split()

@@ -114,6 +114,9 @@ def call(params: dict[str, Any]) -> Any:
         os._exit(7)
     if MODE == "slow":
         return None
+    if MODE == "diary":
+        with open(sys.argv[2], "a", encoding="utf-8") as diary:
+            print(params["name"], file=diary)
     if MODE == "big":
         rows = [{"id": at, "text": "x" * 200} for at in range(80_000)]
         return {"content": [{"type": "text", "text": "y" * 3_000_000}], "structuredContent": {"rows": rows}}

@@ -1,0 +1,1 @@
+"""From a server to a suite: catalogs, synthesised arguments, scaffolds, proposals and their review."""

@@ -1,0 +1,163 @@
+"""What the two kinds of `agents:` suites have in common: one case a tool, its prompt, and what a model is not to be told.
+
+The surprising thing is what is left out of a prompt: a tool's description is the server's text and is aimed at models, so of
+one that raises a warning no word is repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.authoring.offered import (
+    about,
+    held_back,
+    masked,
+    source_of,
+    suspected,
+    unused_name,
+)
+from mcptest_engine.authoring.paging import DEFAULT_OPTIONS, chosen_tools
+from mcptest_engine.authoring.suite_insert import Place
+from mcptest_engine.authoring.suite_text import Entry, proved, told, wrapped, write_suite_text
+from mcptest_engine.authoring.targets import untemplated
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.safety.execution import REVIEW_FIRST
+from mcptest_engine.safety.policy import ToolClass, classify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from mcptest_engine.authoring.paging import ScaffoldOptions
+    from mcptest_engine.authoring.targets import Target
+    from mcptest_engine.safety.poisoning import Finding
+    from mcptest_engine.servers.catalog import Catalog
+
+MAX_TURNS = 6
+_PLAIN = re.compile(r"[\w./:@-]+(?: [\w./:@-]+)*")
+_FIRST_SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentScaffold:
+    """A suite of agent cases and the number of tools that have one.
+
+    `next_cursor` is None unless tools are left for a next page. Where the cases went into a suite that was there, `suite` holds
+    only them and `into` is the whole of it.
+    """
+
+    suite: str
+    tools_covered: int
+    notes: tuple[str, ...] = ()
+    next_cursor: int | None = None
+    into: str | None = None
+    warnings: tuple[Finding, ...] = ()
+
+
+def scaffold_agents(
+    catalog: Catalog,
+    target: Target,
+    case_of: Callable[[Mapping[str, Any], Finding | None], dict[str, Any]],
+    header: Sequence[str],
+    *,
+    template: Sequence[str] = (),
+    redact: Callable[[str], str] | None = None,
+    options: ScaffoldOptions = DEFAULT_OPTIONS,
+    into: str | None = None,
+) -> AgentScaffold:
+    """The suite with `case_of(tool, what its description is suspected of)` for every tool of a page, sorted by name.
+
+    `case_of` gives a test without `server`, its texts unescaped; `template` are lines that follow the tests, as comments.
+    `into` is the text of a suite that gets the cases that it has not. Raises: UsageError for a cursor behind the last tool,
+    EditRefused where that suite's text is in the way.
+    """
+    notes: list[str] = []
+    place = None if into is None else Place.in_suite(into, target)
+    target, existing = (target, frozenset()) if place is None else (place.target, place.names)
+    tools, next_cursor = chosen_tools(catalog, options, notes)
+    warnings = suspected(tools)
+    findings = {finding.tool: finding for finding in reversed(warnings)}
+    entries, taken = [], set(existing)
+    for tool in tools:
+        try:
+            case = case_of(tool, findings.get(tool["name"]))
+        except RecursionError:
+            notes.append(f"`{one_line(tool['name'], 80)}` is left out: its schema is nested too deeply")
+            continue
+        case = masked(case, redact) if redact is not None else case
+        if case["name"] in existing:
+            continue
+        case["name"] = unused_name(case["name"], taken)
+        taken.add(case["name"])
+        entries.append(_entry(tool, findings.get(tool["name"]), untemplated(case), target, redact))
+    good, left_out = proved(entries)
+    notes += [f"the case `{one_line(entry.test['name'], 100)}` is left out: {why}" for entry, why in left_out]
+    covered = len(good)
+    if place is not None and into is not None:
+        after = place.with_tests(into, good)
+        return AgentScaffold(
+            suite=place.fragment(good),
+            tools_covered=covered,
+            into=after,
+            notes=tuple(notes),
+            next_cursor=next_cursor,
+            warnings=warnings,
+        )
+    if not good:
+        notes.append("the server lists no tool, so there is nothing that an agent could do with it")
+        good, _ = proved([Entry(block="agents", test=_no_tool(target))])
+    text = write_suite_text([*header[:2], *_source(catalog), *header[2:]], {target.key: target.settings}, good)
+    text += "".join(f"\n# {one_line(line)}".rstrip() for line in template) + ("\n" if template else "")
+    return AgentScaffold(
+        suite=text, tools_covered=covered, notes=tuple(notes), next_cursor=next_cursor, warnings=warnings
+    )
+
+
+def _entry(
+    tool: Mapping[str, Any],
+    finding: Finding | None,
+    case: dict[str, Any],
+    target: Target,
+    redact: Callable[[str], str] | None,
+) -> Entry:
+    comment = about(tool, finding)
+    comments: tuple[str, ...] = (comment if redact is None else redact(comment),)
+    test = {"name": case.pop("name"), "server": target.key}
+    if classify(tool) is ToolClass.DESTRUCTIVE:
+        reason = held_back(tool)
+        comments = (*comments, f"{REVIEW_FIRST.removeprefix('# ')}: {reason}")
+        test["skip"] = f"review before first run: {reason}"
+    return Entry(block="agents", test={**test, **case}, comments=comments)
+
+
+def _no_tool(target: Target) -> dict[str, Any]:
+    return {
+        "name": "the agent does without tools",
+        "server": target.key,
+        "prompt": "Say hello.",
+        "expect": [{"target": "tool_calls", "matcher": {"length": 0}}],
+    }
+
+
+def _source(catalog: Catalog) -> list[str]:
+    return wrapped(f"{source_of(catalog)} Each case needs a model: name it with `model:`.")
+
+
+def purpose(tool: Mapping[str, Any], finding: Finding | None) -> str | None:
+    """What a tool is for, in the first sentence of its own description; None when that is not to be repeated."""
+    if finding is not None:
+        return None
+    first = told(tool.get("description") or tool.get("title"), 300)
+    found = _FIRST_SENTENCE.match(first)
+    return (found[1] if found else first).rstrip(".!?") or None
+
+
+def arguments_in_words(arguments: Mapping[str, Any]) -> str:
+    """`city: London, limit: 1`: what a person would say that wants just these."""
+    return ", ".join(f"{one_line(name, 60)}: {_in_words(value)}" for name, value in arguments.items())
+
+
+def _in_words(value: Any) -> str:
+    return value if isinstance(value, str) and _PLAIN.fullmatch(value) else json.dumps(value, ensure_ascii=False)

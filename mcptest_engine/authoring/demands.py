@@ -1,0 +1,199 @@
+"""What an `expect` demands, and what another one in its place would no longer demand.
+
+Everything counts as lost that cannot be shown to be kept: an assertion is kept when the new one has it too, as data, or pins
+the same target to a value that it holds for. Another exact value on the same target is a change and no loss.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.clipping import show
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.suite.items import ASSERT_SET
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+ASSERTIONS = "assertions"
+BUDGETS = ("max_duration_ms", "max_response_tokens")
+_UNIMPORTANT = frozenset({"name", "message"})
+_MOST_TOLD = 3
+_LONGEST = 40
+
+
+def demands_lost(was: Any, wanted: Any, *, threshold: Any = None) -> str | None:
+    """How `wanted`, an `expect` as a suite has it, demands less than `was`; one line, None when it does not.
+
+    `threshold` is the test's: where only a part of the assertions has to hold, each one more counts for less.
+    """
+    old, new = rows_of(was), rows_of(wanted)
+    lost = [row for row in _apart(old, new) if not _is_kept(row, new)]
+    told = [f"drops {told_row(row)}" for row in lost[:_MOST_TOLD]]
+    told += [f"drops {len(lost) - _MOST_TOLD} more"] if len(lost) > _MOST_TOLD else []
+    told += [*_accepted_errors(old, new), *_widened(was, wanted)]
+    if isinstance(threshold, (int, float)) and threshold < 1 and len(new) > len(old):
+        told.append(f"adds assertions to a test that needs only {threshold} of them to hold")
+    return "; ".join(told) or None
+
+
+def rows_of(expect: Any) -> list[Any]:
+    """The assertions and sets of an `expect` in either form."""
+    rows = expect.get(ASSERTIONS) if isinstance(expect, dict) else expect
+    return list(rows) if isinstance(rows, (list, tuple)) else []
+
+
+def budget_of(setting: Any) -> tuple[float, bool] | None:
+    """How large a budget is, and whether it only warns; None for what is none."""
+    size = setting.get("budget") if isinstance(setting, dict) else setting
+    if not isinstance(size, (int, float)) or isinstance(size, bool):
+        return None
+    return size, isinstance(setting, dict) and setting.get("mode") == "warn"
+
+
+def bare(row: Any) -> Any:
+    """A row without what it is called and what is said when it fails."""
+    if not isinstance(row, dict):
+        return row
+    told = {key: part for key, part in row.items() if key not in _UNIMPORTANT}
+    if isinstance(told.get(ASSERT_SET), dict):
+        told[ASSERT_SET] = {
+            key: [bare(one) for one in part] if key == ASSERTIONS and isinstance(part, list) else part
+            for key, part in told[ASSERT_SET].items()
+            if key not in _UNIMPORTANT
+        }
+    return told
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Equal as data, whatever the order of keys; 1, 1.0 and true are not the same."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(is_same, one, other))
+    return type(one) is type(other) and bool(one == other)
+
+
+def told_row(row: Any) -> str:
+    """An assertion in a few words: its target in backticks, its matcher, its argument."""
+    if not isinstance(row, dict):
+        return "an assertion"
+    if ASSERT_SET in row:
+        inner = row[ASSERT_SET]
+        named = inner.get("name") if isinstance(inner, dict) else None
+        return f"the set `{one_line(str(named), _LONGEST)}`" if named else "a set of assertions"
+    return f"`{one_line(str(row.get('target')), 60)}` {_told_matcher(row.get('matcher'))}"
+
+
+def _told_matcher(matcher: Any) -> str:
+    if not isinstance(matcher, dict) or len(matcher) != 1:
+        return one_line(show(matcher, _LONGEST))
+    ((name, argument),) = matcher.items()
+    if name == "not":
+        return f"not {_told_matcher(argument)}"
+    if isinstance(argument, (str, int, float)):
+        return (
+            f"{one_line(str(name))} `{one_line(argument if isinstance(argument, str) else show(argument), _LONGEST)}`"
+        )
+    return one_line(str(name))
+
+
+def _apart(old: Sequence[Any], new: Sequence[Any]) -> Iterator[Any]:
+    """The old rows; of a set that is gone the rows in it, where one of them is left, so that the loss is told exactly."""
+    for row in old:
+        inner = row.get(ASSERT_SET) if isinstance(row, dict) else None
+        rows = inner.get(ASSERTIONS) if isinstance(inner, dict) else None
+        if isinstance(rows, list) and not _is_kept(row, new) and any(_is_kept(one, new) for one in rows):
+            yield from rows
+        else:
+            yield row
+
+
+def _is_kept(row: Any, new: Sequence[Any]) -> bool:
+    """Whether a row of the old `expect` is demanded by the new one too."""
+    plain = bare(row)
+    if any(is_same(plain, bare(one)) for one in new):
+        return True
+    if not isinstance(plain, dict):
+        return False
+    if ASSERT_SET in plain:
+        return _set_is_kept(plain[ASSERT_SET], new)
+    return any(_is_stronger(bare(one), plain) for one in new if isinstance(one, dict))
+
+
+def _set_is_kept(inner: Any, new: Sequence[Any]) -> bool:
+    """Whether a set's rows are demanded one by one, or in a set of the same rows that asks for as much."""
+    if not isinstance(inner, dict) or not isinstance(rows := inner.get(ASSERTIONS), list):
+        return False
+    if all(_is_kept(one, new) for one in rows):
+        return True
+    for one in new:
+        other = bare(one).get(ASSERT_SET) if isinstance(one, dict) else None
+        if isinstance(other, dict) and is_same(_without_threshold(inner), _without_threshold(other)):
+            return bool(_threshold(other) >= _threshold(inner))
+    return False
+
+
+def _without_threshold(inner: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: part for key, part in inner.items() if key != "threshold"}
+
+
+def _threshold(inner: Mapping[str, Any]) -> float:
+    told = inner.get("threshold", 1.0)
+    return told if isinstance(told, (int, float)) else 1.0
+
+
+def _is_stronger(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    """Whether `new` pins the target of `old`: to another value than `old` does, or to one that `old` holds for."""
+    if any(not is_same(new.get(key), old.get(key)) for key in {*new, *old} - {"matcher"}):
+        return False
+    pinned, matcher = new.get("matcher"), old.get("matcher")
+    if not isinstance(pinned, dict) or list(pinned) != ["exact"] or not isinstance(matcher, dict) or "transform" in old:
+        return False
+    return list(matcher) == ["exact"] or _holds(matcher, pinned["exact"])
+
+
+def _holds(matcher: Mapping[str, Any], value: Any) -> bool:
+    """Whether a matcher holds for a value, both as a suite has them."""
+    from mcptest_engine.authoring.review_runs import LITERAL, Templated, as_judged
+    from mcptest_engine.judging.matchers import Context, compile_judge
+
+    try:
+        return compile_judge(as_judged(matcher, LITERAL), Context())(as_judged(value)) is None
+    except Templated:
+        return False
+    except Exception:  # noqa: BLE001 - a suite is checked by the loader: what no judge can be made of holds for nothing here
+        return False
+
+
+def _accepted_errors(old: Sequence[Any], new: Sequence[Any]) -> Iterator[str]:
+    """Another exact value is no loss, but for one: that the call fails."""
+    if _expects_error(new) and not _expects_error(old) and any(_is_about_error(row) for row in old):
+        yield "accepts an error result"
+
+
+def _is_about_error(row: Any) -> bool:
+    return isinstance(row, dict) and str(row.get("target", "")).lstrip(".") == "result.isError"
+
+
+def _expects_error(rows: Sequence[Any]) -> bool:
+    return any(_is_about_error(row) and is_same(row.get("matcher"), {"exact": True}) for row in rows)
+
+
+def _widened(was: Any, wanted: Any) -> Iterator[str]:
+    if not isinstance(was, dict):
+        return
+    new = wanted if isinstance(wanted, dict) else {}
+    for key in BUDGETS:
+        before, after = budget_of(was.get(key)), budget_of(new.get(key))
+        if before is None:
+            continue
+        if after is None:
+            yield f"drops {key}"
+        elif after[0] > before[0]:
+            yield f"raises {key} from {show(before[0])} to {show(after[0])}"
+        elif after[1] and not before[1]:
+            yield f"only warns of {key}"
+    for key in was:
+        if key not in (*BUDGETS, ASSERTIONS) and not is_same(was[key], new.get(key)):
+            yield f"drops `{one_line(str(key), _LONGEST)}`"

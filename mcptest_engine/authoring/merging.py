@@ -1,0 +1,195 @@
+"""A proposal for a test that is there already: what its author expects and still holds stays, and only the rest is replaced.
+
+Each assertion of the test is judged on the answers that were observed. Whatever holds is kept as it is written, so its
+comments are; what fails gives way to what is proposed for the same target; and proposed is besides only what nobody has said
+anything about yet.
+Source: decisions 14, Commands and faces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.authoring.demands import ASSERTIONS, bare, budget_of, is_same, rows_of, told_row
+from mcptest_engine.suite.items import ASSERT_SET
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mcptest_engine.authoring.propose import Proposed
+    from mcptest_engine.servers.session import Exchange
+
+BUDGET = "max_duration_ms"
+_TOKENS = "max_response_tokens"
+_MOST_TOLD = 3
+_OPEN = frozenset({"not", "exists", "type"})
+"""Matchers that say little: an exact value beside them is news."""
+_IS_ERROR = "result.isError"
+
+
+class Merged(NamedTuple):
+    """The `expect` for a test that is there, and what a person has to know of it."""
+
+    expect: Any
+    notes: tuple[str, ...] = ()
+
+
+def merged(proposed: Proposed, written: Any, judged: Sequence[Mapping[str, Any]]) -> Merged:
+    """What is proposed, put into `written`, the `expect` in the file; `judged` are its assertions with variables filled in.
+
+    The form of `written`, a list or a mapping, goes over into the longer one where a budget comes with the proposal.
+    """
+    rows = rows_of(written)
+    wanted = proposed.mapping["expect"]
+    if (
+        not proposed.observed
+        or len(judged) < len(rows)
+        or (written is not None and not isinstance(written, (list, dict)))
+    ):
+        return Merged(wanted)
+    made = _Merging(rows, wanted[ASSERTIONS])
+    made.judge(judged, proposed.observed)
+    there = written if isinstance(written, dict) else {}
+    budgets, notes = _budgets(there, wanted, proposed.observed)
+    return Merged({**there, ASSERTIONS: made.rows(), **budgets}, (*made.notes(), *notes))
+
+
+def with_merged(proposed: Proposed, written: Any, judged: Sequence[Mapping[str, Any]]) -> Proposed:
+    """The proposal with `merged` for its `expect`."""
+    from mcptest_engine.authoring.block_text import expect_text
+    from mcptest_engine.suite.yaml_text import Unwritable
+
+    found = merged(proposed, written, judged)
+    try:
+        text = expect_text(found.expect)
+    except (Unwritable, RecursionError):
+        text = ""
+    mapping = {**proposed.mapping, "expect": found.expect}
+    return replace(proposed, mapping=mapping, expect_text=text, notes=(*proposed.notes, *found.notes))
+
+
+class _Merging:
+    """The rows of one test against what is proposed."""
+
+    def __init__(self, rows: Sequence[Any], wanted: Sequence[Mapping[str, Any]]) -> None:
+        self._rows, self._wanted = rows, wanted
+        self._failing: list[int] = []
+        self._unjudged: list[int] = []
+
+    def judge(self, judged: Sequence[Mapping[str, Any]], observed: Sequence[Exchange]) -> None:
+        """Find out which rows hold for every answer."""
+        for number in range(len(self._rows)):
+            held = [_holds(judged[number], one) for one in observed]
+            if False in held:
+                self._failing.append(number)
+            elif None in held:
+                self._unjudged.append(number)
+
+    def rows(self) -> list[Any]:
+        """What stays, in place of what fails that which is proposed for its target, and then what is new."""
+        kept = [row for number, row in enumerate(self._rows) if number not in self._failing]
+        left = [row for row in self._wanted if not any(is_same(bare(one), bare(row)) for one in kept)]
+        found: list[Any] = []
+        for number, row in enumerate(self._rows):
+            if number not in self._failing:
+                found.append(row)
+                continue
+            instead = next((one for one in left if _target(row) is not None and _target(one) == _target(row)), None)
+            if instead is not None:
+                left.remove(instead)
+                found.append({**row, "matcher": instead["matcher"]})  # its name, message and weight stay
+        return [*found, *(row for row in left if not any(_covers(one, row) for one in kept))]
+
+    def notes(self) -> Iterator[str]:
+        """What became of rows that a person wrote."""
+        wrong = [self._rows[number] for number in self._failing]
+        if wrong:
+            yield f"does not hold any more, and is replaced or dropped: {_told(wrong)}"
+        if self._unjudged:
+            yield f"cannot be judged here, and is kept: {_told([self._rows[number] for number in self._unjudged])}"
+
+
+def _told(rows: Sequence[Any]) -> str:
+    more = f" and {len(rows) - _MOST_TOLD} more" if len(rows) > _MOST_TOLD else ""
+    return ", ".join(told_row(row) for row in rows[:_MOST_TOLD]) + more
+
+
+def _holds(row: Mapping[str, Any], observed: Exchange) -> bool | None:
+    """None where nobody can say: a snapshot is no expectation of the suite's, and a set may hold one."""
+    from mcptest_engine.judging.assertions import judge_assertions
+
+    if _holds_snapshot(row):
+        return None
+    try:
+        (told,) = judge_assertions([row], envelope(observed))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+    return told.passed
+
+
+def envelope(observed: Exchange) -> dict[str, Any]:
+    """What a target looks into. Source: decisions 2."""
+    answer = observed.answer
+    return {
+        **({"result": answer["result"]} if "result" in answer else {}),
+        "error": answer.get("error"),
+        "duration_ms": observed.duration_ms,
+        "attempt": 1,
+        "request": {"method": observed.method, "params": observed.params},
+        "notifications": [],
+        "server_requests": [],
+        "http": observed.http,
+    }
+
+
+def _holds_snapshot(value: Any) -> bool:
+    if isinstance(value, dict):
+        return "snapshot" in value or any(_holds_snapshot(part) for part in value.values())
+    return isinstance(value, list) and any(_holds_snapshot(part) for part in value)
+
+
+def _target(row: Any) -> str | None:
+    target = row.get("target") if isinstance(row, dict) and "transform" not in row else None
+    return target.lstrip(".") if isinstance(target, str) else None
+
+
+def _matcher(row: Mapping[str, Any]) -> str:
+    return next(iter(row.get("matcher") or {}), "")
+
+
+def _covers(kept: Any, new: Mapping[str, Any]) -> bool:
+    """Whether a row that stays says already what a proposed one would: more than a little of the same target."""
+    if ASSERT_SET in kept and ASSERT_SET in new:
+        return True
+    target = _target(kept)
+    if target is None or target != _target(new):
+        return False
+    return target == _IS_ERROR or _matcher(kept) not in _OPEN
+
+
+def _budgets(
+    written: Mapping[str, Any], wanted: Mapping[str, Any], observed: Sequence[Exchange]
+) -> tuple[dict[str, Any], list[str]]:
+    """A budget that the calls kept stays, however wide it is: it is the author's."""
+    from mcptest_engine.judging.budgets import response_tokens
+
+    spent = {
+        BUDGET: max(one.duration_ms for one in observed),
+        _TOKENS: float(max(response_tokens(one.answer) for one in observed)),
+    }
+    proposed = {BUDGET: wanted[BUDGET], _TOKENS: int(spent[_TOKENS])} if BUDGET in wanted else {}
+    found: dict[str, Any] = {}
+    notes = []
+    for key, value in proposed.items():
+        there = budget_of(written.get(key))
+        if there is None:
+            found.update({key: value} if key == BUDGET else {})
+        elif spent[key] <= there[0] or there[1]:
+            found[key] = written[key]
+            if key == BUDGET and there[0] > value:
+                notes.append(f"{key} stays at {there[0]:g}, wider than the {value}ms that these calls need")
+        else:
+            setting = written[key]
+            found[key] = {**setting, "budget": value} if isinstance(setting, dict) else value
+    return found, notes

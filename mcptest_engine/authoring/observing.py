@@ -1,0 +1,264 @@
+"""What two answers of the same call have in common: the leaves that are equal, those that differ, and those left alone.
+
+A leaf is a scalar below `result.content` or `result.structuredContent`. Everything here is bounded: an answer of 50 MB costs
+a look at its upper levels. Text from a server is never written down when it looks secret, and what only looks stable because
+the two calls came within one second is not believed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.authoring.stability import looks_changing
+from mcptest_engine.core.redaction import Redactor
+from mcptest_engine.core.secret_names import looks_secret_name
+from mcptest_engine.core.targets import render
+from mcptest_engine.suite.yaml_text import Unwritable, scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from datetime import date
+
+Path = tuple[str | int, ...]
+
+MOST_VALUES = 50_000
+DEEPEST = 40
+LONGEST_TARGET = 300
+LONGEST_EXACT = 1_000
+"""A text of more characters is not written down as an exact value."""
+SHORT = 80
+_MEDIA_MEMBERS = frozenset(("data", "blob"))
+_LARGEST_INT = 10**300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaf:
+    """A scalar that both answers have in the same place."""
+
+    path: Path
+    value: Any
+
+    @property
+    def target(self) -> str:
+        """The full path of it."""
+        return render(self.path)
+
+
+@dataclass(slots=True, kw_only=True)
+class Compared:
+    """`stable` are the leaves an exact value may be asserted of, best first; all others are told by their paths.
+
+    `volatile` differ, `changing` are equal but look like a time or a random id, `lengths` are arrays of different length.
+    """
+
+    stable: list[Leaf] = field(default_factory=list)
+    volatile: list[str] = field(default_factory=list)
+    changing: list[str] = field(default_factory=list)
+    lengths: list[str] = field(default_factory=list)
+    secret: list[str] = field(default_factory=list)
+    media: list[str] = field(default_factory=list)
+    long: list[str] = field(default_factory=list)
+    unwritable: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
+
+
+class Secrets:
+    """Tells what must not be written down: the patterns of `core/redaction`, and what the server's spec knows besides."""
+
+    def __init__(self, redact: Callable[[str], str]) -> None:
+        self._known, self._patterns = redact, Redactor()
+
+    def redact(self, text: str) -> str:
+        """`text` without secrets."""
+        return self._patterns.redact_text(self._known(text))
+
+    def holds(self, text: str) -> bool:
+        """Whether there is one in `text`."""
+        return self.redact(text) != text
+
+    def under(self, name: str, value: object) -> bool:
+        """Whether `value`, a scalar, is one because of the name that it stands under."""
+        return looks_secret_name(name) and value is not None and not isinstance(value, bool) and value != ""
+
+    def without(self, value: Any, name: str = "") -> Any:
+        """A copy of arguments without secrets, and the same object where there is none."""
+        cleaned = self._patterns.redact({name: value} if name else value)
+        cleaned = cleaned[name] if name and isinstance(cleaned, dict) and name in cleaned else cleaned
+        return _mapped(cleaned, self.redact)
+
+
+def compare(
+    first: Any,
+    second: Any,
+    *,
+    secrets: Secrets,
+    today: date | None,
+    above: Path = ("result",),
+    asked: Collection[str] = (),
+) -> Compared:
+    """What `first` and `second`, two results of one call, have in common.
+
+    `asked` are the scalars of the arguments, as `scalars` has them: what was asked for comes again.
+    """
+    found = Compared()
+    places: dict[str, list[tuple[Any, ...]]] = {"volatile": [], "changing": [], "lengths": []}
+    leaves: list[Leaf] = []
+    for path, one, other, media in _pairs(first, second, above, found):
+        kind = _kind_of(path, one, other, media, secrets, today, asked)
+        target = _told(path, secrets)
+        if kind == "stable":
+            leaves.append(Leaf(path=path, value=one))
+        elif kind in places:
+            places[kind].append((_order(path), target))
+        else:
+            getattr(found, kind).append(target)
+    leaves.sort(key=_rank)
+    found.stable = leaves
+    for kind, told in places.items():
+        setattr(found, kind, list(dict.fromkeys(target for _, target in sorted(told))))
+    return found
+
+
+def _pairs(first: Any, second: Any, above: Path, found: Compared) -> Iterator[tuple[Path, Any, Any, bool]]:
+    """Pairs of leaves, breadth first, so that the shallow ones are seen whatever lies below; `_MISSING` where one lacks it."""
+    waiting: deque[tuple[Path, Any, Any, bool]] = deque([(above, first, second, False)])
+    seen = 0
+    while waiting:
+        path, one, other, media = waiting.popleft()
+        seen += 1
+        alike = (isinstance(one, dict) and isinstance(other, dict)) or (
+            isinstance(one, list) and isinstance(other, list)
+        )
+        if not alike or (isinstance(one, list) and len(one) != len(other)):
+            yield path, one, other, media
+            continue
+        if len(path) > DEEPEST or seen + len(waiting) + len(one) + len(other) > MOST_VALUES:
+            if _equal(one, other):
+                found.unseen.append(render(path)[:LONGEST_TARGET])
+            else:
+                yield path, one, other, media
+        elif isinstance(one, list):
+            waiting.extend(((*path, at), a, b, False) for at, (a, b) in enumerate(zip(one, other, strict=True)))
+        else:
+            told = [name for name in {**one, **other} if isinstance(name, str)]
+            is_media = "mimeType" in one
+            waiting.extend(
+                ((*path, name), one.get(name, _MISSING), other.get(name, _MISSING), is_media and name in _MEDIA_MEMBERS)
+                for name in sorted(told)
+            )
+
+
+class _Missing:
+    """The value of a member that only the other answer has."""
+
+
+_MISSING = _Missing()
+
+
+def _kind_of(
+    path: Path, one: Any, other: Any, media: bool, secrets: Secrets, today: date | None, asked: Collection[str]
+) -> str:
+    """Where a pair belongs: the name of a list of `Compared`."""
+    if isinstance(one, list) and isinstance(other, list) and len(one) != len(other):
+        return "lengths"
+    if not _equal(one, other):
+        return "volatile"
+    if media and isinstance(one, str):
+        return "media"
+    name = next((part for part in reversed(path) if isinstance(part, str)), "")
+    if secrets.under(name, one) or (isinstance(one, str) and secrets.holds(one)) or secrets.holds(render(path)):
+        return "secret"
+    if isinstance(one, str) and len(one) > LONGEST_EXACT:
+        return "long"
+    if not is_writable(one) or len(render(path)) > LONGEST_TARGET or not is_writable(render(path)):
+        return "unwritable"
+    return "changing" if _doubtful(one, name, today, asked) else "stable"
+
+
+def scalars(value: Any) -> frozenset[str]:
+    """The texts and numbers in arguments, in a form in which they are compared."""
+    found: set[str] = set()
+    waiting = [value]
+    while waiting and len(found) < MOST_VALUES:
+        here = waiting.pop()
+        if isinstance(here, (dict, list)):
+            waiting.extend(here.values() if isinstance(here, dict) else here)
+        else:
+            found.add(repr(here))
+    return frozenset(found)
+
+
+def _doubtful(value: Any, name: str, today: date | None, asked: Collection[str]) -> bool:
+    """A flag or a null is what it is, whatever it is called; and what was asked for comes again."""
+    if value is None or isinstance(value, bool):
+        return False
+    if looks_changing(value, "" if repr(value) in asked else name, seen_twice=True, today=today):
+        return True
+    return isinstance(value, str) and any(_doubtful(one, key, today, asked) for key, one in _members(value))
+
+
+def _members(text: str) -> Iterator[tuple[str, Any]]:
+    """The named scalars of a text that is JSON: many a server answers so."""
+    if not text.lstrip().startswith(("{", "[")) or len(text) > LONGEST_EXACT:
+        return
+    try:
+        waiting = [("", json.loads(text))]
+    except (ValueError, RecursionError):
+        return
+    while waiting:
+        name, here = waiting.pop()
+        if isinstance(here, (dict, list)):
+            waiting.extend(here.items() if isinstance(here, dict) else ((name, one) for one in here))
+        elif not isinstance(here, str) or not here.lstrip().startswith(("{", "[")):
+            yield name, here
+
+
+def is_writable(value: Any) -> bool:
+    """Whether a suite can hold this scalar."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _LARGEST_INT:
+        return False
+    try:
+        scalar(value)
+    except Unwritable:
+        return False
+    return True
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    try:
+        return bool(one == other)
+    except RecursionError:
+        return False
+
+
+def _rank(leaf: Leaf) -> tuple[Any, ...]:
+    """Short scalars at shallow paths first; else in the order of their paths."""
+    text = leaf.value if isinstance(leaf.value, str) else ""
+    is_long = len(text) > SHORT or "\n" in text
+    return is_long, len(leaf.path), _order(leaf.path)
+
+
+def _order(path: Path) -> tuple[tuple[int, int, str], ...]:
+    return tuple((0, part, "") if isinstance(part, int) else (1, 0, part) for part in path)
+
+
+def _told(path: Path, secrets: Secrets) -> str:
+    """A path as it is told; one that nobody could use is cut off."""
+    target = secrets.redact(render(path))
+    return target if len(target) <= LONGEST_TARGET else target[:LONGEST_TARGET] + "…"
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _mapped(item, change) for key, item in value.items()}
+    return [_mapped(item, change) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,124 @@
+"""What a server offers, as a generated suite can name it and speak of it: its tools by name, its prompts' arguments, itself.
+
+Every text of the server comes out of here on one line, and a description that may be aimed at a model not at all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.authoring.suite_text import told
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.safety.policy import classify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from mcptest_engine.safety.poisoning import Finding
+    from mcptest_engine.servers.catalog import Catalog
+
+OTHER_REQUESTS = frozenset(
+    (
+        "tools/call",
+        "resources/read",
+        "prompts/get",
+        "initialize",
+        "subscriptions/listen",
+        "sampling/createMessage",
+        "elicitation/create",
+        "roots/list",
+    )
+)
+"""Names that are no requests in a suite but so like them that `validate` warns of a tool that is called so."""
+
+
+def nameable_tools(tools: Iterable[Mapping[str, Any]], notes: list[str]) -> dict[str, Mapping[str, Any]]:
+    """The tools that a test can name, by name; why another cannot be is added to `notes`.
+
+    Of several under one name it is the most dangerous that counts: nobody knows which of them a call reaches.
+    """
+    from mcptest_engine.suite.checks import LIST_METHODS
+
+    found: dict[str, Mapping[str, Any]] = {}
+    for number, tool in enumerate(tools, 1):
+        name = tool.get("name")
+        if not isinstance(name, str) or not name:
+            notes.append(f"tool {number} of the list has no name, so nothing can call it")
+        elif name in found:
+            is_worse = classify(tool).severity > classify(found[name]).severity
+            found[name] = tool if is_worse else found[name]
+            covered = "more dangerous" if is_worse else "first"
+            notes.append(f"the server lists `{one_line(name, 80)}` twice; the {covered} one is covered")
+        elif name in LIST_METHODS or name in OTHER_REQUESTS:
+            notes.append(f"the tool `{name}` is left out: in a suite that name stands for the request of the protocol")
+        else:
+            found[name] = tool
+    return found
+
+
+def suspected(tools: Sequence[Mapping[str, Any]]) -> tuple[Finding, ...]:
+    """What the descriptions of these tools are suspected of."""
+    from mcptest_engine.safety.poisoning import description_warnings
+
+    return tuple(description_warnings(tools))
+
+
+def about(tool: Mapping[str, Any], finding: Finding | None, *, named: str | None = None) -> str:
+    """The line of comment above a tool's tests; a suspicious description is named instead of copied."""
+    name = one_line(named or str(tool.get("name")), 60)
+    if finding is not None:
+        return f"{name}: its description is not copied, because it may not be harmless ({finding.rule} {finding.name})"
+    described = told(tool.get("description") or tool.get("title"), 100)
+    return f"{name}: {described}" if described else name
+
+
+def held_back(tool: Mapping[str, Any]) -> str:
+    """Why a destructive tool's tests are not run at once."""
+    hints = tool.get("annotations")
+    declared = isinstance(hints, dict) and hints.get("destructiveHint") is True
+    return f"classified as destructive by its {'annotations' if declared else 'name'}"
+
+
+def prompt_arguments(prompt: Mapping[str, Any]) -> dict[str, str]:
+    """A text for each required argument of a prompt."""
+    from mcptest_engine.authoring.synthesize import arguments_for
+
+    listed = prompt.get("arguments")
+    needed = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    names = [item["name"] for item in needed if isinstance(item.get("name"), str) and item.get("required") is True]
+    if not names:
+        return {}
+    properties = {name: {"type": "string"} for name in names}
+    made = arguments_for({"inputSchema": {"type": "object", "properties": properties, "required": names}}).value
+    return {name: text if isinstance(text := made.get(name), str) and text else "sample" for name in names}
+
+
+def source_of(catalog: Catalog) -> str:
+    """Which server it was, in a sentence."""
+    info = catalog.server_info
+    name = " ".join(one_line(str(info[key]), 60) for key in ("name", "version") if info.get(key))
+    revision = f" (MCP {one_line(catalog.protocol_version, 20)})" if catalog.protocol_version else ""
+    return f"For {name or 'a server without a name'}{revision}."
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Names as a list in prose."""
+    shown = ", ".join(f"`{one_line(name, 60)}`" for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def masked(value: Any, redact: Callable[[str], str]) -> Any:
+    """A copy with every text masked, keys aside."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {key: masked(item, redact) for key, item in value.items()}
+    return [masked(item, redact) for item in value] if isinstance(value, list) else value
+
+
+def unused_name(name: str, taken: set[str] | frozenset[str]) -> str:
+    """The name, or with a number behind it where another test has it."""
+    number, found = 2, name
+    while found in taken:
+        found, number = f"{name} ({number})", number + 1
+    return found

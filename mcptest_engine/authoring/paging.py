@@ -1,0 +1,71 @@
+"""Which tools a generated suite is for: those that were named, or a page of the server's list, in the order of their names.
+
+Source: agent-interface, scaffold_suite.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.authoring.offered import nameable_tools
+from mcptest_engine.core.errors import UsageError, did_you_mean
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcptest_engine.servers.catalog import Catalog
+
+PAGE = 25
+"""How many tools, resources and prompts one page of a scaffold covers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaffoldOptions:
+    """What a scaffold holds. `tools` names the only ones wanted; `cursor` is an offset into the sorted tool list."""
+
+    tools: tuple[str, ...] | None = None
+    include_edge: bool = True
+    include_violation: bool = True
+    probe: bool = False
+    all: bool = False
+    cursor: int = 0
+
+
+DEFAULT_OPTIONS = ScaffoldOptions()
+
+
+def cursor_of(value: int | str) -> int:
+    """A cursor as it was given, an integer or its string form. Raises: UsageError."""
+    text = str(value)
+    if isinstance(value, bool) or not (text.isascii() and text.isdigit()) or len(text) > 9:
+        raise UsageError(f"`{one_line(text, 40)}` is no cursor", hint="give the `next_cursor` of the page before")
+    return int(text)
+
+
+def chosen_tools(
+    catalog: Catalog, options: ScaffoldOptions, notes: list[str]
+) -> tuple[list[Mapping[str, Any]], int | None]:
+    """The tools of the page that `options` asks for, sorted by name, and the cursor of the next one.
+
+    What cannot be had is told in `notes`. Raises: UsageError for a cursor behind the last tool.
+    """
+    named = nameable_tools(catalog.tools, notes)
+    if options.tools is not None:
+        for wanted in dict.fromkeys(options.tools):
+            if wanted not in named:
+                near = did_you_mean(wanted, named)
+                notes.append(f"no tool is called `{one_line(wanted, 80)}`" + (f": {near}" if near else ""))
+        named = {name: tool for name, tool in named.items() if name in options.tools}
+    names = sorted(named)
+    if options.cursor and options.cursor >= len(names):
+        message = f"the cursor {options.cursor} is behind the last of {counted(len(names), 'tool')}"
+        raise UsageError(message, hint="give the `next_cursor` of the page before, or none")
+    end, next_cursor = len(names) if options.all else options.cursor + PAGE, None
+    if end < len(names):
+        next_cursor = end
+        shown = f"{options.cursor + 1} to {end}" if options.cursor else f"the first {end}"
+        notes.append(f"the catalog is truncated: {shown} of {len(names)} tools are covered; go on with cursor {end}")
+    return [named[name] for name in names[options.cursor : end]], next_cursor

@@ -1,0 +1,351 @@
+"""What to expect of a tool call, out of what was observed: one call or two, and the test that they prove.
+
+Nothing is invented: what is asserted exactly was the same in both calls, does not look like a time or an id, and is no secret.
+The surprising thing: an error is an answer too, and is proposed as what to expect, with a note that says so.
+Source: agent-interface.md, propose_assertions; execution-safety.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.authoring.block_text import expect_text, reads_back, test_block
+from mcptest_engine.authoring.observing import Compared, Secrets, compare, scalars
+from mcptest_engine.authoring.shapes import schema_of
+from mcptest_engine.authoring.targets import untemplated
+from mcptest_engine.core.errors import BudgetExhausted, ServerError, UsageError
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.safety.execution import REVIEW_FIRST, Decision
+from mcptest_engine.safety.policy import ToolClass
+from mcptest_engine.suite.yaml_text import Unwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mcptest_engine.authoring.guarded import GuardedCalls
+    from mcptest_engine.servers.session import Exchange
+
+MOST_EXACT = 5
+MOST_LISTED = 200
+MOST_TOLD = 5
+_NOT_ERROR = "tool call must not signal an error"
+_STABLE = "stable across both observed calls"
+_ASSERTED = ("result.content", "result.structuredContent")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """A test that holds for what was observed.
+
+    `test` is its YAML block, to paste under `tools:`; `mapping` the same as data, with `${` of foreign text escaped, and
+    `expect_text` its `expect` as YAML text. `excluded_volatile` are full target paths. `stability` is one line such as
+    "seen 2 times, stable"; `comments` stand behind the test's name; `observed` is what it was made of.
+    """
+
+    test: str
+    mapping: dict[str, Any]
+    expect_text: str
+    excluded_volatile: tuple[str, ...]
+    calls_made: int
+    notes: tuple[str, ...]
+    stability: str
+    comments: tuple[str, ...] = ()
+    observed: tuple[Exchange, ...] = field(default=(), repr=False)
+
+    def named(self, name: str) -> Proposed:
+        """The same test under another name."""
+        mapping = {**self.mapping, "name": name}
+        return replace(self, mapping=mapping, test=test_block(mapping, comments=self.comments))
+
+
+async def propose(
+    calls: GuardedCalls,
+    tool: str,
+    arguments: Mapping[str, Any],
+    *,
+    server_key: str,
+    single_call: bool = False,
+    timeout_seconds: float,
+    today: date | None = None,
+) -> Proposed:
+    """Call `tool` as often as the policy allows, at most twice, and propose a test.
+
+    `today` is the day of the calls, this one in UTC when None.
+    Raises: UsageError for a tool that the server does not list and for arguments that no suite can hold, PolicyDenied,
+    BudgetExhausted when not even one call is left, and what the first call raises.
+    """
+    decision = calls.decide(tool)
+    secrets = Secrets(calls.redact)
+    head, notes = _head(calls, tool, arguments, server_key, secrets)
+    observed, why_single = await _observe(
+        calls, tool, arguments, twice=decision is Decision.EXECUTE and not single_call, timeout_seconds=timeout_seconds
+    )
+    if why_single is None and len(observed) == 1:
+        why_single = _why_single(calls.tool_class(tool), single_call=single_call)
+    proposal = _Proposal(observed, secrets, datetime.now(UTC).date() if today is None else today)
+    notes += proposal.told(why_single)
+    comments: tuple[str, ...] = ()
+    if calls.tool_class(tool) is ToolClass.DESTRUCTIVE:
+        comments = (f"{REVIEW_FIRST}: every run of this test calls a tool that is classified as destructive",)
+    mapping = _proved({**head, "expect": proposal.expect()})
+    return Proposed(
+        test=test_block(mapping, comments=comments),
+        mapping=mapping,
+        expect_text=expect_text(mapping["expect"]),
+        excluded_volatile=proposal.excluded,
+        calls_made=len(observed) if why_single is None or not why_single.lost else len(observed) + 1,
+        notes=tuple(notes),
+        stability=proposal.stability,
+        comments=comments,
+        observed=tuple(observed),
+    )
+
+
+def latency_budget_ms(slowest_ms: float) -> int:
+    """Twice the slowest observed call, rounded up to the nearest 50 ms, floor 100 ms."""
+    return max(100, math.ceil(2 * slowest_ms / 50) * 50)
+
+
+@dataclass(frozen=True, slots=True)
+class _Single:
+    """Why there is one observation only; `lost` when a second call was made and not answered."""
+
+    why: str
+    lost: bool = False
+
+
+async def _observe(
+    calls: GuardedCalls, tool: str, arguments: Mapping[str, Any], *, twice: bool, timeout_seconds: float
+) -> tuple[list[Exchange], _Single | None]:
+    """One after the other, so that the second sees what the first left behind, as a second run would."""
+    observed = [await calls.call(tool, arguments, timeout_seconds=timeout_seconds)]
+    if twice:
+        try:
+            observed.append(await calls.call(tool, arguments, timeout_seconds=timeout_seconds))
+        except BudgetExhausted as none_left:
+            told = "1 tool call" if none_left.limit == 1 else f"{none_left.limit} tool calls"
+            return observed, _Single(f"the budget of {told} left none for a second call")
+        except ServerError as wrong:
+            told = one_line(calls.redact(wrong.message), 200)
+            return observed, _Single(f"the second call was not answered ({told}): the tool is not stable", lost=True)
+    return observed, None
+
+
+def _why_single(tool_class: ToolClass, *, single_call: bool) -> _Single:
+    match tool_class:
+        case ToolClass.MUTATING | ToolClass.DESTRUCTIVE:
+            return _Single(
+                f"the tool is classified as {tool_class}, so it was called once: a second call would act again"
+            )
+        case ToolClass.READ_ONLY | ToolClass.READ_ONLY_PRESUMED:
+            assert single_call
+            return _Single("one call only was asked for")
+
+
+def _head(
+    calls: GuardedCalls, tool: str, arguments: Mapping[str, Any], server_key: str, secrets: Secrets
+) -> tuple[dict[str, Any], list[str]]:
+    """The test without its `expect`, proved to be writable before anything is called. Raises: UsageError."""
+    notes: list[str] = []
+    try:
+        given = secrets.without(dict(arguments))
+        head: dict[str, Any] = {
+            "name": untemplated(f"{one_line(tool, 80)}: proposed assertions"),
+            "server": server_key,
+            "tool": untemplated(tool),
+            "args": untemplated(given),
+        }
+        if calls.tool_class(tool) in (ToolClass.MUTATING, ToolClass.DESTRUCTIVE):
+            head["serial"] = True
+        if (
+            calls.tool_class(tool) is ToolClass.DESTRUCTIVE
+        ):  # allowed for one call: not for those of a run on every save
+            head["skip"] = f"{REVIEW_FIRST.removeprefix('# ')}: classified as destructive"
+        if reads_back(test_block(head), [head]):
+            if repr(given) != repr(dict(arguments)):
+                notes.append(
+                    "a value of the arguments looks secret and is not written down: put a variable in its place"
+                )
+            return head, notes
+        why = "they do not read back the same"
+    except Unwritable as wrong:
+        why = str(wrong)
+    except RecursionError:
+        why = "they are nested too deeply"
+    raise UsageError(f"the arguments cannot be written into a suite: {why}")
+
+
+def _proved(test: dict[str, Any]) -> dict[str, Any]:
+    """The test, without those of its last assertions that would not be read back as they are meant."""
+    assertions = list(test["expect"]["assertions"])
+    while assertions:
+        whole = {**test, "expect": {**test["expect"], "assertions": assertions}}
+        if reads_back(test_block(whole), [whole]):
+            return whole
+        assertions.pop()
+    return {**test, "expect": {**test["expect"], "assertions": []}}
+
+
+class _Proposal:
+    """What one or two answers come to. The order of the assertions is that of agent-interface.md."""
+
+    def __init__(self, observed: Sequence[Exchange], secrets: Secrets, today: date) -> None:
+        self._count = len(observed)
+        self._slowest = max(one.duration_ms for one in observed)
+        self._answers = [one.answer for one in observed]
+        self._results = [one["result"] for one in self._answers if isinstance(one.get("result"), dict)]
+        self._errors = [one["error"] for one in self._answers if "error" in one]
+        self._asked = scalars((observed[0].params or {}).get("arguments"))
+        self._secrets = secrets
+        self._notes: list[str] = []
+        self._excluded: list[str] = []
+        self._compared = self._compare(today)
+        self._assertions = list(self._all())
+
+    def expect(self) -> dict[str, Any]:
+        """The long-form mapping."""
+        return {"assertions": self._assertions, "max_duration_ms": latency_budget_ms(self._slowest)}
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """Full target paths that no exact assertion may be about."""
+        return tuple(self._excluded[:MOST_LISTED])
+
+    @property
+    def stability(self) -> str:
+        """One line for a person."""
+        if self._count == 1:
+            return "seen once"
+        return (
+            f"seen 2 times, {len(self._excluded)} of its values not stable"
+            if self._excluded
+            else "seen 2 times, stable"
+        )
+
+    def told(self, why_single: _Single | None) -> list[str]:
+        """The notes, the reason for a single observation first."""
+        first = []
+        if why_single is not None:
+            instead = "no exact values are proposed, since nothing says which are stable"
+            first.append(f"{why_single.why}; {instead}")
+        if len(self._excluded) > MOST_LISTED:
+            self._notes.append(f"{len(self._excluded) - MOST_LISTED} more paths differ than are listed")
+        return [*first, *self._notes]
+
+    def _compare(self, today: date) -> Compared:
+        if self._count < 2:
+            return Compared()
+        if len(self._errors) == 2:
+            first, second = self._errors
+            found = compare(first, second, secrets=self._secrets, today=today, above=("error",))
+            self._excluded = [*found.volatile, *found.lengths]
+            return Compared()
+        if self._errors:
+            return Compared()
+        first, second = ({name: part for name, part in one.items() if name != "isError"} for one in self._results)
+        found = compare(first, second, secrets=self._secrets, today=today, asked=self._asked)
+        found.stable = [leaf for leaf in found.stable if leaf.path[1] in ("content", "structuredContent")]
+        for kind in ("changing", "secret", "media", "long", "unwritable", "unseen"):
+            setattr(found, kind, [target for target in getattr(found, kind) if target.startswith(_ASSERTED)])
+        self._excluded = sorted({*found.volatile, *found.lengths}, key=[*found.volatile, *found.lengths].index)
+        self._excluded += found.changing
+        return found
+
+    def _all(self) -> list[dict[str, Any]]:
+        if self._errors and self._results:
+            return self._answered_either_way()
+        if self._errors:
+            return self._refused()
+        if not self._results:
+            self._note("the answer's `result` is no object, so only its presence is proposed")
+            return [_assertion("result", {"exists": True}, "the call must be answered")]
+        return [*self._is_error(), *self._structure(), *self._exact()]
+
+    def _is_error(self) -> list[dict[str, Any]]:
+        target = "result.isError"
+        flags = [one.get("isError") for one in self._results]
+        if any(flag is not None and not isinstance(flag, bool) for flag in flags):
+            self._note("`result.isError` is not a boolean, which the protocol asks for")
+        if all(flag is True for flag in flags):
+            both = "both observed calls" if len(flags) == 2 else "the observed call"
+            self._note(f"{both} signalled an error (`result.isError` is true), and the test expects just that")
+            return [_assertion(target, {"exact": True}, "tool call must signal an error, as observed")]
+        if any(flag is True for flag in flags):
+            self._excluded.insert(0, target)
+            self._note("one of the two calls signalled an error and the other did not: whether it does is not asserted")
+            return []
+        if all(flag is False for flag in flags):
+            return [_assertion(target, {"exact": False}, _NOT_ERROR)]
+        return [_assertion(target, {"not": {"exact": True}}, _NOT_ERROR)]
+
+    def _structure(self) -> list[dict[str, Any]]:
+        found = []
+        for name in ("content", "structuredContent"):
+            target = f"result.{name}"
+            seen = [one[name] for one in self._results if name in one]
+            if len(seen) == len(self._results):
+                schema = schema_of(seen, may_name=self._may_name)
+                found.append(_assertion(target, {"schema": schema}, f"observed structure of {target}"))
+            elif seen:
+                self._note(f"`{target}` came with one of the two calls only")
+            elif name == "content":
+                self._note("the result has no `content`, which the protocol asks for")
+        return found
+
+    def _may_name(self, name: str) -> bool:
+        return not self._secrets.holds(name)
+
+    def _exact(self) -> list[dict[str, Any]]:
+        compared = self._compared
+        self._left_out(
+            "looks like a time or an id, or belongs to this process, and is not compared though it was equal",
+            compared.changing,
+        )
+        self._left_out("looks secret, and is not written down", compared.secret)
+        self._left_out("is binary data, and is not compared", compared.media)
+        self._left_out("is too long to be written down", compared.long)
+        self._left_out("cannot be written into a suite", compared.unwritable)
+        self._left_out("is too large to look into", compared.unseen)
+        self._left_out("had another length in the second call", compared.lengths)
+        return [
+            _assertion(untemplated(leaf.target), {"exact": untemplated(leaf.value)}, _STABLE)
+            for leaf in compared.stable[:MOST_EXACT]
+        ]
+
+    def _refused(self) -> list[dict[str, Any]]:
+        codes = [error.get("code") if isinstance(error, dict) else None for error in self._errors]
+        both = "both observed calls were" if len(codes) == 2 else "the observed call was"
+        is_code = all(isinstance(code, int) and not isinstance(code, bool) for code in codes)
+        if is_code and len(set(codes)) == 1:
+            self._note(f"{both} refused with the JSON-RPC error {codes[0]}, and the test expects just that")
+            return [
+                _assertion("error.code", {"exact": codes[0]}, "the call must be refused with this code, as observed")
+            ]
+        self._note(
+            f"{both} refused with JSON-RPC errors that have no code in common, so only that there is one is proposed"
+        )
+        return [_assertion("error", {"type": "object"}, "the call must be refused, as observed")]
+
+    def _answered_either_way(self) -> list[dict[str, Any]]:
+        self._excluded[:0] = ["error", "result"]
+        self._note(
+            "one of the two calls was answered and the other refused with a JSON-RPC error: only an answer is asserted"
+        )
+        either = [{"target": name, "matcher": {"type": "object"}} for name in ("result", "error")]
+        return [{"assert-set": {"name": "the call is answered", "threshold": 0.5, "assertions": either}}]
+
+    def _left_out(self, why: str, targets: Sequence[str]) -> None:
+        if targets:
+            told = ", ".join(f"`{one_line(target, 120)}`" for target in targets[:MOST_TOLD])
+            more = f" and {len(targets) - MOST_TOLD} more" if len(targets) > MOST_TOLD else ""
+            self._note(f"{why}: {told}{more}")
+
+    def _note(self, text: str) -> None:
+        self._notes.append(text)
+
+
+def _assertion(target: str, matcher: Mapping[str, Any], message: str) -> dict[str, Any]:
+    return {"target": target, "matcher": dict(matcher), "message": message}

@@ -1,0 +1,358 @@
+"""Accepted items as edits of one file: found again in the text as it is now, made together, read back, checked, or refused.
+
+The surprising thing is the order of doubt: all changes are made at once and the result is compared with what it should mean;
+only where that fails are they made one by one, so that the ones that can be made are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.authoring.review_texts import Piece, SuiteText, Unreadable, dashed, undashed, value_at
+from mcptest_engine.core.errors import McptestError, SuiteError
+from mcptest_engine.suite.edit import BLOCKS, EditRefused, TextEdit, append_test, apply, set_value
+from mcptest_engine.suite.yaml import read_tree
+from mcptest_engine.suite.yaml_text import Unwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from mcptest_engine.authoring.review_items import ReviewItem
+    from mcptest_engine.suite.yaml import Pointer
+
+_SINCE = "has changed since it was proposed; look at it again"
+
+
+class Wanted(NamedTuple):
+    """An accepted item, and the text that a person made of its `after`, None when it is as proposed."""
+
+    item: ReviewItem
+    edited: str | None
+
+
+class Made(NamedTuple):
+    """The file after the edits; those that could not be made, each with the reason."""
+
+    text: SuiteText
+    accepted: tuple[ReviewItem, ...]
+    refused: tuple[tuple[ReviewItem, str], ...]
+
+
+def edited(text: SuiteText, wanted: Sequence[Wanted], *, root: Path) -> Made:
+    """All that is wanted of one file, as far as it goes. Writes nothing. `root` is the workspace's."""
+    made = _edited(text, wanted)
+    if not made.accepted or not (problems := new_problems(text, made.text, root=root)):
+        return made
+    if len(wanted) == 1:
+        return Made(text, (), ((wanted[0].item, problems[0]),))
+    half = len(wanted) // 2  # halves find the few that are wrong among hundreds in a fraction of the edits
+    first = edited(text, wanted[:half], root=root)
+    second = edited(first.text, wanted[half:], root=root)
+    return Made(second.text, first.accepted + second.accepted, first.refused + second.refused)
+
+
+def new_problems(before: SuiteText, after: SuiteText, *, root: Path) -> list[str]:
+    """What is wrong with a suite that was not wrong with it before.
+
+    Only the tests that differ are checked, in their suite: checking a thousand for the sake of one takes longer than the edit.
+    """
+    found = _problems(after, _reduced(before, after), root)
+    if not found:
+        return []
+    known = set(_problems(before, before.whole, root))
+    return [problem for problem in found if problem not in known]
+
+
+def _reduced(before: SuiteText, after: SuiteText) -> str:
+    """The suite after the edits without the tests that stayed the same; as JSON, which is YAML."""
+    document = after.tree.value
+    if not isinstance(document, dict):
+        return after.whole
+    blocks = {}
+    for block in BLOCKS:
+        old = before.tests(block)
+        blocks[block] = [
+            test for at, test in enumerate(after.tests(block)) if at >= len(old) or not _same(test, old[at])
+        ]
+    kept = {key: blocks.get(key, value) for key, value in document.items() if blocks.get(key) != []}
+    try:
+        return json.dumps(kept, allow_nan=False)
+    except (ValueError, RecursionError):
+        return after.whole
+
+
+def _problems(text: SuiteText, written: str, root: Path) -> list[str]:
+    from mcptest_engine.suite.load import LoadOptions, check_text
+
+    options = LoadOptions(environ=dict(os.environ), workspace_root=root, allow_outside=True)
+    checked = check_text(written, options, name=text.path.name, base_dir=text.path.parent)
+    return [
+        problem.message if problem.hint is None else f"{problem.message} ({problem.hint})" for problem in checked.errors
+    ]
+
+
+class _Refused(McptestError):
+    """Why one item cannot be written."""
+
+
+class _Place(NamedTuple):
+    """Where one item's value goes, and what goes there. `piece` is None where only the whole file can be edited."""
+
+    wanted: Wanted
+    path: Pointer
+    value: Any
+    piece: Piece | None
+    text: str
+
+
+def _edited(text: SuiteText, wanted: Sequence[Wanted]) -> Made:
+    accepted: list[ReviewItem] = []
+    refused: list[tuple[ReviewItem, str]] = []
+    waiting = [one for one in wanted if one.item.kind != "test"]
+    while waiting:
+        places, later = _places(text, waiting, refused)
+        together = _together(text, places)
+        if together is not None:
+            text = together
+            accepted += [place.wanted.item for place in places]
+        else:
+            text = _one_by_one(text, places, accepted, refused)
+        waiting = later
+    new = [one for one in wanted if one.item.kind == "test"]
+    for block in dict.fromkeys(one.item.block for one in new):
+        text = _with_tests(text, block, [one for one in new if one.item.block == block], accepted, refused)
+    return Made(text, tuple(accepted), tuple(refused))
+
+
+def _with_tests(
+    text: SuiteText,
+    block: str,
+    wanted: Sequence[Wanted],
+    accepted: list[ReviewItem],
+    refused: list[tuple[ReviewItem, str]],
+) -> SuiteText:
+    """New tests at the end of a block: all at once, written as the first one is; else one by one."""
+    together = _appended_together(text, block, wanted) if len(wanted) > 1 else None
+    if together is not None:
+        accepted += [one.item for one in wanted]
+        return together
+    for one in wanted:
+        try:
+            text = _appended(text, one)
+            accepted.append(one.item)
+        except (McptestError, Unwritable) as wrong:
+            refused.append((one.item, _told(wrong)))
+    return text
+
+
+def _appended_together(text: SuiteText, block: str, wanted: Sequence[Wanted]) -> SuiteText | None:
+    """None when the tests do not come to what was wanted of them."""
+    fragments = [undashed(one.item.after if one.edited is None else one.edited).strip("\n") for one in wanted]
+    try:
+        mappings = [_read(fragment) for fragment in fragments]
+        first = append_test(text.text, block, fragments[0])
+    except (McptestError, Unwritable):
+        return None
+    there = text.tests(block)
+    unlike = [one for at, one in enumerate(mappings) if one not in there and one not in mappings[:at]]
+    at = first.text.find("- ")
+    column = at - first.text.rfind("\n", 0, at) - 1
+    if len(unlike) < len(mappings) or first.start != first.end or at < 0:
+        return None
+    bodies = [_indented(dashed(fragment), column, text.newline) for fragment in fragments]
+    before, body, after = first.text.partition(bodies[0])
+    if not body:
+        return None
+    try:
+        inserted = "".join(f"{before}{one}{after}" for one in bodies)
+        changed = _text(text, apply(text.text, TextEdit(first.start, first.end, inserted)))
+    except McptestError:
+        return None
+    goal = {**(text.tree.value or {}), block: [*there, *mappings]}
+    return changed if _same(changed.tree.value, goal) else None
+
+
+def _indented(lines: str, column: int, newline: str) -> str:
+    first, *rest = lines.split("\n")
+    return newline.join((first, *(f"{' ' * column}{line}" if line.strip() else line for line in rest)))
+
+
+def _places(
+    text: SuiteText, waiting: Sequence[Wanted], refused: list[tuple[ReviewItem, str]]
+) -> tuple[list[_Place], list[Wanted]]:
+    """Those that can be made at once, and those that lie in a piece that another one changes."""
+    places: list[_Place] = []
+    later: list[Wanted] = []
+    for one in waiting:
+        try:
+            place = _place_of(text, one)
+        except (McptestError, Unwritable) as wrong:
+            refused.append((one.item, _told(wrong)))
+            continue
+        if any(_overlap(place, other) for other in places):
+            later.append(one)
+        else:
+            places.append(place)
+    return places, later
+
+
+def _overlap(one: _Place, other: _Place) -> bool:
+    shorter = min(len(one.path), len(other.path))
+    return one.path[:shorter] == other.path[:shorter] or (
+        one.piece is not None
+        and other.piece is not None
+        and one.piece.start < other.piece.end
+        and other.piece.start < one.piece.end
+    )
+
+
+def _together(text: SuiteText, places: Sequence[_Place]) -> SuiteText | None:
+    """The text with all changes made piece by piece; None when it does not come to what was wanted."""
+    goal = text.tree.value
+    edits: list[TextEdit] = []
+    for place in places:
+        if place.piece is None:
+            return None
+        goal = _with(goal, place.path, place.value)
+        edits.append(text.put(place.piece, place.text))
+    try:
+        changed = _text(text, apply(text.text, edits))
+    except (McptestError, ValueError):
+        return None
+    return changed if _same(changed.tree.value, goal) else None
+
+
+def _one_by_one(
+    text: SuiteText,
+    places: Sequence[_Place],
+    accepted: list[ReviewItem],
+    refused: list[tuple[ReviewItem, str]],
+) -> SuiteText:
+    for place in places:
+        try:
+            text = _text(text, apply(text.text, set_value(text.text, place.path, place.value)))
+            accepted.append(place.wanted.item)
+        except (McptestError, Unwritable, ValueError) as wrong:
+            refused.append((place.wanted.item, _told(wrong)))
+    return text
+
+
+def _place_of(text: SuiteText, wanted: Wanted) -> _Place:
+    """Raises: _Refused, EditRefused, Unwritable."""
+    item = wanted.item
+    if item.block not in BLOCKS:
+        raise _Refused("it does not say which block of the suite it is about")
+    found = list(_found(text, item))
+    if not found:
+        what = "the test" if text.find(item.block, item.test_name, line=item.line) is None else "what it is about"
+        raise _Refused(f"{what} is not in the file any more" if what == "the test" else f"{what} {_SINCE}")
+    if len(found) > 1:
+        raise _Refused("several tests of this name hold what it is about")
+    index, path = found[0]
+    piece = text.piece(item.block, index, path)
+    if piece is not None and piece.inner and piece.inner[-1] != path[-1]:
+        piece = None
+    at, value = (item.block, index, *path), item.value
+    if wanted.edited is not None:
+        if piece is None:
+            raise _Refused("it cannot be edited here; edit the file by hand")
+        value = _value_of(wanted.edited, piece)
+        at = at if not piece.is_item else at[: len(at) - len(piece.inner)]
+        return _Place(wanted, at, value, piece, undashed(wanted.edited) if piece.is_item else wanted.edited)
+    try:
+        new = "" if piece is None else piece.with_value(value)
+    except EditRefused:
+        piece, new = None, ""
+    return _Place(wanted, at, value, piece, new)
+
+
+def _found(text: SuiteText, item: ReviewItem) -> Iterator[tuple[int, Pointer]]:
+    """Where what the item is about stands now: the test by its name, the assertion by what it says."""
+    by_line = text.find(item.block, item.test_name, line=item.line)
+    tests = text.tests(item.block)
+    named = [at for at, test in enumerate(tests) if isinstance(test, dict) and test.get("name") == item.test_name]
+    for index in [by_line] if by_line is not None and text.line(item.block, by_line) == item.line else named:
+        path = _path_now(tests[index], item)
+        if path is not None:
+            yield index, path
+
+
+def _path_now(test: Any, item: ReviewItem) -> Pointer | None:
+    if _same(value_at(test, item.path), item.was):
+        return item.path
+    if not item.path or isinstance(item.path[-1], str):
+        return None
+    homes: list[Pointer] = [item.path[:-1], ("expect",), ("expect", "assertions")]
+    for home in dict.fromkeys(homes):
+        there = value_at(test, home)
+        equal = [at for at, one in enumerate(there) if _same(one, item.was)] if isinstance(there, list) else []
+        if len(equal) == 1:
+            return (*home, equal[0])
+    return None
+
+
+def _value_of(fragment: str, piece: Piece) -> Any:
+    """What an edited piece says. Raises: _Refused."""
+    value = _read(undashed(fragment) if piece.is_item else fragment)
+    if not isinstance(value, dict):
+        raise _Refused("the edited text is no mapping")
+    if piece.is_item:
+        return value
+    key = piece.inner[-1]
+    if list(value) != [key]:
+        raise _Refused(f"the edited text has to be `{key}:` and what stands under it, and nothing else")
+    return value[key]
+
+
+def _appended(text: SuiteText, wanted: Wanted) -> SuiteText:
+    """Raises: EditRefused, Unwritable, _Refused."""
+    item = wanted.item
+    if item.block not in BLOCKS:
+        raise _Refused(f"`{item.block}` is no block of tests")
+    shown = item.after if wanted.edited is None else wanted.edited
+    mapping = _read(undashed(shown))
+    if not isinstance(mapping, dict):
+        raise _Refused("the edited text is no test")
+    if mapping in text.tests(item.block):
+        raise _Refused("the test is in the suite already")
+    return _text(text, apply(text.text, append_test(text.text, item.block, undashed(shown))))
+
+
+def _read(fragment: str) -> Any:
+    try:
+        return read_tree(fragment, file="").value
+    except SuiteError as broken:
+        problem = broken.problems[0]
+        where = "" if problem.span is None else f" on line {problem.span.line} of it"
+        raise _Refused(f"the edited text cannot be read: {problem.message}{where}") from None
+
+
+def _text(before: SuiteText, text: str) -> SuiteText:
+    """Raises: Unreadable, EditRefused."""
+    try:
+        return SuiteText(before.path, (before.bom + text).encode("utf-8"))
+    except UnicodeEncodeError:
+        raise EditRefused("the text cannot be written as UTF-8") from None
+
+
+def _with(tree: Any, path: Pointer, value: Any) -> Any:
+    """A copy of the tree with another value at a path that is there, or a new key."""
+    if not path:
+        return value
+    head, rest = path[0], path[1:]
+    if isinstance(head, int):
+        return [*tree[:head], _with(tree[head], rest, value), *tree[head + 1 :]]
+    return {**tree, head: _with(tree.get(head), rest, value)}
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(one == other) and repr(one) == repr(other)
+
+
+def _told(wrong: Exception) -> str:
+    if isinstance(wrong, Unreadable):
+        return f"the result would not be a suite: {wrong.message}"
+    return wrong.message if isinstance(wrong, McptestError) else str(wrong)

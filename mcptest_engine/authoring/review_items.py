@@ -1,0 +1,129 @@
+"""What waits for a person, and what became of it: the plain values that the command and the workbench share.
+
+An item holds no edit. It says which test it is about and what it would change there; the edit is made when it is accepted, on
+the text as it is then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Choice(StrEnum):
+    """What a person decides about an item. A skipped one waits on."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewItem:
+    """One change that waits: "test" adds a test, "expect" replaces an `expect`, "assertion" changes one, "snapshot" a value.
+
+    `id` is 12 hexadecimal digits and the same as long as the change is. `suite` is the path of the file that would be written,
+    relative to the workspace, `line` that of the test in it, from 1. `before` and `after` are YAML without indentation: what
+    the item is about, as it stands (comments included) and as it would be. `stability` tells how far the value can be trusted,
+    `is_volatile` that it cannot. `loosens` says how a failing test would demand less. `tests` are the full names of those to
+    run again, of `run_suite`.
+
+    The rest is for `decide`: where the change is made, `path` leading from the test down, and what stood there when it was
+    proposed.
+    """
+
+    id: str
+    kind: str
+    suite: str
+    line: int | None
+    title: str
+    before: str
+    after: str
+    why: str = ""
+    stability: str = ""
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    loosens: str | None = None
+    is_volatile: bool = False
+    run_suite: str = ""
+    tests: tuple[str, ...] = ()
+    source: str = ""
+    origin: str = ""
+    block: str = ""
+    test_name: str = ""
+    path: tuple[str | int, ...] = ()
+    was: Any = None
+    value: Any = None
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether "accept all" takes it without being asked twice: it neither loosens a test nor looks volatile."""
+        return self.loosens is None and not self.is_volatile
+
+    @property
+    def likeness(self) -> tuple[str, ...]:
+        """What items have in common that are accepted alike: the kind and, of an assertion, its target and its matcher."""
+        matcher = self.was.get("matcher") if isinstance(self.was, dict) else None
+        if self.kind != "assertion" or not isinstance(matcher, dict):
+            return (self.kind, *(str(part) for part in self.path[-1:]))
+        return (self.kind, str(self.was.get("target")), *(str(name) for name in matcher))
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ReviewItem:
+        """The item that `to_json` told. Raises: KeyError, TypeError."""
+        told = {field.name: data[field.name] for field in fields(cls) if field.name in data}
+        for name in ("left_out", "notes", "tests", "path"):
+            told[name] = tuple(told.get(name, ()))
+        return cls(**told)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenFile:
+    """One file that was written: `path` is absolute; `before` is None for a new one, `after` for one that was removed."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedItem:
+    """An accepted item that could not be written, and why; it waits on."""
+
+    item: ReviewItem
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """What came of decisions. `accepted` are written; `forgotten` is what was dropped with them, for `undo`."""
+
+    written: tuple[WrittenFile, ...] = ()
+    accepted: tuple[ReviewItem, ...] = ()
+    rejected: tuple[ReviewItem, ...] = ()
+    skipped: tuple[ReviewItem, ...] = ()
+    refused: tuple[RefusedItem, ...] = ()
+    forgotten: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def to_rerun(self) -> dict[str, tuple[str, ...]]:
+        """The tests that were touched: suite -> full names."""
+        touched: dict[str, dict[str, None]] = {}
+        for item in self.accepted:
+            touched.setdefault(item.run_suite or item.suite, {}).update(dict.fromkeys(item.tests))
+        return {suite: tuple(names) for suite, names in touched.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone:
+    """What `undo` did: the files put back, and those left alone with the reason."""
+
+    restored: tuple[str, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()

@@ -1,0 +1,99 @@
+"""What the review loop remembers: which changes of failed tests were rejected, and the last write, to take it back.
+
+`.mcptest/review.json` and `.mcptest/review-undo.json`; a file that cannot be read is as good as none.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.authoring.review_items import Reviewed, WrittenFile
+from mcptest_engine.workspace.atomic import write_atomic
+from mcptest_engine.workspace.json_text import to_json_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from mcptest_engine.workspace.workspace import Workspace
+
+MOST_REJECTED = 2_000
+_LARGEST = 256 * 1024 * 1024
+
+
+def rejected_ids(workspace: Workspace) -> frozenset[str]:
+    """The changes of failed tests that a person has rejected."""
+    return frozenset(_rejected(workspace))
+
+
+def remember_rejected(workspace: Workspace, ids: Iterable[str]) -> None:
+    """Keep the newest of them. Raises: OSError."""
+    wanted = list(ids)
+    if wanted:
+        kept = [one for one in _rejected(workspace) if one not in wanted]
+        _write(workspace, "review.json", {"rejected": [*kept, *wanted][-MOST_REJECTED:]})
+
+
+def forget_rejected(workspace: Workspace, ids: Iterable[str]) -> None:
+    """Let them come again. Raises: OSError."""
+    unwanted, there = set(ids), _rejected(workspace)
+    if unwanted & set(there):
+        _write(workspace, "review.json", {"rejected": [one for one in there if one not in unwanted]})
+
+
+def save_undo(workspace: Workspace, reviewed: Reviewed) -> None:
+    """Keep what takes these decisions back. Raises: OSError."""
+    files = [{"path": file.path, "before": _told(file.before), "after": _told(file.after)} for file in reviewed.written]
+    _write(workspace, "review-undo.json", {"written": files, "forgotten": list(reviewed.forgotten)})
+
+
+def read_undo(workspace: Workspace) -> Reviewed | None:
+    """The last write; None when there is none to take back."""
+    told = _read(workspace, "review-undo.json")
+    with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
+        files = tuple(
+            WrittenFile(path=str(file["path"]), before=_bytes(file["before"]), after=_bytes(file["after"]))
+            for file in told["written"]
+        )
+        forgotten = tuple(one for one in told["forgotten"] if isinstance(one, dict))
+        return Reviewed(written=files, forgotten=forgotten)
+    return None
+
+
+def drop_undo(workspace: Workspace) -> None:
+    """There is nothing to take back any more. Raises: OSError."""
+    _path(workspace, "review-undo.json").unlink(missing_ok=True)
+
+
+def _rejected(workspace: Workspace) -> list[str]:
+    found = _read(workspace, "review.json").get("rejected")
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+
+def _path(workspace: Workspace, name: str) -> Path:
+    return workspace.data_dir / name
+
+
+def _read(workspace: Workspace, name: str) -> dict[str, Any]:
+    path = _path(workspace, name)
+    try:
+        told = json.loads(path.read_bytes()) if path.stat().st_size <= _LARGEST else {}
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _write(workspace: Workspace, name: str, value: Any) -> None:
+    workspace.make_runs_dir()
+    write_atomic(_path(workspace, name), to_json_bytes(value), mode=0o600)
+
+
+def _told(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode("ascii")
+
+
+def _bytes(told: str | None) -> bytes | None:
+    return None if told is None else base64.b64decode(told, validate=True)

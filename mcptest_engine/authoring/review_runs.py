@@ -1,0 +1,441 @@
+"""Changed expectations, from what the newest runs found: a failed assertion, told anew so that it holds for what came.
+
+A record says what was judged, the suite says what is written; a change is proposed only where the two are still the same. What
+was masked, cut off or came of a template is never proposed: nobody could say what belongs into the file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.authoring.review_matchers import restated
+from mcptest_engine.core.errors import RecordError
+from mcptest_engine.core.redaction import MASK
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.targets import Absent, Spread, TargetSyntaxError, parse_target, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mcptest_engine.authoring.review_texts import SuiteText
+    from mcptest_engine.suite.yaml import Pointer
+    from mcptest_engine.workspace.workspace import Workspace
+
+MOST_RUNS = 200
+"""How many of the newest runs are looked through."""
+RUNS_OF_A_SUITE = 12
+MOST_BYTES = 96 * 1024 * 1024
+COMPARED = 3
+"""In how many runs a value has to be the same to be called stable."""
+_LARGEST_RECORD = 48 * 1024 * 1024
+_HEAD_BYTES = 16 * 1024
+_SUITE = '"suite":'
+_BLOCKS = {"tool": "tools", "resource": "resources", "prompt": "prompts"}
+_CLIPPED = re.compile(r"… \((?:\d+ characters|clipped[^)]*)\)\Z")
+LITERAL = frozenset({"schema", "regex", "jq"})
+_DATA = frozenset({"exact", "contains", "icontains", "contains-all", "contains-any", "one-of", "subset"})
+_NUMBERED = re.compile(r"(.*) #(\d+)", re.DOTALL)
+_WHY = 400
+
+
+class Change(NamedTuple):
+    """One change that a failed test suggests: `was` becomes `value` at `path` below the test number `place` of `block`."""
+
+    block: str
+    place: int
+    path: Pointer
+    was: Any
+    value: Any
+    why: str
+    stability: str
+    is_volatile: bool
+    loosens: str | None
+    run_id: str
+    tests: tuple[str, ...]
+
+
+class Runs:
+    """The newest records of every suite, each read once and only when it is asked for."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._ids: dict[str, list[str]] | None = None
+        self._left = MOST_BYTES
+
+    def suites(self) -> list[str]:
+        """The paths of the suites that were run, as `Workspace.relative` gives them."""
+        return sorted(self._by_suite())
+
+    def of(self, suite: str) -> Iterator[Mapping[str, Any]]:
+        """The records of a suite, newest first; damaged ones are passed over."""
+        for run_id in self._by_suite().get(suite, ()):
+            with suppress(RecordError, OSError):
+                size = (self._workspace.runs_dir / f"{run_id}.json").stat().st_size
+                self._left -= size
+                if self._left < 0:
+                    return
+                if size <= _LARGEST_RECORD:
+                    yield self._workspace.load_run(run_id)
+
+    def _by_suite(self) -> dict[str, list[str]]:
+        if self._ids is None:
+            self._ids = {}
+            for path in self._workspace.runs()[:MOST_RUNS]:
+                suite = _suite_of(path)
+                if suite is not None and len(self._ids.setdefault(suite, [])) < RUNS_OF_A_SUITE:
+                    self._ids[suite].append(path.stem)
+        return self._ids
+
+
+class Seen(NamedTuple):
+    """One result of a test: the run it stands in, and the result as the record has it."""
+
+    run_id: str
+    result: Mapping[str, Any]
+
+
+def results(records: Iterator[Mapping[str, Any]]) -> dict[tuple[str, str, str], list[list[Seen]]]:
+    """What each test came to, by file, kind and id: for each run, newest first, its results there.
+
+    A test that is repeated has several in one run. Skips decide nothing.
+    """
+    found: dict[tuple[str, str, str], list[list[Seen]]] = {}
+    for record in records:
+        here: dict[tuple[str, str, str], list[Seen]] = {}
+        tests = record.get("tests")
+        for result in tests if isinstance(tests, list) else ():
+            if isinstance(result, dict) and result.get("verdict") in ("pass", "fail", "inconclusive"):
+                key = (str(result.get("file")), str(result.get("kind")), _own_id(result))
+                here.setdefault(key, []).append(Seen(str(record.get("run_id")), result))
+        for key, seen in here.items():
+            found.setdefault(key, []).append(seen)
+    return found
+
+
+def changes(text: SuiteText, kind: str, runs: Sequence[Sequence[Seen]]) -> Iterator[Change]:
+    """The changes that the newest result of one test suggests; none when it passed. Bad records suggest nothing."""
+    block = _BLOCKS.get(kind)
+    newest = runs[0]
+    if block is None or not any(seen.result.get("verdict") == "fail" for seen in newest):
+        return
+    first = newest[0].result
+    index = text.find(block, _written_name(first), line=_number(first.get("line")), number=_namesake(first))
+    test = None if index is None else text.value((block, index))
+    if index is None or not isinstance(test, dict):
+        return
+    tests = tuple(dict.fromkeys(str(seen.result.get("name")) for seen in newest))
+    for path, was, value, loosens, failed in _of_test(test, newest):
+        stability, is_volatile = failed.stability(runs)
+        yield Change(
+            block=block,
+            place=index,
+            path=path,
+            was=was,
+            value=value,
+            why=one_line(f"run {newest[0].run_id}: {failed.message}", _WHY),
+            stability=stability,
+            is_volatile=is_volatile,
+            loosens=loosens,
+            run_id=newest[0].run_id,
+            tests=tests,
+        )
+
+
+class _Failed(NamedTuple):
+    """What failed in one test: where its row stands in the record, what it was given, and the matcher proposed for it."""
+
+    place: tuple[str | int, ...]
+    actual: Any
+    message: str
+    matcher: Any = None
+
+    def stability(self, runs: Sequence[Sequence[Seen]]) -> tuple[str, bool]:
+        """How many runs in a row come to the same proposal, and whether they differ. Those before it passed say nothing of it.
+
+        What is proposed is compared, not what came: a length may be the same of a list that changes all the time.
+        """
+        if not self.place:
+            return "", False
+        same, value = 0, "same actual value"
+        for run in runs[:COMPARED]:
+            rows = [_row_at(seen.result, self.place) for seen in run]
+            failed = [row for row in rows if row is not None and row.get("passed") is False]
+            if len(failed) < len(rows) or not failed:
+                break
+            if any(not _equal(row.get("actual"), self.actual) for row in failed):
+                if not all(self._suggests_the_same(row) for row in failed):
+                    return "differs between runs: looks volatile", True
+                value = "same proposal"
+            same += 1
+        if len(runs[0]) > 1 and same <= 1:
+            return f"{value} {len(runs[0])} times in one run", False
+        return ("seen once" if same <= 1 else f"{value} in the last {same} runs"), False
+
+    def _suggests_the_same(self, row: Mapping[str, Any]) -> bool:
+        judged = row.get("matcher")
+        found = restated(judged, row.get("actual")) if isinstance(judged, dict) else None
+        return found is not None and _equal(as_written(found.matcher, LITERAL), self.matcher)
+
+
+def _of_test(
+    test: Mapping[str, Any], newest: Sequence[Seen]
+) -> Iterator[tuple[Pointer, Any, Any, str | None, _Failed]]:
+    """Path, what is written, what it would be, how that loosens, and what failed."""
+    result = next(seen.result for seen in newest if seen.result.get("verdict") == "fail")
+    yield from _of_expect(test, (), result, (), newest)
+    steps, written = result.get("verify"), test.get("verify")
+    for number, step in enumerate(steps if isinstance(steps, list) else ()):
+        own = written[number] if isinstance(written, list) and number < len(written) else None
+        if isinstance(step, dict) and isinstance(own, dict):
+            yield from _of_expect(own, ("verify", number), step, ("verify", number), newest)
+
+
+def _of_expect(
+    written: Mapping[str, Any],
+    above: Pointer,
+    result: Mapping[str, Any],
+    place: tuple[str | int, ...],
+    newest: Sequence[Seen],
+) -> Iterator[tuple[Pointer, Any, Any, str | None, _Failed]]:
+    expect, path = written.get("expect"), (*above, "expect")
+    items: Any = expect
+    if isinstance(expect, dict):
+        items, path = expect.get("assertions"), (*path, "assertions")
+    rows = result.get("assertions")
+    output = result.get("output")
+    for number, row in enumerate(rows if isinstance(rows, list) else ()):
+        if not isinstance(items, list) or number >= len(items):
+            break  # what `defaultTest` adds stands behind the test's own
+        for inner, item, at, one in _leaves(items[number], row):
+            here = (*place, "assertions", number, *at)
+            if one.get("passed") is not False or not _failed_everywhere(newest, here):
+                continue
+            found = _restated(item, one, output, result)
+            if found is not None:
+                failed = _Failed(here, one.get("actual"), str(one.get("message", "")), found[0].get("matcher"))
+                yield (*path, number, *inner), item, found[0], found[1], failed
+    if isinstance(expect, dict) and not place:
+        yield from _budgets(expect, newest)
+
+
+def _leaves(item: Any, row: Any) -> Iterator[tuple[Pointer, Mapping[str, Any], Pointer, Mapping[str, Any]]]:
+    """An assertion and its row, or those of a set: the path in the suite, the assertion, the path in the record, the row."""
+    if not isinstance(item, dict) or not isinstance(row, dict):
+        return
+    of_set, judged = item.get("assert-set"), row.get("set")
+    if isinstance(of_set, dict) != isinstance(judged, dict):
+        return
+    if not isinstance(of_set, dict) or not isinstance(judged, dict):
+        yield (), item, (), row
+        return
+    inner, rows = of_set.get("assertions"), judged.get("assertions")
+    if judged.get("passed") is False and isinstance(inner, list) and isinstance(rows, list):
+        for number, (one, its) in enumerate(zip(inner, rows, strict=False)):
+            if isinstance(one, dict) and isinstance(its, dict):
+                yield ("assert-set", "assertions", number), one, ("set", "assertions", number), its
+
+
+def _restated(
+    item: Mapping[str, Any], row: Mapping[str, Any], output: Any, result: Mapping[str, Any]
+) -> tuple[Any, str | None] | None:
+    """The assertion as it would be, and how that loosens."""
+    judged, target = row.get("matcher"), row.get("target")
+    if not isinstance(judged, dict) or "actual" not in row or not isinstance(target, str):
+        return None
+    try:
+        if as_judged(item.get("matcher"), LITERAL) != judged or as_judged(item.get("target")) != target:
+            return None
+    except Templated:
+        return None
+    actual = _whole_actual(row["actual"], target, output, transformed="transform" in item)
+    if actual is _NOT_WHOLE or _holds_mask(actual) or _holds_mask(judged):
+        return None
+    found = restated(judged, actual)
+    if found is None or _holds_mask(found.matcher):
+        return None
+    loosens = _accepts_error(target, judged, actual, output, result) or found.loosens
+    return {**item, "matcher": as_written(found.matcher, LITERAL)}, loosens
+
+
+def _accepts_error(
+    target: str, judged: Mapping[str, Any], actual: Any, output: Any, result: Mapping[str, Any]
+) -> str | None:
+    """Whether the change would have a test pass on an error that it does not expect."""
+    bare = target.lstrip(".")
+    if bare == "result.isError" and actual is True:
+        return "accepts an error result"
+    if bare == "error" and actual is not None and judged != {"exists": True}:
+        return "accepts a protocol error"
+    if not isinstance(output, dict):
+        return None
+    answer = output.get("result")
+    if output.get("error") is None and not (isinstance(answer, dict) and answer.get("isError") is True):
+        return None
+    rows = result.get("assertions")
+    for row in rows if isinstance(rows, list) else ():
+        about = str(row.get("target", "")).lstrip(".") if isinstance(row, dict) else ""
+        if about.startswith("error") or (about == "result.isError" and row.get("passed") is True):
+            return None
+    return "accepts an error result"
+
+
+_NOT_WHOLE = object()
+
+
+def _whole_actual(actual: Any, target: str, output: Any, *, transformed: bool) -> Any:
+    """The value that was judged, whole: as the row has it, else from the answer where that was kept."""
+    cut = isinstance(actual, str) and _CLIPPED.search(actual) is not None
+    if not cut and not (isinstance(actual, list) and None in actual and "[*]" in target):
+        return actual
+    if transformed or not isinstance(output, dict) or "$file" in output:
+        return _NOT_WHOLE
+    try:
+        found = resolve(parse_target(target), output)
+    except TargetSyntaxError:
+        return _NOT_WHOLE
+    if isinstance(found, (Absent, Spread)) or (isinstance(found, str) and "(clipped: nested" in found[-80:]):
+        return _NOT_WHOLE
+    return found
+
+
+def _budgets(
+    expect: Mapping[str, Any], newest: Sequence[Seen]
+) -> Iterator[tuple[Pointer, Any, Any, str | None, _Failed]]:
+    """Budgets that were exceeded, raised with some room."""
+    for key in ("max_duration_ms", "max_response_tokens"):
+        written = expect.get(key)
+        budget = written.get("budget") if isinstance(written, dict) else written
+        if isinstance(written, dict) and written.get("mode", "fail") != "fail":
+            continue
+        if not isinstance(budget, (int, float)) or isinstance(budget, bool):
+            continue
+        spent = max((_spent(key, seen.result) for seen in newest), default=0.0)
+        message = next(
+            (told for seen in newest if f"({key})" in (told := str(seen.result.get("message")))),
+            None,
+        )
+        if spent <= budget or message is None:
+            continue
+        limit = _roomy(spent) if key == "max_duration_ms" else math.ceil(spent)
+        unit = " ms" if key == "max_duration_ms" else " tokens"
+        value = {**written, "budget": limit} if isinstance(written, dict) else limit
+        yield (
+            ("expect", key),
+            written,
+            value,
+            f"raises the limit from {budget} to {limit}{unit}",
+            _Failed((), spent, message),
+        )
+
+
+def _spent(key: str, result: Mapping[str, Any]) -> float:
+    if key == "max_duration_ms":
+        duration = result.get("duration_ms")
+        return float(duration) if isinstance(duration, (int, float)) else 0.0
+    from mcptest_engine.judging.budgets import response_tokens
+
+    output = result.get("output")
+    return float(response_tokens(output)) if isinstance(output, dict) else 0.0
+
+
+def _roomy(spent: float) -> int:
+    """Half as much again, in two digits."""
+    wanted = math.ceil(spent * 1.5)
+    unit = int(10 ** max(len(str(wanted)) - 2, 0))
+    return -(-wanted // unit) * unit
+
+
+def _failed_everywhere(newest: Sequence[Seen], place: tuple[str | int, ...]) -> bool:
+    """Whether the row failed in every repeat of the run: where it passed once, the test is flaky and the suite is right."""
+    rows = (_row_at(seen.result, place) for seen in newest)
+    return all(row is None or row.get("passed") is False for row in rows)
+
+
+def _row_at(result: Mapping[str, Any], place: tuple[str | int, ...]) -> Mapping[str, Any] | None:
+    found: Any = result
+    for part in place:
+        try:
+            found = found[part]
+        except (LookupError, TypeError):
+            return None
+    return found if isinstance(found, dict) else None
+
+
+class Templated(Exception):
+    """A text holds a template: what it stands for is not what is written."""
+
+
+def as_judged(value: Any, literal: frozenset[str] = frozenset()) -> Any:
+    """What is written as it is judged: `$${` is `${`. Raises: Templated for a template."""
+    if isinstance(value, str):
+        if "${" not in value:
+            return value
+        if "${" in value.replace("$${", ""):
+            raise Templated
+        return value.replace("$${", "${")
+    if isinstance(value, dict):
+        return {
+            key: part if key in literal else as_judged(part, frozenset() if key in _DATA else literal)
+            for key, part in value.items()
+        }
+    return [as_judged(part, literal) for part in value] if isinstance(value, list) else value
+
+
+def as_written(value: Any, literal: frozenset[str] = frozenset()) -> Any:
+    """A value from outside as it stands in a suite: `${` is `$${`."""
+    if isinstance(value, str):
+        return value.replace("${", "$${")
+    if isinstance(value, dict):
+        return {
+            key: part if key in literal else as_written(part, frozenset() if key in _DATA else literal)
+            for key, part in value.items()
+        }
+    return [as_written(part, literal) for part in value] if isinstance(value, list) else value
+
+
+def _holds_mask(value: Any) -> bool:
+    return MASK in json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return bool(one == other) and repr(one) == repr(other)
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _own_id(result: Mapping[str, Any]) -> str:
+    """The last part of the test's id without the number of a repeat: its name, numbered where it has a namesake."""
+    return str(result.get("id")).rsplit("::", 1)[-1].split(" #run", 1)[0]
+
+
+def _written_name(result: Mapping[str, Any]) -> str:
+    """The test's name as the suite has it: of a repeat without its number."""
+    name = str(result.get("name"))
+    numbered = _NUMBERED.fullmatch(name) if " #run" in str(result.get("id")) else None
+    return name if numbered is None else numbered[1]
+
+
+def _namesake(result: Mapping[str, Any]) -> int:
+    """Which of the tests of one name it is, from 1."""
+    own = _own_id(result)
+    number = own.removeprefix(f"{_written_name(result)} #")
+    return int(number) if number != own and number.isdecimal() and len(number) < 6 else 1
+
+
+def _suite_of(path: Any) -> str | None:
+    """The path of the suite of a run, which stands near the beginning of its record."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
+        at = head.find(_SUITE)
+        suite = json.JSONDecoder().raw_decode(head[at + len(_SUITE) :].lstrip())[0] if at >= 0 else None
+    except (OSError, ValueError, RecursionError):
+        return None
+    found = suite.get("path") if isinstance(suite, dict) else None
+    return found if isinstance(found, str) else None

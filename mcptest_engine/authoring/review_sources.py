@@ -1,0 +1,337 @@
+"""What waits, from its three sources: stored proposals, changed snapshots, and what failed in the newest runs.
+
+Nothing is written here, and nothing that lies in `.mcptest/` is trusted to be whole: what cannot be read is passed over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.authoring.demands import ASSERTIONS, demands_lost
+from mcptest_engine.authoring.placing import shared_expect
+from mcptest_engine.authoring.review_items import ReviewItem
+from mcptest_engine.authoring.review_memory import rejected_ids
+from mcptest_engine.authoring.review_runs import Change, Runs, changes, results
+from mcptest_engine.authoring.review_texts import Piece, SuiteText, Unreadable, dashed, undashed, value_at
+from mcptest_engine.core.errors import McptestError, UsageError
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.suite.edit import EditRefused, append_test, apply
+from mcptest_engine.suite.yaml import read_tree
+from mcptest_engine.suite.yaml_text import Unwritable, block
+from mcptest_engine.workspace.proposals import StoredProposal, read_proposals
+from mcptest_engine.workspace.slug import slug
+from mcptest_engine.workspace.snapshots import dump_values, pending_path, read_snapshots
+from mcptest_engine.workspace.workspace import SUITE_FILES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
+
+    from mcptest_engine.workspace.workspace import Workspace
+
+SUITE_SUFFIXES = (".yaml", ".yml", ".json")
+_PENDING = ".pending.yml"
+_ID_DIGITS = 12
+_ORDER = {"assertion": 0, "expect": 1, "test": 2, "snapshot": 3}
+
+
+class Sources:
+    """One look at everything that waits. `items` and `stale` are filled by `look`; a stale item can only be rejected."""
+
+    def __init__(self, workspace: Workspace, suites: Collection[Path] | None) -> None:
+        self.workspace = workspace
+        self.items: list[ReviewItem] = []
+        self.stale: list[tuple[ReviewItem, str]] = []
+        self.problems: list[str] = []
+        self._wanted = None if suites is None else {os.path.realpath(path) for path in suites}
+        self._given = tuple(workspace.relative(path) for path in suites or ())
+        self._texts: dict[str, SuiteText | str] = {}
+        self._runs = Runs(workspace)
+
+    def look(self, *, only_snapshots: bool = False) -> None:
+        """Find everything, in the order in which a person goes through it."""
+        if not only_snapshots:
+            self._from_runs()
+            self._from_proposals()
+        self._from_snapshots()
+        unique = {item.id: item for item in self.items}
+        self.items = sorted(unique.values(), key=_place)
+
+    def text(self, suite: str) -> SuiteText:
+        """A suite file, read once. Raises: Unreadable."""
+        found = self._texts.get(suite)
+        if found is None:
+            try:
+                found = SuiteText.read(path_of(self.workspace, suite))
+            except Unreadable as wrong:
+                found = wrong.message
+            self._texts[suite] = found
+        if isinstance(found, str):
+            raise Unreadable(found)
+        return found
+
+    def _is_wanted(self, *suites: str) -> bool:
+        if self._wanted is None:
+            return True
+        return any(os.path.realpath(self.workspace.root / suite) in self._wanted for suite in suites if suite)
+
+    def _from_runs(self) -> None:
+        rejected = rejected_ids(self.workspace)
+        for suite in self._runs.suites():
+            for (file, kind, _), runs in results(self._runs.of(suite)).items():
+                if runs[0][0].result.get("verdict") == "pass" or not self._is_wanted(file, suite):
+                    continue
+                with suppress(Unreadable):  # a suite that is gone or broken has other troubles
+                    text = self.text(file)
+                    for change in changes(text, kind, runs):
+                        item = self._item_of_change(change, text, file, suite)
+                        if item is not None and item.id not in rejected:
+                            self.items.append(item)
+
+    def _item_of_change(self, change: Change, text: SuiteText, file: str, suite: str) -> ReviewItem | None:
+        piece = text.piece(change.block, change.place, change.path)
+        if piece is None or (piece.inner and piece.inner[-1] != change.path[-1]):
+            return None  # an alias: what is written elsewhere is changed there
+        item = ReviewItem(
+            id="",
+            kind="assertion",
+            suite=file,
+            line=text.line(change.block, change.place),
+            title=str(text.value((change.block, change.place, "name"))),
+            before=piece.shown,
+            after="",
+            why=change.why,
+            stability=change.stability,
+            loosens=change.loosens,
+            is_volatile=change.is_volatile,
+            run_suite=suite,
+            tests=change.tests,
+            source="run",
+            origin=change.run_id,
+            block=change.block,
+            test_name=str(text.value((change.block, change.place, "name"))),
+            path=change.path,
+            was=change.was,
+            value=change.value,
+        )
+        return _shown(item, piece)
+
+    def _from_proposals(self) -> None:
+        for stored in read_proposals(self.workspace):
+            if self._is_wanted(stored.suite):
+                item = _of_proposal(stored)
+                try:
+                    found, stale = self._placed(item, stored)
+                except (Unreadable, Unwritable, EditRefused) as wrong:
+                    found, stale = item, getattr(wrong, "message", str(wrong))
+                if stale is None:
+                    self.items.append(found)
+                else:
+                    self.stale.append((found, stale))
+
+    def _placed(self, item: ReviewItem, stored: StoredProposal) -> tuple[ReviewItem, str | None]:
+        """The item with what is in the suite now, and why it can no longer be accepted."""
+        text = self.text(stored.suite)
+        if stored.test is not None:
+            if stored.test in text.tests(stored.block):
+                return item, "the test is in the suite already"
+            after = _test_text(stored)
+            notes = item.notes
+            if text.find(stored.block, stored.test_name) is not None:
+                notes = (*notes, "a test of this name is in the suite already")
+            return replace(item, after=after, notes=notes), None
+        index = text.find(stored.block, stored.test_name)
+        if index is None:
+            return item, f"there is no test `{one_line(stored.test_name, 80)}` any more"
+        was = text.value((stored.block, index, "expect"))
+        wanted = _in_form_of(was, stored.expect)
+        if was == wanted and repr(was) == repr(wanted):
+            return item, "the test expects that already"
+        shared = shared_expect(text.text, index, block=stored.block)
+        if shared is not None:
+            return item, f"{shared}; write it out in this test, and propose again"
+        piece = text.piece(stored.block, index, ("expect",))
+        if piece is None:
+            return item, "its `expect` cannot be told apart from the rest of the line"
+        item = replace(
+            item,
+            line=text.line(stored.block, index),
+            before=piece.shown,
+            was=was,
+            loosens=demands_lost(was, wanted, threshold=text.value((stored.block, index, "threshold"))),
+            value=wanted,
+        )
+        shown = _shown(item, piece)
+        return (item, "its `expect` cannot be changed where it stands") if shown is None else (shown, None)
+
+    def _from_snapshots(self) -> None:
+        folder = self.workspace.snapshots_dir
+        suites: dict[str, str] | None = None
+        for path in sorted(folder.glob(f"*{_PENDING}")) if folder.is_dir() else ():
+            accepted = path.with_name(f"{path.name.removesuffix(_PENDING)}.yml")
+            if pending_path(accepted) != path:
+                continue
+            try:
+                pending, values = read_snapshots(path), read_snapshots(accepted)
+            except UsageError as wrong:
+                self.problems.append(wrong.message)
+                continue
+            suites = self._suites_by_slug() if suites is None else suites
+            suite = suites.get(accepted.stem, "")
+            if self._is_wanted(suite, self.workspace.relative(accepted)):
+                told = self._snapshot_tests(suite)
+                for name, value in pending.items():
+                    if name not in values or not _same(values[name], value):
+                        self.items.append(self._of_snapshot(accepted, suite, name, values, value, told.get(name)))
+
+    def _of_snapshot(
+        self,
+        path: Path,
+        suite: str,
+        name: str,
+        values: Mapping[str, Any],
+        value: Any,
+        test: tuple[str, str, int | None] | None,
+    ) -> ReviewItem:
+        file = self.workspace.relative(path)
+        was = [values[name]] if name in values else []
+        test_name, test_file, line = test or ("", "", None)
+        return ReviewItem(
+            id=_digest("snapshot", file, name, was, value),
+            kind="snapshot",
+            suite=test_file or suite or file,
+            line=line,
+            title=name,
+            before=dump_values({name: was[0]}).rstrip("\n") if was else "",
+            after=dump_values({name: value}).rstrip("\n"),
+            why=f"the newest run that looked at this snapshot saw {'another' if was else 'its first'} value",
+            run_suite=suite,
+            tests=(test_name,) if test_name else (),
+            source="snapshot",
+            origin=file,
+            test_name=name,
+            was=was,
+            value=value,
+        )
+
+    def _suites_by_slug(self) -> dict[str, str]:
+        known = [*self._runs.suites(), *SUITE_FILES, *self._given]
+        return {slug(os.path.splitext(suite)[0]): suite for suite in known}  # noqa: PTH122
+
+    def _snapshot_tests(self, suite: str) -> dict[str, tuple[str, str, int | None]]:
+        """Which test looks at which snapshot: name, file and line, from the newest run of the suite."""
+        found: dict[str, tuple[str, str, int | None]] = {}
+        for record in self._runs.of(suite):
+            tests = record.get("tests")
+            for result in tests if isinstance(tests, list) else ():
+                for name in _snapshots_of(result):
+                    line = result.get("line")
+                    told = (str(result.get("name")), str(result.get("file")), line if isinstance(line, int) else None)
+                    found.setdefault(name, told)
+            break
+        return found
+
+
+def proposal_id(stored: StoredProposal) -> str:
+    """The id of the item that a stored proposal is shown as; the same for the same change."""
+    return _of_proposal(stored).id
+
+
+def path_of(workspace: Workspace, suite: str) -> Path:
+    """The file of an item. Raises: Unreadable for what cannot be a suite."""
+    if not suite.endswith(SUITE_SUFFIXES) or "\0" in suite:
+        raise Unreadable(f"`{one_line(suite, 80)}` is no suite")
+    return workspace.root / suite
+
+
+def _shown(item: ReviewItem, piece: Piece) -> ReviewItem | None:
+    """The item with its `after` and its id; None where the piece cannot be changed by itself."""
+    try:
+        after = piece.show(piece.with_value(item.value))
+    except (McptestError, Unwritable):
+        return None
+    own_id = item.id or _digest(item.kind, item.suite, item.block, item.test_name, item.path, item.was, item.value)
+    return replace(item, id=own_id, after=after)
+
+
+def _of_proposal(stored: StoredProposal) -> ReviewItem:
+    wanted = stored.expect if stored.test is None else stored.test
+    kind = "expect" if stored.test is None else "test"
+    return ReviewItem(
+        id=_digest(kind, stored.suite, stored.block, stored.test_name, wanted),
+        kind=kind,
+        suite=stored.suite,
+        line=None,
+        title=stored.test_name,
+        before="",
+        after=stored.text,
+        why=stored.why,
+        stability=stored.stability,
+        left_out=stored.left_out,
+        notes=stored.notes,
+        run_suite=stored.suite,
+        tests=(stored.test_name,),
+        source=stored.source,
+        origin=stored.id,
+        block=stored.block,
+        test_name=stored.test_name,
+        path=("expect",) if stored.test is None else (),
+        value=wanted,
+    )
+
+
+def _in_form_of(was: Any, wanted: Any) -> Any:
+    """An `expect` that says nothing but assertions, as a list where one stands."""
+    only_assertions = isinstance(wanted, dict) and list(wanted) == [ASSERTIONS]
+    return wanted[ASSERTIONS] if isinstance(was, list) and only_assertions else wanted
+
+
+def _test_text(stored: StoredProposal) -> str:
+    """The block of a new test, with its dash; as it was proposed where that reads as the same test. Raises: Unwritable."""
+    assert stored.test is not None
+    if stored.text:
+        text = undashed(stored.text)
+        with suppress(EditRefused, McptestError):
+            edited = apply("", append_test("", stored.block, text))
+            if value_at(read_tree(edited, file="").value, (stored.block, 0)) == stored.test:
+                return dashed(text.strip("\n"))
+    return dashed("\n".join(block(dict(stored.test), 0)))
+
+
+def _snapshots_of(result: Any) -> Iterator[str]:
+    """The names of the snapshots that a result of a record looked at."""
+    if not isinstance(result, dict):
+        return
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.judging.matchers import Context
+
+    with suppress(KeyError, TypeError, ValueError, AttributeError):
+        told = TestResult.from_json(result)
+        calls = [(told.name, told.assertions)]
+        calls += [(f"{told.name}, verify #{step.index}", step.assertions) for step in told.verify]
+        for test_name, rows in calls:
+            for row in (one for item in rows for one in item.leaves()):
+                options = row.matcher.get("snapshot")
+                if options is not None:
+                    named = options.get("name") if isinstance(options, dict) else None
+                    yield named or Context(None, test_name, row.target).snapshot_name
+
+
+def _same(one: Any, other: Any) -> bool:
+    from mcptest_engine.judging.differences import equal
+
+    return equal(one, other)
+
+
+def _digest(*parts: Any) -> str:
+    told = json.dumps(parts, ensure_ascii=True, sort_keys=True, default=str)
+    return hashlib.sha256(told.encode()).hexdigest()[:_ID_DIGITS]
+
+
+def _place(item: ReviewItem) -> tuple[str, int, int, str]:
+    return item.suite, 10**9 if item.line is None else item.line, _ORDER.get(item.kind, 9), item.title

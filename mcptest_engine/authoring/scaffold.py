@@ -1,0 +1,438 @@
+"""A starter suite out of what a server says of itself: `scaffold_suite`, and `scaffold_into` for a suite that is there already.
+
+Pure: nothing here has a session, so no tool can be called. What is written may be run at once, and that is the surprising
+part of the safety: every test of a destructive tool carries a `skip:` beside its `# review before first run`, because a
+comment alone holds nobody back. The class of a tool that changes something is its tests' tag, for `--skip-tag`.
+Source: agent-interface, scaffold_suite; execution-safety.md.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.authoring.offered import (
+    about,
+    held_back,
+    listed,
+    masked,
+    prompt_arguments,
+    source_of,
+    suspected,
+    unused_name,
+)
+from mcptest_engine.authoring.output_schemas import usable_schema
+from mcptest_engine.authoring.paging import DEFAULT_OPTIONS, PAGE, ScaffoldOptions, chosen_tools, cursor_of
+from mcptest_engine.authoring.suite_text import (
+    Entry,
+    Written,
+    plain,
+    proved,
+    wrapped,
+    write_suite_text,
+)
+from mcptest_engine.authoring.targets import Target, untemplated
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.words import counted
+from mcptest_engine.safety.execution import REVIEW_FIRST
+from mcptest_engine.safety.policy import ToolClass, classify
+
+__all__ = [
+    "DEFAULT_OPTIONS",
+    "PAGE",
+    "Scaffold",
+    "ScaffoldOptions",
+    "ScaffoldedTool",
+    "cursor_of",
+    "scaffold_into",
+    "scaffold_suite",
+    "with_guessed_places",
+]
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from mcptest_engine.authoring.synthesize import ArgumentCase, Synthesis
+    from mcptest_engine.safety.poisoning import Finding
+    from mcptest_engine.servers.catalog import Catalog
+
+LONGEST_NAME = 120
+INVALID_PARAMS = -32602
+
+
+_URL = re.compile(r"(?i)https?://")
+_CHANGING = (ToolClass.MUTATING, ToolClass.DESTRUCTIVE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaffoldedTool:
+    """How many tests a tool got; `held_back` says why they do not run before a person has looked at them."""
+
+    name: str
+    tests_generated: int
+    tool_class: ToolClass
+    held_back: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaffold:
+    """A suite, what is in it, and what has to be known of it. `next_cursor` is None unless tools are left for a next page.
+
+    `warnings` are what the descriptions of the tools on this page are suspected of.
+    """
+
+    suite: str
+    tools: tuple[ScaffoldedTool, ...] = ()
+    resources_scaffolded: int = 0
+    prompts_scaffolded: int = 0
+    notes: tuple[str, ...] = ()
+    next_cursor: int | None = None
+    warnings: tuple[Finding, ...] = ()
+
+
+def scaffold_suite(
+    catalog: Catalog,
+    target: Target,
+    options: ScaffoldOptions = DEFAULT_OPTIONS,
+    *,
+    redact: Callable[[str], str] | None = None,
+) -> Scaffold:
+    """A suite for a server, out of its catalog. It loads without a problem and without a warning.
+
+    `redact` masks secrets; a test that would hold one is written with a `skip:` instead of the secret.
+    Raises: UsageError for a cursor behind the last tool.
+    """
+    page = _page(catalog, target, options, redact)
+    return page.scaffold(write_suite_text(_header(catalog, page), {target.key: target.settings}, page.tests))
+
+
+def scaffold_into(
+    text: str,
+    catalog: Catalog,
+    target: Target,
+    options: ScaffoldOptions = DEFAULT_OPTIONS,
+    *,
+    redact: Callable[[str], str] | None = None,
+) -> tuple[str, Scaffold]:
+    """The same tests at the ends of an existing suite's blocks, every other byte of it kept; the scaffold holds only the new.
+
+    A server that the suite declares alike is used under its key, else it is added. A test that is there already, by its name,
+    is not written again. Raises: EditRefused where the suite's text is in the way, UsageError as `scaffold_suite` does.
+    """
+    from mcptest_engine.authoring.suite_insert import Place
+
+    place = Place.in_suite(text, target)
+    page = _page(catalog, place.target, options, redact, existing=place.names)
+    return place.with_tests(text, page.tests), page.scaffold(place.fragment(page.tests))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Page:
+    """What one page came to."""
+
+    tests: list[Written] = field(default_factory=list)
+    tools: list[ScaffoldedTool] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    next_cursor: int | None = None
+    warnings: tuple[Finding, ...] = ()
+
+    def scaffold(self, suite: str) -> Scaffold:
+        return Scaffold(
+            suite=suite,
+            tools=tuple(self.tools),
+            resources_scaffolded=sum(one.entry.block == "resources" for one in self.tests),
+            prompts_scaffolded=sum(one.entry.block == "prompts" for one in self.tests),
+            notes=tuple(self.notes),
+            next_cursor=self.next_cursor,
+            warnings=self.warnings,
+        )
+
+
+def _page(
+    catalog: Catalog,
+    target: Target,
+    options: ScaffoldOptions,
+    redact: Callable[[str], str] | None,
+    *,
+    existing: frozenset[str] = frozenset(),
+) -> _Page:
+    page = _Page()
+    chosen, page.next_cursor = chosen_tools(catalog, options, page.notes)
+    page.warnings = suspected(chosen)
+    writer = _Writer(target, page, redact, {finding.tool: finding for finding in reversed(page.warnings)}, existing)
+    for tool in chosen:
+        writer.tool(tool, options)
+    if options.cursor == 0 and options.tools is None:
+        most = None if options.all else PAGE
+        writer.resources(catalog.resources, most)
+        writer.prompts(catalog.prompts, most)
+        if catalog.templates:
+            counted_ = counted(len(catalog.templates), "resource template")
+            page.notes.append(f"the server has {counted_}, which no test reads: a URI has to be filled in first")
+    page.notes += [f"`{what}/list` failed: {one_line(why, 200)}" for what, why in catalog.errors.items()]
+    if not page.tests and not existing:
+        writer.answers()
+    return page
+
+
+class _Writer:
+    """Makes the tests of one page for one server."""
+
+    def __init__(
+        self,
+        target: Target,
+        page: _Page,
+        redact: Callable[[str], str] | None,
+        findings: Mapping[str, Finding],
+        existing: frozenset[str],
+    ) -> None:
+        self._key, self._page, self._redact, self._findings = target.key, page, redact, findings
+        self._stateless = target.settings.get("protocol") == "2026-07-28"
+        self._names = set(existing)
+        self._existing = existing
+
+    def tool(self, tool: Mapping[str, Any], options: ScaffoldOptions) -> None:
+        name = tool["name"]
+        tool_class = classify(tool)
+        is_destructive = tool_class is ToolClass.DESTRUCTIVE
+        reason = held_back(tool) if is_destructive else None
+        try:
+            entries = list(self._tests(tool, options, tool_class))
+        except RecursionError:
+            self._page.notes.append(f"`{one_line(name, 80)}` is left out: its schemas are nested too deeply")
+            entries = []
+        if entries:
+            first = entries[0]
+            comments = (self._masked_text(about(tool, self._findings.get(name))), *first.comments)
+            entries[0] = Entry(block=first.block, test=first.test, comments=comments)
+        kept = self._keep(entries)
+        unfilled = [one.entry.test["skip"] for one in kept if "skip" in one.entry.test]
+        reason = reason or (unfilled[0] if unfilled and len(unfilled) == len(kept) else None)
+        self._page.tools.append(
+            ScaffoldedTool(name=name, tests_generated=len(kept), tool_class=tool_class, held_back=reason)
+        )
+
+    def _tests(self, tool: Mapping[str, Any], options: ScaffoldOptions, tool_class: ToolClass) -> Iterator[Entry]:
+        from mcptest_engine.authoring.synthesize import arguments_for
+        from mcptest_engine.authoring.synthesize.cases import Cases, all_probes, first_edge, first_violation
+
+        found = arguments_for(tool)
+        made = with_guessed_places(found, tool.get("inputSchema"))
+        yield self._happy(tool, made, tool_class)
+        conforming = self._conforming(tool, made, tool_class)
+        if conforming is not None:
+            yield conforming
+        schema = tool.get("inputSchema")
+        cases = Cases({"type": "object"} if schema is None else schema, found)
+        wanted: list[ArgumentCase | None] = [
+            first_edge(cases) if options.include_edge else None,
+            first_violation(cases) if options.include_violation else None,
+            *(all_probes(cases) if options.probe else ()),
+        ]
+        for case in wanted:
+            if case is not None and isinstance(case.arguments, dict):
+                yield self._case(tool, case, tool_class)
+
+    def _happy(self, tool: Mapping[str, Any], made: Synthesis, tool_class: ToolClass) -> Entry:
+        arguments = made.value if isinstance(made.value, dict) else {}
+        if made.problem is not None:
+            comment = f"No valid arguments were found: {one_line(made.problem, 160)}. Fill them in, and remove `skip:`."
+            skip = "fill in the arguments first"
+            return self._test(tool, "valid arguments", arguments, [_NO_ERROR], tool_class, comment, skip=skip)
+        if not made.guessed:
+            return self._test(tool, "valid arguments", arguments, [_NO_ERROR], tool_class)
+        names = ", ".join(f"`{one_line(name.lstrip('/') or name, 40)}`" for name in made.guessed[:6])
+        more = f" and {len(made.guessed) - 6} more" if len(made.guessed) > 6 else ""
+        real = "a real one" if len(made.guessed) == 1 else "real ones"
+        comment = f"Guessed: {names}{more}. Put in {real}, then expect more than an answer."
+        return self._test(tool, "valid arguments", arguments, [_ANSWERED], tool_class, comment)
+
+    def _conforming(self, tool: Mapping[str, Any], made: Synthesis, tool_class: ToolClass) -> Entry | None:
+        """The answer's `structuredContent` against the declared `outputSchema`. An error result need not conform."""
+        if "outputSchema" not in tool:
+            return None
+        schema, wrong = usable_schema(tool["outputSchema"])
+        if wrong is not None:
+            name = one_line(str(tool["name"]), 80)
+            self._page.notes.append(f"`{name}`: its `outputSchema` is not tested: {wrong}")
+            return None
+        matches = {"target": "result.structuredContent", "matcher": {"schema": schema}}
+        expect = (
+            [matches] if not made.guessed else [_enough("conforms, or reports an error", matches, _IS_ERROR, _REFUSED)]
+        )
+        arguments = made.value if isinstance(made.value, dict) else {}
+        skip = "fill in the arguments first" if made.problem is not None else None
+        return self._test(tool, "the answer matches the output schema", arguments, expect, tool_class, skip=skip)
+
+    def _case(self, tool: Mapping[str, Any], case: ArgumentCase, tool_class: ToolClass) -> Entry:
+        if case.valid:
+            return self._test(tool, case.name, case.arguments, [_ANSWERED], tool_class)
+        return self._test(tool, f"{case.name}, refused", case.arguments, [_TURNED_DOWN], tool_class)
+
+    def _test(
+        self,
+        tool: Mapping[str, Any],
+        what: str,
+        arguments: Mapping[str, Any],
+        expect: list[Any],
+        tool_class: ToolClass,
+        *comments: str,
+        skip: str | None = None,
+    ) -> Entry:
+        name = tool["name"]
+        test: dict[str, Any] = {
+            "name": f"{one_line(name, 80)}: {one_line(what, 80)}",
+            "server": self._key,
+            "tool": untemplated(name),
+        }
+        if arguments:
+            test["args"] = untemplated(plain(arguments))
+        if tool_class in _CHANGING:
+            test |= {"tags": [str(tool_class)], "serial": True}
+        if tool_class is ToolClass.DESTRUCTIVE:
+            reason = held_back(tool)
+            comments = (*comments, f"{REVIEW_FIRST.removeprefix('# ')}: {reason}")
+            skip = f"review before first run: {reason}"
+        if skip is not None:
+            test["skip"] = skip
+        return Entry(block="tools", test={**test, "expect": expect}, comments=comments)
+
+    def resources(self, resources: Sequence[Mapping[str, Any]], most: int | None) -> None:
+        entries, seen = [], set()
+        for number, resource in enumerate(resources, 1):
+            uri = resource.get("uri")
+            if not isinstance(uri, str) or not uri:
+                self._page.notes.append(f"resource {number} of the list has no `uri`, so nothing can read it")
+            elif uri not in seen:
+                seen.add(uri)
+                test = {"name": f"{one_line(uri, 100)}: can be read", "server": self._key, "uri": untemplated(uri)}
+                entries.append(Entry(block="resources", test={**test, "expect": [_CONTENTS]}))
+        self._keep(self._first(entries, most, "resource"))
+
+    def prompts(self, prompts: Sequence[Mapping[str, Any]], most: int | None) -> None:
+        entries, seen = [], set()
+        for number, prompt in enumerate(prompts, 1):
+            name = prompt.get("name")
+            if not isinstance(name, str) or not name:
+                self._page.notes.append(f"prompt {number} of the list has no name, so nothing can get it")
+            elif name not in seen:
+                seen.add(name)
+                entries.append(self._prompt(name, prompt))
+        self._keep(self._first(entries, most, "prompt"))
+
+    def _prompt(self, name: str, prompt: Mapping[str, Any]) -> Entry:
+        arguments = prompt_arguments(prompt)
+        test: dict[str, Any] = {
+            "name": f"{one_line(name, 80)}: can be rendered",
+            "server": self._key,
+            "prompt": untemplated(name),
+        }
+        if not arguments:
+            return Entry(block="prompts", test={**test, "expect": [_MESSAGES]})
+        names = ", ".join(f"`{one_line(argument, 40)}`" for argument in arguments)
+        # A prompt has no `isError`: whatever is wrong with a guessed text can only be said by an error of the protocol.
+        expect = [_enough("the prompt is rendered, or its arguments are refused", _MESSAGES, _ANY_ERROR)]
+        test |= {"args": untemplated(arguments), "expect": expect}
+        comment = f"Guessed: {names}. Put in real texts, then expect `result.messages` and what they say."
+        return Entry(block="prompts", test=test, comments=(comment,))
+
+    def answers(self) -> None:
+        """For a server that offers nothing that can be tested: that it is there."""
+        request = "server/discover" if self._stateless else "ping"
+        test = {"name": "the server answers", "server": self._key, "tool": request}
+        self._keep([Entry(block="tools", test={**test, "expect": [{"target": "error", "matcher": {"exact": None}}]})])
+        self._page.notes.append("the server offers nothing here to test, so the suite only asks whether it answers")
+
+    def _first(self, entries: list[Entry], most: int | None, what: str) -> list[Entry]:
+        if most is not None and len(entries) > most:
+            self._page.notes.append(
+                f"the first {most} of {counted(len(entries), what)} are covered; `all` covers the others"
+            )
+            return entries[:most]
+        return entries
+
+    def _keep(self, entries: Iterable[Entry]) -> tuple[Written, ...]:
+        """The tests that can be written and are not there yet, put on the page under names that no other test has."""
+        new = [self._masked(entry) for entry in entries if entry.test["name"] not in self._existing]
+        kept, left_out = proved(self._renamed(entry) for entry in new)
+        self._page.tests += kept
+        for entry, why in left_out:
+            self._page.notes.append(f"the test `{one_line(entry.test['name'], 100)}` is left out: {why}")
+        return kept
+
+    def _renamed(self, entry: Entry) -> Entry:
+        name = str(entry.test["name"])[:LONGEST_NAME]
+        found = unused_name(name, self._names)
+        self._names.add(found)
+        return Entry(block=entry.block, test={**entry.test, "name": untemplated(found)}, comments=entry.comments)
+
+    def _masked(self, entry: Entry) -> Entry:
+        """The test without secrets; one that held any is held back."""
+        if self._redact is None:
+            return entry
+        test = masked(entry.test, self._redact)
+        if test == entry.test:
+            return entry
+        reason = "a value that looks like a secret was taken out: fill it in"
+        expect = test.pop("expect")
+        return Entry(block=entry.block, test={**test, "skip": reason, "expect": expect}, comments=entry.comments)
+
+    def _masked_text(self, text: str) -> str:
+        return text if self._redact is None else self._redact(text)
+
+
+def with_guessed_places(made: Synthesis, schema: object) -> Synthesis:
+    """A URL is a guess even when the schema names it, also as the default of what is left out: who knows whether it answers."""
+    if made.problem is not None or not isinstance(made.value, dict):
+        return made
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    members = properties.items() if isinstance(properties, dict) else ()
+    values = {name: about.get("default") for name, about in members if isinstance(about, dict)} | made.value
+    places = [name for name, value in values.items() if isinstance(value, str) and _URL.match(value)]
+    return replace(made, guessed=tuple(dict.fromkeys((*made.guessed, *places))))
+
+
+def _enough(name: str, *assertions: Mapping[str, Any]) -> dict[str, Any]:
+    """A set of which one is enough."""
+    share = {1: 1.0, 2: 0.5, 3: 0.3}[len(assertions)]
+    return {"assert-set": {"name": name, "threshold": share, "assertions": list(assertions)}}
+
+
+_NO_ERROR = {"target": "result.isError", "matcher": {"not": {"exact": True}}}
+_IS_ERROR = {"target": "result.isError", "matcher": {"exact": True}}
+_CONTENT = {"target": "result.content", "matcher": {"type": "array"}}
+_CONTENTS = {"target": "result.contents", "matcher": {"type": "array"}}
+_MESSAGES = {"target": "result.messages", "matcher": {"type": "array"}}
+_REFUSED = {"target": "error.code", "matcher": {"exact": INVALID_PARAMS}}
+_ANY_ERROR = {"target": "error.code", "matcher": {"type": "integer"}}
+_ANSWERED = _enough("the call is answered, or its arguments are refused", _CONTENT, _REFUSED)
+_TURNED_DOWN = _enough("the call is refused", {"target": "error.code", "matcher": {"type": "integer"}}, _IS_ERROR)
+
+
+def _header(catalog: Catalog, page: _Page) -> list[str]:
+    lines = ["Generated by `mcptest generate suite`. Edit freely.", ""]
+    lines += wrapped(f"{source_of(catalog)} Written from its lists alone: no tool was called.")
+    if any(line.startswith("Guessed") for one in page.tests for line in one.entry.comments):
+        lines += wrapped(
+            "Arguments that are a mere guess are named above their test, which then expects no more than an answer."
+        )
+    changing = [tool.name for tool in page.tools if tool.tool_class is ToolClass.MUTATING]
+    held = [tool.name for tool in page.tools if tool.tool_class is ToolClass.DESTRUCTIVE]
+    if changing or held:
+        lines += ["", *_safety(changing, held)]
+    return lines
+
+
+def _safety(changing: Sequence[str], held: Sequence[str]) -> Iterator[str]:
+    if changing:
+        yield from wrapped(
+            f"Called when the suite runs, although they may change something: {listed(changing)}. "
+            f"`mcptest run --skip-tag {ToolClass.MUTATING}` leaves them out."
+        )
+    if held:
+        yield from wrapped(f"Held back until you have looked, and removed their `skip:`: {listed(held)}.")
+    yield from wrapped(
+        "Data cleanup is your responsibility: mcptest never removes what a test has made. "
+        "Run this against a disposable or staging target, not against production."
+    )

@@ -1,0 +1,115 @@
+"""The structure of observed values as a JSON Schema: their types, and which members every one of them had.
+
+Several values under one path (the elements of an array, two calls) come to one description that all of them meet. What is too
+wide, too deep or too much to look at is left undescribed, so that the schema never says more than was seen.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+MOST_VALUES = 100_000
+"""How many values are looked at."""
+MOST_SHAPES = 200
+"""How many places a schema describes."""
+DEEPEST = 8
+MOST_MEMBERS = 60
+"""An object of more members than this is taken for a map, whose keys are data."""
+LONGEST_NAME = 100
+
+
+@dataclass(slots=True, eq=False)
+class Shape:
+    """What was seen at one place. `open` says that not all of it was looked at: then nothing is said of its inside."""
+
+    depth: int
+    types: set[str] = field(default_factory=set)
+    members: dict[str, Shape] = field(default_factory=dict)
+    required: set[str] | None = None
+    elements: Shape | None = None
+    members_open: bool = False
+    elements_open: bool = False
+
+
+def schema_of(values: Iterable[Any], *, may_name: Callable[[str], bool] = lambda _: True) -> dict[str, Any]:
+    """A JSON Schema that every one of `values` meets. Members whose name `may_name` refuses are not mentioned.
+
+    Keys are sorted, so that equal observations give equal texts.
+    """
+    top = Shape(depth=0)
+    waiting = deque((top, value) for value in values)
+    seen, shapes = 0, 1
+    while waiting:
+        shape, value = waiting.popleft()
+        seen += 1
+        shape.types.add(type_of(value))
+        if isinstance(value, dict):
+            if shape.members_open or shape.depth >= DEEPEST or not _may_look(len(value), seen, waiting, MOST_MEMBERS):
+                shape.members_open = True
+                continue
+            names = {name for name in value if isinstance(name, str) and len(name) <= LONGEST_NAME and may_name(name)}
+            shape.required = names if shape.required is None else shape.required & names
+            for name in sorted(names):
+                member = shape.members.get(name)
+                if member is None:
+                    if shapes >= MOST_SHAPES:
+                        shape.required.discard(name)
+                        continue
+                    member = shape.members[name] = Shape(depth=shape.depth + 1)
+                    shapes += 1
+                waiting.append((member, value[name]))
+        elif isinstance(value, list):
+            if shape.elements_open or not _may_look(len(value), seen, waiting, MOST_VALUES):
+                shape.elements_open = True
+                continue
+            if value and shape.elements is None:
+                if shapes >= MOST_SHAPES or shape.depth >= DEEPEST:
+                    shape.elements_open = True
+                    continue
+                shape.elements = Shape(depth=shape.depth + 1)
+                shapes += 1
+            waiting.extend((shape.elements, element) for element in value if shape.elements is not None)
+    return _rendered(top)
+
+
+def type_of(value: Any) -> str:
+    """The JSON Schema type of a value; a number such as 5.0 is a number, though a schema would take it for an integer."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int):
+        return "integer"
+    if isinstance(value, float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "object" if isinstance(value, dict) else "array"
+
+
+def _may_look(size: int, seen: int, waiting: deque[Any], most: int) -> bool:
+    return size <= most and seen + len(waiting) + size <= MOST_VALUES
+
+
+def _rendered(shape: Shape) -> dict[str, Any]:
+    """The schema, its keys in alphabetical order."""
+    found: dict[str, Any] = {}
+    if shape.elements is not None and not shape.elements_open:
+        inner = _rendered(shape.elements)
+        if inner:
+            found["items"] = inner
+    if not shape.members_open:
+        members = {name: _rendered(shape.members[name]) for name in sorted(shape.members)}
+        if members:
+            found["properties"] = members
+        if shape.required:
+            found["required"] = sorted(shape.required)
+    types = shape.types - {"integer"} if "number" in shape.types else shape.types
+    if types:
+        found["type"] = next(iter(types)) if len(types) == 1 else sorted(types)
+    return found

@@ -1,0 +1,105 @@
+"""Which values look as if they were another at the next call: times, durations, ids out of a random generator, today's date.
+
+Two calls within one second agree on such values and prove nothing. The surprising thing: a name alone is enough for some
+(`uptime`, `pid`, `request_id`), and an `id` is doubted only where it was seen once.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import date
+
+_CHANGING = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
+    r"|\b[0-9a-f]{16,}\b|\b1[5-9]\d{8}(?:\d{3})?\b",
+    re.IGNORECASE,
+)
+_ULID = re.compile(r"\b0[0-9A-HJKMNP-TV-Z]{25}\b")
+_CHANGING_NAME = re.compile(r"(?:_at|At|timestamp|time|uptime|duration|elapsed|nonce|cursor|_ms|Ms)$|^(?:uuid|now)$")
+_OF_THE_PROCESS = frozenset(
+    (
+        "ts",
+        "pid",
+        "ppid",
+        "process_id",
+        "thread_id",
+        "worker_id",
+        "port",
+        "listen_port",
+        "server_port",
+        "local_port",
+        "hostname",
+        "pod_name",
+        "container_id",
+        "instance_id",
+        "boot_id",
+        "session",
+        "session_id",
+        "request_id",
+        "trace_id",
+        "span_id",
+        "correlation_id",
+        "transaction_id",
+        "execution_id",
+        "invocation_id",
+        "connection_id",
+        "expires",
+        "expiry",
+        "expires_in",
+        "ttl",
+        "etag",
+        "uptime_seconds",
+        "uptime_s",
+        "last_seen",
+        "latency",
+        "memory_usage",
+        "rss",
+        "cpu_usage",
+        "load_average",
+    )
+)
+"""Names, in snake case, of what is equal in two calls of one process and another in the next process, or on another day."""
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[-\s]+")
+_NAME_OF_AN_ID = "id"
+_EPOCHS = ((1.5e9, 2e9), (1.5e12, 2e12), (1.5e15, 2e15), (1.5e18, 2e18))
+"""Seconds since 1970, and thousandths, millionths and billionths, for the years from 2017 to 2033."""
+_READ = 64 * 1024
+
+
+def looks_changing(value: object, name: str = "", *, seen_twice: bool = False, today: date | None = None) -> bool:
+    """Whether `value`, a text or another scalar, under the member `name` is likely another one next time.
+
+    `seen_twice` says that two calls gave the same; `today` makes a text that holds its date (or that of the day before or
+    after, for other time zones) one that changes.
+    """
+    if name and (_CHANGING_NAME.search(name) or _names_the_process(name)):
+        return True
+    if name == _NAME_OF_AN_ID and not seen_twice:
+        return True
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return any(start <= value < end for start, end in _EPOCHS)
+    if not isinstance(value, str):
+        return False
+    read = value[:_READ]
+    if _CHANGING.search(read) is not None or _ULID.search(read) is not None:
+        return True
+    return today is not None and any(spelt in read for day in (-1, 0, 1) for spelt in _spellings(today, day))
+
+
+def _names_the_process(name: str) -> bool:
+    """`requestId`, `X-Request-Id` and `request_id` are one name."""
+    snake = _CAMEL.sub("_", name).lower().replace("__", "_")
+    return snake.removeprefix("x_") in _OF_THE_PROCESS
+
+
+def _spellings(today: date, days: int) -> tuple[str, ...]:
+    day = today + timedelta(days=days)
+    months = (f"{day:%B}", f"{day:%b}")
+    words = [
+        spelt for month in months for spelt in (f"{month} {day.day}, ", f"{day.day} {month} ", f"{month} {day:%d} ")
+    ]
+    return (f"{day:%Y-%m-%d}", f"{day:%Y/%m/%d}", f"{day:%d/%m/%Y}", f"{day:%m/%d/%Y}", f"{day:%d.%m.%Y}", *words)

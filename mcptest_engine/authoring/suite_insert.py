@@ -1,0 +1,183 @@
+"""Generated tests put at the ends of an existing suite's blocks, comments included, every other byte kept.
+
+One splice for a whole block, because a test at a time would read a large suite a hundred times. As in `suite/edit.py` no
+splice is believed: what comes out is read again, and where it is not what was wanted the tests are added one by one, without
+their comments, or it is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.authoring.suite_text import (
+    Written,
+    block_lines,
+    lines_of,
+    plain,
+    same_settings,
+    server_lines,
+    unused_key,
+)
+from mcptest_engine.core.errors import SuiteError
+from mcptest_engine.suite.edit import BOM, EditRefused, append_test, apply, set_value
+from mcptest_engine.suite.splice import Splicer, newline_of
+from mcptest_engine.suite.yaml import EMPTY, read_tree
+from mcptest_engine.suite.yaml_nodes import Kind, compose
+from mcptest_engine.suite.yaml_text import scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mcptest_engine.authoring.targets import Target
+
+
+def declared_in(text: str) -> dict[str, Any]:
+    """What the suite's own text says, {} for one that says nothing yet. Raises: EditRefused when it cannot be read."""
+    try:
+        tree = read_tree(text.removeprefix(BOM), file="").value
+    except SuiteError as broken:
+        if broken.problems[0].message == EMPTY:
+            return {}
+        first = broken.problems[0]
+        raise EditRefused(f"the suite cannot be read: {first.message}", hint=first.hint) from None
+    if not isinstance(tree, dict):
+        raise EditRefused("the suite is not a mapping")
+    return tree
+
+
+def key_in(servers: Mapping[str, Any], target: Target) -> str:
+    """The key of the server that is declared alike, else one that none of them has."""
+    for key, settings in servers.items():
+        if isinstance(settings, dict) and same_settings(settings, target.settings):
+            return key
+    return unused_key(target.key, servers)
+
+
+def names_in(tree: Mapping[str, Any]) -> frozenset[str]:
+    """The names of the suite's tests, as they are read."""
+    found = set()
+    for block in ("tools", "resources", "prompts", "compliance", "agents"):
+        tests = tree.get(block)
+        for test in tests if isinstance(tests, list) else ():
+            if isinstance(test, dict) and isinstance(test.get("name"), str):
+                found.add(test["name"].replace("$${", "${"))
+    return frozenset(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where new tests go in a suite that is there: under the server `target`, beside the tests called `names`."""
+
+    target: Target
+    is_new: bool
+    names: frozenset[str]
+
+    @classmethod
+    def in_suite(cls, text: str, target: Target) -> Place:
+        """A server that the suite declares alike keeps its key there. Raises: EditRefused when the suite cannot be read."""
+        tree = declared_in(text)
+        declared = tree.get("servers")
+        servers = declared if isinstance(declared, dict) else {}
+        key = key_in(servers, target)
+        target = replace(target, key=key)
+        return cls(target=target, is_new=key not in servers, names=names_in(tree))
+
+    def with_tests(self, text: str, tests: Sequence[Written]) -> str:
+        """The suite with these tests at the ends of their blocks, and with the server where it is new. Raises: EditRefused."""
+        after = insert_server(text, self.target.key, plain(self.target.settings)) if self.is_new and tests else text
+        for block in dict.fromkeys(one.entry.block for one in tests):
+            after = insert_tests(after, block, [one for one in tests if one.entry.block == block])
+        return after
+
+    def fragment(self, tests: Sequence[Written]) -> str:
+        """What is new, as a suite of its own would hold it."""
+        settings = server_lines(self.target.settings, 4)
+        server = ["servers:", f"  {scalar(self.target.key)}:", *settings] if self.is_new else []
+        return "\n".join([*server, *block_lines(tests)]).strip("\n") + "\n"
+
+
+def insert_server(text: str, key: str, settings: Mapping[str, Any]) -> str:
+    """The suite with one server more. Tests that name no server, because there was one only, go on meaning that one.
+
+    Calls get it by `defaultTest`; each entry of `compliance` and `agents`, for which that does not hold, names it itself.
+    """
+    tree = declared_in(text)
+    servers = tree.get("servers")
+    if not tree:
+        return _with_lines(text, "servers", {key: plain(settings)})
+    if not isinstance(servers, dict) or not servers:
+        return apply(text, set_value(text, ("servers",), {key: plain(settings)}))
+    text = apply(text, set_value(text, ("servers", key), plain(settings)))
+    if len(servers) > 1:
+        return text
+    only = next(iter(servers))
+    for path in _nameless_others(tree):
+        text = apply(text, set_value(text, (*path, "server"), only))
+    if not _nameless_tests(tree):
+        return text
+    if isinstance(tree.get("defaultTest"), dict):
+        return apply(text, set_value(text, ("defaultTest", "server"), only))
+    return apply(text, set_value(text, ("defaultTest",), {"server": only}))
+
+
+def insert_tests(text: str, block: str, tests: Sequence[Written]) -> str:
+    """The suite with these tests at the end of a block. Raises: EditRefused."""
+    tree = declared_in(text)
+    there = tree.get(block)
+    if not isinstance(there, (list, type(None))):
+        raise EditRefused(f"`{block}` holds something else than a list of tests")
+    wanted = {**tree, block: [*(there or ()), *(plain(one.entry.test) for one in tests)]}
+    body = text.removeprefix(BOM)
+    inserter = _Inserter(body, compose(body), newline_of(body))
+    for candidate in inserter.with_tests(block, tests):
+        if _reads_as(candidate, wanted):
+            return text[: len(text) - len(body)] + candidate
+    for one in tests:
+        text = apply(text, append_test(text, block, plain(one.entry.test)))
+    return text
+
+
+def _nameless_others(tree: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    for block in ("compliance", "agents"):
+        entries = tree.get(block)
+        for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+            if isinstance(entry, dict) and not entry.keys() & {"server", "servers"}:
+                yield block, index
+
+
+def _nameless_tests(tree: Mapping[str, Any]) -> bool:
+    shared = tree.get("defaultTest")
+    if isinstance(shared, dict) and "server" in shared:
+        return False
+    blocks = [tests for block in ("tools", "resources", "prompts") if isinstance(tests := tree.get(block), list)]
+    return any(isinstance(test, dict) and "server" not in test for tests in blocks for test in tests)
+
+
+class _Inserter(Splicer):
+    """A splicer that puts many ready-made items in at once."""
+
+    def with_tests(self, block: str, tests: Sequence[Written]) -> Iterator[str]:
+        """Texts to try, the best first; none where the block is written in brackets."""
+        node = None if self.root is None else self.root.child(block)
+        if self.root is not None and self.root.flow:
+            return
+        if node is None:
+            where = len(self.text) if self.root is None else self._end_of_document()
+            yield from self._insert_lines(where, [f"{block}:", *lines_of(tests, 2)], gap=self.root is not None)
+        elif node.kind is Kind.SEQUENCE and not node.flow and node.items:
+            yield from self._insert_lines(node.end, lines_of(tests, self._column(node.body)), gap=True)
+
+
+def _with_lines(text: str, key: str, value: Any) -> str:
+    body = text.removeprefix(BOM)
+    splicer = Splicer(body, None, newline_of(body))
+    return text[: len(text) - len(body)] + next(splicer.begin(key, value))
+
+
+def _reads_as(text: str, value: Any) -> bool:
+    try:
+        back = read_tree(text, file="").value
+    except SuiteError:
+        return False
+    return bool(back == value) and repr(back) == repr(value)

@@ -1,0 +1,245 @@
+"""A generated suite as YAML text that is pleasant to read, and that says exactly what was meant.
+
+What a server sent is data here: it can break out of no comment and no quotes, its `${` is no template, and characters that
+nobody would see are spelt out. The surprising thing is that none of this is believed: the text is read back, and a test that
+does not come back as it was meant (a key of 2,000 characters, a nesting too deep for a suite) is left out and named.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import SuiteError
+from mcptest_engine.core.sanitise import one_line, replace_unsafe
+from mcptest_engine.suite.yaml import read_tree
+from mcptest_engine.suite.yaml_text import Unwritable, entry, in_flow, scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+SCHEMA_LINE = "# yaml-language-server: $schema=https://mcptest.sh/schema/v1.json"
+LINE = 120
+"""How long the lines of a header are at most."""
+MOST_CHARACTERS = 8_000
+"""A test whose text is longer than this is no test that anybody reads."""
+
+_WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One test of a suite: the block that it goes into, its mapping, and the lines of comment above it, without their `#`."""
+
+    block: str
+    test: Mapping[str, Any]
+    comments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A test that a suite can hold, and its lines: an item of a list whose dash stands at column 0.
+
+    `known` is where those of its `expect` begin and end when they are known to read back.
+    """
+
+    entry: Entry
+    lines: tuple[str, ...]
+    known: tuple[int, int] = (0, 0)
+
+
+def told(text: object, limit: int = 100) -> str:
+    """The first line that says anything of a server's text, safe inside a comment or a test's name."""
+    lines = str(text or "").strip().splitlines()
+    return one_line(lines[0].strip(), limit) if lines else ""
+
+
+def wrapped(text: str) -> list[str]:
+    """Prose of our own as lines of a header."""
+    lines: list[str] = []
+    for word in _WORD.findall(text):
+        if lines and len(lines[-1]) + 1 + len(word) <= LINE - 2:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def write_suite_text(header: Iterable[str], servers: Mapping[str, Any], tests: Sequence[Written]) -> str:
+    """The suite: the schema line, the header's lines, its servers, and its tests by block in the order given."""
+    lines = [SCHEMA_LINE, "#", *(f"# {one_line(line)}".rstrip() for line in header), "", "servers:"]
+    for key, settings in servers.items():
+        lines += [f"  {scalar(key)}:", *server_lines(settings, 4)]
+    return "\n".join([*lines, *block_lines(tests)]) + "\n"
+
+
+def block_lines(tests: Sequence[Written]) -> list[str]:
+    """The lines of whole blocks, each after an empty line."""
+    lines: list[str] = []
+    for block in dict.fromkeys(one.entry.block for one in tests):
+        lines += ["", f"{block}:", *lines_of([one for one in tests if one.entry.block == block], 2)]
+    return lines
+
+
+def server_lines(settings: Mapping[str, Any], column: int) -> list[str]:
+    """The lines of a server's settings; its argv always in brackets and quotes."""
+    lines = []
+    for key, value in settings.items():
+        if key == "command" and isinstance(value, (list, tuple)):
+            first_lines = [f"command: {in_flow(list(value), as_json=True)}"]
+        else:
+            first_lines = entry(key, plain(value), column)
+        lines += [" " * column + first_lines[0], *first_lines[1:]]
+    return [_shown(line) for line in lines]
+
+
+def lines_of(tests: Iterable[Written], column: int) -> list[str]:
+    """The lines of tests whose dashes stand at `column`, an empty line between two."""
+    space, lines = " " * column, list[str]()
+    for one in tests:
+        lines += ["", *one.lines] if lines else one.lines
+    return [space + line if line else "" for line in lines]
+
+
+def proved(entries: Iterable[Entry]) -> tuple[tuple[Written, ...], tuple[tuple[Entry, str], ...]]:
+    """The tests that are read back just as they are meant, and the others with the reason."""
+    good: list[Written] = []
+    left_out: list[tuple[Entry, str]] = []
+    for one in entries:
+        try:
+            written = _written(one)
+        except (Unwritable, RecursionError) as wrong:
+            left_out.append((one, str(wrong) if isinstance(wrong, Unwritable) else "it is nested too deeply"))
+            continue
+        reason = _unwritable(written)
+        if reason is None:
+            good.append(written)
+        else:
+            left_out.append((one, reason))
+    if good and not _read_back(good):
+        alone = [(one, _read_back([one])) for one in good]
+        left_out += [
+            (one.entry, "it cannot be written as YAML that reads back the same") for one, fine in alone if not fine
+        ]
+        good = [one for one, fine in alone if fine]
+    return tuple(good), tuple(left_out)
+
+
+def plain(value: Any) -> Any:
+    """A copy in plain dicts and lists."""
+    if isinstance(value, dict) or hasattr(value, "items"):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _written(one: Entry) -> Written:
+    lines = [f"# {one_line(line)}".rstrip() for line in one.comments]
+    known = (0, 0)
+    for index, (key, value) in enumerate(one.test.items()):
+        said, is_known = _expected(value) if key == "expect" else (_member(key, value, 2), False)
+        if is_known and index:
+            known = len(lines), len(lines) + len(said)
+        lines += [f"{'  ' if index else '- '}{said[0]}", *said[1:]]
+    return Written(entry=one, lines=tuple(lines), known=known)
+
+
+def _member(key: str, value: Any, column: int) -> list[str]:
+    if key == "name":
+        lines = [f"name: {scalar(value, quoted=True)}"]
+    elif isinstance(value, str) and ("\n" in value or len(value) > LINE - 20) and _is_prose(value):
+        space = " " * (column + 2)
+        style, parts = ("|-", value.split("\n")) if "\n" in value else (">-", wrapped(value))
+        lines = [f"{key}: {style}", *(space + line if line else "" for line in parts)]
+    else:
+        lines = entry(key, value, column)
+    return [_shown(line) for line in lines]
+
+
+def _expected(value: Any) -> tuple[list[str], bool]:
+    """The lines of an `expect`, and whether they read back. Most tests of a suite expect the same, so it is kept."""
+    sign = repr(value)
+    known = _EXPECTED.get(sign)
+    if known is None:
+        lines = _member("expect", value, 2)
+        known = lines, _reads_as([f"  {lines[0]}", *lines[1:]], {"expect": plain(value)})
+        if len(_EXPECTED) >= _MOST_KEPT:
+            _EXPECTED.clear()
+        _EXPECTED[sign] = known
+    return known
+
+
+_EXPECTED: dict[str, tuple[list[str], bool]] = {}
+_MOST_KEPT = 64
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a text can be written without quotes, over several lines; where that is not the same it is quoted."""
+    lines = text.split("\n")
+    return (
+        replace_unsafe(text, lambda _: "") is text
+        and all(" ".join(line.split(" ")) == line.strip() and "\t" not in line and "  " not in line for line in lines)
+        and bool(lines[0])
+        and bool(lines[-1])
+    )
+
+
+def _shown(line: str) -> str:
+    r"""The line with every character that nobody sees spelt out; such a one stands in double quotes, where `\u` is read."""
+    return replace_unsafe(line, lambda char: f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}")
+
+
+def _unwritable(one: Written) -> str | None:
+    """Why no suite is to hold this test although it can be written; None when one may."""
+    test = one.entry.test
+    if not _is_finite(test):
+        return "it holds a number that JSON has not"
+    if _has_template_key(test.get("args")):
+        return "the name of an argument holds `${`, which a suite would take for a template"
+    size = sum(map(len, one.lines))
+    return f"it comes to {size:,} characters" if size > MOST_CHARACTERS else None
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return all(map(_is_finite, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))
+
+
+def _has_template_key(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any("${" in key or _has_template_key(item) for key, item in value.items())
+    return isinstance(value, list) and any(map(_has_template_key, value))
+
+
+def _read_back(tests: Sequence[Written]) -> bool:
+    """Whether the tests read as they are meant; an `expect` that is known to is not read again."""
+    lines: list[str] = []
+    meant: list[dict[str, Any]] = []
+    for one in tests:
+        start, end = one.known
+        lines += [*one.lines[:start], *one.lines[end:]]
+        meant.append(plain({key: value for key, value in one.entry.test.items() if key != "expect" or not end}))
+    return _reads_as(lines, meant)
+
+
+def _reads_as(lines: Iterable[str], meant: Any) -> bool:
+    try:
+        back = read_tree("\n".join(lines) + "\n", file="").value
+    except SuiteError:
+        return False
+    return bool(back == meant) and repr(back) == repr(meant)  # 1, 1.0 and true are equal to Python
+
+
+def same_settings(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two servers are declared alike."""
+    return repr(sorted(plain(one).items(), key=repr)) == repr(sorted(plain(other).items(), key=repr))
+
+
+def unused_key(key: str, taken: Sequence[str] | Mapping[str, Any]) -> str:
+    """The key, or with a number behind it where it is taken."""
+    number, found = 2, key
+    while found in taken:
+        found, number = f"{key}-{number}", number + 1
+    return found

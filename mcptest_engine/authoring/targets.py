@@ -1,0 +1,138 @@
+"""The server that a generated suite is for, as that suite declares it: where a secret is, a variable takes its place."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mcptest_engine.suite.load import LoadedSuite
+
+TARGET = "target"
+"""What a generated suite calls a server that has no name yet. Source: agent-interface, scaffold_suite."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """`settings` is what stands under `servers: {key: …}` in the suite, templates and variable names unexpanded, no secret."""
+
+    settings: Mapping[str, Any]
+    key: str = TARGET
+
+
+def declared_in_suite(suite: LoadedSuite, server: str) -> Target:
+    """A server of a suite, as the file that declares it writes it: with its templates, which are how it hides secrets."""
+    from mcptest_engine.core.errors import SuiteError
+    from mcptest_engine.suite.yaml import read_bytes
+
+    for path in suite.files:
+        try:
+            tree = read_bytes(path.read_bytes(), file=str(path)).value
+        except (OSError, SuiteError):
+            continue
+        written = tree.get("servers") if isinstance(tree, dict) else None
+        if isinstance(written, dict) and isinstance(written.get(server), dict):
+            return Target(settings=written[server], key=server)
+    return Target(settings=suite.servers[server], key=server)
+
+
+def untemplated(value: Any) -> Any:
+    """A copy of plain data in which `${` means itself; keys are never touched. Source: decisions 14, Templates."""
+    if isinstance(value, str):
+        return value.replace("${", "$${")
+    if isinstance(value, dict):
+        return {key: untemplated(part) for key, part in value.items()}
+    return [untemplated(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+def declared_env(env: Mapping[str, str], secrets: dict[str, str]) -> dict[str, str]:
+    """A server's `env:`; a value whose name promises a secret goes into `secrets` under that name."""
+    from mcptest_engine.core.secret_names import looks_secret_name
+
+    secrets.update((name, value) for name, value in env.items() if looks_secret_name(name))
+    return {name: f"${{{name}}}" if name in secrets else untemplated(value) for name, value in env.items()}
+
+
+def declared_words(words: Sequence[str], secrets: dict[str, str]) -> list[str]:
+    """A server's command. What is masked when the words are shown goes into `secrets`, under a variable of its own.
+
+    `secrets` holds those of the server's `env:` already; where one stands among the words its variable is named.
+    """
+    from mcptest_engine.servers.agent_configs import words_without_secrets
+
+    return list(_declared_words(words, words_without_secrets(words, secrets), secrets))
+
+
+def _declared_words(words: Sequence[str], masked: Sequence[str], secrets: dict[str, str]) -> Iterator[str]:
+    from mcptest_engine.core.redaction import MASK
+
+    known, before = dict(secrets), ""
+    for word, shown in zip(words, masked, strict=True):
+        start = shown.removesuffix(MASK)
+        named = _with_names(word, known)
+        if shown == word:
+            yield untemplated(word)
+        elif named is not None:
+            yield named
+        elif start.endswith("=") and word.startswith(start):
+            variable = _variable(start.strip("-="), word.removeprefix(start), secrets)
+            yield f"{untemplated(start)}${{env.{variable}}}"
+        else:
+            is_flag = before.startswith("-") and "=" not in before
+            name = before.strip("-") if is_flag else "server_secret"
+            yield f"${{env.{_variable(name, word, secrets)}}}"
+        before = word
+
+
+def _with_names(word: str, secrets: Mapping[str, str]) -> str | None:
+    """The word with the variables of known secrets in their places; None where there are none, or others as well."""
+    from mcptest_engine.servers.agent_configs import words_without_secrets
+
+    rest = text = untemplated(word)
+    for name, value in secrets.items():
+        if value:
+            text = text.replace(untemplated(value), f"${{env.{name}}}")
+            rest = rest.replace(untemplated(value), "")
+    is_clean = text != untemplated(word) and words_without_secrets([rest], {}) == (rest,)
+    return text if is_clean else None
+
+
+def declared_url(url: str, secrets: dict[str, str]) -> str:
+    """A server's URL; the value of a parameter whose name promises a secret goes into `secrets`."""
+    from mcptest_engine.core.secret_names import looks_secret_name
+
+    address, question, query = url.partition("?")
+    query, number_sign, fragment = query.partition("#")
+    parts = []
+    for part in query.split("&"):
+        name, equals, value = part.partition("=")
+        if value and looks_secret_name(name):
+            parts.append(f"{untemplated(name)}=${{env.{_variable(name, value, secrets)}}}")
+        else:
+            parts.append(untemplated(name + equals + value))
+    return f"{untemplated(address)}{question}{'&'.join(parts)}{number_sign}{untemplated(fragment)}"
+
+
+def kept_out(secrets: Mapping[str, str]) -> tuple[str, ...]:
+    """What a person has to know of values that are not written down."""
+    return tuple(
+        f"the value of `{name}` is not written down: set the variable where the suite runs" for name in secrets
+    )
+
+
+def variable_name(text: str) -> str:
+    """What a variable is called that holds what `text` names."""
+    name = re.sub(r"[^A-Z0-9]+", "_", text.upper()).strip("_")
+    return name if name and not name[0].isdigit() else f"SERVER_{name}".rstrip("_")
+
+
+def _variable(text: str, value: str, secrets: dict[str, str]) -> str:
+    """The variable that holds the value: one that no other value has."""
+    name = found = variable_name(text)
+    number = 2
+    while secrets.setdefault(found, value) != value:
+        found, number = f"{name}_{number}", number + 1
+    return found

@@ -1,0 +1,153 @@
+"""The review for a user interface: what waits, what a fragment would do, and what becomes of decisions.
+
+A person decides about what was shown to them, so items are kept by their ids as they were last told; one that is not there any
+more is told as such, and never looked up anew under its name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.running.worker.protocol import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mcptest_engine.authoring.review import Choice, Reviewed, ReviewItem
+    from mcptest_engine.running.worker.surroundings import Surroundings
+    from mcptest_engine.workspace.workspace import Workspace
+
+    Decision = tuple[ReviewItem, Choice, str | None]
+
+LONGEST_FRAGMENT = 200_000
+LONGEST_WHOLE = 2_000_000
+MOST_UNDONE = 50
+_NOT_TOLD = ("was", "value")
+
+
+class Reviewing:
+    """One workspace's review. Commands wait for each other: each sees what the one before has written."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        self._items: dict[str, ReviewItem] = {}
+        self._done: list[Reviewed] = []
+        self._turn = asyncio.Lock()
+
+    async def listed(self, suites: Sequence[str] | None) -> dict[str, Any]:
+        """`{items, problems, can_undo}`: everything that waits, of these suites only where some are named.
+
+        An item with `stale` can only be rejected, for that reason.
+        """
+        from mcptest_engine.authoring.review import look
+
+        wanted = None if suites is None else [self._surroundings.absolute(path) for path in suites]
+        async with self._turn:
+            found = await asyncio.to_thread(look, self._surroundings.workspace, wanted)
+            self._items = {item.id: item for item in (*found.items, *(item for item, _ in found.stale))}
+        told = [self._told(item) for item in found.items]
+        told += [{**self._told(item), "stale": reason} for item, reason in found.stale]
+        return {"items": told, "problems": list(found.problems), "can_undo": bool(self._done)}
+
+    async def check(self, item: str, text: str) -> dict[str, Any]:
+        """`{problem}`: what is wrong with a fragment in this item's place, None when it could be accepted."""
+        from mcptest_engine.authoring.review import preview
+
+        return {
+            "problem": await asyncio.to_thread(preview, self._surroundings.workspace, self._item(item), text),
+        }
+
+    async def whole(self, item: str, text: str | None) -> dict[str, Any]:
+        """`{path, before, after}`: the whole file as it is and as this item would leave it; nothing is written.
+
+        Raises: Refused where it could not be accepted.
+        """
+        found = await asyncio.to_thread(_whole, self._surroundings.workspace, self._item(item), text)
+        if sum(map(len, found)) > LONGEST_WHOLE:
+            raise Refused("the file is too large to be shown whole")
+        return {"path": self._items[item].suite, "before": found[0], "after": found[1]}
+
+    async def decide(self, decisions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Carry them out. Raises: Refused for one about an item that was not told, or a file that cannot be written."""
+        from mcptest_engine.authoring.review import decide
+
+        async with self._turn:
+            try:
+                done = await asyncio.to_thread(decide, self._surroundings.workspace, self._decisions(decisions))
+            except OSError as wrong:
+                raise Refused(f"cannot write {wrong.filename or 'a suite'}: {wrong.strerror or wrong}") from None
+            if done.written or done.forgotten:
+                self._done = [*self._done, done][-MOST_UNDONE:]
+        return {
+            "written": [file.path for file in done.written],
+            "accepted": len(done.accepted),
+            "rejected": len(done.rejected),
+            "refused": _refused(done),
+            "can_undo": bool(self._done),
+        }
+
+    async def undo(self) -> dict[str, Any]:
+        """Take the last write back. Raises: Refused when there is none."""
+        from mcptest_engine.authoring.review import undo
+
+        async with self._turn:
+            if not self._done:
+                raise Refused("nothing was written here that could be taken back")
+            last = self._done.pop()
+            try:
+                undone = await asyncio.to_thread(undo, self._surroundings.workspace, last)
+            except OSError as wrong:
+                raise Refused(f"cannot write {wrong.filename or 'a suite'}: {wrong.strerror or wrong}") from None
+            if undone.refused:
+                self._done.append(last)
+        return {
+            "restored": list(undone.restored),
+            "refused": [list(pair) for pair in undone.refused],
+            "can_undo": bool(self._done),
+        }
+
+    def _item(self, item: str) -> ReviewItem:
+        if item not in self._items:
+            raise Refused("this proposal is not there any more", hint="the list is read again", kind="gone")
+        return self._items[item]
+
+    def _decisions(self, told: Sequence[Mapping[str, Any]]) -> list[Decision]:
+        from mcptest_engine.authoring.review import Choice
+
+        try:
+            return [(self._item(str(one["id"])), Choice(one["choice"]), one.get("text")) for one in told]
+        except (KeyError, ValueError) as wrong:
+            raise Refused(f"a decision is {{id, choice, text?}}: {wrong}", kind="protocol") from None
+
+    def _told(self, item: ReviewItem) -> dict[str, Any]:
+        told = {key: value for key, value in item.to_json().items() if key not in _NOT_TOLD}
+        told["file"] = str(self._surroundings.workspace.root / Path(item.suite))
+        for name in ("before", "after"):
+            if len(told[name]) > LONGEST_FRAGMENT:
+                told[name] = told[name][:LONGEST_FRAGMENT]
+                told["is_cut"] = True
+        return told
+
+
+def _refused(done: Reviewed) -> list[dict[str, str]]:
+    return [{"id": one.item.id, "title": one.item.title, "reason": one.reason} for one in done.refused]
+
+
+def _whole(workspace: Workspace, item: ReviewItem, text: str | None) -> tuple[str, str]:
+    """Raises: Refused."""
+    from mcptest_engine.authoring.review_edits import Wanted, edited
+    from mcptest_engine.authoring.review_sources import path_of
+    from mcptest_engine.authoring.review_texts import SuiteText, Unreadable
+
+    if item.kind == "snapshot":
+        raise Refused("a snapshot is shown whole already")
+    try:
+        before = SuiteText.read(path_of(workspace, item.suite))
+    except Unreadable as wrong:
+        raise Refused(wrong.message) from None
+    made = edited(before, [Wanted(item, None if text is None or text == item.after else text)], root=workspace.root)
+    if made.refused:
+        raise Refused(made.refused[0][1])
+    return before.whole, made.text.whole

@@ -1,0 +1,231 @@
+"""From a connected server to tests: a scaffold, which calls nothing, and one proposal, which calls one tool under the policy.
+
+Catalogs are kept by session, so that every tick in a list of tools does not ask the server for its lists again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from mcptest_engine.core.words import counted
+from mcptest_engine.running.worker.protocol import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from mcptest_engine.authoring.propose import Proposed
+    from mcptest_engine.authoring.targets import Target
+    from mcptest_engine.running.worker.browsing import Browsing, Opened
+    from mcptest_engine.running.worker.surroundings import Surroundings
+    from mcptest_engine.servers.catalog import Catalog
+    from mcptest_engine.servers.session import Session
+    from mcptest_engine.suite.load import LoadedSuite
+
+LARGEST_SUITE = 4 * 1024 * 1024
+
+
+class Sketching:
+    """Works on the sessions of `browsing`."""
+
+    def __init__(self, surroundings: Surroundings, browsing: Browsing) -> None:
+        self._surroundings, self._browsing = surroundings, browsing
+        self._catalogs: WeakKeyDictionary[Session, Catalog] = WeakKeyDictionary()
+
+    async def scaffold(self, key: str, into: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The suite's text for this server's tools: `before` is the text of `into` now, "" for a new suite; nothing is written.
+
+        Raises: Refused when the server is not connected, its tools cannot be listed, or `into` cannot be read or added to.
+        """
+        from mcptest_engine.authoring.scaffold import ScaffoldOptions, scaffold_into, scaffold_suite
+        from mcptest_engine.safety.findings import warning_json
+
+        opened = await self._browsing.opened(key)
+        catalog = await self._catalog(opened)
+        target, remarks = await asyncio.to_thread(self._target, opened)
+        redact = opened.redactor.redact_text
+        try:
+            known = {field.name for field in fields(ScaffoldOptions)}
+            wanted = {
+                **options,
+                "all": True,
+                "tools": None if options.get("tools") is None else tuple(options["tools"]),
+            }
+            chosen = ScaffoldOptions(**{name: value for name, value in wanted.items() if name in known})
+        except TypeError as wrong:
+            raise Refused(f"`options`: {wrong}", kind="protocol") from None
+        before = "" if into is None else await asyncio.to_thread(_read, self._surroundings.absolute(into))
+        if into is None:
+            made = await asyncio.to_thread(scaffold_suite, catalog, target, chosen, redact=redact)
+            after = made.suite
+        else:
+            after, made = await asyncio.to_thread(scaffold_into, before, catalog, target, chosen, redact=redact)
+        return {
+            "before": before,
+            "after": after,
+            "tools": [
+                {"name": one.name, "tests": one.tests_generated, "class": one.tool_class, "held_back": one.held_back}
+                for one in made.tools
+            ],
+            "resources": made.resources_scaffolded,
+            "prompts": made.prompts_scaffolded,
+            "notes": [*remarks, *made.notes],
+            "warnings": [warning_json(one) for one in made.warnings],
+        }
+
+    async def propose(
+        self,
+        key: str,
+        tool: str,
+        arguments: Mapping[str, Any],
+        suite: str | None,
+        server: str | None,
+        *,
+        confirmed: bool,
+    ) -> dict[str, Any]:
+        """Call a tool, at most twice, and propose a test of it; with `suite` it is kept for the review.
+
+        Raises: Refused, of the kind "policy" where the tool may not be called unless a person has `confirmed` exactly that.
+        """
+        from mcptest_engine.authoring.guarded import GuardedCalls
+        from mcptest_engine.authoring.propose import propose
+        from mcptest_engine.core.errors import PolicyDenied
+        from mcptest_engine.safety.execution import ExecutionPolicy
+        from mcptest_engine.servers.catalog import list_all
+
+        opened = await self._browsing.opened(key)
+        calls = GuardedCalls(
+            opened.session, await list_all(opened.session, "tools"), ExecutionPolicy(execute_destructive=confirmed)
+        )
+        seconds = opened.session.spec.timeout_seconds
+        named = server or (await asyncio.to_thread(self._target, opened))[0].key
+        try:
+            made = await propose(calls, tool, arguments, server_key=named, timeout_seconds=seconds)
+        except PolicyDenied as denied:
+            raise Refused(denied.message, hint=denied.hint, kind="policy") from None
+        told: dict[str, Any] = {"calls": made.calls_made, "notes": list(made.notes), "name": made.mapping["name"]}
+        if suite is not None:
+            told["name"] = await asyncio.to_thread(
+                self._keep, made, self._surroundings.absolute(suite), tool, arguments
+            )
+        return {**told, "mapping": made.mapping, "left_out": list(made.excluded_volatile)}
+
+    async def _catalog(self, opened: Opened) -> Catalog:
+        from mcptest_engine.servers.catalog import read_catalog
+
+        found = self._catalogs.get(opened.session)
+        if found is None:
+            found = self._catalogs[opened.session] = await read_catalog(opened.session)
+        return found
+
+    def _target(self, opened: Opened) -> tuple[Target, tuple[str, ...]]:
+        """The server as a suite declares it, no secret in it, and what a person has to know of that."""
+        from mcptest_engine.authoring.targets import Target, untemplated
+
+        told = opened.told
+        if "suite" in told:
+            return self._declared(told), ()
+        settings: dict[str, Any] = {}
+        remarks: list[str] = []
+        if "found" in told:
+            from mcptest_engine.running.worker.found import found_settings
+
+            found = found_settings(str(told["found"]), self._surroundings.start_dir, self._surroundings.environ)
+            settings = {name: untemplated(found[name]) for name in ("command", "url", "cwd") if name in found}
+            env = {name: f"${{{name}}}" for name in found.get("env") or {}}
+            settings.update({"env": env} if env else {})
+            if env:
+                remarks.append(f"values are taken from where mcptest runs: {', '.join(env)}")
+            if found.get("headers"):
+                remarks.append(f"headers are not written down: {', '.join(found['headers'])}")
+        elif told.get("url"):
+            token = told.get("bearer_token_env")
+            settings = {
+                "url": untemplated(str(told["url"])),
+                **({"auth": {"bearer_token_env": token}} if token else {}),
+            }
+        else:
+            words = told["command"] if not isinstance(told["command"], str) else opened.session.spec.command or ()
+            settings = {"command": untemplated([str(word) for word in words])}
+            settings.update({"cwd": untemplated(str(told["cwd"]))} if told.get("cwd") else {})
+            env = {name: f"${{{name}}}" for name in told.get("env") or {}}
+            settings.update({"env": env} if env else {})
+        name = str(told.get("name") or "")
+        return (Target(settings=settings, key=name) if name else Target(settings=settings)), tuple(remarks)
+
+    def _declared(self, told: Mapping[str, Any]) -> Target:
+        from mcptest_engine.authoring.targets import declared_in_suite
+
+        suite = self._surroundings.load(self._surroundings.absolute(str(told["suite"])))
+        name = str(told.get("server") or next(iter(suite.servers), ""))
+        if name not in suite.servers:
+            raise Refused(f"the suite has no server `{name}` any more", kind="gone")
+        return declared_in_suite(suite, name)
+
+    def _keep(self, made: Proposed, path: Path, tool: str, arguments: Mapping[str, Any]) -> str:
+        """Store the proposal for the review; the name of the test that it is about.
+
+        A suite that makes this very call already gets another `expect` for it, any other a test more.
+        """
+        import datetime as dt
+
+        from mcptest_engine.authoring.placing import merged_for, same_call, shared_expect
+        from mcptest_engine.workspace.proposals import StoredProposal, save_proposal
+        from mcptest_engine.workspace.ulid import new_ulid
+
+        workspace, suite = self._surroundings.workspace, self._surroundings.load(path)
+        there = same_call(suite, path, tool, arguments, made.mapping["server"])
+        if there is None:
+            made = made.named(_free_name(made.mapping["name"], suite))
+        else:
+            text = suite.data.decode("utf-8")
+            shared = shared_expect(text, there.index)
+            if shared is not None:
+                raise Refused(f"line {there.line} of {path.name} tests this call already, and {shared}")
+            made = merged_for(text, made, there)
+        name = made.mapping["name"] if there is None else there.name
+        proposal = StoredProposal(
+            id=new_ulid(),
+            made_at=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+            source="workbench",
+            suite=workspace.relative(path),
+            block="tools",
+            test_name=name,
+            test=made.mapping if there is None else None,
+            expect=None if there is None else made.mapping["expect"],
+            text=_undashed(made.test) if there is None else made.expect_text,
+            why=f"`{tool}` was called {counted(made.calls_made, 'time')} for this",
+            stability=made.stability,
+            left_out=made.excluded_volatile,
+            notes=made.notes,
+        )
+        save_proposal(workspace, proposal)
+        return str(name)
+
+
+def _undashed(block: str) -> str:
+    """The test of a block to paste under `tools:`, without its dash and indentation."""
+    lines = block.rstrip("\n").split("\n")
+    indent = len(lines[0]) - len(lines[0].lstrip(" ")) + 2
+    return "\n".join(line[indent:] for line in lines) + "\n"
+
+
+def _free_name(name: str, suite: LoadedSuite) -> str:
+    taken = {entry.data.get("name") for entry in suite.tests}
+    number, found = 2, name
+    while found in taken:
+        found, number = f"{name} ({number})", number + 1
+    return found
+
+
+def _read(path: Path) -> str:
+    """A suite's text, line ends and byte order mark as they are. Raises: Refused."""
+    try:
+        if path.stat().st_size > LARGEST_SUITE:
+            raise Refused(f"{path.name} is too large to add to")
+        return path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as wrong:
+        raise Refused(f"{path.name} cannot be read: {getattr(wrong, 'strerror', None) or wrong}") from None

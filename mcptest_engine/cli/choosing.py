@@ -1,0 +1,300 @@
+"""Which server `init` is to write a suite for: as it is reached now, and as the suite declares it, which holds no secret.
+
+The two differ where a secret is: it is used now, and written down as the variable that it is to come from.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.cli.target import declared_target
+from mcptest_engine.core.errors import SuiteError, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mcptest_engine.authoring.targets import Target
+    from mcptest_engine.cli.start_commands import StartCommand
+    from mcptest_engine.servers.agent_configs import FoundServer
+    from mcptest_engine.servers.spec import ServerSpec
+
+_MOST_OFFERED = 9
+_SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
+_NO_FLAGS: dict[str, Any] = {
+    "url": None,
+    "argv": None,
+    "bearer_token_env": None,
+    "env": (),
+    "protocol": None,
+    "server": None,
+    "config": None,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A server. `settings` reach it now, `target` is what the suite holds, with the variables of `secrets` for values."""
+
+    settings: Mapping[str, Any] = field(repr=False)
+    target: Target
+    notes: tuple[str, ...] = ()
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def url(self) -> str | None:
+        """Its URL, None for a command."""
+        return self.settings.get("url")
+
+    def spec(self, connect_timeout_seconds: float | None) -> ServerSpec:
+        """How it is reached now. Raises: UsageError when a variable that it names is not set."""
+        from mcptest_engine.core.redaction import Redactor
+        from mcptest_engine.servers.spec import spec_from_settings
+        from mcptest_engine.suite.secrets import secret_values
+
+        environ = {**os.environ, **self.secrets}
+        redactor = Redactor((*secret_values({"target": self.settings}, {}, {}, environ), *self.secrets.values()))
+        try:
+            spec = spec_from_settings(
+                self.target.key,
+                self.settings,
+                suite_env={},
+                environ=environ,
+                redact=redactor.redact_text,
+                keep_secret=redactor.register,
+            )
+        except SuiteError as wrong:
+            problem = wrong.problems[0]
+            raise UsageError(problem.message, hint=problem.hint) from None
+        if connect_timeout_seconds is not None:
+            spec = replace(
+                spec, connect_timeout_seconds=connect_timeout_seconds, timeout_seconds=connect_timeout_seconds
+            )
+        return spec
+
+    def with_token(self, variable: str) -> Chosen:
+        """The same with a bearer token out of a variable."""
+        auth = {"auth": {"bearer_token_env": variable}}
+        return replace(
+            self,
+            settings={**self.settings, **auth},
+            target=replace(self.target, settings={**self.target.settings, **auth}),
+        )
+
+    def doctor(self, redact: Any) -> str:
+        """The command that looks closer at it; secrets are left for the reader to fill in."""
+        from mcptest_engine.core.secret_names import looks_secret_name
+        from mcptest_engine.servers.auth import shown_url
+
+        words = ["mcptest", "doctor"]
+        if self.url is not None:
+            words += ["--url", shown_url(self.url)]
+            variable = (self.settings.get("auth") or {}).get("bearer_token_env")
+            words += ["--bearer-token-env", variable] if variable else []
+        else:
+            words += ["--command", redact(shlex.join(self.settings["command"]))]
+            for name, value in (self.settings.get("env") or {}).items():
+                words += ["--env", f"{name}=…" if looks_secret_name(name) else f"{name}={redact(value)}"]
+        return shlex.join(words)
+
+
+def chosen_by_flags(flags: Mapping[str, Any]) -> Chosen | None:
+    """What the flags name; None when they name no server. Raises: UsageError."""
+    _check_flags(flags)
+    if flags["from_config"] is not None:
+        return _with_extras(_of_agent(_agent_server(flags["from_config"])), flags)
+    if flags["url"] is None and flags["argv"] is None:
+        return None
+    return _with_extras(_typed({**_NO_FLAGS, **{key: flags[key] for key in _NO_FLAGS if key in flags}}), flags)
+
+
+def chosen_by_words(text: str, offers: Sequence[FoundServer | StartCommand]) -> Chosen:
+    """What a person typed: the number of an offer, a URL, or a command. Raises: UsageError."""
+    from mcptest_engine.cli.start_commands import StartCommand
+
+    if text.isdecimal():
+        number = int(text)
+        if not 1 <= number <= len(offers):
+            raise UsageError(f"there is no number {number}")
+        offer = offers[number - 1]
+        if isinstance(offer, StartCommand):
+            return _typed({**_NO_FLAGS, "argv": offer.shown})
+        return _of_agent(offer)
+    return _typed({**_NO_FLAGS, **({"url": text} if "://" in text else {"argv": text})})
+
+
+def offered(folder: Path) -> tuple[FoundServer | StartCommand, ...]:
+    """What may be meant here: servers in the settings of coding agents, and how one in this folder may be started."""
+    from mcptest_engine.cli.start_commands import start_commands
+
+    found: list[FoundServer | StartCommand] = [server for server in agent_servers(folder) if server.enabled]
+    argvs = {server.argv for server in agent_servers(folder)}
+    found += [command for command in start_commands(folder) if command.argv not in argvs]
+    return tuple(found[:_MOST_OFFERED])
+
+
+def agent_servers(folder: Path) -> tuple[FoundServer, ...]:
+    """The servers in the settings of coding agents, but mcptest itself."""
+    from mcptest_engine.servers.agent_configs import find_agent_servers
+
+    found = find_agent_servers(folder, os.environ).servers
+    return tuple(server for server in found if not {"mcptest", "mcp-server"} <= {*_names(server.words)})
+
+
+def _names(words: Sequence[str]) -> list[str]:
+    return [Path(word).name for word in words]
+
+
+def _check_flags(flags: Mapping[str, Any]) -> None:
+    ways = [
+        name
+        for name, key in (("--url", "url"), ("--command", "argv"), ("--from-config", "from_config"))
+        if flags[key] is not None
+    ]
+    if len(ways) > 1:
+        raise UsageError(f"both {ways[0]} and {ways[1]} are given", hint="a suite is begun for one server")
+    over_http = flags["url"] is not None or flags["from_config"] is not None
+    for key in ("bearer_token_env", "auth", "auth_env", "header_name", "header_env", "wait_for_ready"):
+        if flags[key] is not None and not over_http:
+            raise UsageError(f"--{key.replace('_', '-')} goes with --url")
+    if flags["env"] and flags["argv"] is None:
+        raise UsageError("--env goes with --command")
+    kind = flags["auth"]
+    if (flags["auth_env"] is not None) != (kind == "bearer"):
+        raise UsageError(
+            "--auth bearer and --auth-env NAME go together", hint="or say it in one: --bearer-token-env NAME"
+        )
+    if flags["auth_env"] is not None and flags["bearer_token_env"] is not None:
+        raise UsageError("--auth-env and --bearer-token-env say the same", hint="give one")
+    header = (flags["header_name"], flags["header_env"])
+    if (kind == "custom-header") != all(header) or (kind != "custom-header" and any(header)):
+        raise UsageError("--auth custom-header goes with --header-name H and --header-env NAME, and they with it")
+    if kind not in (None, "bearer") and flags["bearer_token_env"] is not None:
+        raise UsageError(f"--auth {kind} and --bearer-token-env are two ways to log in", hint="give one")
+
+
+def _with_extras(chosen: Chosen, flags: Mapping[str, Any]) -> Chosen:
+    """What only `init` has flags for: other ways to log in, and waiting for a server."""
+    more: dict[str, Any] = {}
+    variable = flags["auth_env"] or flags["bearer_token_env"]
+    if variable is not None:
+        more["auth"] = {"bearer_token_env": variable}
+    if flags["header_name"] is not None:
+        more["headers"] = {flags["header_name"]: {"env": flags["header_env"]}}
+    if flags["wait_for_ready"] is not None:
+        more["wait_for_ready"] = _duration(flags["wait_for_ready"])
+    if more and chosen.url is None:
+        raise UsageError("the server of --from-config is a command: it takes no flags of HTTP")
+    return replace(
+        chosen,
+        settings={**chosen.settings, **more},
+        target=replace(chosen.target, settings={**chosen.target.settings, **more}),
+    )
+
+
+def _duration(text: str) -> str:
+    from mcptest_engine.core.durations import seconds_of
+
+    try:
+        seconds_of(text)
+    except ValueError as wrong:
+        raise UsageError(f"--wait-for-ready: {wrong}", hint="for example: --wait-for-ready 60s") from None
+    return text
+
+
+def _typed(flags: Mapping[str, Any]) -> Chosen:
+    from mcptest_engine.cli.common import parse_variables
+
+    target, notes, secrets = declared_target(flags)
+    env = parse_variables(flags["env"], flag="--env")
+    settings: dict[str, Any] = dict(target.settings)
+    if flags["argv"] is not None:
+        settings["command"] = shlex.split(flags["argv"])
+        settings.pop("env", None)
+        settings |= {"env": env} if env else {}
+    else:
+        settings["url"] = flags["url"]
+    return Chosen(settings=settings, target=target, notes=notes, secrets=secrets)
+
+
+# --- out of an agent's settings
+
+
+def _agent_server(name: str) -> FoundServer:
+    """The one of that name, the nearest first; for "" the only one."""
+    found = agent_servers(Path.cwd())
+    if not name and len(found) > 1:
+        told = ", ".join(f"`{server.name}`" for server in found[:20])
+        raise UsageError("the settings of coding agents here name several servers", hint=f"name one: {told}")
+    named = [server for server in found if server.name == name] if name else list(found)
+    if not name and not named:
+        raise UsageError("no coding agent's settings here name a server", hint="`mcptest doctor` says which it finds")
+    if not named:
+        known = list(dict.fromkeys(server.name for server in found))
+        told = ", ".join(f"`{one}`" for one in known[:20])
+        hint = did_you_mean(name, known) or (
+            f"there are {told}" if known else "`mcptest doctor` says which settings it finds"
+        )
+        raise UsageError(f"no coding agent's settings here name a server `{name}`", hint=hint)
+    return named[0]
+
+
+def _of_agent(server: FoundServer) -> Chosen:
+    """The same server in a suite's words. Raises: UsageError when a variable that it needs has no value here."""
+    from mcptest_engine.authoring.targets import Target, kept_out
+
+    if server.missing:
+        names = ", ".join(f"`{name}`" for name in server.missing)
+        raise UsageError(f"`{server.name}` needs {names}, which has no value here", hint="export it, and try again")
+    key, secrets = _key(server.name), dict[str, str]()
+    if "url" in server.target:
+        settings, declared = _http_settings(server, key, secrets)
+    else:
+        settings, declared = _stdio_settings(server, secrets)
+    return Chosen(
+        settings=settings, target=Target(settings=declared, key=key), notes=kept_out(secrets), secrets=secrets
+    )
+
+
+def _http_settings(server: FoundServer, key: str, secrets: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings to use now and those to write down; what is secret goes into `secrets`."""
+    from mcptest_engine.authoring.targets import declared_url, untemplated, variable_name
+    from mcptest_engine.core.secret_names import looks_secret_name
+
+    now: dict[str, Any] = {"url": server.target["url"]}
+    declared: dict[str, Any] = {}
+    for name, value in (server.target.get("headers") or {}).items():
+        if name.lower() in _SECRET_HEADERS or looks_secret_name(name):
+            variable = variable_name(f"{key}_{name}")
+            secrets[variable] = value
+            written: Any = {"env": variable}
+        else:
+            written = untemplated(value)
+        now.setdefault("headers", {})[name] = written if isinstance(written, dict) else value
+        declared.setdefault("headers", {})[name] = written
+    return now, {"url": declared_url(server.target["url"], secrets), **declared}
+
+
+def _stdio_settings(server: FoundServer, secrets: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    from mcptest_engine.authoring.targets import declared_env, declared_words, untemplated
+
+    words, env = list(server.target["command"]), dict(server.target.get("env") or {})
+    written = declared_env(env, secrets)
+    now: dict[str, Any] = {"command": words}
+    declared: dict[str, Any] = {"command": declared_words(words, secrets)}
+    if env:
+        now["env"], declared["env"] = env, written
+    cwd = server.target.get("cwd")
+    if cwd is not None and Path(cwd) != Path.cwd():
+        now["cwd"], declared["cwd"] = cwd, untemplated(cwd)
+    return now, declared
+
+
+def _key(name: str) -> str:
+    """A name that a suite takes for a server."""
+    key = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")
+    return key[:64] or "target"

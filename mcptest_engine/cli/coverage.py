@@ -1,0 +1,169 @@
+"""`mcptest coverage`: how much of what its servers offer a suite's newest run has exercised."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcptest_engine.cli.common import find_here, json_text, load, parse_variables, suite_options, suite_path
+from mcptest_engine.cli.target import with_session
+from mcptest_engine.core.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mcptest_engine.running.coverage import Dimension, Offered
+    from mcptest_engine.servers.session import Session
+    from mcptest_engine.suite.load import LoadedSuite
+    from mcptest_engine.workspace.workspace import Workspace
+
+MISSING_SHOWN = 10
+
+
+@click.command()
+@suite_options
+@click.option("--run", "run_id", metavar="ID", help="Of this run; the suite's newest when left out.")
+@click.option(
+    "--tools-from", metavar="FILE", help="What is offered, as `mcptest tools --format json` wrote it; asks no server."
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="Exit with 6 when fewer of the tools were called.",
+)
+@click.option(
+    "--floor",
+    "floors",
+    multiple=True,
+    metavar="KIND=PERCENT",
+    help="The same for tools, parameters, enum_values, resources, prompts or error_paths.",
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    file: str | None,
+    config: str | None,
+    variables: tuple[str, ...],
+    run_id: str | None,
+    tools_from: str | None,
+    threshold: float | None,
+    floors: tuple[str, ...],
+    form: str,
+) -> None:
+    """Compare what a suite's servers offer with what its newest run asked of them. Servers are asked for their lists only.
+
+    \b
+    Example:
+      mcptest coverage mcptest.yaml --threshold 80
+    """
+    from mcptest_engine.running.coverage import coverage_of
+
+    wanted = _floors(threshold, floors)
+    workspace = find_here()
+    suite = load(suite_path(file, config), workspace, parse_variables(variables))
+    record = _record(workspace, suite, run_id)
+    offered = _offered(suite, tools_from)
+    rows = coverage_of(offered, [test for test in record.get("tests") or () if isinstance(test, dict)])
+    short = [row for row in rows if row.name in wanted and row.percent < wanted[row.name]]
+    if form == "json":
+        told = {row.name: row.to_json() for row in rows}
+        gate = [{"dimension": row.name, "floor": wanted[row.name], "percent": round(row.percent, 1)} for row in short]
+        sys.stdout.write(json_text({"run_id": record.get("run_id"), "coverage": told, "below_floor": gate}))
+    else:
+        _print(rows, short, wanted, str(record.get("run_id")))
+    ctx.exit(ExitCode.GATE if short else ExitCode.PASSED)
+
+
+def _floors(threshold: float | None, floors: Sequence[str]) -> dict[str, float]:
+    from mcptest_engine.core.errors import did_you_mean
+    from mcptest_engine.running.coverage import DIMENSIONS
+
+    found = {} if threshold is None else {"tools": threshold}
+    for text in floors:
+        name, _, percent = text.partition("=")
+        if name not in DIMENSIONS:
+            hint = did_you_mean(name, DIMENSIONS) or f"known: {', '.join(DIMENSIONS)}"
+            raise UsageError(f"`--floor {text}`: there is no `{name}`", hint=hint)
+        try:
+            found[name] = float(percent)
+        except ValueError:
+            raise UsageError(f"`--floor {text}` is not of the form KIND=PERCENT", hint="such as tools=80") from None
+        if not 0 <= found[name] <= 100:
+            raise UsageError(f"`--floor {text}`: a percentage lies between 0 and 100")
+    return found
+
+
+def _record(workspace: Workspace, suite: LoadedSuite, run_id: str | None) -> Mapping[str, Any]:
+    if run_id is not None:
+        return workspace.load_run(run_id)
+    record = workspace.last_run(workspace.relative(suite.path))
+    if record is None:
+        shown = os.path.relpath(suite.path)
+        raise UsageError(f"no run of {shown} is kept here", hint=f"run it first: mcptest run {shown}")
+    return record
+
+
+def _offered(suite: LoadedSuite, tools_from: str | None) -> dict[str, Offered]:
+    from mcptest_engine.running.coverage import Offered
+
+    if tools_from is not None:
+        if len(suite.servers) != 1:
+            raise UsageError("--tools-from goes with a suite of one server")
+        return {next(iter(suite.servers)): Offered(**_catalog_file(Path(tools_from)))}
+    return {name: _asked(suite, name) for name in suite.servers}
+
+
+def _catalog_file(path: Path) -> dict[str, Any]:
+    try:
+        told = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as wrong:
+        raise UsageError(f"cannot read the catalog {path}: {wrong}") from None
+    told = told.get("result", told) if isinstance(told, dict) else {"tools": told}
+    members = {"tools": "tools", "resources": "resources", "resourceTemplates": "templates", "prompts": "prompts"}
+    found = {
+        name: [entry for entry in told[member] if isinstance(entry, dict)]
+        for member, name in members.items()
+        if isinstance(told.get(member), list)
+    }
+    if not found:
+        raise UsageError(f"{path} holds no `tools`", hint="write it with: mcptest tools --format json --output FILE")
+    return found
+
+
+def _asked(suite: LoadedSuite, server: str) -> Offered:
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.running.coverage import Offered
+    from mcptest_engine.running.launch import server_specs
+    from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.servers.catalog import Catalog, read_catalog
+
+    secrets = Redactor(suite.secrets)
+    spec = server_specs(suite, RunSettings(), redact=secrets.redact_text, keep_secret=secrets.register)[server]
+
+    async def read(session: Session) -> Catalog:
+        return await read_catalog(session)
+
+    found = with_session(spec, read)
+    return Offered(tools=found.tools, resources=found.resources, templates=found.templates, prompts=found.prompts)
+
+
+def _print(rows: Sequence[Dimension], short: Sequence[Dimension], wanted: Mapping[str, float], run_id: str) -> None:
+    from mcptest_engine.core.sanitise import one_line
+
+    sys.stdout.write(f"coverage of run {run_id}\n")
+    for row in rows:
+        floor = f"  below {wanted[row.name]:g} %" if row in short else ""
+        sys.stdout.write(
+            f"  {row.name.replace('_', ' '):<12} {row.percent:5.1f} %  {row.covered} of {row.total}{floor}\n"
+        )
+        for missing in row.missing[:MISSING_SHOWN]:
+            sys.stdout.write(f"      {one_line(missing, 100)}\n")
+        if len(row.missing) > MISSING_SHOWN:
+            sys.stdout.write(f"      … {len(row.missing) - MISSING_SHOWN} more; --format json names them all\n")

@@ -1,0 +1,249 @@
+"""`mcptest doctor`: what stands in the way, layer by layer, of one server or of mcptest on this machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from mcptest_engine.cli.common import find_here, json_text, load_options
+from mcptest_engine.cli.target import target_options, target_spec
+from mcptest_engine.core.errors import ExitCode, UsageError
+from mcptest_engine.workspace.workspace import SUITE_FILES
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping
+
+    from mcptest_engine.servers.diagnosis.checks import Check, Report
+    from mcptest_engine.servers.spec import ServerSpec
+
+_TLS_OR_TCP_SECONDS = 10.0
+_STDERR_LINES = 20
+
+
+@click.command()
+@target_options
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="For people, or a document.",
+)
+@click.pass_context
+def command(ctx: click.Context, /, form: str, **flags: Any) -> None:
+    """Look for what is wrong: with a server, layer by layer, or without one with mcptest itself, its suite and this machine.
+
+    With --url, --command or --server the server is reached as a run would reach it, up to the first layer that fails. No tool
+    is ever called. The exit code is 1 when something failed.
+
+    \b
+    Examples:
+      mcptest doctor
+      mcptest doctor --url https://mcp.example.com/mcp --bearer-token-env MCP_TOKEN
+      mcptest doctor --command "python server.py"
+    """
+    explicit = ctx.get_parameter_source("timeout_seconds") is ParameterSource.COMMANDLINE
+    timeout_seconds = flags["timeout_seconds"] if explicit else None
+    if flags["url"] is None and flags["argv"] is None and flags["server"] is None:
+        for flag, name in (("--bearer-token-env", "bearer_token_env"), ("--env", "env"), ("--protocol", "protocol")):
+            if flags[name]:
+                raise UsageError(
+                    f"{flag} goes with a server", hint="name one: --url URL, --command ARGV or --server NAME"
+                )
+        report = _of_machine(flags["config"], form)
+    else:
+        report = _of_server(flags, timeout_seconds, form)
+    if form == "json":
+        sys.stdout.write(json_text(report.as_json()))
+    ctx.exit(ExitCode.PASSED if report.ok else ExitCode.FAILED)
+
+
+# --- a server
+
+
+def _of_server(flags: Mapping[str, Any], timeout_seconds: float | None, form: str) -> Report:
+    from mcptest_engine.servers.diagnosis.checks import Report
+    from mcptest_engine.servers.diagnosis.target import diagnose
+
+    spec = target_spec(flags)
+    if timeout_seconds is not None:
+        spec = replace(spec, timeout_seconds=timeout_seconds, connect_timeout_seconds=timeout_seconds)
+    spec = replace(spec, wait_for_ready=None)  # what is not there now is what is asked about
+    target = _target(spec, flags)
+    printer = _Printer(form, width=8)
+    printer.title(" ".join(f"{name} {value}" for name, value in target.items()))
+    network_seconds = timeout_seconds or min(_TLS_OR_TCP_SECONDS, spec.connect_timeout_seconds)
+    _run(diagnose(spec, printer.tell, network_seconds=network_seconds))
+    report = Report(checks=tuple(printer.checks), target=target)
+    printer.conclude(report)
+    return report
+
+
+def _target(spec: ServerSpec, flags: Mapping[str, Any]) -> dict[str, str]:
+    """The server as it is shown: without secrets."""
+    import shlex
+
+    from mcptest_engine.servers.agent_configs import words_without_secrets
+    from mcptest_engine.servers.auth import shown_url
+
+    named = {} if flags["server"] is None else {"server": str(flags["server"])}
+    if spec.url is not None:
+        return {**named, "url": shown_url(spec.url)}
+    words = tuple(spec.command or ())
+    masked = words_without_secrets(words, {})
+    typed = flags["argv"] if masked == words else None
+    return {**named, "command": spec.redact(typed or shlex.join(masked))}
+
+
+# --- this machine
+
+
+def _of_machine(config: str | None, form: str) -> Report:
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.servers.diagnosis.checks import Report
+    from mcptest_engine.servers.diagnosis.machine import check_machine, check_programs
+    from mcptest_engine.servers.diagnosis.project import check_agents, check_suite_here, check_tokens
+    from mcptest_engine.suite.load import check_suite
+
+    workspace, environ = find_here(), dict(os.environ)
+    path = (
+        Path(config) if config is not None else next((Path(name) for name in SUITE_FILES if Path(name).is_file()), None)
+    )
+    if path is not None and not path.is_file():
+        raise UsageError(f"there is no suite `{path}`")
+    checked = None if path is None else check_suite(path, load_options(path, workspace, {}))
+    suite = None if checked is None else checked.suite
+    redactor = Redactor(() if suite is None else suite.secrets)
+
+    printer = _Printer(form, width=15, redact=redactor.redact_text)
+    check_machine(
+        printer.tell,
+        environ=environ,
+        own=os.path.abspath(sys.argv[0]),  # noqa: PTH100 - `resolve` would follow the link that was used
+        data_dir=workspace.data_dir,
+        encoding=getattr(sys.stdout, "encoding", None),
+    )
+    _run(check_programs(printer.tell, environ))
+    check_suite_here(printer.tell, checked, path, environ)
+    check_tokens(printer.tell)
+    check_agents(printer.tell, Path.cwd(), environ)
+    report = Report(checks=tuple(printer.checks))
+    printer.conclude(report)
+    return report
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    """Raises KeyboardInterrupt on Ctrl-C, once nothing is left running."""
+    import asyncio
+
+    from mcptest_engine.cli.run import ending_on_signals
+
+    async def main() -> None:
+        task = asyncio.ensure_future(work)
+        with ending_on_signals(task):
+            await task
+
+    try:
+        asyncio.run(main())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
+# --- telling
+
+
+class _Printer:
+    """Collects the checks; as text, each is printed as soon as it is done, under the name of its part of the world."""
+
+    def __init__(self, form: str, *, width: int, redact: Any = None) -> None:
+        from mcptest_engine.cli.common import colours
+        from mcptest_engine.core.sanitise import one_line
+
+        self.checks: list[Check] = []
+        self._text = form == "text"
+        self._width = width
+        self._paint = colours(sys.stdout)
+        self._one_line = one_line
+        self._redact = redact
+        self._group = ""
+        self._encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        self._marks = {status: self._encodable(mark) or plain for status, (mark, plain, _) in _MARKS.items()}
+
+    def title(self, text: str) -> None:
+        """What is looked at."""
+        self._write(self._paint("1", self._one_line(text)))
+
+    def tell(self, check: Check) -> None:
+        """Keep one check, and print it."""
+        if self._redact is not None:
+            hint = check.hint and self._redact(check.hint)
+            check = replace(check, detail=self._redact(check.detail), hint=hint)
+        self.checks.append(check)
+        if not self._text:
+            return
+        if check.layer in _GROUPS and check.layer != self._group:
+            self._group = check.layer
+            self._write(("\n" if len(self.checks) > 1 else "") + self._paint("1", _GROUPS[check.layer]))
+        mark, code = self._marks[check.status], _MARKS[check.status][2]
+        took = "" if check.duration_ms is None else f" ({_took(check.duration_ms)})"
+        name = self._one_line(check.name, 40)
+        self._write(
+            f"  {self._paint(code, mark)} {name:<{self._width}} {self._one_line(check.detail, 400)}{took}".rstrip()
+        )
+        indent = " " * (self._width + 5)
+        if check.hint and check.status != "skipped":
+            self._write(f"{indent}{self._one_line(check.hint, 600)}")
+        if check.output.strip():
+            from mcptest_engine.core.sanitise import sanitise
+
+            self._write(f"{indent}it wrote on stderr:")
+            for line in sanitise(check.output).splitlines()[-_STDERR_LINES:]:
+                self._write(f"{indent}  {line}".rstrip())
+
+    def conclude(self, report: Report) -> None:
+        """The last line: how it stands, and which layer failed."""
+        from mcptest_engine.core.words import counted
+        from mcptest_engine.servers.diagnosis.checks import Status
+
+        warnings = report.count(Status.WARNING)
+        also = f", {counted(warnings, 'warning')}" if warnings else ""
+        failed = report.failed
+        if failed is None:
+            line = self._paint("33" if warnings else "32", f"nothing failed{also}")
+        elif report.target is None:
+            line = self._paint("31", f"{counted(report.count(Status.FAILED), 'check')} failed{also}")
+        else:
+            first = self._one_line(failed.detail.split("\n", 1)[0], 200)
+            line = self._paint("31", f"failed at {failed.name.strip()}: {first}")
+        self._write(f"\n{line}")
+
+    def _encodable(self, mark: str) -> str:
+        """The mark where the terminal's encoding has it, else nothing."""
+        return mark.encode(self._encoding, "ignore").decode(self._encoding)
+
+    def _write(self, line: str) -> None:
+        if self._text:
+            told = line.encode(self._encoding, "backslashreplace").decode(self._encoding)
+            sys.stdout.write(f"{told}\n")
+            sys.stdout.flush()
+
+
+_GROUPS = {"environment": "this machine", "suite": "suite", "tokens": "stored logins", "agents": "coding agents"}
+_MARKS = {
+    "ok": ("✓", "+", "32"),
+    "warning": ("!", "!", "33"),
+    "failed": ("✗", "x", "31"),
+    "skipped": ("-", "-", "2"),
+}
+"""Status: (mark, the same where the terminal has no such character, colour)."""
+
+
+def _took(duration_ms: float) -> str:
+    return "<1ms" if duration_ms < 1 else f"{duration_ms:.0f}ms" if duration_ms < 1000 else f"{duration_ms / 1000:.2f}s"

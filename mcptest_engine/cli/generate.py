@@ -1,0 +1,430 @@
+"""`mcptest generate suite|conformance|redteam|eval`: a suite out of what a server says it offers. No tool is ever called."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcptest_engine.cli.common import json_text, tell_new_folder
+from mcptest_engine.cli.target import declared_target, target_options, target_spec, with_session
+from mcptest_engine.core.errors import McptestError, UsageError, did_you_mean
+from mcptest_engine.core.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from mcptest_engine.authoring.agent_cases import AgentScaffold
+    from mcptest_engine.authoring.paging import ScaffoldOptions
+    from mcptest_engine.authoring.scaffold import Scaffold
+    from mcptest_engine.authoring.targets import Target
+    from mcptest_engine.safety.findings import Finding
+    from mcptest_engine.servers.catalog import Catalog
+    from mcptest_engine.servers.session import Session
+
+    Redact = Callable[[str], str]
+
+MOST_BYTES = 64 * 1024 * 1024
+
+
+@click.group()
+def group() -> None:
+    """Write a suite from what a server says it offers. Its lists are read, and no tool is ever called.
+
+    \b
+    Example:
+      mcptest generate suite --command "node server.js" --output mcptest.yml
+    """
+
+
+def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Where the catalog comes from and where the suite goes to."""
+    options = (
+        click.option(
+            "--from",
+            "saved",
+            type=click.Path(),
+            metavar="CATALOG.json",
+            help="Read a saved catalog (`mcptest tools --format json`) instead of asking the server.",
+        ),
+        click.option("--output", type=click.Path(), metavar="FILE", help="Where the suite goes instead of stdout."),
+        click.option(
+            "--into",
+            type=click.Path(),
+            metavar="SUITE",
+            help="Add the tests to this suite, and change nothing else; --server is one of it unless --config is given.",
+        ),
+        click.option("--force", is_flag=True, help="Overwrite the file of --output."),
+        click.option(
+            "--format",
+            "form",
+            type=click.Choice(["yaml", "json"]),
+            default="yaml",
+            show_default=True,
+            help="`json` holds the suite as a text, with what has to be known of it.",
+        ),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return target_options(function)
+
+
+def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Which tools are covered."""
+    options = (
+        click.option("--tools", metavar="A,B", help="Only these tools, and nothing else of the server."),
+        click.option("--all", "everything", is_flag=True, help="All tools, however many; 25 at a time otherwise."),
+        click.option("--cursor", metavar="N", help="Go on from where the last page ended."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@group.command("suite")
+@source_options
+@page_options
+@click.option("--no-edge", is_flag=True, help="Without a test of the schema's limits for each tool.")
+@click.option("--no-violation", is_flag=True, help="Without a test of each tool that breaks its schema.")
+@click.option("--probe", is_flag=True, help="With every further test of limits and of broken schemas.")
+def suite(saved: str | None, **flags: Any) -> None:
+    """Write a starter suite: for every tool a call that should work, one at the limits, one that must be refused.
+
+    Tests of destructive tools are written with `skip:` and run only when you have removed it.
+
+    \b
+    Example:
+      mcptest generate suite --command "mcptest mock --preset demo" --output mcptest.yml
+    """
+    place = _Destination.of(flags)
+    options = _options(flags)
+    catalog, target, notes, redact = _learn(saved, flags, options)
+    from mcptest_engine.authoring.scaffold import scaffold_into, scaffold_suite
+
+    after = None
+    if place.before is None:
+        found = scaffold_suite(catalog, target, options, redact=redact)
+    else:
+        after, found = scaffold_into(place.before, catalog, target, options, redact=redact)
+    told = [*notes, *found.notes]
+    answer: dict[str, Any] = {
+        "suite": found.suite,
+        "tools": [{"name": tool.name, "tests_generated": tool.tests_generated} for tool in found.tools],
+        "resources_scaffolded": found.resources_scaffolded,
+        "prompts_scaffolded": found.prompts_scaffolded,
+        "notes": told,
+    }
+    if found.next_cursor is not None:
+        answer["next_cursor"] = found.next_cursor
+    held = [f"held back: {tool.name}: {tool.held_back}" for tool in found.tools if tool.held_back is not None]
+    answer = _warned(answer, found.warnings)
+    place.put(answer, _counts(found), after, lambda: _tell(told, held, found.warnings))
+
+
+@group.command("conformance")
+@source_options
+def conformance(saved: str | None, **flags: Any) -> None:
+    """Write a suite that holds the server to the protocol, for what it declares. It runs without a model.
+
+    \b
+    Example:
+      mcptest generate conformance --url http://127.0.0.1:8000/mcp --output conformance.yml
+    """
+    place = _Destination.of(flags)
+    catalog, target, notes, _ = _learn(saved, flags)
+    from mcptest_engine.authoring.conformance import scaffold_conformance
+
+    found = scaffold_conformance(catalog, target, into=place.before)
+    answer: dict[str, Any] = {
+        "suite": found.suite,
+        "checks_scaffolded": found.checks_scaffolded,
+        "notes": [*notes, *found.notes],
+    }
+    said = counted(found.checks_scaffolded, "check")
+    place.put(answer, said, found.into, lambda: _tell(answer["notes"], (), ()))
+
+
+@group.command("redteam")
+@source_options
+@page_options
+def redteam(saved: str | None, **flags: Any) -> None:
+    """Write a suite that tries to talk an agent into obeying what stands in its data, a probe for every tool.
+
+    \b
+    Example:
+      mcptest generate redteam --server api --config mcptest.yml --output redteam.yml
+    """
+    from mcptest_engine.authoring.redteam import scaffold_redteam
+
+    _agents(scaffold_redteam, saved, flags)
+
+
+@group.command("eval")
+@source_options
+@page_options
+def evaluation(saved: str | None, **flags: Any) -> None:
+    """Write a suite that asks whether a model finds and uses each tool, judged by a model.
+
+    \b
+    Example:
+      mcptest generate eval --command "python server.py" --output eval.yml
+    """
+    from mcptest_engine.authoring.evals import scaffold_eval
+
+    _agents(scaffold_eval, saved, flags)
+
+
+def _agents(scaffold: Callable[..., AgentScaffold], saved: str | None, flags: dict[str, Any]) -> None:
+    place = _Destination.of(flags)
+    options = _options(flags)
+    catalog, target, notes, redact = _learn(saved, flags, options)
+    found = scaffold(catalog, target, options, redact=redact, into=place.before)
+    told = [*notes, *found.notes]
+    answer: dict[str, Any] = {"suite": found.suite, "tools_covered": found.tools_covered, "notes": told}
+    if found.next_cursor is not None:
+        answer["next_cursor"] = found.next_cursor
+    answer = _warned(answer, found.warnings)
+    place.put(answer, counted(found.tools_covered, "case"), found.into, lambda: _tell(told, (), found.warnings))
+
+
+def _learn(
+    saved: str | None, flags: dict[str, Any], options: ScaffoldOptions | None = None
+) -> tuple[Catalog, Target, tuple[str, ...], Redact]:
+    """What the server offers, how a suite declares it, what is to be said of that, and what masks secrets.
+
+    Raises: UsageError when `options` names tools and the server has none of them; and what asking it raises.
+    """
+    learnt = _learnt(saved, flags)
+    if options is not None:
+        check_tools(learnt[0], options.tools)
+    return learnt
+
+
+def _learnt(saved: str | None, flags: dict[str, Any]) -> tuple[Catalog, Target, tuple[str, ...], Redact]:
+    if saved is not None:
+        from mcptest_engine.core.redaction import Redactor
+
+        catalog = _saved(saved)
+        try:
+            target, notes, _ = declared_target(flags)
+        except UsageError as wrong:
+            if not any(flags[flag] for flag in ("url", "argv", "config", "server")):
+                wrong.hint = (
+                    "a catalog does not say how its server is reached: name what is to stand under `servers:`, "
+                    "with --command ARGV or --url URL"
+                )
+            raise
+        return catalog, target, (*notes, *_borrowed(target, flags)), Redactor().redact_text
+    spec = target_spec(flags)
+    target, notes, _ = declared_target(flags)
+
+    async def ask(session: Session) -> Catalog:
+        from mcptest_engine.servers.catalog import read_catalog
+
+        return await read_catalog(session, timeout_seconds=flags["timeout_seconds"])
+
+    return with_session(spec, ask), target, (*notes, *_borrowed(target, flags)), spec.redact
+
+
+def _borrowed(target: Target, flags: Mapping[str, Any]) -> tuple[str, ...]:
+    """A server of another suite may be declared with what only that suite has."""
+    if flags["url"] is not None or flags["argv"] is not None or flags.get("into") is not None:
+        return ()
+    written = json.dumps(target.settings, default=str)
+    if "${" not in written.replace("$${", ""):
+        return ()
+    return (f"`servers: {target.key}` uses templates: copy the `variables:` and `env:` that they name, or use --into",)
+
+
+def _saved(path: str) -> Catalog:
+    """A catalog out of a file: lists under the names that the protocol gives them, also inside of a `result`."""
+    from mcptest_engine.servers.catalog import Catalog
+
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as wrong:
+        raise UsageError(f"`{path}` cannot be read: {getattr(wrong, 'strerror', None) or wrong}") from None
+    if len(data) > MOST_BYTES:
+        raise UsageError(f"`{path}` is too large: at most {MOST_BYTES // 1024 // 1024} MiB are read")
+    hint = "save one with `mcptest tools --format json --output CATALOG.json`"
+    try:
+        found = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as wrong:
+        raise UsageError(f"`{path}` is no JSON: {wrong}", hint=hint) from None
+    if isinstance(found, dict) and isinstance(found.get("result"), dict):
+        found = found["result"]
+    if isinstance(found, list):
+        found = {"tools": found}
+    lists = {
+        name: found.get(name) if isinstance(found, dict) else None
+        for name in ("tools", "resources", "resourceTemplates", "prompts")
+    }
+    if all(entries is None for entries in lists.values()):
+        raise UsageError(f"`{path}` holds no list `tools`", hint=hint)
+    for name, entries in lists.items():
+        if entries is not None and not (isinstance(entries, list) and all(isinstance(one, dict) for one in entries)):
+            raise UsageError(f"`{path}`: `{name}` is not a list of objects", hint=hint)
+    capabilities: dict[str, Any] = {name: {} for name in ("tools", "resources", "prompts") if lists[name] is not None}
+    info, revision = found.get("serverInfo"), found.get("protocolVersion")
+    return Catalog(
+        tools=tuple(lists["tools"] or ()),
+        resources=tuple(lists["resources"] or ()),
+        templates=tuple(lists["resourceTemplates"] or ()),
+        prompts=tuple(lists["prompts"] or ()),
+        capabilities=capabilities,
+        server_info=info if isinstance(info, dict) else {},
+        protocol_version=revision if isinstance(revision, str) else None,
+    )
+
+
+def check_tools(catalog: Catalog, named: Sequence[str] | None) -> None:
+    """Raises: UsageError when none of the tools that were named is there."""
+    known = {str(tool.get("name")) for tool in catalog.tools}
+    if not named or known & set(named):
+        return
+    hint = did_you_mean(named[0], known) or "`mcptest tools` lists those that there are"
+    raise UsageError(f"the server has no tool `{named[0]}`", hint=hint)
+
+
+def _options(flags: dict[str, Any]) -> ScaffoldOptions:
+    from mcptest_engine.authoring.paging import ScaffoldOptions, cursor_of
+
+    named = flags.pop("tools")
+    tools = None if named is None else tuple(name.strip() for name in named.split(",") if name.strip())
+    if tools == ():
+        raise UsageError("--tools names no tool", hint="for example: --tools search,get_record")
+    cursor = flags.pop("cursor")
+    return ScaffoldOptions(
+        tools=tools,
+        include_edge=not flags.pop("no_edge", False),
+        include_violation=not flags.pop("no_violation", False),
+        probe=flags.pop("probe", False),
+        all=flags.pop("everything"),
+        cursor=0 if cursor is None else cursor_of(cursor),
+    )
+
+
+def _suite_text(path: str) -> str:
+    """The text of a suite that is to be added to, its line ends untouched."""
+    from mcptest_engine.suite.yaml import decode, file_bytes
+
+    data = file_bytes(Path(path), file=path)
+    decode(data, file=path)
+    return data.decode("utf-8")
+
+
+def _put_into(path: str, before: str, after: str, secrets: Mapping[str, str]) -> None:
+    """Write the suite, unless it would no longer load where the variables of `secrets` are set. Raises: McptestError."""
+    from mcptest_engine.cli.common import find_here, load_options
+    from mcptest_engine.core.errors import Severity
+    from mcptest_engine.suite.edit import EditRefused
+    from mcptest_engine.suite.load import check_text
+    from mcptest_engine.workspace.suite_file import write_suite
+
+    place = Path(path)
+    options = load_options(place, find_here(), {}, secrets=secrets)
+
+    def errors(text: str) -> list[str]:
+        problems = check_text(text, options, name=place.name, base_dir=place.parent).problems
+        return [str(problem) for problem in problems if problem.severity is Severity.ERROR]
+
+    wrong = errors(after)
+    if wrong and not errors(before):
+        raise EditRefused(f"with the new tests `{path}` would not load, so nothing was written", hint=wrong[0])
+    if after == before:
+        return
+    try:
+        write_suite(place, after.encode("utf-8"))
+    except OSError as failed:
+        raise McptestError(f"`{path}` was not written: {failed.strerror or failed}") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Destination:
+    """Where the suite goes: stdout, a new file, or a suite that is there and whose text is `before`."""
+
+    output: str | None
+    into: str | None
+    form: str
+    flags: Mapping[str, Any]
+    before: str | None = None
+
+    @classmethod
+    def of(cls, flags: dict[str, Any]) -> _Destination:
+        """Taken out of the flags before anything is asked of a server: a file that is there stays. Raises: McptestError."""
+        output, into, form, force = (flags.pop(name) for name in ("output", "into", "form", "force"))
+        if into is not None and output is not None:
+            raise UsageError(
+                "both --into and --output are given", hint="--into changes that suite; --output writes a new one"
+            )
+        if output is not None and Path(output).exists() and not force:
+            raise UsageError(f"`{output}` exists", hint="--force overwrites it; --into adds the tests to it")
+        before = None if into is None else _suite_text(into)
+        flags["into"] = into
+        if into is not None and not any(flags[flag] for flag in ("url", "argv", "config")):
+            flags["config"] = into
+        return cls(output=output, into=into, form=form, flags=flags, before=before)
+
+    def put(self, answer: Mapping[str, Any], said: str, after: str | None, tell: Callable[[], None]) -> None:
+        """Write what was made, and tell of it: `said` in short, `tell` at length. `after` is the suite that was added to."""
+        if self.into is None or self.before is None or after is None:
+            tell()
+            _put(answer, self.form, self.output, said)
+            return
+        _put_into(self.into, self.before, after, declared_target(self.flags).secrets)
+        tell()
+        is_new = after != self.before
+        _say(f"{self.into}: {said} added" if is_new else f"{self.into}: nothing was added: every test is there already")
+        if self.form == "json":
+            sys.stdout.write(json_text(answer))
+
+
+def _put(answer: Mapping[str, Any], form: str, output: str | None, said: str) -> None:
+    text = json_text(answer) if form == "json" else answer["suite"]
+    if output is None:
+        sys.stdout.write(text)
+        return
+    from mcptest_engine.workspace.suite_file import write_suite
+
+    tell_new_folder(Path(output))
+    try:
+        write_suite(output, text.encode("utf-8"))
+    except OSError as wrong:
+        raise McptestError(f"`{output}` was not written: {wrong.strerror or wrong}") from None
+    _say(f"{output}: {said}; run it with `mcptest run {output}`" if form == "yaml" else f"{output}: {said}")
+
+
+def _counts(found: Scaffold) -> str:
+    tests = sum(tool.tests_generated for tool in found.tools)
+    told = [f"{counted(tests, 'test')} of {counted(len(found.tools), 'tool')}"] if tests else []
+    told += [counted(found.resources_scaffolded, "resource")] if found.resources_scaffolded else []
+    told += [counted(found.prompts_scaffolded, "prompt")] if found.prompts_scaffolded else []
+    return ", ".join(told) or "1 test"
+
+
+def _warned(answer: dict[str, Any], warnings: Iterable[Finding]) -> dict[str, Any]:
+    """The answer, with `warnings` when there are any. Source: agent-interface, Description warnings."""
+    from mcptest_engine.safety.findings import warning_json
+
+    told = [warning_json(finding) for finding in warnings]
+    return {**answer, "warnings": told} if told else answer
+
+
+def _tell(notes: Iterable[str], held: Iterable[str], warnings: Iterable[Finding]) -> None:
+    from mcptest_engine.core.sanitise import one_line
+
+    for note in notes:
+        _say(f"note: {one_line(note)}")
+    for line in held:
+        _say(one_line(line))
+    for finding in warnings:
+        _say(f"warning: {one_line(finding.tool, 80)}: {finding.rule} {finding.summary}")
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")

@@ -1,0 +1,427 @@
+"""`mcptest init`: from nothing to a suite that runs, with a few questions or with flags.
+
+Only the server that was chosen is started, and only its lists are read: no tool is called before a person has said that the
+suite is to run. Until the suite is written, whole, there is nothing on the disk that was not there before.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcptest_engine.cli.common import find_here, is_terminal, load, tell_new_folder
+from mcptest_engine.core.errors import AuthFailed, ExitCode, McptestError, ServerError, UsageError
+from mcptest_engine.core.words import counted
+from mcptest_engine.safety.policy import ToolClass
+from mcptest_engine.workspace.workspace import SUITE_FILES
+
+if TYPE_CHECKING:
+    from mcptest_engine.authoring.scaffold import Scaffold
+    from mcptest_engine.cli.choosing import Chosen
+    from mcptest_engine.servers.catalog import Catalog
+
+DEFAULT_OUTPUT = "mcptest.yml"
+_WARNINGS_SHOWN = 5
+_HELD_SHOWN = 10
+_LONGEST_ARGUMENTS = 80
+
+
+@click.command()
+@click.option("--url", metavar="URL", help="A Streamable HTTP endpoint.")
+@click.option("--command", "argv", metavar="ARGV", help="A stdio server, as one string split as a shell would.")
+@click.option(
+    "--from-config",
+    is_flag=False,
+    flag_value="",
+    metavar="[NAME]",
+    help="A server out of the settings of a coding agent on this machine; no name where there is only one.",
+)
+@click.option(
+    "--env", "env", multiple=True, metavar="K=V", help="A variable for --command; a secret is not written down."
+)
+@click.option("--bearer-token-env", metavar="NAME", help="The variable that holds the token for --url.")
+@click.option(
+    "--auth", type=click.Choice(["bearer", "oauth2", "custom-header"]), help="How --url wants to know who asks."
+)
+@click.option("--auth-env", metavar="NAME", help="With --auth bearer: the same as --bearer-token-env.")
+@click.option("--header-name", metavar="H", help="With --auth custom-header: the header.")
+@click.option("--header-env", metavar="NAME", help="With --auth custom-header: the variable that holds its value.")
+@click.option(
+    "--wait-for-ready", metavar="TIME", help="How long a run waits for --url, such as 60s; written into the suite."
+)
+@click.option("--protocol", metavar="REV", help="The protocol revision to offer; written into the suite.")
+@click.option("--tools", metavar="A,B", help="Write tests for these tools only. [default: all]")
+@click.option("--output", type=click.Path(), metavar="FILE", help=f"Where the suite goes. [default: {DEFAULT_OUTPUT}]")
+@click.option("--force", is_flag=True, help="Overwrite the suite that is there.")
+@click.option("--yes", is_flag=True, help="Ask nothing, and run the tests of the tools that only read.")
+@click.option(
+    "--run", "run_all", is_flag=True, help="Run the suite once it is written, also the tools that change something."
+)
+@click.option("--no-run", is_flag=True, help="Only write the suite.")
+@click.option(
+    "--timeout",
+    "timeout_seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="For each answer.",
+)
+@click.pass_context
+def command(ctx: click.Context, /, **flags: Any) -> None:
+    """Write a first suite for your server: asked for on a terminal, or named by flags.
+
+    The server is started and its tools, resources and prompts are listed. None is called before you say that the suite is to
+    run; tests of destructive tools are written with `skip:` and wait for you; `--yes` runs none that change something.
+
+    \b
+    Examples:
+      mcptest init
+      mcptest init --command "python server.py" --yes
+      mcptest init --url https://mcp.example.com/mcp --bearer-token-env MCP_TOKEN --no-run
+    """
+    if flags["no_run"] and (flags["yes"] or flags["run_all"]):
+        given = "--yes" if flags["yes"] else "--run"
+        raise UsageError(
+            f"{given} runs the suite and --no-run does not", hint="--no-run alone asks nothing about running"
+        )
+    from mcptest_engine.cli.choosing import chosen_by_flags
+
+    person = _Person(asks=is_terminal(sys.stdin) and is_terminal(sys.stderr) and not flags["yes"])
+    chosen = chosen_by_flags(flags)
+    if chosen is None and not person.asks:
+        _refuse_without_server()
+    output = Path(flags["output"] or DEFAULT_OUTPUT)
+    if not (person.asks and flags["output"] is None):
+        _check_free(output, force=flags["force"])
+    if chosen is None:
+        chosen = _ask_for_server(person)
+    if person.asks and flags["output"] is None:
+        output = _ask_for_output(person, force=flags["force"])
+    catalog, chosen = _introspected(chosen, flags["timeout_seconds"], person)
+    found = _scaffolded(catalog, chosen, flags)
+    _write(output, found.suite)
+    _tell(output, found, chosen, catalog, flags)
+    extent = _extent(found, flags, person)
+    code = ExitCode.PASSED if extent is _Extent.NOTHING else _run(output, chosen, extent)
+    _tell_next(output, chosen, catalog, found, extent)
+    ctx.exit(code)
+
+
+# --- questions
+
+
+@dataclass(frozen=True, slots=True)
+class _Person:
+    """Whoever sits at the terminal; without one nothing is asked."""
+
+    asks: bool
+
+    def answer(self, question: str, default: str = "") -> str:
+        """What was typed, `default` for an empty line. Raises: click.Abort at the end of input."""
+        told = f" [{default}]" if default else ""
+        sys.stderr.write(f"{question}{told}: ")
+        sys.stderr.flush()
+        line = sys.stdin.readline()
+        if not line:
+            sys.stderr.write("\nnothing was written\n")
+            raise click.Abort
+        return line.strip() or default
+
+    def agrees(self, question: str, *, default: bool) -> bool:
+        """What was answered, `default` for an empty line; no when nobody can be asked."""
+        both = "Y/n" if default else "y/N"
+        while self.asks:
+            said = self.answer(question, both)
+            if said == both:
+                return default
+            if said.lower() in ("y", "yes"):
+                return True
+            if said.lower() in ("n", "no"):
+                return False
+            sys.stderr.write("  y or n\n")
+        return False
+
+
+def _refuse_without_server() -> None:
+    raise UsageError(
+        "no server is named, and there is no terminal to ask on",
+        hint='name one: --command "python server.py", --url URL, or --from-config NAME',
+    )
+
+
+def _ask_for_server(person: _Person) -> Chosen:
+    from mcptest_engine.cli.choosing import chosen_by_words, offered
+    from mcptest_engine.cli.start_commands import StartCommand
+    from mcptest_engine.core.sanitise import one_line
+    from mcptest_engine.servers.token_store import shown_path
+
+    offers = offered(Path.cwd())
+    sys.stderr.write("Which server is the suite for? It is started once you have chosen it.\n")
+    for number, offer in enumerate(offers, 1):
+        if isinstance(offer, StartCommand):
+            what, source = offer.shown, f"{offer.source} here"
+        else:
+            what, source = f"{offer.name}: {offer.shown}", f"{offer.client}, {shown_path(Path(offer.source_path))}"
+        sys.stderr.write(f"  {number}  {one_line(what, 90)}  ({one_line(source, 90)})\n")
+    question = "a number, a command or a URL" if offers else 'a command such as "python server.py", or a URL'
+    while True:
+        said = person.answer(question, "1" if offers else "")
+        if not said:
+            continue
+        try:
+            return chosen_by_words(said, offers)
+        except UsageError as wrong:
+            sys.stderr.write(
+                f"  {one_line(wrong.message)}" + (f": {one_line(wrong.hint)}" if wrong.hint else "") + "\n"
+            )
+
+
+def _ask_for_output(person: _Person, *, force: bool) -> Path:
+    """A file that is not there yet, or one that may be overwritten."""
+    from mcptest_engine.core.sanitise import one_line
+
+    default = next(
+        (name for name in ("mcptest.yml", "first.yml", "generated.yml") if force or not _taken(Path(name))), ""
+    )
+    while True:
+        said = person.answer("write it to", default)
+        if not said:
+            continue
+        output = Path(said)
+        if output.suffix not in (".yml", ".yaml"):
+            sys.stderr.write("  a suite ends in .yml or .yaml\n")
+        elif _taken(output) and not force:
+            sys.stderr.write(f"  {one_line(str(output), 200)} is there already: name another file\n")
+        else:
+            return output
+
+
+def _taken(output: Path) -> bool:
+    """Whether the file is there, or the other spelling of the name that every command looks for."""
+    return os.path.lexists(output) or (
+        str(output) in SUITE_FILES and any(os.path.lexists(name) for name in SUITE_FILES)
+    )
+
+
+def _check_free(output: Path, *, force: bool) -> None:
+    if output.is_dir():
+        raise UsageError(f"--output `{output}` is a directory", hint="name a file in it, such as mcptest.yml")
+    if force or not _taken(output):
+        return
+    there = output if os.path.lexists(output) else next(name for name in SUITE_FILES if os.path.lexists(name))
+    hint = "overwrite it with --force, or write elsewhere with --output FILE"
+    if str(there) != str(output):
+        hint = "write elsewhere with --output FILE: with both, commands take `mcptest.yaml`"
+    raise UsageError(f"`{there}` is there already", hint=hint)
+
+
+# --- from the server to the suite
+
+
+def _introspected(chosen: Chosen, timeout_seconds: float | None, person: _Person) -> tuple[Catalog, Chosen]:
+    """What the server offers; one that asks for a token is given one, where somebody can say which."""
+    from mcptest_engine.cli.target import with_session
+    from mcptest_engine.core.sanitise import sanitise
+    from mcptest_engine.servers.catalog import read_catalog
+
+    while True:
+        spec = chosen.spec(timeout_seconds)
+        sys.stderr.write(f"{'asking' if chosen.url else 'starting'} the server …\n")
+        sys.stderr.flush()
+        try:
+            return with_session(spec, read_catalog), chosen
+        except AuthFailed as refused:
+            has_own = any(key in chosen.settings for key in ("auth", "headers"))
+            if not person.asks or has_own:
+                raise
+            sys.stderr.write(f"{sanitise(refused.message)}\n")
+            variable = person.answer("the variable that holds the token (empty: leave it at that)")
+            if not variable:
+                raise UsageError("nothing was written", hint="get a token, or log in with `mcptest login`") from None
+            chosen = chosen.with_token(variable)
+        except ServerError as wrong:
+            closer = f"nothing was written; look closer with: {chosen.doctor(spec.redact)}"
+            wrong.hint = f"{wrong.hint}\n  {closer}" if wrong.hint else closer
+            raise
+
+
+def _scaffolded(catalog: Catalog, chosen: Chosen, flags: dict[str, Any]) -> Scaffold:
+    """Raises: McptestError when there is nothing to test, UsageError when --tools names no tool of the server."""
+    from mcptest_engine.authoring.scaffold import ScaffoldOptions, scaffold_suite
+
+    tools = None
+    if flags["tools"] is not None:
+        tools = tuple(name.strip() for name in flags["tools"].split(",") if name.strip())
+        known = {str(tool.get("name")) for tool in catalog.tools}
+        if not known & set(tools):
+            from mcptest_engine.core.errors import did_you_mean
+
+            hint = did_you_mean(tools[0], known) if tools else "name them with commas between, as `mcptest tools` does"
+            raise UsageError(f"the server has no tool `{tools[0] if tools else ''}`", hint=hint)
+    if not (catalog.tools or catalog.resources or catalog.prompts):
+        message = "the server offers no tools, resources or prompts: there is nothing to write tests for"
+        raise ServerError(message, server=chosen.target.key, hint="nothing was written")
+    redact = chosen.spec(None).redact
+    return scaffold_suite(catalog, chosen.target, ScaffoldOptions(tools=tools, all=True), redact=redact)
+
+
+def _write(output: Path, suite: str) -> None:
+    """Whole or not at all. Raises: McptestError."""
+    from mcptest_engine.workspace.suite_file import write_suite
+
+    tell_new_folder(output)
+    try:
+        write_suite(output, suite.encode("utf-8"))
+    except OSError as wrong:
+        raise McptestError(
+            f"`{output}` cannot be written: {wrong.strerror or wrong}", hint="nothing was written"
+        ) from wrong
+
+
+class _Extent(Enum):
+    """How much of the suite runs now."""
+
+    NOTHING = "nothing"
+    READING = "reading"
+    ALL = "all"
+
+
+def _extent(found: Scaffold, flags: dict[str, Any], person: _Person) -> _Extent:
+    """What was asked for; who wants no questions has not said that anything may be changed."""
+    if flags["run_all"]:
+        return _Extent.ALL
+    if not flags["yes"]:
+        is_harmless = not _changing(found)
+        wanted = not flags["no_run"] and person.agrees(_question(found), default=is_harmless)
+        return _Extent.ALL if wanted else _Extent.NOTHING
+    if not _changing(found):
+        return _Extent.ALL
+    return _Extent.READING if _has_reading(found) else _Extent.NOTHING
+
+
+def _has_reading(found: Scaffold) -> bool:
+    """Whether anything is left without the tests that change something."""
+    others = found.resources_scaffolded + found.prompts_scaffolded
+    return bool(others) or len(_changing(found)) < _tested(found)
+
+
+def _tested(found: Scaffold) -> int:
+    return sum(tool.tests_generated > 0 for tool in found.tools)
+
+
+def _run(output: Path, chosen: Chosen, extent: _Extent) -> int:
+    """One run; the secrets that were given and not written down are there for this run."""
+    from mcptest_engine.cli.run import run_once
+    from mcptest_engine.cli.sinks import make_sinks
+    from mcptest_engine.running.settings import RunSettings, Selection
+
+    sys.stdout.write("\n")
+    sys.stdout.flush()
+    os.environ.update(chosen.secrets)
+    workspace = find_here()
+    settings = RunSettings()
+    if extent is _Extent.READING:
+        settings = RunSettings(Selection(skip_tags=frozenset({ToolClass.MUTATING})))
+    return run_once(load(output, workspace, {}), settings, workspace, make_sinks((), None))
+
+
+# --- telling
+
+
+def _tell(output: Path, found: Scaffold, chosen: Chosen, catalog: Catalog, flags: dict[str, Any]) -> None:
+    """What was written, what is held back and why, and what else has to be known."""
+    from mcptest_engine.core.sanitise import one_line
+
+    name = one_line(str(catalog.server_info.get("name") or "the server"), 60)
+    counts = [(_tested(found), "tool")]
+    counts += [(found.resources_scaffolded, "resource"), (found.prompts_scaffolded, "prompt")]
+    parts = ", ".join(counted(number, word) for number, word in counts if number)
+    _say(f"wrote {one_line(str(output), 200)}: tests for {parts} of {name}")
+    held = [tool for tool in found.tools if tool.held_back is not None]
+    if held:
+        _say("held back until you have looked at them, and removed their `skip:`:")
+        for tool in held[:_HELD_SHOWN]:
+            _say(f"  {one_line(tool.name, 60)}: {one_line(tool.held_back or '', 160)}")
+        if len(held) > _HELD_SHOWN:
+            _say(f"  and {counted(len(held) - _HELD_SHOWN, 'more tool')}")
+    changing = [one_line(name, 60) for name in _changing(found)]
+    if changing:
+        more = ", …" if len(changing) > _HELD_SHOWN else ""
+        told = "these change something when the suite runs"
+        if flags["yes"] and not flags["run_all"]:
+            told = "not run now, because they change something (`--run` runs them as well)"
+        _say(f"{told}: {', '.join(changing[:_HELD_SHOWN])}{more}")
+    for finding in found.warnings[:_WARNINGS_SHOWN]:
+        _say(f"warning: {one_line(finding.tool, 80)}: {finding.rule} {one_line(finding.summary)}")
+    if len(found.warnings) > _WARNINGS_SHOWN:
+        _say(f"and {counted(len(found.warnings) - _WARNINGS_SHOWN, 'more warning')}; `mcptest security` shows them")
+    notes = [*chosen.notes, *found.notes, *(f"not read: {error}" for error in catalog.errors.values())]
+    if flags["auth"] == "oauth2" and chosen.url is not None:
+        from mcptest_engine.servers.auth import login_command
+
+        notes.append(f"a run uses the token that `{login_command(chosen.url)}` stores")
+    for note in notes:
+        _say(f"note: {one_line(note, 300)}")
+    sys.stdout.flush()
+
+
+def _tell_next(output: Path, chosen: Chosen, catalog: Catalog, found: Scaffold, extent: _Extent) -> None:
+    """What to do with it, in the order in which it is likely done."""
+    import shlex
+
+    file = "" if str(output) in SUITE_FILES else f" {shlex.quote(str(output))}"
+    config = f" --config {shlex.quote(str(output))}" if file else ""
+    again = {_Extent.NOTHING: "run it", _Extent.READING: "run all of it", _Extent.ALL: "run it again"}
+    steps = [(again[extent], f"mcptest run{file}")]
+    if _changing(found) and _has_reading(found):
+        steps.append(("run what only reads", f"mcptest run{file} --skip-tag {ToolClass.MUTATING}"))
+    learn = _worth_learning(catalog, found)
+    if learn is not None:
+        words = ["mcptest", "propose", *learn, "--server", chosen.target.key]
+        steps.append(("learn what to expect", shlex.join(words) + config))
+    steps.append(("see and edit it", f"mcptest tui{file}"))
+    width = max(len(why) for why, _ in steps)
+    sys.stderr.write("\nnext:\n" + "".join(f"  {why:<{width}}  {step}\n" for why, step in steps))
+    sys.stderr.flush()
+
+
+def _changing(found: Scaffold) -> list[str]:
+    """The tools whose tests are not held back and change something; cleaning up after them is the developer's."""
+    runs = (tool for tool in found.tools if tool.held_back is None and tool.tests_generated)
+    return [tool.name for tool in runs if tool.tool_class is ToolClass.MUTATING]
+
+
+def _question(found: Scaffold) -> str:
+    question = "run it now? it calls the tools that are not held back"
+    changing = len(_changing(found))
+    if not changing:
+        return question
+    return f"{question}, {changing} of which {'changes' if changing == 1 else 'change'} something"
+
+
+def _worth_learning(catalog: Catalog, found: Scaffold) -> list[str] | None:
+    """A tool that only reads and is above suspicion, with arguments that its schema takes, as words of `mcptest propose`."""
+    import json
+
+    from mcptest_engine.authoring.offered import suspected
+    from mcptest_engine.authoring.synthesize import arguments_for
+
+    classes = (ToolClass.READ_ONLY, ToolClass.READ_ONLY_PRESUMED)
+    reading = {tool.name for tool in found.tools if tool.tool_class in classes}
+    for tool in catalog.tools:
+        name = str(tool.get("name"))
+        if name in reading and name.isascii() and name.isprintable() and not name.startswith("-"):
+            arguments = arguments_for(tool)
+            text = json.dumps(arguments.value)
+            if arguments.problem is None and len(text) <= _LONGEST_ARGUMENTS and not suspected([tool]):
+                return [name, "--args", text]
+    return None
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")

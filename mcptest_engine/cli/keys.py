@@ -1,0 +1,113 @@
+"""Single keys from a terminal, and the terminal as it was afterwards, whatever happens in between."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import termios
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+ESCAPE = "escape"
+END = "end"
+"""The other side has gone: nothing will ever be typed any more."""
+_SEQUENCES = {"[A": "up", "[B": "down", "[C": "right", "[D": "left", "OA": "up", "OB": "down"}
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+_REST_SECONDS = 0.05
+
+
+class Keys:
+    """The keys typed at a terminal, one at a time, without echo."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._before: list[Any] = termios.tcgetattr(descriptor)
+
+    def read(self) -> str:
+        """One key: its character, or "escape", "up", "down", "end". Waits."""
+        first = self._byte()
+        if first == b"":
+            return END
+        if first == b"\x1b":
+            return self._sequence()
+        data = first
+        for _ in range(_length(first[0]) - 1):
+            data += self._byte()
+        return data.decode("utf-8", "replace")
+
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """The terminal as it was, for a program that takes it over meanwhile; Ctrl-C is that program's."""
+        interrupted = signal.signal(signal.SIGINT, lambda *_: None)
+        self.restore()
+        try:
+            yield
+        finally:
+            self.take()
+            signal.signal(signal.SIGINT, interrupted)
+
+    def take(self) -> None:
+        """One key at a time, unechoed; Ctrl-C still interrupts, Ctrl-S is a key."""
+        now = termios.tcgetattr(self._descriptor)
+        now[0] &= ~termios.IXON
+        now[3] &= ~(termios.ICANON | termios.ECHO)
+        now[6][termios.VMIN], now[6][termios.VTIME] = 1, 0
+        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, now)
+
+    def restore(self) -> None:
+        """The terminal as it was."""
+        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
+
+    def _byte(self) -> bytes:
+        try:
+            return os.read(self._descriptor, 1)
+        except OSError:
+            return b""
+
+    def _sequence(self) -> str:
+        """What follows an escape at once belongs to it; alone it is the key."""
+        told = ""
+        while select.select([self._descriptor], [], [], _REST_SECONDS)[0]:
+            byte = self._byte()
+            if byte == b"":
+                return END
+            told += byte.decode("latin-1")
+            if (len(told) > 1 and told[-1].isalpha()) or told[-1] == "~" or (len(told) == 1 and told not in "[O"):
+                return _SEQUENCES.get(told, "")
+        return ESCAPE
+
+
+@contextmanager
+def keys() -> Iterator[Keys]:
+    """The keys of stdin. The terminal is put back also when the process is told to end, and taken again when it goes on."""
+    descriptor = sys.stdin.fileno()
+    taken = Keys(descriptor)
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    def go_on(_number: int, _frame: FrameType | None) -> None:
+        taken.take()
+
+    handlers = {number: signal.signal(number, end) for number in _ENDING}
+    # The console script lets Ctrl-C end the process on the spot; here something has to be put back first.
+    handlers[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
+    handlers[signal.SIGCONT] = signal.signal(signal.SIGCONT, go_on)
+    try:
+        taken.take()
+        yield taken
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        taken.restore()
+
+
+def _length(first: int) -> int:
+    """How many bytes the character takes that begins with this one."""
+    return 4 if first >= 0xF0 else 3 if first >= 0xE0 else 2 if first >= 0xC0 else 1

@@ -1,0 +1,61 @@
+"""`mcptest mcp-server`: the front door over stdio, and `--install`, which tells an agent of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from mcptest_engine.core.errors import UsageError
+
+
+@click.command("mcp-server")
+@click.option("--enable-writes", is_flag=True, help="Also list the verbs that start servers and call their tools.")
+@click.option(
+    "--install", "wants_install", is_flag=True, help="Register mcptest in an agent's config instead of serving."
+)
+@click.option("--install-path", type=click.Path(), metavar="FILE", help="The config; .claude/mcp.json when left out.")
+@click.option("--workspace", type=click.Path(), metavar="DIR", help="Work there instead of where it was started.")
+def command(enable_writes: bool, wants_install: bool, install_path: str | None, workspace: str | None) -> None:
+    """Serve mcptest's verbs to a coding agent as MCP tools, over stdio until stdin closes.
+
+    \b
+    Example:
+      mcptest mcp-server --install --enable-writes
+    """
+    root = Path(workspace) if workspace is not None else Path.cwd()
+    if not root.is_dir():
+        raise UsageError(f"`{root}` is no directory")
+    if wants_install or install_path is not None:
+        _install(root, None if install_path is None else Path(install_path), enable_writes=enable_writes)
+        return
+    if sys.stdin is not None and sys.stdin.isatty():
+        sys.stderr.write("mcptest mcp-server speaks MCP on stdin and stdout; an agent starts it. ctrl+d ends it\n")
+    _serve(str(root), enable_writes=enable_writes)
+
+
+def _serve(root: str, *, enable_writes: bool) -> None:
+    import asyncio
+
+    from mcptest_engine.front_door.server import open_door, serve
+
+    asyncio.run(serve(open_door(root, writes_enabled=enable_writes)))
+
+
+def _install(root: Path, path: Path | None, *, enable_writes: bool) -> None:
+    from mcptest_engine.front_door.install import install
+    from mcptest_engine.workspace.workspace import find_workspace
+
+    done = install(find_workspace(root.absolute()).root, path, writes_enabled=enable_writes)
+    said = "wrote" if done.changed else "nothing to change in"
+    sys.stdout.write(f"{said} {os.path.relpath(done.path)}\n")
+    if done.backup is not None:
+        sys.stdout.write(f"its text of before is kept in {os.path.relpath(done.backup)}\n")
+    allowed = "every verb" if enable_writes else "the read-only verbs; --enable-writes adds those that run tests"
+    sys.stdout.write(f"`mcptest` offers {allowed}. Restart the agent, or have it read its configuration again.\n")
+    if path is None:
+        sys.stdout.write(
+            "A client that reads `.mcp.json` instead: mcptest mcp-server --install --install-path .mcp.json\n"
+        )

@@ -1,0 +1,24 @@
+"""`mcptest record NAME`: a run that keeps what the servers answer; the same as `run --record NAME`."""
+
+from __future__ import annotations
+
+import click
+
+from mcptest_engine.cli.run import command as run
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("name")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def command(ctx: click.Context, name: str, arguments: tuple[str, ...]) -> None:
+    """Run a suite as `mcptest run` does and keep what its servers answer as the cassette NAME.
+
+    What follows NAME is as for `mcptest run`: a suite, --filter, --reporter and so on.
+
+    \b
+    Example:
+      mcptest record weather mcptest.yaml
+    """
+    code = run.main(["--record", name, *arguments], prog_name="mcptest record NAME", standalone_mode=False)
+    ctx.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,326 @@
+"""`mcptest review`: everything that waits for a person, one at a time on a terminal, or as flags for agents and CI."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcptest_engine.cli.common import colours, find_here, is_terminal, json_text, refuse_under_ci
+from mcptest_engine.core.errors import ExitCode, UsageError, did_you_mean
+from mcptest_engine.core.sanitise import one_line, sanitise
+from mcptest_engine.core.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from mcptest_engine.authoring.review import Reviewed, ReviewItem, Waiting
+    from mcptest_engine.workspace.workspace import Workspace
+
+SHORTEST_ID = 6
+_COMMANDS = """\
+use one of these instead
+    mcptest review --diff         show what waits, as diffs; --format json for programs
+    mcptest review --list         the same, a line each
+    mcptest review --accept ID    accept one; --reject ID drops it
+    mcptest review --accept-like ID   accept it and all like it
+    mcptest review --accept-all   accept all that neither loosen a test nor look volatile
+    mcptest review --reject-all   drop all
+    mcptest review --undo         take the last write back"""
+
+
+@click.command()
+@click.argument("files", nargs=-1, type=click.Path(), metavar="[FILE]...")
+@click.option("--diff", is_flag=True, help="Print everything that waits, as diffs; decide nothing.")
+@click.option("--list", "listing", is_flag=True, help="Print everything that waits, a line each.")
+@click.option("--accept", multiple=True, metavar="ID", help="Accept an item; the beginning of its id is enough.")
+@click.option(
+    "--accept-like",
+    multiple=True,
+    metavar="ID",
+    help="Accept an item and all of its kind, target and matcher but what loosens a test or looks volatile.",
+)
+@click.option("--reject", multiple=True, metavar="ID", help="Drop an item.")
+@click.option("--accept-all", is_flag=True, help="Accept all but what loosens a test or looks volatile.")
+@click.option("--loosening", is_flag=True, help="With --accept-all or --accept-like: those too.")
+@click.option("--reject-all", is_flag=True, help="Drop all.")
+@click.option("--snapshots", is_flag=True, help="Look at changed snapshots only.")
+@click.option("--undo", is_flag=True, help="Take the last write of a review back.")
+@click.option("--exit-code", is_flag=True, help="With --diff or --list: exit with 1 when something waits.")
+@click.option("--allow-update-in-ci", is_flag=True, help="Let items be accepted under CI.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.pass_context
+def command(ctx: click.Context, /, **flags: Any) -> None:
+    """Accept, reject or skip what waits: proposed tests, changed expectations of failed tests, changed snapshots.
+
+    On a terminal one at a time. FILE restricts it to those suites. Nothing is called and nothing is run.
+
+    \b
+    Example:
+      mcptest review --diff --format json
+    """
+    _check_flags(flags)
+    workspace = find_here()
+    if flags["undo"]:
+        ctx.exit(_undo(workspace))
+    suites = [_existing(file) for file in flags["files"]] or None
+    accepting = bool(flags["accept"] or flags["accept_like"] or flags["accept_all"])
+    deciding = accepting or bool(flags["reject"] or flags["reject_all"])
+    reading = flags["diff"] or flags["listing"]
+    if not (deciding or reading) and not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
+        raise UsageError("`mcptest review` asks on a terminal, and there is none", hint=_COMMANDS)
+    if not reading and (accepting or not deciding):
+        refuse_under_ci(
+            "accepting is refused under CI, where nobody looks at what is accepted",
+            hint="review on your machine and commit the suites, or add --allow-update-in-ci",
+            allowed=flags["allow_update_in_ci"],
+        )
+    from mcptest_engine.authoring.review import look
+
+    waiting = look(workspace, suites, only_snapshots=flags["snapshots"])
+    _tell_problems(waiting)
+    if reading:
+        _print(waiting, form=flags["form"], listing=flags["listing"])
+        ctx.exit(ExitCode.FAILED if flags["exit_code"] and waiting.items else ExitCode.PASSED)
+    if deciding:
+        ctx.exit(_decide(workspace, waiting, flags))
+    from mcptest_engine.cli.review_session import review_on_terminal
+
+    ctx.exit(review_on_terminal(workspace, waiting))
+
+
+def told_items(items: Sequence[ReviewItem], *, paint: Callable[[str, str], str]) -> Iterator[str]:
+    """Every item as a diff with its circumstances, safe to show."""
+    ids = short_ids(items)
+    for item in items:
+        yield paint("1", f"{ids[item.id]}  {headline(item)}")
+        yield from (f"  {line}" for line in circumstances(item))
+        place = one_line(item.suite) if item.line is None else f"{one_line(item.suite)}:{item.line}"
+        yield f"--- {place}" if item.before else "--- /dev/null"
+        yield f"+++ {place}"
+        yield paint("36", f"@@ {one_line(item.title)} @@")
+        yield from diff_lines(item, paint=paint)
+        yield ""
+
+
+def headline(item: ReviewItem) -> str:
+    """`weather.yaml:41 forecast returns rain  (assertion, seen once)`."""
+    place = item.suite if item.line is None else f"{item.suite}:{item.line}"
+    about = ", ".join(part for part in (item.kind, item.stability) if part)
+    return one_line(f"{place} {item.title}  ({about})", 400)
+
+
+def circumstances(item: ReviewItem) -> Iterator[str]:
+    """Why it is proposed, what it would loosen, what was left out: a line each."""
+    if item.loosens is not None:
+        yield f"loosens   {one_line(item.loosens)}"
+    if item.why:
+        yield f"why       {one_line(item.why)}"
+    for target in item.left_out:
+        yield f"left out  {one_line(target)}"
+    for note in item.notes:
+        yield f"note      {one_line(note)}"
+
+
+def diff_lines(item: ReviewItem, *, paint: Callable[[str, str], str]) -> Iterator[str]:
+    """`before` and `after` as the lines of a diff."""
+    from mcptest_engine.authoring.review import changed_lines
+
+    codes = {"-": "31", "+": "32"}
+    for mark, line in changed_lines(item):
+        told = f"{mark}{sanitise(line)}"
+        yield paint(codes[mark], told) if mark in codes else told
+
+
+def short_ids(items: Iterable[ReviewItem]) -> dict[str, str]:
+    """The beginning of each id that tells it from the others."""
+    ids = [item.id for item in items]
+    length = SHORTEST_ID
+    while length < max(map(len, ids), default=0) and len({one[:length] for one in ids}) < len(set(ids)):
+        length += 1
+    return {one: one[:length] for one in ids}
+
+
+def tell_outcome(reviewed: Reviewed, workspace: Workspace, *, write: Callable[[str], Any]) -> int:
+    """Say what was written and how to go on; the exit code."""
+    counts = [
+        f"{len(items)} {word}"
+        for items, word in (
+            (reviewed.accepted, "accepted"),
+            (reviewed.rejected, "rejected"),
+            (reviewed.skipped, "skipped"),
+            (reviewed.refused, "refused"),
+        )
+        if items
+    ]
+    write(f"{', '.join(counts) or 'nothing decided'}\n")
+    for file in reviewed.written:
+        write(f"  wrote {one_line(workspace.relative(Path(file.path)))}\n")
+    for refused in reviewed.refused:
+        write(f"  refused {one_line(refused.item.title)}: {one_line(refused.reason)}\n")
+    if reviewed.to_rerun:
+        write("run what was touched:\n")
+        for suite, names in reviewed.to_rerun.items():
+            write(f"  {_run_command(suite, names)}\n")
+    if reviewed.written or reviewed.forgotten:
+        write("take it back:\n  mcptest review --undo\n")
+    return ExitCode.FAILED if reviewed.refused else ExitCode.PASSED
+
+
+def _run_command(suite: str, names: Sequence[str]) -> str:
+    """One test by its name; of several the suite, because a filter that names them all is longer than it is worth."""
+    from mcptest_engine.reporting.repro import quoted_name
+
+    command = f"mcptest run {quoted_name(one_line(suite)) if ' ' in suite else one_line(suite)}"
+    return f"{command} --filter {quoted_name(one_line(names[0]))}" if len(names) == 1 else command
+
+
+def _check_flags(flags: Mapping[str, Any]) -> None:
+    reading = [name for name, key in (("--diff", "diff"), ("--list", "listing"), ("--undo", "undo")) if flags[key]]
+    all_of = [name for name, key in (("--accept-all", "accept_all"), ("--reject-all", "reject_all")) if flags[key]]
+    single = [name for name in ("--accept", "--accept-like", "--reject") if flags[name[2:].replace("-", "_")]]
+    modes = [*reading, *all_of, *(["/".join(single)] if single else [])]
+    if len(modes) > 1:
+        raise UsageError(f"`{modes[0]}` and `{modes[1]}` do not go together", hint="use one of them")
+    if flags["loosening"] and not (flags["accept_all"] or flags["accept_like"]):
+        raise UsageError("`--loosening` belongs to `--accept-all` or `--accept-like`")
+    if flags["exit_code"] and not (flags["diff"] or flags["listing"]):
+        raise UsageError("`--exit-code` belongs to `--diff` or `--list`")
+    if flags["form"] == "json" and not (flags["diff"] or flags["listing"]):
+        raise UsageError("`--format json` belongs to `--diff` or `--list`")
+
+
+def _existing(file: str) -> Path:
+    path = Path(file)
+    if not path.exists():
+        raise UsageError(f"there is no file `{file}`")
+    return path
+
+
+def _tell_problems(waiting: Waiting) -> None:
+    for problem in waiting.problems:
+        sys.stderr.write(f"{sanitise(problem)}\n")
+    for item, reason in waiting.stale:
+        sys.stderr.write(
+            f"left out: {one_line(item.suite)} {one_line(item.title)}: {one_line(reason)}; "
+            f"drop it with `mcptest review --reject {item.id}`\n"
+        )
+
+
+def _print(waiting: Waiting, *, form: str, listing: bool) -> None:
+    if form == "json":
+        items = [_json_of(item) for item in waiting.items]
+        stale = [{**_json_of(item), "reason": reason} for item, reason in waiting.stale]
+        sys.stdout.write(json_text({"items": items, "stale": stale, "problems": list(waiting.problems)}))
+        return
+    if not waiting.items:
+        sys.stdout.write("nothing waits\n")
+        return
+    if listing:
+        ids = short_ids(waiting.items)
+        for item in waiting.items:
+            loosens = "" if item.loosens is None else "  loosens"
+            sys.stdout.write(f"{ids[item.id]}  {headline(item)}{loosens}\n")
+        return
+    sys.stdout.write("".join(f"{line}\n" for line in told_items(waiting.items, paint=colours(sys.stdout))))
+    sys.stdout.write(f"{_waits(len(waiting.items))}; decide with `mcptest review`\n")
+
+
+def _waits(number: int) -> str:
+    return f"{counted(number, 'item')} {'waits' if number == 1 else 'wait'}"
+
+
+def _json_of(item: ReviewItem) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "kind": item.kind,
+        "suite": item.suite,
+        "line": item.line,
+        "title": item.title,
+        "source": item.source,
+        "why": item.why,
+        "stability": item.stability,
+        "volatile": item.is_volatile,
+        "loosens": item.loosens,
+        "left_out": list(item.left_out),
+        "notes": list(item.notes),
+        "before": item.before,
+        "after": item.after,
+        "tests": list(item.tests),
+    }
+
+
+def _decide(workspace: Workspace, waiting: Waiting, flags: Mapping[str, Any]) -> int:
+    from mcptest_engine.authoring.review import Choice, decide
+
+    decisions: list[tuple[ReviewItem, Choice, str | None]] = []
+    stale = [item for item, _ in waiting.stale]
+    if flags["accept_all"]:
+        taken = [item for item in waiting.items if item.is_safe or flags["loosening"]]
+        _tell_left(len(waiting.items) - len(taken))
+        decisions = [(item, Choice.ACCEPT, None) for item in taken]
+    elif flags["reject_all"]:
+        decisions = [(item, Choice.REJECT, None) for item in (*waiting.items, *stale)]
+    else:
+        accepted = _named(flags["accept"], waiting.items)
+        accepted += [item for item in _alike(flags, waiting.items) if item not in accepted]
+        rejected = _named(flags["reject"], (*waiting.items, *stale))
+        both = {item.id for item in accepted} & {item.id for item in rejected}
+        if both:
+            raise UsageError(f"`{both.pop()}` is both accepted and rejected")
+        decisions = [(item, Choice.ACCEPT, None) for item in accepted]
+        decisions += [(item, Choice.REJECT, None) for item in rejected]
+    if not decisions:
+        sys.stdout.write("nothing decided\n")
+        return ExitCode.PASSED
+    return tell_outcome(decide(workspace, decisions), workspace, write=sys.stdout.write)
+
+
+def _alike(flags: Mapping[str, Any], items: Sequence[ReviewItem]) -> list[ReviewItem]:
+    """The items of `--accept-like`, and all like them that are safe; with `--loosening` the others too."""
+    named = _named(flags["accept_like"], items)
+    likes = {item.likeness for item in named}
+    alike = [item for item in items if item.likeness in likes]
+    taken = [item for item in alike if item in named or item.is_safe or flags["loosening"]]
+    _tell_left(len(alike) - len(taken))
+    return taken
+
+
+def _tell_left(left: int) -> None:
+    if left:
+        told = "loosens a test or looks volatile" if left == 1 else "loosen a test or look volatile"
+        sys.stderr.write(f"{counted(left, 'item')} left: {told}; --loosening takes them too\n")
+
+
+def _named(words: Sequence[str], items: Sequence[ReviewItem]) -> list[ReviewItem]:
+    """The items that beginnings of ids mean; several may stand in one word, with commas. Raises: UsageError."""
+    found: dict[str, ReviewItem] = {}
+    for word in (part.strip().lower() for joined in words for part in joined.split(",") if part.strip()):
+        meant = [item for item in items if item.id.startswith(word)]
+        if not meant:
+            hint = did_you_mean(word, [item.id for item in items]) or "`mcptest review --list` shows what waits"
+            raise UsageError(f"nothing that waits has the id `{word}`", hint=hint)
+        if len({item.id for item in meant}) > 1:
+            told = ", ".join(f"`{item.id}`" for item in meant[:4])
+            raise UsageError(f"`{word}` may be any of {told}", hint="give more of the id")
+        found[meant[0].id] = meant[0]
+    return list(found.values())
+
+
+def _undo(workspace: Workspace) -> int:
+    from mcptest_engine.authoring.review import undo
+
+    try:
+        undone = undo(workspace)
+    except OSError as wrong:
+        raise UsageError(f"the last write cannot be taken back: {wrong.strerror or wrong}") from None
+    for file, reason in undone.refused:
+        sys.stderr.write(f"{one_line(file)}: {one_line(reason)}\n")
+    if undone.refused:
+        sys.stderr.write("nothing was taken back\n")
+        return ExitCode.FAILED
+    for file in undone.restored:
+        sys.stdout.write(f"restored {one_line(file)}\n")
+    return ExitCode.PASSED

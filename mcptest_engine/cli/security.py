@@ -1,0 +1,289 @@
+"""`mcptest security`: what a server's definitions try to do to the model that reads them. No tool is ever called."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcptest_engine import __version__
+from mcptest_engine.cli.common import colours, json_text
+from mcptest_engine.cli.target import target_options, target_spec, with_session
+from mcptest_engine.core.errors import ExitCode, McptestError, UsageError
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from mcptest_engine.safety.findings import Finding
+    from mcptest_engine.safety.tool_surface import Surface
+    from mcptest_engine.servers.catalog import Catalog
+    from mcptest_engine.servers.session import Session
+
+LEVELS = ("critical", "high", "medium", "low", "info")
+_COLOURS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2"}
+_NAMED = 4  # tools that a line of low findings names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One finding, and the server of a snapshot that it is about."""
+
+    finding: Finding
+    server: str | None = None
+
+
+@click.command()
+@click.argument("file", required=False, type=click.Path())
+@click.option(
+    "--catalog", type=click.Path(), metavar="FILE", help="A saved catalog instead of a server; the same as FILE."
+)
+@target_options
+@click.option(
+    "--fail-on",
+    type=click.Choice([*LEVELS, "none"]),
+    default="high",
+    show_default=True,
+    help="The least severity that fails (exit 1).",
+)
+@click.option("--format", "form", type=click.Choice(["text", "json", "sarif"]), default="text", show_default=True)
+@click.option("--output", type=click.Path(), metavar="PATH", help="Where it goes instead of stdout.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    file: str | None,
+    catalog: str | None,
+    fail_on: str,
+    form: str,
+    output: str | None,
+    **flags: Any,
+) -> None:
+    """Look for poisoned descriptions, secrets and weak schemas in a server's catalog, or in a saved one.
+
+    \b
+    Example:
+      mcptest security --command "mcptest mock --preset demo" --fail-on medium
+    """
+    saved = _saved(file, catalog, flags)
+    surfaces: Mapping[str | None, Surface] = _read(saved) if saved is not None else {None: _listed(flags)}
+    from mcptest_engine.safety.tool_surface import inspect
+
+    found = [Found(finding=one, server=name) for name, surface in surfaces.items() for one in inspect(surface)]
+    found.sort(key=lambda one: LEVELS.index(one.finding.severity))
+    failed = fail_on != "none" and any(_rank(one) <= LEVELS.index(fail_on) for one in found)
+    _write(_rendered(form, found, surfaces, saved, fail_on=fail_on, failed=failed, output=output), output)
+    ctx.exit(ExitCode.FAILED if failed else ExitCode.PASSED)
+
+
+def _saved(file: str | None, catalog: str | None, flags: Mapping[str, Any]) -> str | None:
+    if file is not None and catalog is not None and file != catalog:
+        raise UsageError(f"two catalogs are named: `{file}` and `{catalog}`", hint="name one")
+    saved = file or catalog
+    if saved is None:
+        return None
+    if any(flags[name] for name in ("url", "argv", "server", "config", "env", "bearer_token_env")):
+        raise UsageError(
+            "both a saved catalog and a server are named", hint="name one: FILE, or --url, --command, --server"
+        )
+    if saved.endswith((".yml", ".yaml")):
+        hint = f"look at a server of it: mcptest security --config {saved} --server NAME"
+        raise UsageError(f"`{saved}` looks like a suite, and a catalog is JSON", hint=hint)
+    return saved
+
+
+def _read(file: str) -> dict[str | None, Surface]:
+    from mcptest_engine.safety.saved_catalog import surfaces_in
+
+    try:
+        document = json.loads(Path(file).read_bytes().decode("utf-8-sig"))
+    except OSError as wrong:
+        raise UsageError(f"`{file}` cannot be read: {wrong.strerror or wrong}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"`{file}` is no UTF-8 text") from None
+    except json.JSONDecodeError as wrong:
+        hint = "save a catalog with: mcptest tools --format json --output FILE"
+        raise UsageError(f"{file}:{wrong.lineno}:{wrong.colno}: no JSON: {wrong.msg}", hint=hint) from None
+    except RecursionError:
+        raise UsageError(f"`{file}` is nested too deeply to be read") from None
+    return surfaces_in(document, file=f"`{file}`")
+
+
+def _listed(flags: Mapping[str, Any]) -> Surface:
+    from mcptest_engine.safety.tool_surface import Surface
+
+    spec = target_spec(flags)
+
+    async def ask(session: Session) -> Catalog:
+        from mcptest_engine.servers.catalog import read_catalog
+
+        return await read_catalog(session, timeout_seconds=flags["timeout_seconds"])
+
+    catalog = with_session(spec, ask)
+    for what, why in catalog.errors.items():
+        sys.stderr.write(f"warning: {what} could not be listed: {one_line(spec.redact(why), 300)}\n")
+    return Surface(
+        tools=catalog.tools,
+        prompts=catalog.prompts,
+        resources=catalog.resources,
+        templates=catalog.templates,
+        instructions=catalog.instructions,
+    )
+
+
+def _rendered(
+    form: str,
+    found: Sequence[Found],
+    surfaces: Mapping[str | None, Surface],
+    saved: str | None,
+    *,
+    fail_on: str,
+    failed: bool,
+    output: str | None,
+) -> str:
+    if form == "json":
+        return json_text(_document(found, surfaces, fail_on=fail_on, failed=failed))
+    if form == "sarif":
+        return json_text(_sarif(found, saved))
+    return _text(found, surfaces, colours(sys.stdout) if output is None else lambda _code, text: text)
+
+
+def _document(
+    found: Sequence[Found], surfaces: Mapping[str | None, Surface], *, fail_on: str, failed: bool
+) -> dict[str, Any]:
+    """The JSON document. Source: decisions.md 13 (`findings`: `tool`, `rule`, …)."""
+    return {
+        "findings": [
+            {
+                **({} if one.server is None else {"server": one.server}),
+                "tool": one.finding.tool,
+                "rule": one.finding.rule,
+                "name": one.finding.name,
+                "severity": str(one.finding.severity),
+                "summary": one.finding.summary,
+                "where": one.finding.where,
+                "excerpt": one.finding.excerpt,
+            }
+            for one in found
+        ],
+        "counts": _counts(found),
+        "checked": _checked(surfaces),
+        "fail_on": fail_on,
+        "failed": failed,
+    }
+
+
+def _counts(found: Sequence[Found]) -> dict[str, int]:
+    return {level: sum(one.finding.severity == level for one in found) for level in LEVELS}
+
+
+def _checked(surfaces: Mapping[str | None, Surface]) -> dict[str, int]:
+    held = surfaces.values()
+    return {
+        "tools": sum(len(surface.tools) for surface in held),
+        "prompts": sum(len(surface.prompts) for surface in held),
+        "resources": sum(len(surface.resources) + len(surface.templates) for surface in held),
+    }
+
+
+def _sarif(found: Sequence[Found], saved: str | None) -> dict[str, Any]:
+    from mcptest_engine.reporting.sarif import SarifResult, SarifRule, sarif_log
+    from mcptest_engine.safety.findings import RULES
+
+    fired = {one.finding.rule for one in found}
+    rules = [
+        SarifRule(
+            id=rule.id,
+            name=rule.name,
+            severity=rule.severity,
+            text=f"{rule.name}: {rule.says.format('the definition')}",
+            help=rule.advice,
+        )
+        for rule in RULES.values()
+        if rule.id in fired
+    ]
+    results = [
+        SarifResult(
+            rule=one.finding.rule,
+            severity=one.finding.severity,
+            message=f"{_owner(one)}: {one.finding.summary}",
+            place=f"{_owner(one)}.{one.finding.where}",
+            file=saved,
+        )
+        for one in found
+    ]
+    return sarif_log(version=__version__, rules=rules, results=results)
+
+
+def _text(found: Sequence[Found], surfaces: Mapping[str | None, Surface], paint: Callable[[str, str], str]) -> str:
+    """By tool, the worst first, each rule with what to do; findings of low severity are gathered by rule."""
+    checked = _checked(surfaces)
+    held = ", ".join(counted(number, what[:-1]) for what, number in checked.items() if number) or "no tools"
+    if any(surface.instructions for surface in surfaces.values()):
+        held += ", server instructions"
+    if not found:
+        return f"nothing found: {held} checked\n"
+    grave = [one for one in found if _rank(one) <= LEVELS.index("medium")]
+    lines: list[str] = []
+    for owner in dict.fromkeys(map(_owner, grave)):
+        lines.append(paint("1", owner))
+        for one in grave:
+            if _owner(one) == owner:
+                lines += _told(one.finding, paint)
+        lines.append("")
+    lines += _gathered([one for one in found if one not in grave], paint)
+    counts = ", ".join(f"{number} {level}" for level, number in _counts(found).items() if number)
+    lines.append(f"{counted(len(found), 'finding')} ({counts}): {held} checked")
+    return "\n".join(lines) + "\n"
+
+
+def _told(finding: Finding, paint: Callable[[str, str], str]) -> list[str]:
+    from mcptest_engine.safety.findings import RULES
+
+    level = paint(_COLOURS[finding.severity], f"{finding.severity!s:<8}")
+    return [
+        f"  {level}  {finding.rule}  {one_line(finding.summary)}",
+        f"            at {one_line(finding.where)}",
+        f"            do: {RULES[finding.rule].advice}",
+    ]
+
+
+def _gathered(found: Sequence[Found], paint: Callable[[str, str], str]) -> list[str]:
+    """A line for each rule, with the first tools that it fired on; the JSON has them all."""
+    from mcptest_engine.safety.findings import RULES
+
+    lines = []
+    for rule in dict.fromkeys(one.finding.rule for one in found):
+        owners = [_owner(one) for one in found if one.finding.rule == rule]
+        named = ", ".join(owners[:_NAMED]) + (f" and {len(owners) - _NAMED} more" if len(owners) > _NAMED else "")
+        about = RULES[rule]
+        level = paint(_COLOURS[about.severity], f"{about.severity!s:<8}")
+        lines += [
+            f"{level}  {rule}  {about.name} in {counted(len(owners), 'tool')}: {named}",
+            f"          do: {about.advice}",
+        ]
+    return [*lines, ""] if lines else []
+
+
+def _owner(one: Found) -> str:
+    tool = one_line(one.finding.tool)
+    return tool if one.server is None else f"{one_line(one.server)}/{tool}"
+
+
+def _rank(one: Found) -> int:
+    return LEVELS.index(one.finding.severity)
+
+
+def _write(text: str, output: str | None) -> None:
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        Path(output).write_text(text, encoding="utf-8")
+    except OSError as wrong:
+        raise McptestError(f"`{output}` was not written: {wrong.strerror or wrong}") from None

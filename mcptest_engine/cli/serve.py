@@ -1,0 +1,90 @@
+"""`mcptest serve --cassette FILE`: a recorded server for any client, over stdio or HTTP."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcptest_engine.cli.common import find_here
+from mcptest_engine.core.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from mcptest_engine.mock.messages import Served
+
+
+@click.command()
+@click.option(
+    "--cassette", "file", required=True, metavar="FILE", help="A cassette's file, or its name in .mcptest/cassettes."
+)
+@click.option("--server", "wanted", metavar="NAME", help="Which of the recorded servers, where there are several.")
+@click.option("--http", metavar="[HOST:]PORT", help="Serve Streamable HTTP on loopback; port 0 picks a free one.")
+@click.pass_context
+def command(ctx: click.Context, file: str, wanted: str | None, http: str | None) -> None:
+    """Stand in for a recorded server: answer what was asked of it, in its words.
+
+    A request that was not recorded gets an error, and never hangs.
+
+    \b
+    Example:
+      mcptest serve --cassette weather --http 8080
+    """
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.mock.log import Log, LogLevel
+    from mcptest_engine.mock.taped import TapeSession
+    from mcptest_engine.servers.tape import OPENINGS
+
+    cassette = _cassette(file)
+    name = _server(cassette, wanted)
+    exchanges = cassette["servers"][name]["exchanges"]
+    redactor = Redactor(())
+
+    def make() -> Served:
+        return TapeSession(exchanges, redact=redactor.redact)
+
+    if not any(exchange["method"] in OPENINGS for exchange in exchanges):
+        _say("warning: the cassette holds no opening, so no client will get a session")
+    _say(f"serving {len(exchanges)} recorded exchanges of `{name}`")
+    log = Log(LogLevel.WARNING)
+    if http is None:
+        from mcptest_engine.mock.stdio import serve_stdio
+
+        command_line = ["mcptest", "serve", "--cassette", file, *(["--server", name] if wanted else [])]
+        _say("for a client: " + json.dumps({name: {"command": command_line[0], "args": command_line[1:]}}))
+        ctx.exit(serve_stdio(make(), log))
+    from mcptest_engine.mock.http import parse_address, serve_http
+
+    def announce(url: str) -> None:
+        _say(f"listening on {url}\nfor a client: {json.dumps({name: {'url': url}})}")
+
+    ctx.exit(serve_http(make, log, address=parse_address(http), token=None, announce=announce))
+
+
+def _cassette(file: str) -> dict[str, Any]:
+    from mcptest_engine.workspace.cassettes import load_cassette, read_cassette
+
+    if file.endswith(".json") or "/" in file or Path(file).is_file():
+        return read_cassette(Path(file))
+    return load_cassette(find_here(), file)
+
+
+def _server(cassette: dict[str, Any], wanted: str | None) -> str:
+    servers = cassette["servers"]
+    if wanted is None and len(servers) == 1:
+        return str(next(iter(servers)))
+    names = ", ".join(f"`{name}`" for name in servers) or "none"
+    if wanted is None:
+        raise UsageError(f"the cassette holds several servers: {names}", hint="name one with --server")
+    if wanted not in servers:
+        raise UsageError(
+            f"the cassette holds no server `{wanted}`", hint=did_you_mean(wanted, servers) or f"it holds {names}"
+        )
+    return wanted
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()

@@ -1,0 +1,44 @@
+"""`mcptest skill`: what a coding agent should know of mcptest, printed or put where it looks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from mcptest_engine.core.errors import McptestError, UsageError
+from mcptest_engine.core.shipped import shipped
+
+PLACE = Path(".claude") / "skills" / "mcptest"
+
+
+@click.command()
+@click.option(
+    "--install", "wants_install", is_flag=True, help="Write it into .claude/skills/mcptest of this workspace."
+)
+@click.option("--install-path", type=click.Path(), metavar="DIR", help="Write it into this folder instead.")
+@click.option("--force", is_flag=True, help="Overwrite one that was changed.")
+def command(wants_install: bool, install_path: str | None, force: bool) -> None:
+    """Print the skill that tells a coding agent how to test a server with mcptest, or install it.
+
+    \b
+    Example:
+      mcptest skill --install
+    """
+    text = (shipped("examples") / "agent-skill" / "mcptest" / "SKILL.md").read_text(encoding="utf-8")
+    if not wants_install and install_path is None:
+        sys.stdout.write(text)
+        return
+    from mcptest_engine.workspace.suite_file import write_suite
+    from mcptest_engine.workspace.workspace import find_workspace
+
+    folder = Path(install_path) if install_path is not None else find_workspace(Path.cwd()).root / PLACE
+    file = folder / "SKILL.md"
+    if file.exists() and not force and file.read_text(encoding="utf-8", errors="replace") != text:
+        raise UsageError(f"{file} is there and differs", hint="look at it; --force overwrites it")
+    try:
+        write_suite(file, text.encode())
+    except OSError as wrong:
+        raise McptestError(f"cannot write {file}: {wrong.strerror or wrong}") from wrong
+    sys.stdout.write(f"wrote {file}\n")

@@ -1,0 +1,186 @@
+"""Which server a verb may talk to. A raw argv would make reading a way to run programs, so it needs leave.
+
+A `command` runs only with `--enable-writes`, or when exactly this argv is declared under `servers:` of the workspace's
+`mcptest.yml`; then it runs with the environment declared there, and any other `env` is refused. A token's variable may not be a
+well-known key of something else, unless a server of the workspace declares it: it would be sent to whatever URL was named.
+Source: agent-interface, "Command targets are gated"; decisions 14, Front door.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.authoring.targets import Target
+from mcptest_engine.core.errors import PolicyDenied, SuiteError, UsageError
+from mcptest_engine.core.redaction import Redactor
+from mcptest_engine.servers.spec import spec_from_settings
+from mcptest_engine.suite.secrets import has_userinfo, secret_values
+from mcptest_engine.workspace.workspace import SUITE_FILES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcptest_engine.front_door.door import Door
+    from mcptest_engine.servers.spec import ServerSpec
+    from mcptest_engine.suite.load import LoadedSuite
+
+FOREIGN_KEYS = frozenset(
+    (
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AZURE_CLIENT_SECRET",
+        "AZURE_OPENAI_API_KEY",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "CLOUDFLARE_API_TOKEN",
+        "COHERE_API_KEY",
+        "DATABASE_URL",
+        "DEEPSEEK_API_KEY",
+        "DIGITALOCEAN_ACCESS_TOKEN",
+        "DOCKER_PASSWORD",
+        "GCP_SERVICE_ACCOUNT_KEY",
+        "GEMINI_API_KEY",
+        "GH_TOKEN",
+        "GITHUB_TOKEN",
+        "GITLAB_TOKEN",
+        "GOOGLE_API_KEY",
+        "GROQ_API_KEY",
+        "HF_TOKEN",
+        "HUGGING_FACE_HUB_TOKEN",
+        "MISTRAL_API_KEY",
+        "NPM_TOKEN",
+        "OPENAI_API_KEY",
+        "OPENROUTER_API_KEY",
+        "PYPI_TOKEN",
+        "SLACK_BOT_TOKEN",
+        "SSH_AUTH_SOCK",
+        "STRIPE_SECRET_KEY",
+        "TWINE_PASSWORD",
+        "VAULT_TOKEN",
+        "VERCEL_TOKEN",
+        "XAI_API_KEY",
+    )
+)
+"""Keys to models and clouds that are often set where an agent works; no server under test is to be sent one by accident."""
+
+
+def target_of(door: Door, arguments: Mapping[str, Any]) -> tuple[ServerSpec, Target]:
+    """The server that `url` or `command` names, ready to be connected to, and as a suite declares it.
+
+    Raises: UsageError unless exactly one is named, PolicyDenied for a command without leave, or a token that is not to be sent.
+    """
+    url, command = arguments.get("url"), arguments.get("command")
+    if (url is None) == (command is None):
+        told = "both `url` and `command` are given" if url is not None else "neither `url` nor `command` is given"
+        raise UsageError(told, hint='name one server: {"url": "https://…"} or {"command": ["node", "server.js"]}')
+    if url is not None:
+        return _of_url(door, url, arguments)
+    if arguments.get("bearer_token_env") is not None:
+        raise UsageError("`bearer_token_env` goes with `url`", hint="a command gets its environment from `env`")
+    return _of_command(door, [str(word) for word in command or ()], arguments.get("env"))
+
+
+def _of_url(door: Door, url: str, arguments: Mapping[str, Any]) -> tuple[ServerSpec, Target]:
+    if arguments.get("env"):
+        raise UsageError("`env` goes with `command`", hint="a URL takes `bearer_token_env`")
+    if has_userinfo(url):
+        raise UsageError("`url` must not hold a user name or password", hint="use `bearer_token_env`")
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"`url` is no http or https URL: {url}")
+    settings: dict[str, Any] = {"url": url}
+    variable = arguments.get("bearer_token_env")
+    if variable is not None:
+        if variable.upper() in FOREIGN_KEYS and variable not in _declared_tokens(door):
+            raise PolicyDenied(
+                f"`{variable}` is a key for something else and is not sent to {url}",
+                hint="put the server's token into a variable of its own, or have a server in mcptest.yml declare "
+                f"`auth: {{ bearer_token_env: {variable} }}`",
+            )
+        settings["auth"] = {"bearer_token_env": variable}
+    return _spec(door, settings), Target(settings=settings)
+
+
+def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> tuple[ServerSpec, Target]:
+    if door.writes_enabled:
+        settings: dict[str, Any] = {"command": argv, **({"env": dict(env)} if env else {})}
+        written = {**settings, **({"env": _written_env(env)} if env else {})}
+        return _spec(door, settings), Target(settings={**written, "command": [_escaped(word) for word in argv]})
+    declared = [(suite, name) for suite, name in _declared_servers(door) if suite.servers[name].get("command") == argv]
+    if not declared:
+        raise PolicyDenied(
+            f"the command {json.dumps(argv, ensure_ascii=False)} is not run: this front door was started read-only",
+            hint="either start it with --enable-writes, or declare exactly this argv under `servers:` in the "
+            "workspace's mcptest.yml",
+        )
+    suite, name = declared[0]
+    own = suite.servers[name].get("env") or {}
+    if env and dict(env) != {key: str(value) for key, value in own.items()}:
+        raise PolicyDenied(
+            "`env` differs from what mcptest.yml declares for this command, so it is not run",
+            hint="leave `env` out: the declared one is used; or start the front door with --enable-writes",
+        )
+    secrets = Redactor(suite.secrets)
+    spec = spec_from_settings(
+        "target",
+        suite.servers[name],
+        suite_env=suite.env,
+        environ=door.environ,
+        lookups=suite.lookups,
+        config_dir=suite.path.parent,
+        redact=secrets.redact_text,
+        keep_secret=secrets.register,
+    )
+    return spec, Target(settings={"command": [_escaped(word) for word in argv]})
+
+
+def _spec(door: Door, settings: Mapping[str, Any]) -> ServerSpec:
+    secrets = Redactor(secret_values({"target": settings}, {}, {}, door.environ))
+    return spec_from_settings(
+        "target",
+        settings,
+        suite_env={},
+        environ=door.environ,
+        redact=secrets.redact_text,
+        keep_secret=secrets.register,
+    )
+
+
+def _declared_servers(door: Door) -> Iterator[tuple[LoadedSuite, str]]:
+    """The servers of the workspace's own suite; a suite that does not load declares nothing."""
+    from mcptest_engine.suite.load import LoadOptions, load_suite
+
+    for file in SUITE_FILES:
+        path = door.workspace.root / file
+        if not path.is_file():
+            continue
+        options = LoadOptions(environ=door.environ, workspace_root=door.workspace.root, start_dir=door.workspace.root)
+        try:
+            suite = load_suite(path, options)
+        except SuiteError as broken:
+            raise PolicyDenied(
+                f"{file} does not load, so it declares no server: {broken.problems[0].message}", hint="mend it first"
+            ) from None
+        for name in suite.servers:
+            yield suite, name
+
+
+def _declared_tokens(door: Door) -> set[str]:
+    found = set()
+    for suite, name in _declared_servers(door):
+        auth = suite.servers[name].get("auth") or {}
+        if isinstance(auth.get("bearer_token_env"), str):
+            found.add(auth["bearer_token_env"])
+    return found
+
+
+def _written_env(env: Mapping[str, str]) -> dict[str, str]:
+    from mcptest_engine.core.secret_names import looks_secret_name
+
+    return {name: f"${{{name}}}" if looks_secret_name(name) else _escaped(value) for name, value in env.items()}
+
+
+def _escaped(text: str) -> str:
+    return text.replace("${", "$${")

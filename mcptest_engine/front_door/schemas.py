@@ -1,0 +1,164 @@
+"""The JSON Schemas of what the verbs take and give. Source: agent-interface; decisions 14, Front door."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def _object(required: tuple[str, ...] = (), **properties: Any) -> dict[str, Any]:
+    """A closed object: an argument that is none is refused."""
+    found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**found, "required": list(required)} if required else found
+
+
+def _text(about: str, **more: Any) -> dict[str, Any]:
+    return {"type": "string", "description": about, **more}
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def _given(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
+    """An answer's object; open, so that a later version may tell more."""
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+_STRING, _NUMBER, _COUNT = {"type": "string"}, {"type": "number"}, {"type": "integer", "minimum": 0}
+_CURSOR = {"type": ["integer", "string"], "description": "`next_cursor` of the answer before, to go on from there."}
+_NEXT = {"type": "integer", "description": "There is more: pass this as `cursor`."}
+_WARNINGS = _list(_given(("tool", "rule", "summary"), tool=_STRING, rule=_STRING, summary=_STRING))
+
+OBJECT: dict[str, Any] = {"type": "object"}
+NOTHING = _object()
+_TARGET: dict[str, Any] = {
+    "url": _text("A Streamable HTTP endpoint. Exactly one of `url` and `command`."),
+    "bearer_token_env": _text("The environment variable that holds the token for `url`."),
+    "command": {
+        "type": "array",
+        "items": {"type": "string"},
+        "minItems": 1,
+        "description": "A stdio server's argv. Without --enable-writes only an argv that `servers:` of mcptest.yml declares.",
+    },
+    "env": {
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+        "description": "Variables for `command`'s environment.",
+    },
+}
+TARGET = _object(**_TARGET)
+CATALOG = _object(**_TARGET, cursor=_CURSOR)
+SCAFFOLD = _object(
+    **_TARGET,
+    tools={"type": "array", "items": {"type": "string"}, "description": "Scaffold only these tools."},
+    include_edge={"type": "boolean", "default": True, "description": "A boundary case for each tool."},
+    include_violation={
+        "type": "boolean",
+        "default": True,
+        "description": "A case that violates the schema for each tool.",
+    },
+    probe={"type": "boolean", "default": False, "description": "The boundary and negative probes as well."},
+    all={"type": "boolean", "default": False, "description": "All tools at once instead of 25 a page."},
+    cursor=_CURSOR,
+)
+PROPOSE = _object(
+    ("tool",),
+    **_TARGET,
+    tool=_text("The tool to call."),
+    args={"type": "object", "default": {}, "description": "Its arguments."},
+    single_call={"type": "boolean", "default": False, "description": "Observe one call only."},
+    execute_destructive={
+        "type": "boolean",
+        "default": False,
+        "description": "Allow exactly one call of a tool that is classified as destructive.",
+    },
+)
+SUITE = _object(("suite",), suite=_text("The complete YAML text of a suite."))
+TRIGGER = _object(
+    config=_text("A suite of this workspace; mcptest.yaml or mcptest.yml when left out."),
+    filter=_text("A test's whole name, a part of names, or `re:` and a regular expression."),
+)
+RECORD = _object(
+    ("name",),
+    name=_text("The cassette's name: letters, digits, `.`, `_` and `-`."),
+    config=_text("A suite of this workspace; mcptest.yaml or mcptest.yml when left out."),
+)
+COVERAGE = _object(run_id=_text("Of this run; the latest when left out."))
+LIST_RUNS = _object(
+    limit={"type": "integer", "minimum": 1, "maximum": 200, "default": 20, "description": "How many."},
+    cursor=_CURSOR,
+)
+GET_RUN = _object(
+    ("run_id",),
+    run_id=_text("The run's id, such as list_runs gives it."),
+    only={"enum": ["all", "failed"], "default": "all", "description": "Which tests."},
+    cursor=_CURSOR,
+)
+GET_CASSETTE = _object(("name",), name=_text("The cassette's name, such as list_cassettes gives it."), cursor=_CURSOR)
+
+RUNS = _given(("runs",), runs=_list(OBJECT), next_cursor=_NEXT)
+COVERED = _given(
+    ("run_id", "tools_called"),
+    run_id=_STRING,
+    tools_called=_list(_given(("server", "tool", "calls"), server=_STRING, tool=_STRING, calls=_COUNT)),
+    coverage=OBJECT,
+    notes=_list(_STRING),
+)
+CASSETTES = _given(("cassettes",), cassettes=_list(OBJECT))
+TOOLS = _given(("tools",), tools=_list(OBJECT), warnings=_WARNINGS, next_cursor=_NEXT)
+RESOURCES = _given(
+    ("resources", "resourceTemplates"), resources=_list(OBJECT), resourceTemplates=_list(OBJECT), next_cursor=_NEXT
+)
+PROMPTS = _given(("prompts",), prompts=_list(OBJECT), next_cursor=_NEXT)
+CAPABILITIES = _given(
+    ("serverInfo", "protocolVersion", "capabilities"),
+    serverInfo={"type": ["object", "null"]},
+    protocolVersion={"type": ["string", "null"]},
+    capabilities={"type": ["object", "null"]},
+    instructions={"type": ["string", "null"]},
+)
+SCAFFOLDED = _given(
+    ("suite", "tools", "resources_scaffolded", "prompts_scaffolded", "notes"),
+    suite=_STRING,
+    tools=_list(_given(("name", "tests_generated"), name=_STRING, tests_generated=_COUNT)),
+    resources_scaffolded=_COUNT,
+    prompts_scaffolded=_COUNT,
+    notes=_list(_STRING),
+    next_cursor=_NEXT,
+    warnings=_WARNINGS,
+)
+SCAFFOLDED_CHECKS = _given(
+    ("suite", "checks_scaffolded", "notes"), suite=_STRING, checks_scaffolded=_COUNT, notes=_list(_STRING)
+)
+SCAFFOLDED_TOOLS = _given(
+    ("suite", "tools_covered", "notes"), suite=_STRING, tools_covered=_COUNT, notes=_list(_STRING)
+)
+VALIDATED = _given(
+    ("valid", "errors"),
+    valid={"type": "boolean"},
+    errors=_list(_given(("path", "message", "hint"), path=_STRING, message=_STRING, hint={"type": ["string", "null"]})),
+)
+_VERDICT = {"enum": ["pass", "fail", "inconclusive", "skip"]}
+RAN = _given(
+    ("verdict", "run_id", "total", "passed", "failed", "inconclusive", "results", "failures"),
+    verdict=_VERDICT,
+    run_id=_STRING,
+    total=_COUNT,
+    passed=_COUNT,
+    failed=_COUNT,
+    inconclusive=_COUNT,
+    results=_list(_given(("name", "verdict", "duration_ms"), name=_STRING, verdict=_VERDICT, duration_ms=_NUMBER)),
+    failures=_list(
+        {
+            **_given(("test", "assert", "repro"), test=_STRING, actual=_STRING, full=_STRING, repro=_STRING),
+        }
+    ),
+)
+PROPOSED = _given(
+    ("test", "excluded_volatile", "calls_made", "notes"),
+    test=_STRING,
+    excluded_volatile=_list(_STRING),
+    calls_made=_COUNT,
+    notes=_list(_STRING),
+    warnings=_WARNINGS,
+)

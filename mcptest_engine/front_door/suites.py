@@ -1,0 +1,222 @@
+"""Suites for an agent: checked, run as text, or run from the workspace; the answer is the same for each run."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import McptestError, Severity, SuiteError, UsageError
+from mcptest_engine.workspace.workspace import SUITE_FILES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcptest_engine.core.errors import Problem
+    from mcptest_engine.core.events import Event
+    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.front_door.door import Door, Request
+    from mcptest_engine.front_door.verbs import Answer
+    from mcptest_engine.suite.load import LoadOptions
+
+MOST_TEXT = 2_000_000
+ROOM_FOR_RESULTS = 24_000
+ROOM_FOR_FAILURES = 24_000
+
+
+async def validate_suite(request: Request) -> Answer:
+    """{valid, errors: [{path, message, hint}]}, as `mcptest validate --format json` prints it."""
+    from mcptest_engine.suite.load import check_text
+
+    text = _text(request)
+    checked = check_text(text, _options(request.door), base_dir=request.workspace.root)
+    errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
+    return {"valid": not errors, "errors": [_told(problem) for problem in errors]}
+
+
+async def run_tool_test(request: Request) -> Answer:
+    """Keep the text under `.mcptest/inline/`, run it, and tell what came of it."""
+    from mcptest_engine.workspace.inline import save_inline
+    from mcptest_engine.workspace.ulid import new_ulid
+
+    run_id = new_ulid()
+    path = save_inline(request.workspace, run_id, _text(request))
+    return await _run(request, path, run_id=run_id)
+
+
+async def trigger_run(request: Request) -> Answer:
+    """Run a suite of the workspace."""
+    return await _run(request, _suite_of(request), filter_text=request.arguments.get("filter"))
+
+
+def _suite_of(request: Request) -> Path:
+    """The suite that `config` names, or the workspace's own. Raises: UsageError."""
+    config, root = request.arguments.get("config"), request.workspace.root
+    if config is not None:
+        return inside(root, config)
+    path = next((root / name for name in SUITE_FILES if (root / name).is_file()), None)
+    if path is None:
+        raise UsageError("there is no mcptest.yaml or mcptest.yml in this workspace", hint="name a suite as `config`")
+    return path
+
+
+async def record_cassette(request: Request) -> Answer:
+    """Run a suite of the workspace, and keep what its servers answer."""
+    return await _run(request, _suite_of(request), record=request.arguments["name"])
+
+
+def inside(root: Path, named: str) -> Path:
+    """The file that `named` means, which lies in the workspace, links followed. Raises: UsageError."""
+    path = root / named
+    try:
+        resolved = path.resolve(strict=True)
+    except (OSError, ValueError, RuntimeError):
+        raise UsageError(f"there is no file `{named}` in this workspace") from None
+    if not resolved.is_relative_to(root.resolve()):
+        raise UsageError(f"`{named}` lies outside of this workspace", hint="only suites of the workspace are run")
+    return path
+
+
+async def _run(
+    request: Request,
+    path: Path,
+    *,
+    run_id: str | None = None,
+    filter_text: str | None = None,
+    record: str | None = None,
+) -> Answer:
+    from mcptest_engine.running.launch import launch
+    from mcptest_engine.running.settings import RunSettings, Selection
+    from mcptest_engine.suite.load import load_suite
+
+    door = request.door
+    try:
+        suite = load_suite(path, _options(door))
+    except SuiteError as broken:
+        errors = [problem for problem in broken.problems if problem.severity is Severity.ERROR]
+        told = "; ".join(str(problem).replace("\n", ", ") for problem in errors[:5])
+        raise UsageError(f"the suite does not load: {told}", hint="validate_suite tells every problem") from None
+    selection = Selection(filter=filter_text)
+    settings = RunSettings(selection=selection, environ=door.environ, run_id=run_id, record=record)
+    telling = _Telling(request)
+    run = asyncio.ensure_future(launch(suite, settings, workspace=request.workspace, emit=telling))
+    ran = await _awaited(run, telling)
+    save_problem = None
+    try:
+        request.workspace.save_run(ran.to_json())
+    except McptestError as wrong:
+        save_problem = wrong.message
+    return _answer(ran, save_problem)
+
+
+async def _awaited(run: asyncio.Task[RunRecord], telling: _Telling) -> RunRecord:
+    """The record; when nobody wants it any longer, the run is ended in order, its servers with it."""
+    try:
+        while not run.done():
+            await asyncio.wait((run, telling.news()), return_when=asyncio.FIRST_COMPLETED)
+            await telling.tell()
+        return run.result()
+    except asyncio.CancelledError:
+        run.cancel()
+        ended = asyncio.ensure_future(asyncio.wait((run,)))
+        while not ended.done():
+            try:
+                await asyncio.shield(ended)
+            except asyncio.CancelledError:
+                await asyncio.sleep(0)
+        raise
+
+
+class _Telling:
+    """Hears a run's events, and tells how many of its tests are decided, as often as somebody takes it."""
+
+    def __init__(self, request: Request) -> None:
+        self._progress = request.progress
+        self._total = 0
+        self._done = 0
+        self._told = 0
+        self._last = ""
+        self._news = asyncio.Event()
+        self._waiting: asyncio.Task[bool] | None = None
+
+    def __call__(self, event: Event) -> None:
+        from mcptest_engine.core.events import CaseFinished, RunStarted
+
+        if isinstance(event, RunStarted):
+            self._total = len(event.tests)
+        elif isinstance(event, CaseFinished):
+            self._done += 1
+            self._last = f"{event.result.verdict.value} {event.result.name}"
+            self._news.set()
+
+    def news(self) -> asyncio.Task[bool]:
+        if self._waiting is None or self._waiting.done():
+            self._waiting = asyncio.ensure_future(self._news.wait())
+        return self._waiting
+
+    async def tell(self) -> None:
+        self._news.clear()
+        if self._done > self._told:
+            self._told = self._done
+            await self._progress(float(self._done), float(self._total), self._last)
+
+
+def _answer(record: RunRecord, save_problem: str | None) -> dict[str, Any]:
+    from mcptest_engine.core.sanitise import one_line
+    from mcptest_engine.front_door.paging import page
+    from mcptest_engine.front_door.resources import output_uri
+    from mcptest_engine.reporting.agent import agent_failures
+    from mcptest_engine.workspace.slug import Slugs
+
+    totals = record.totals
+    slugs = Slugs()
+    uris = {test.name: output_uri(record.run_id, slugs.take(test.name)) for test in record.tests}
+    rows = [
+        {"name": one_line(test.name), "verdict": test.verdict.value, "duration_ms": round(test.duration_ms, 3)}
+        for test in record.tests
+    ]
+    failures = []
+    for failure in agent_failures(record):
+        told: dict[str, Any] = {"test": failure.test, "assert": failure.assert_}
+        if failure.actual is not None:
+            told["actual"] = failure.actual
+        if failure.clipped:
+            told["full"] = uris.get(failure.test, "")
+        failures.append({**told, "repro": failure.repro})
+    shown, more = page(rows, 0, room=ROOM_FOR_RESULTS)
+    shown_failures, more_failures = page(failures, 0, room=ROOM_FOR_FAILURES)
+    answer: dict[str, Any] = {
+        "verdict": record.verdict.value,
+        "run_id": record.run_id,
+        "total": totals.total,
+        "passed": totals.passed,
+        "failed": totals.failed,
+        "inconclusive": totals.inconclusive,
+        "skipped": totals.skipped,
+        "results": shown,
+        "failures": shown_failures,
+    }
+    notes = [one_line(text, 300) for text in (*record.warnings, *([save_problem] if save_problem else ()))][:10]
+    if more is not None or more_failures is not None:
+        notes.append("not all are shown here: get_run gives the rest, in pages")
+    if notes:
+        answer["notes"] = notes
+    return answer
+
+
+def _text(request: Request) -> str:
+    text = request.arguments["suite"]
+    assert isinstance(text, str)
+    if len(text) > MOST_TEXT:
+        raise UsageError(f"the suite has {len(text):,} characters", hint="write it into a file and use trigger_run")
+    return text
+
+
+def _options(door: Door) -> LoadOptions:
+    from mcptest_engine.suite.load import LoadOptions
+
+    root = door.workspace.root
+    return LoadOptions(environ=door.environ, workspace_root=root, start_dir=root)
+
+
+def _told(problem: Problem) -> dict[str, Any]:
+    return {"path": problem.pointer, "message": problem.message, "hint": problem.hint}

@@ -1,0 +1,78 @@
+"""A session that a cassette answers in: any client may have it, over stdio or HTTP.
+
+A request is matched by method and params, an opening by its method alone; the first answer not given yet is given, as soon as
+it is asked for. A request without a recorded answer gets a JSON-RPC error: nobody is left hanging.
+Source: upstream-facts 6.3.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.mock.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Answer, Cancel, Silence
+from mcptest_engine.servers.tape import OPENINGS, Tape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcptest_engine.mock.messages import Change, Effect
+
+_NO_ANSWER = -32004
+
+
+class TapeSession:
+    """One client's session over a recorded server; each session begins the tape anew."""
+
+    def __init__(self, exchanges: list[Mapping[str, Any]], *, redact: Callable[[Any], Any]) -> None:
+        self._tape = Tape(exchanges)
+        self._redact = redact
+
+    def receive(self, message: Mapping[str, Any]) -> Effect:
+        """What to do about one message that `read_message` has let through."""
+        if "method" not in message:
+            return Silence()
+        if "id" not in message:
+            return self._noted(message)
+        return self._answer(message)
+
+    def receive_stateless(
+        self,
+        message: Mapping[str, Any],
+        headers: Mapping[str, str] | None,  # noqa: ARG002 - what HTTP says beside it was not recorded
+        repeated: frozenset[str] = frozenset(),  # noqa: ARG002
+    ) -> Effect:
+        """The same for a request of the stateless era."""
+        return self._answer(message)
+
+    def notification_of(self, change: Change) -> bytes | None:  # noqa: ARG002
+        """Nothing changes on a tape."""
+        return None
+
+    def _noted(self, message: Mapping[str, Any]) -> Effect:
+        params = message.get("params")
+        key = params.get("requestId") if isinstance(params, dict) else None
+        if message["method"] == "notifications/cancelled" and isinstance(key, str | int | float):
+            return Cancel((type(key), key))
+        return Silence()
+
+    def _answer(self, message: Mapping[str, Any]) -> Answer:
+        key, method = message["id"], message["method"]
+        params = self._redact(message.get("params"))
+        exchange = self._tape.take(method, params)
+        if exchange is None and method == "ping":
+            return _said(key, {"result": {}})
+        if exchange is None:
+            code = METHOD_NOT_FOUND if method in OPENINGS else _NO_ANSWER
+            code = INVALID_PARAMS if method in self._tape.methods and method not in OPENINGS else code
+            return _said(key, {"error": {"code": code, "message": self._tape.near(method, params)}}, code=code)
+        before = tuple(_line(notification) for notification in exchange.get("notifications") or ())
+        return _said(key, exchange["answer"])._replace(before=before)
+
+
+def _said(key: str | float, answer: Mapping[str, Any], *, code: int | None = None) -> Answer:
+    return Answer(body=_line({"jsonrpc": "2.0", "id": key, **answer}), key=(type(key), key), error_code=code)
+
+
+def _line(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace")

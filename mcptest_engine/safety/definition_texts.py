@@ -1,0 +1,122 @@
+"""Every text of a tool descriptor that reaches a model, with the place that it stands at.
+
+The walk is bounded in depth and number: a server may send anything, even a schema without end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Text", "argument_names", "texts_of_entry", "texts_of_tool", "tool_name"]
+
+MOST_DEPTH = 40
+MOST_NODES = 20_000
+LONGEST_TEXT = 1_000_000
+_PROSE = ("description", "title", "$comment")
+_VALUES = ("default", "const", "enum", "examples", "example", "enumNames", "enumDescriptions", "markdownDescription")
+_NAMED_SCHEMAS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One text: `where` as in "inputSchema.properties.q.description". `names` are the argument names above it."""
+
+    where: str
+    text: str
+    argument: str | None = None
+    is_name: bool = False
+
+
+def tool_name(tool: Mapping[str, Any]) -> str:
+    """The name that the server gave the tool, as text of whatever kind it is."""
+    name = tool.get("name")
+    return name if isinstance(name, str) else "(unnamed)" if name is None else _as_text(name)
+
+
+def texts_of_tool(tool: Mapping[str, Any]) -> Iterator[Text]:
+    """Name, title, description, annotations and both schemas."""
+    yield from _prose(tool, ("name", "title", "description"))
+    annotations = tool.get("annotations")
+    if isinstance(annotations, Mapping):
+        for key, value in annotations.items():
+            if isinstance(value, str):
+                yield Text(f"annotations.{key}", value[:LONGEST_TEXT])
+    for member in ("inputSchema", "outputSchema"):
+        if isinstance(tool.get(member), (Mapping, list)):
+            yield from _schema_texts(tool[member], member)
+
+
+def texts_of_entry(entry: Mapping[str, Any]) -> Iterator[Text]:
+    """The same of a prompt, a resource or a resource template."""
+    yield from _prose(entry, ("name", "title", "description", "uri", "uriTemplate"))
+    arguments = entry.get("arguments")
+    for index, argument in enumerate(arguments if isinstance(arguments, list) else ()):
+        if index < MOST_NODES and isinstance(argument, Mapping):
+            for text in _prose(argument, ("name", "title", "description")):
+                yield Text(f"arguments[{index}].{text.where}", text.text, argument=tool_name(argument))
+
+
+def _prose(entry: Mapping[str, Any], members: tuple[str, ...]) -> Iterator[Text]:
+    for member in members:
+        value = entry.get(member)
+        if isinstance(value, str) and value:
+            yield Text(member, value[:LONGEST_TEXT], is_name=member == "name")
+
+
+def _schema_texts(top: Any, member: str) -> Iterator[Text]:
+    stack: list[tuple[Any, str, str | None, int]] = [(top, member, None, 0)]
+    visited = 0
+    while stack and visited < MOST_NODES:
+        node, where, argument, depth = stack.pop()
+        visited += 1
+        if isinstance(node, list):
+            stack += [(item, f"{where}[{at}]", argument, depth + 1) for at, item in reversed(list(enumerate(node)))]
+            continue
+        if not isinstance(node, Mapping) or depth > MOST_DEPTH:
+            continue
+        below: list[tuple[Any, str, str | None, int]] = []
+        for key, value in node.items():
+            place = f"{where}.{key}"
+            if key in _NAMED_SCHEMAS and isinstance(value, Mapping):
+                for name, schema in value.items():
+                    yield Text(f"{place}.{name}", str(name)[:LONGEST_TEXT], argument=str(name), is_name=True)
+                    below.append((schema, f"{place}.{name}", str(name), depth + 1))
+            elif key in _VALUES:
+                yield from _value_texts(value, place, argument)
+            elif isinstance(value, str):
+                if key in _PROSE or key not in ("type", "format", "pattern", "$ref", "$schema", "$id"):
+                    yield Text(place, value[:LONGEST_TEXT], argument=argument)
+            elif isinstance(value, (Mapping, list)) and key != "required":
+                below.append((value, place, argument, depth + 1))
+        stack += reversed(below)
+
+
+def _value_texts(value: Any, where: str, argument: str | None) -> Iterator[Text]:
+    stack: list[tuple[Any, str, int]] = [(value, where, 0)]
+    visited = 0
+    while stack and visited < MOST_NODES:
+        node, place, depth = stack.pop()
+        visited += 1
+        if isinstance(node, str):
+            if node:
+                yield Text(place, node[:LONGEST_TEXT], argument=argument)
+        elif depth <= MOST_DEPTH and isinstance(node, Mapping):
+            stack += [(item, f"{place}.{key}", depth + 1) for key, item in node.items()]
+        elif depth <= MOST_DEPTH and isinstance(node, list):
+            stack += [(item, f"{place}[{at}]", depth + 1) for at, item in reversed(list(enumerate(node)))]
+
+
+def _as_text(value: object) -> str:
+    try:
+        return json.dumps(value)[:200]
+    except (ValueError, TypeError, RecursionError):
+        return "(unnamed)"
+
+
+def argument_names(schema: Any) -> frozenset[str]:
+    """The names of all properties anywhere in a schema."""
+    names = {text.argument for text in _schema_texts(schema, "") if text.is_name}
+    return frozenset(name for name in names if name is not None)

@@ -1,0 +1,80 @@
+"""What may be done with a tool of a class, and how many calls are left: asked by whatever calls a tool on its own account.
+
+A call that a suite or a person named is nobody's own account and asks nothing here. Pure but for the budget's lock.
+Source: execution-safety.md.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mcptest_engine.core.errors import BudgetExhausted
+from mcptest_engine.safety.policy import ToolClass
+
+
+class Decision(StrEnum):
+    """What may be done with a tool. `EXECUTE_ONCE`: one call in the whole run, never a second one to compare with."""
+
+    EXECUTE = "execute"
+    EXECUTE_ONCE = "execute_once"
+    GENERATE_ONLY = "generate_only"
+    REFUSE = "refuse"
+
+
+class Purpose(StrEnum):
+    """Why a tool is wanted: `GENERATE` can write a test down and leave it at that, `CALL` needs a live answer."""
+
+    GENERATE = "generate"
+    CALL = "call"
+
+
+REVIEW_FIRST = "# review before first run"
+"""How the comment begins that stands above every generated test of a destructive tool."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionPolicy:
+    """The knobs. `max_calls` None is without limit; the delay is kept between calls over HTTP only."""
+
+    execute_destructive: bool = False
+    max_calls: int | None = None
+    concurrency: int = 2
+    call_delay_seconds: float = 0.1
+
+    def decide(self, tool_class: ToolClass, purpose: Purpose) -> Decision:
+        """What may be done with a tool of this class."""
+        match tool_class:
+            case ToolClass.READ_ONLY | ToolClass.READ_ONLY_PRESUMED:
+                return Decision.EXECUTE
+            case ToolClass.MUTATING:
+                return Decision.EXECUTE_ONCE
+            case ToolClass.DESTRUCTIVE:
+                if self.execute_destructive:
+                    return Decision.EXECUTE_ONCE
+                return Decision.GENERATE_ONLY if purpose is Purpose.GENERATE else Decision.REFUSE
+
+
+DEFAULT_POLICY = ExecutionPolicy()
+
+
+class CallBudget:
+    """How many calls may still be made. Safe to share between threads: of `limit` acquisitions exactly `limit` succeed."""
+
+    def __init__(self, limit: int | None) -> None:
+        self.limit = limit
+        self._made = 0
+        self._lock = threading.Lock()
+
+    @property
+    def made(self) -> int:
+        """How many were acquired."""
+        return self._made
+
+    def acquire(self) -> None:
+        """Take one call. Raises: BudgetExhausted when none is left."""
+        with self._lock:
+            if self.limit is not None and self._made >= self.limit:
+                raise BudgetExhausted(self.limit)
+            self._made += 1

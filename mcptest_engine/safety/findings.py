@@ -1,0 +1,215 @@
+"""What a security rule says of a tool: a `Finding`, and the table of rules that there are.
+
+Findings and rules are plain values; who looks for them is `poisoning`, `tool_surface` and `schema_lint`.
+Source: upstream-facts 11 and 12; agent-interface.md, Description warnings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from mcptest_engine.safety.unmasking import visible
+
+LONGEST_SUMMARY = 160
+LONGEST_EXCERPT = 60
+LONGEST_NAME = 100
+
+
+class Level(StrEnum):
+    """How bad a finding is, worst first."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        """0 for the worst."""
+        return list(Level).index(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule: what it is called, how bad its findings are, what they say, and what to do about one."""
+
+    id: str
+    name: str
+    severity: Level
+    says: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One rule that fired at one place.
+
+    `tool` is the tool's name, or "prompt x", "resource x", "server instructions" for what is no tool. `where` is the place
+    in the descriptor, as in "description" or "inputSchema.properties.q.description". `summary` is one line of at most 160
+    characters, and `excerpt` of at most 60, both without control and invisible characters.
+    """
+
+    rule: str
+    name: str
+    severity: str
+    tool: str
+    summary: str
+    where: str
+    excerpt: str = ""
+
+
+def warning_json(finding: Finding) -> dict[str, Any]:
+    """A finding as an entry of `warnings`. Source: agent-interface.md, Description warnings."""
+    return {"tool": finding.tool, "rule": finding.rule, "summary": finding.summary}
+
+
+_DATA = "treat it as data, and show it to a person before an agent uses the server"
+RULES: dict[str, Rule] = {
+    rule.id: rule
+    for rule in (
+        Rule(
+            id="SEC-001",
+            name="description-injection",
+            severity=Level.HIGH,
+            says="{} contains an imperative instruction aimed at the model",
+            advice=f"{_DATA}; if the server is yours, say what the tool does and no more",
+        ),
+        Rule(
+            id="SEC-002",
+            name="cross-tool-directive",
+            severity=Level.HIGH,
+            says="{} steers the model to call or alter another tool",
+            advice=f"{_DATA}; if the server is yours, let each tool describe itself alone",
+        ),
+        Rule(
+            id="SEC-003",
+            name="exfiltration-directive",
+            severity=Level.HIGH,
+            says="{} points the model at private data or at a place to send it to",
+            advice=f"{_DATA}; check what this tool's calls have carried so far",
+        ),
+        Rule(
+            id="SEC-004",
+            name="encoded-payload",
+            severity=Level.MEDIUM,
+            says="{} holds encoded text that a reader cannot judge",
+            advice="decode it and read it; if the server is yours, move data out of the definition",
+        ),
+        Rule(
+            id="SEC-005",
+            name="hidden-unicode",
+            severity=Level.HIGH,
+            says="{} holds characters that a reader cannot see",
+            advice="look at the text with the characters spelled out; if the server is yours, remove them",
+        ),
+        Rule(
+            id="SEC-006",
+            name="preference-manipulation",
+            severity=Level.MEDIUM,
+            says="{} presses the model to choose this tool",
+            advice="say when the tool fits rather than that it comes first",
+        ),
+        Rule(
+            id="SEC-007",
+            name="docstring-schema-mismatch",
+            severity=Level.MEDIUM,
+            says="{} names an argument that the schema lacks",
+            advice="bring the description and `inputSchema` in line",
+        ),
+        Rule(
+            id="SEC-008",
+            name="secret-in-definition",
+            severity=Level.HIGH,
+            says="{} holds what looks like a secret",
+            advice="revoke it: everybody who lists the tools has it; then take it out of the definition",
+        ),
+        Rule(
+            id="SEC-009",
+            name="unannotated-destructive-tool",
+            severity=Level.MEDIUM,
+            says="{} suggests that the tool destroys data, and no annotation says so or denies it",
+            advice="set `destructiveHint` (and `readOnlyHint`) in the tool's `annotations`",
+        ),
+        Rule(
+            id="SEC-010",
+            name="malformed-annotations",
+            severity=Level.LOW,
+            says="{} cannot be used: clients will ignore it or guess",
+            advice="send each hint as true or false inside an object, and let them not contradict each other",
+        ),
+        Rule(
+            id="SCH-001",
+            name="no-required",
+            severity=Level.LOW,
+            says="{} has properties and does not say which are required",
+            advice="add `required`, if only as an empty list",
+        ),
+        Rule(
+            id="SCH-002",
+            name="open-object",
+            severity=Level.LOW,
+            says="{} accepts properties that it does not name",
+            advice="set `additionalProperties: false`",
+        ),
+        Rule(
+            id="SCH-003",
+            name="untyped-property",
+            severity=Level.CRITICAL,
+            says="{} has neither a type nor an enum",
+            advice="give the property a `type` or an `enum`",
+        ),
+        Rule(
+            id="SCH-004",
+            name="unbounded-value",
+            severity=Level.LOW,
+            says="{} has no upper bound",
+            advice="add `maxLength` to the text, or `maxItems` to the array",
+        ),
+        Rule(
+            id="SCH-005",
+            name="no-object-schema",
+            severity=Level.MEDIUM,
+            says="{} is no valid JSON Schema of an object",
+            advice="send a schema with `type: object`, as MCP wants: clients may refuse the whole list",
+        ),
+        Rule(
+            id="SCH-006",
+            name="duplicate-tool-name",
+            severity=Level.MEDIUM,
+            says="{} is listed more than once",
+            advice="give each tool a name of its own: nobody knows which one a call reaches",
+        ),
+        Rule(
+            id="SCH-007",
+            name="remote-ref",
+            severity=Level.LOW,
+            says="{} refers to a schema elsewhere",
+            advice="put it under `$defs`: clients do not fetch it, and whoever serves it can change the tool",
+        ),
+    )
+}
+
+
+def finding(rule_id: str, tool: str, where: str, *, subject: str, excerpt: str = "") -> Finding:
+    """A finding in the rule's own words; `subject` fills its blank."""
+    rule = RULES[rule_id]
+    said = f"{rule.name}: {rule.says.format(_clip(visible(subject), LONGEST_EXCERPT))}"
+    quoted = _clip(" ".join(visible(excerpt).split()), LONGEST_EXCERPT)
+    if quoted:
+        said += f' (excerpt: "{_clip(quoted, LONGEST_SUMMARY - len(said) - 14)}")'
+    return Finding(
+        rule=rule.id,
+        name=rule.name,
+        severity=rule.severity,
+        tool=_clip(visible(tool), LONGEST_NAME),
+        summary=_clip(said, LONGEST_SUMMARY),
+        where=_clip(visible(where), 200),
+        excerpt=quoted,
+    )
+
+
+def _clip(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"

@@ -1,0 +1,133 @@
+# ruff: noqa: E501, RUF001 - a pattern is one line, so that it can be read as one
+"""The commonest phrases in other languages, written without accents as `unmasking` leaves them."""
+
+from __future__ import annotations
+
+from mcptest_engine.safety.phrases.phrase import Phrase, phrase
+
+__all__ = ["phrases"]
+
+_PRIVATE = "ssh id_ /etc/ .aws netrc git-cred kube gnupg docker npmrc pgpass history claude .cursor mcp.json .vscode login wallet seed"
+
+
+def phrases() -> tuple[Phrase, ...]:
+    injections = (
+        (
+            "instruccion orden indicacion reglas",
+            r"\b(?:ignor[ae]\w{0,2}|olvid[ae]\w{0,2}|descart[ae]\w{0,2}|omit[ae]|desobede\w+)\b<40>\b(?:instrucciones|indicaciones|ordenes|reglas)\b",
+        ),
+        (
+            "instruction consigne directive regle",
+            r"\b(?:ignore[zr]?|oublie[zr]?|neglige[zr]?|meprise[zr]?)\b<40>\b(?:instructions|consignes|directives|regles)\b<20>\b(?:precedente?s?|anterieure?s?|ci-dessus|initiales)\b",
+        ),
+        (
+            "anweisung instruktion vorgabe regeln",
+            r"\b(?:ignorier\w*|vergiss|vergesst|vergessen sie|missacht\w*|uebergeh\w*|ubergeh\w*|beachte nicht)\b<40>\b(?:anweisung\w*|instruktion\w*|regeln|vorgaben)\b",
+        ),
+        (
+            "instruc orienta regra ordens",
+            r"\b(?:ignor[ea]\w{0,2}|esque[cq]\w{1,4}|desconsider\w{1,3})\b<40>\b(?:instrucoes|orientacoes|regras|ordens)\b",
+        ),
+        (
+            "istruzion regole ordini",
+            r"\b(?:ignor[ai]\w{0,2}|dimentic\w{1,4}|trascur\w{1,3})\b<40>\b(?:istruzioni|regole|ordini)\b",
+        ),
+        ("instructies aanwijzing regels", r"\b(?:negeer|vergeet)\b<40>\b(?:instructies|aanwijzingen|regels)\b"),
+        ("instrukcj polecen", r"\b(?:z?ignoruj\w*|zapomnij\w*)\b<40>\b(?:instrukcj\w+|polecen\w*)"),
+        ("talimat", r"\btalimat\w*\b<40>\b(?:yok say|gormezden|unut|dikkate alma)"),
+        (
+            "инструкц указан правил",
+            r"(?:игнорир\w*|забуд\w*|проигнорир\w*|пренебрег\w*)<40>(?:инструкци|указани|правил)",
+        ),
+        ("інструкц", r"(?:ігнору\w*|забуд\w*)<40>інструкц"),
+        ("指令 指示 规则 規則 提示 说明", r"(?:忽略|无视|無視|忘记|忘掉|忘記)<20>(?:指令|指示|规则|規則|提示|说明)"),
+        ("指示 命令 ルール プロンプト", r"(?:指示|命令|ルール|プロンプト)<20>(?:無視|忘れ)"),
+        ("지시 명령 규칙 프롬프트", r"(?:지시|명령|규칙|프롬프트)<20>(?:무시|잊)"),
+        ("تعليمات أوامر اوامر", r"(?:تجاهل|انس)<30>(?:التعليمات|تعليمات|ال?[أا]وامر)"),
+        ("निर्देश", r"निर्देश<30>(?:अनदेखा|नज|भूल)"),
+    )
+    refusals = (
+        (
+            "instruccion orden regla indicaciones",
+            r"\b(?:haz|haga|hagan) caso omiso<30>\b(?:instrucciones|indicaciones|ordenes|reglas)\b",
+        ),
+        (
+            "instruccion orden regla indicaciones",
+            r"\bno (?:sigas|siga|obedezcas|obedezca|hagas caso)\b<30>\b(?:instrucciones|indicaciones|ordenes|reglas)\b",
+        ),
+        (
+            "instruction consigne directive regle",
+            r"\bne (?:tiens|tenez|suis|suivez|respecte[zr]?) (?:pas|plus)\b<30>\b(?:instructions|consignes|directives|regles)\b",
+        ),
+        (
+            "anweisung instruktion vorgabe regeln",
+            r"\b(?:beacht\w*|befolg\w*|halte dich)\b<40>\b(?:anweisung\w*|instruktion\w*|regeln|vorgaben)\b<10>\b(?:nicht|nie|keinesfalls)\b",
+        ),
+        ("instruc orienta regra ordens", r"\bnao (?:siga|obedeca|respeite)\b<30>\b(?:instrucoes|orientacoes|regras)\b"),
+        ("istruzion regole", r"\bnon (?:seguire|tenere conto|obbedire|rispettare)\b<30>\b(?:istruzioni|regole)\b"),
+        ("инструкц указан правил", r"не (?:следуи|выполняи|обращаи)\w*<30>(?:инструкци|указани|правил)"),
+        ("指令 指示 规则", r"(?:不要|别|勿)(?:遵守|遵循|理会|服从|执行)<15>(?:指令|指示|规则)"),
+        ("指示 命令 ルール", r"(?:指示|命令|ルール)に従わな"),
+    )
+    passives = (
+        (
+            "anweisung instruktion vorgabe regeln",
+            r"\b(?:bisherig\w*|vorherig\w*|fruher\w*|vorig\w*|alle)\b<20>\b(?:anweisung\w*|instruktion\w*|regeln|vorgaben)\b<20>\b(?:ignorier\w*|missacht\w*|vergess\w*|nichtig|ungultig)\b",
+        ),
+        (
+            "instruc istruzion consigne",
+            r"\b(?:instrucciones|instrucoes|istruzioni|consignes|instructions)\b<30>\b(?:ignorad\w+|ignorarse|ignorees|ignorate|olvidarse|oubliees|anulad\w+)\b",
+        ),
+    )
+    secrecy = (
+        (
+            "usuario",
+            r"\bno (?:se )?(?:lo |le )?(?:diga\w*|cuente\w*|informe\w*|mencione\w*|revele\w*|avise\w*)\b<20>\b(?:al|el) usuario\b",
+        ),
+        (
+            "utilisateur",
+            r"\bn[e'] ?(?:le |la |les |lui |leur |en |rien )?(?:dis|dites|dire|revele\w*|mentionne\w*|informe\w*|parle\w*)\b<30>\butilisateur",
+        ),
+        (
+            "nutzer anwender",
+            r"\b(?:sag\w*|erzahl\w*|verrat\w*|teil\w*|informier\w*|erwahn\w*|verschweig\w*)\b<20>\b(?:benutzer\w*|nutzer\w*|anwender\w*)\b<20>\b(?:nicht|nichts|davon)\b",
+        ),
+        ("usuario utilizador", r"\bnao (?:conte|diga|informe|mencione|revele|avise)\b<20>\b(?:usuario|utilizador)"),
+        ("utente", r"\bnon (?:dire|dirlo|dite|rivelare|informare|menzionare)\b<20>\butente"),
+        ("пользовател", r"\bне (?:говори|сообща|рассказыва|упомина|раскрыва)\w*<20>пользовател"),
+        ("用户 使用者", r"(?:不要|别|勿|不得|切勿)(?:告诉|告知|通知|让|向|提醒)<6>(?:用户|使用者)"),
+        ("ユーザー", r"ユーザーに<15>(?:言わ|伝え|知らせ|教え)な"),
+        ("사용자", r"사용자에게<15>(?:말하지|알리지)"),
+    )
+    files = (
+        (
+            _PRIVATE,
+            r"\b(?:lee|lea|leer|lis|lisez|lire|lies|leggi|leia|envia|envie|sende|prochitai|прочита\w*|отправ\w*)\b<60!>{private}",
+        ),
+        (
+            _PRIVATE,
+            r"(?:读取|读|打开|发送|讀取|読み|送信|읽|보내|прочита|отправ)<40!>{private}|{private}<40!>(?:发送|传|读取|送信|読|읽|보내)",
+        ),
+    )
+    preferences = (
+        ("herramienta", r"\b(?:us[ae]|utiliz[ae]|elij[ae]|elige)\w{0,2} siempre\b<10>\besta herramienta\b"),
+        ("herramienta", r"\bsiempre (?:us[ae]|utiliz[ae]) esta herramienta\b"),
+        ("outil", r"\b(?:utilise[zr]?|choisis\w*|emploie\w*|prefere\w*) toujours (?:d'abord )?cet outil\b"),
+        (
+            "werkzeug tool",
+            r"\b(?:verwende\w*|nutze\w*|benutze\w*|wahle\w*|nimm)(?: sie)? immer\b<20>\b(?:dieses|dies) (?:werkzeug|tool)\b",
+        ),
+        ("ferramenta", r"\b(?:use|utilize|escolha) sempre esta ferramenta\b|\bsempre use esta ferramenta\b"),
+        ("strumento", r"\b(?:usa|usate|scegli) sempre questo strumento\b"),
+        ("инструмент", r"всегда (?:используи|выбираи|применяи)\w* этот инструмент"),
+        ("工具", r"(?:始终|总是|務必|务必|永远)(?:优先)?(?:使用|选择|調用|调用)(?:此|这个|本|该)工具"),
+        ("ツール", r"(?:常に|必ず)<6>このツール"),
+    )
+    found = []
+    for rule, group in (
+        ("SEC-001", (*injections, *refusals, *passives, *secrecy)),
+        ("SEC-003", files),
+        ("SEC-006", preferences),
+    ):
+        found += [phrase(rule, needs, pattern) for needs, pattern in group]
+    return tuple(found)

@@ -1,0 +1,70 @@
+"""A catalog that somebody saved, in any of the shapes that tools write: as the surfaces of one server or of several.
+
+Taken are a JSON-RPC response to `tools/list`, its result, a bare list of tools, what `mcptest tools --format json` prints, and
+a snapshot with `servers`. Files are read by the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mcptest_engine.core.errors import UsageError
+from mcptest_engine.safety.tool_surface import Surface
+
+__all__ = ["surfaces_in"]
+
+_HINT = 'a catalog is `{"tools": [...]}`, a `tools/list` response, a list of tools, or `{"servers": {name: {"tools": [...]}}}`'
+_LISTS = {"tools": "tools", "prompts": "prompts", "resources": "resources", "resourceTemplates": "templates"}
+
+
+def surfaces_in(document: Any, *, file: str) -> dict[str | None, Surface]:
+    """Each server's surface by its name; None stands for the only one of a file that names none.
+
+    Raises: UsageError for anything that is no catalog; `file` is what its message calls the document.
+    """
+    if isinstance(document, Mapping) and "servers" in document:
+        return {name: _surface(held, f"{file}: server `{name}`") for name, held in _servers(document["servers"], file)}
+    return {None: _surface(document, file)}
+
+
+def _servers(servers: Any, file: str) -> list[tuple[str, Any]]:
+    if isinstance(servers, list) and all(
+        isinstance(one, Mapping) and isinstance(one.get("name"), str) for one in servers
+    ):
+        return [(one["name"], one) for one in servers]
+    if isinstance(servers, Mapping):
+        if any(isinstance(held, Mapping) and ("command" in held or "url" in held) for held in servers.values()):
+            hint = "look at a server of it: mcptest security --config FILE --server NAME"
+            raise UsageError(f"{file} is a suite, not a catalog", hint=hint)
+        return list(servers.items())
+    raise UsageError(f"{file}: `servers` is no object of servers", hint=_HINT)
+
+
+def _surface(held: Any, what: str) -> Surface:
+    if isinstance(held, Mapping) and "jsonrpc" in held:
+        if "error" in held:
+            raise UsageError(
+                f"{what} is an error response, not a catalog", hint="save the response of a `tools/list` that worked"
+            )
+        held = held.get("result")
+    if isinstance(held, list):
+        held = {"tools": held}
+    if not isinstance(held, Mapping) or not any(key in held for key in (*_LISTS, "instructions")):
+        raise UsageError(f"{what} holds no list `tools`", hint=_HINT)
+    instructions = held.get("instructions")
+    return Surface(
+        **{member: _entries(held.get(key), f"{what}: `{key}`") for key, member in _LISTS.items()},
+        instructions=instructions if isinstance(instructions, str) else None,
+    )
+
+
+def _entries(listed: Any, what: str) -> tuple[Mapping[str, Any], ...]:
+    if listed is None:
+        return ()
+    if not isinstance(listed, list):
+        raise UsageError(f"{what} is no list", hint=_HINT)
+    for at, entry in enumerate(listed):
+        if not isinstance(entry, Mapping):
+            raise UsageError(f"{what}: entry {at} is no object", hint=_HINT)
+    return tuple(listed)

@@ -1,0 +1,140 @@
+"""A text as a model would understand it: what hides its words from a reader, or from a rule, taken away.
+
+Invisible characters go, look-alike letters of other alphabets and digits put for letters become the letters they stand for,
+and words spelled out letter by letter are joined. The surprising thing is that only a word that mixes alphabets is
+translated: Russian stays Russian.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+
+__all__ = ["first_hidden", "plain_views", "visible"]
+
+_SHOWN_AS_NOTHING = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_CONTROLS = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"
+_HIDDEN = re.compile(f"[{_SHOWN_AS_NOTHING}{_CONTROLS}\ud800-\udfff]")
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
+
+# What is hidden and yet belongs: joiners and marks inside of scripts that need them, one selector behind a symbol, the
+# tags of a flag, a byte order mark at the very start.
+_FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{2,8}\U000e007f")
+_SELECTED = re.compile(
+    r"(?<=[^\x00-\x22\x24-\x29\x2b-\x2f\x3a-\x7f])[\ufe00-\ufe0f\U000e0100-\U000e01ef](?![\ufe00-\ufe0f\U000e0100-\U000e01ef])"
+)
+# Joiners shape Arabic and Indic scripts and emoji; between other letters, or in a row, they only hide.
+_NEEDS_JOINERS = "[^\x00-\u058f\u200b-\u200f\u2060-\u206f\u3000-\u9fff\uac00-\ud7af\ufeff]"
+_JOINED = re.compile(f"(?<={_NEEDS_JOINERS})[\u200c\u200d](?={_NEEDS_JOINERS})")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_DIRECTION_MARKS = re.compile("[\u061c\u200e\u200f\u2066-\u2069]")
+
+_COMBINING = re.compile("[\u0300-\u036f]")
+_MARKUP = re.compile(r"[*`\"\u201c\u201d\u00ab\u00bb\\]|_+(?![A-Za-z0-9_])|(?<![A-Za-z0-9_])_+")
+_BLANKS = re.compile(r"\s+")
+_LATIN = re.compile(r"[A-Za-z]")
+_FOREIGN_WORD = re.compile(r"[^\W\d_]*[\u0370-\u052f\u0531-\u058f\u13a0-\u13ff\u1d00-\u1d7f\u0250-\u02af][^\W\d_]*")
+_LOOKS_LIKE = str.maketrans(
+    dict(
+        zip(
+            "АВЕЗКМНОРСТУХасеорухіјѕԁһӏԛԝкмнтвгѵҽԍΑΒΕΖΗΙΚΜΝΟΡΤΥΧαεικνορτυχωϲɑɡɩʏᴀᴄᴅᴇᴊᴋᴍɴᴏᴘʀꜱᴛᴜᴠᴡᴢʙɢʜɪʟ",
+            "ABE3KMHOPCTYXaceopyxijsdhlqwkmhtbrvegABEZHIKMNOPTYXaeiknoptuxwcagiyacdejkmnoprstuvwzbghil",
+            strict=True,
+        )
+    )
+)
+_LEET_WORD = re.compile(
+    r"(?<![\w@$])(?=[\w@$!|]{0,30}[A-Za-z])(?=[\w@$!|]{0,30}[013457@$!|])[A-Za-z0-9@$!|]{3,30}(?![\w@$])"
+)
+# Quick looks for what may be one of these: no digit for a letter, or no two letters on their own, and nothing is.
+_MAYBE_LEET = re.compile(r"[013457@$!|][A-Za-z]")
+_MAYBE_SPELLED = re.compile(r"[ .\-_*|/,][A-Za-z0-9][ .\-_*|/,]{1,3}[A-Za-z0-9][ .\-_*|/,]")
+_LEET = str.maketrans("013457@$!|", "oieastasil")
+_LEET_L = str.maketrans("013457@$!|", "oleastasil")
+_SPELLED = re.compile(r"(?<!\w)(?:[^\W_][ .\-_*|/,]{1,3}){7,}[^\W_](?!\w)")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z]{2,8});")
+
+
+def first_hidden(text: str) -> int | None:
+    """The index of the first character that a reader cannot see and that no script or emoji there needs."""
+    if text.isascii() and text.isprintable():
+        return None
+    if _HIDDEN.search(text) is None:
+        return None
+    kept = _SELECTED.sub(" ", _JOINED.sub(" ", _FLAG.sub(_same_length, text)))
+    if kept.startswith("\ufeff"):
+        kept = " " + kept[1:]
+    if _RIGHT_TO_LEFT.search(kept):
+        kept = _DIRECTION_MARKS.sub(" ", kept)
+    found = _HIDDEN.search(kept)
+    return None if found is None else found.start()
+
+
+def visible(text: str) -> str:
+    """`text` without control and invisible characters, on one line."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _BLANKS.sub(" ", _HIDDEN.sub("", _ESCAPES.sub("", text)))
+
+
+def plain_views(text: str) -> tuple[str, ...]:
+    """The plain form of `text`, its case kept, and where digits or spacing disguise words further ones without that."""
+    plain = _plain(text)
+    views = [plain]
+    if _MAYBE_LEET.search(plain):
+        views += [_LEET_WORD.sub(_leet, plain), _LEET_WORD.sub(_leet_with_l, plain)]
+    if _MAYBE_SPELLED.search(plain) and _SPELLED.search(plain):
+        joined = _SPELLED.sub(_joined_letters, text if text.isascii() else visible(text))
+        views += [joined, _LEET_WORD.sub(_leet, joined)]
+    return tuple(dict.fromkeys(views)) if len(views) > 1 else (plain,)
+
+
+def _plain(text: str) -> str:
+    if "&" in text and _ENTITY.search(text):
+        text = html.unescape(text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", _HIDDEN.sub("", text)).replace("\u2019", "'").replace("\u2018", "'")
+        text = unicodedata.normalize("NFC", _COMBINING.sub("", unicodedata.normalize("NFKD", text)))
+        if not text.isascii() and _LATIN.search(text):
+            text = _FOREIGN_WORD.sub(_read_as_latin, text)
+    elif not text.isprintable():
+        text = _HIDDEN.sub("", _ESCAPES.sub("", text))
+    if _MARKUP.search(text):
+        text = _MARKUP.sub("", text)
+    if "  " in text or not text.isprintable():
+        text = _BLANKS.sub(_one_blank, text)
+    return text
+
+
+def _leet(found: re.Match[str]) -> str:
+    return found[0].translate(_LEET)
+
+
+def _leet_with_l(found: re.Match[str]) -> str:
+    return found[0].translate(_LEET_L)
+
+
+def _one_blank(found: re.Match[str]) -> str:
+    return "\n" if "\n" in found[0] else " "
+
+
+def _read_as_latin(found: re.Match[str]) -> str:
+    """A word as Latin when it mixes alphabets, or when every letter of it could be Latin."""
+    word = found[0].translate(_LOOKS_LIKE)
+    return word if word.isascii() else found[0]
+
+
+def _joined_letters(found: re.Match[str]) -> str:
+    """`i g n o r e  a l l` as `ignore all`: the rarer, or wider, separators part the words."""
+    spelled = found[0]
+    separators = re.findall(r"[ .\-_*|/,]{1,3}", spelled)
+    usual = max(set(separators), key=separators.count)
+    return re.sub(r"[ .\-_*|/,]{1,3}", lambda gap: "" if gap[0] == usual else " ", spelled)
+
+
+def _same_length(found: re.Match[str]) -> str:
+    return " " * len(found[0])

@@ -1,0 +1,88 @@
+"""What `doctor` finds: one `Check` for each thing that it looked at, and the report of them all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Tell = Callable[["Check"], None]
+    """Hears of each check as it is done."""
+
+
+class Status(StrEnum):
+    """How a check came out. A skipped one had nothing to look at, and is no trouble."""
+
+    OK = "ok"
+    WARNING = "warning"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at.
+
+    `layer` is where it stands ("environment", "tcp", "protocol", …), `name` what it is; both are ours but where a name is a
+    server's. `detail` and `hint` are each a clause or two, without secrets and not sanitised; `output` is what the
+    server wrote on stderr.
+    """
+
+    layer: str
+    name: str
+    status: Status
+    detail: str = ""
+    hint: str | None = None
+    duration_ms: float | None = None
+    output: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The check as the JSON report holds it; what is not known is left out."""
+        told: dict[str, Any] = {"layer": self.layer, "name": self.name, "status": self.status, "detail": self.detail}
+        if self.hint:
+            told["hint"] = self.hint
+        if self.duration_ms is not None:
+            told["duration_ms"] = round(self.duration_ms, 3)
+        if self.output:
+            told["output"] = self.output
+        return told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All checks in the order in which they were made; `target` is the server as it is shown, None for this machine."""
+
+    checks: tuple[Check, ...]
+    target: Mapping[str, str] | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing failed; a warning is no failure."""
+        return self.failed is None
+
+    @property
+    def failed(self) -> Check | None:
+        """The first check that failed."""
+        return next((check for check in self.checks if check.status is Status.FAILED), None)
+
+    def count(self, status: Status) -> int:
+        """How many checks came out so."""
+        return sum(check.status is status for check in self.checks)
+
+    def as_json(self) -> dict[str, Any]:
+        """{mcptest_version, ok, target, failed_layer, summary, checks}."""
+        counts = Counter(check.status for check in self.checks)
+        return {
+            "mcptest_version": __version__,
+            "ok": self.ok,
+            "target": None if self.target is None else dict(self.target),
+            "failed_layer": None if self.failed is None else self.failed.layer,
+            "summary": {status.value: counts[status] for status in Status},
+            "checks": [check.as_json() for check in self.checks],
+        }

@@ -1,0 +1,164 @@
+"""The machine: what mcptest runs on, where it writes, and the programs that servers are started with."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcptest_engine import __version__
+from mcptest_engine.core.words import counted
+from mcptest_engine.servers.diagnosis.checks import Check, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcptest_engine.servers.diagnosis.checks import Tell
+
+_LAYER = "environment"
+_PROGRAMS = ("node", "npx", "uv", "uvx", "docker")
+_TELL_VERSION = frozenset({"node", "uv", "docker"})  # the others take as long as a server to say it
+_VERSION_SECONDS = 2.0
+_FEW_BYTES = 500 * 1024 * 1024
+_FEW_FILES = 256
+_FEW_WATCHES = 8192
+_WATCHES = Path("/proc/sys/fs/inotify/max_user_watches")
+
+
+def check_machine(tell: Tell, *, environ: Mapping[str, str], own: str, data_dir: Path, encoding: str | None) -> None:
+    """Everything but the programs. `own` is the path that this command was started by, `encoding` that of stdout."""
+    tell(_check("mcptest", Status.OK, f"{__version__}, Python {platform.python_version()} at {sys.executable}"))
+    tell(_check("platform", Status.OK, f"{sys.platform} {platform.machine()}"))
+    tell(_on_path(environ, own))
+    tell(_locale(encoding))
+    tell(_writable("temporary files", Path(tempfile.gettempdir()), "name another folder in TMPDIR"))
+    tell(_writable("workspace", data_dir, "start mcptest in a directory that can be written"))
+    tell(_disk(data_dir))
+    tell(_open_files())
+    watches = _watches()
+    if watches is not None:
+        tell(watches)
+
+
+async def check_programs(tell: Tell, environ: Mapping[str, str]) -> None:
+    """What servers are often started with; none of it is needed by mcptest itself."""
+    found = {name: shutil.which(name, path=environ.get("PATH", os.defpath)) for name in _PROGRAMS}
+    told = await asyncio.gather(*(_version(name, path) for name, path in found.items()))
+    for (name, path), version in zip(found.items(), told, strict=True):
+        if path is None:
+            tell(_check(name, Status.SKIPPED, "not on PATH; only servers that are started with it need it"))
+        else:
+            tell(_check(name, Status.OK, f"{version} at {path}" if version else path))
+
+
+def _check(name: str, status: Status, detail: str, hint: str | None = None) -> Check:
+    return Check(layer=_LAYER, name=name, status=status, detail=detail, hint=hint)
+
+
+def _on_path(environ: Mapping[str, str], own: str) -> Check:
+    found = shutil.which("mcptest", path=environ.get("PATH", os.defpath))
+    if found is None:
+        hint = f"add its folder to PATH: {Path(own).parent}" if Path(own).name == "mcptest" else None
+        return _check("PATH", Status.WARNING, "`mcptest` is not on PATH", hint)
+    if Path(own).name == "mcptest" and os.path.realpath(own) != os.path.realpath(found):
+        hint = "put the one that you mean first on PATH; suites start the one that runs them in any case"
+        return _check("PATH", Status.WARNING, f"`mcptest` is {found}, and this is {own}", hint)
+    return _check("PATH", Status.OK, f"`mcptest` is {found}")
+
+
+def _locale(encoding: str | None) -> Check:
+    if encoding is not None and encoding.lower().replace("-", "").replace("_", "") == "utf8":
+        return _check("locale", Status.OK, "UTF-8")
+    hint = "set LANG to one such as C.UTF-8, or PYTHONUTF8=1"
+    return _check("locale", Status.WARNING, f"{encoding or 'no encoding'}: marks and accents may be garbled", hint)
+
+
+def _writable(name: str, folder: Path, hint: str) -> Check:
+    """A file is made and removed: permissions alone do not tell of a read-only or full disk. The folder itself is not made."""
+    there = folder
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as wrong:
+        reason = wrong.strerror or str(wrong)
+        return _check(name, Status.FAILED, f"{folder} cannot be written: {reason}", _disk_hint(wrong) or hint)
+    made = "" if there == folder else ", made by the first run"
+    return _check(name, Status.OK, f"{folder}{made}")
+
+
+def _disk_hint(wrong: OSError) -> str | None:
+    return "free some space on the disk" if wrong.errno in (errno.ENOSPC, errno.EDQUOT) else None
+
+
+def _disk(folder: Path) -> Check:
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as wrong:
+        return _check("disk", Status.WARNING, f"its free space cannot be told: {wrong.strerror}")
+    told = f"{free / 1024**3:.1f} GiB free"
+    if free < _FEW_BYTES:
+        return _check("disk", Status.WARNING, told, "runs keep their records in `.mcptest`: free some space")
+    return _check("disk", Status.OK, told)
+
+
+def _open_files() -> Check:
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return _check("open files", Status.OK, "no limit")
+    told = f"at most {soft}"
+    if soft < _FEW_FILES:
+        return _check("open files", Status.WARNING, told, "each server takes four: raise it with `ulimit -n 1024`")
+    return _check("open files", Status.OK, told)
+
+
+def _watches() -> Check | None:
+    """How many files may be watched on Linux; `--watch` and the workbench live by that."""
+    with contextlib.suppress(OSError, ValueError):
+        number = int(_WATCHES.read_text(encoding="ascii"))
+        told = f"at most {counted(number, 'watch').replace('watchs', 'watches')}"
+        if number < _FEW_WATCHES:
+            hint = "`--watch` may miss changes: raise fs.inotify.max_user_watches"
+            return _check("inotify", Status.WARNING, told, hint)
+        return _check("inotify", Status.OK, told)
+    return None
+
+
+async def _version(name: str, path: str | None) -> str | None:
+    """What the program says of itself, when it does so at once."""
+    if path is None or name not in _TELL_VERSION:
+        return None
+    try:
+        process = await asyncio.create_subprocess_exec(
+            path,
+            "--version",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+    except OSError:
+        return None
+    try:
+        async with asyncio.timeout(_VERSION_SECONDS):
+            said, _ = await process.communicate()
+    except TimeoutError:
+        return None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    number = re.search(rb"\d+(?:\.\d+)+", said)
+    return number[0].decode("ascii") if number else None

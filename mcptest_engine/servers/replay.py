@@ -1,0 +1,135 @@
+"""Servers that are not there: a transport that gives the answers of a cassette, so that all above it is as ever.
+
+An answer counts as having taken as long as it was recorded to take. A request without a recorded answer fails at once, in
+words; it is never taken for an answer of the server's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import ServerError
+from mcptest_engine.servers.failures import CallFailed, Ending
+from mcptest_engine.servers.tape import OPENINGS, Tape
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from mcptest_engine.servers.calls import Call
+    from mcptest_engine.servers.session import Session
+    from mcptest_engine.servers.spec import ServerSpec
+    from mcptest_engine.servers.transport import Receiver
+
+    Connect = Callable[[ServerSpec], Awaitable[Session]]
+
+METHOD_NOT_FOUND = -32601
+
+
+class NotRecorded(ServerError):
+    """The cassette holds no answer to a request; nothing was asked of a server."""
+
+
+def replaying(cassette: Mapping[str, Any], *, name: str, redact: Callable[[Any], Any]) -> Connect:
+    """A `connect` to the servers of a cassette. `redact` is what was recorded with: params are compared without secrets."""
+    tapes = {server: Tape(told["exchanges"]) for server, told in cassette["servers"].items()}
+    kinds = {server: str(told.get("transport", "stdio")) for server, told in cassette["servers"].items()}
+
+    async def connect(spec: ServerSpec) -> Session:
+        from mcptest_engine.servers.session import Session
+
+        if spec.name not in tapes:
+            raise NotRecorded(
+                f'the cassette `{name}` holds nothing of server "{spec.name}"',
+                server=spec.name,
+                hint=f"record it again: mcptest run --record {name}",
+            )
+        session = Session(spec, _Transport(spec, tapes[spec.name], kinds[spec.name], name=name, redact=redact))
+        try:
+            await session.open()
+        except BaseException:
+            await session.close()
+            raise
+        return session
+
+    return connect
+
+
+class _Transport:
+    """A transport without a server. Source of the shape: `transport.Transport`."""
+
+    cancels_by_closing = False
+
+    def __init__(self, spec: ServerSpec, tape: Tape, kind: str, *, name: str, redact: Callable[[Any], Any]) -> None:
+        self.kind = kind
+        self.auth = spec.auth
+        self._spec, self._tape, self._name, self._redact = spec, tape, name, redact
+        self._receiver: Receiver | None = None
+
+    def open(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+
+    def send(self, line: bytes, call: Call | None, *, urgent: bool) -> None:  # noqa: ARG002
+        if call is not None:
+            asyncio.get_running_loop().call_soon(self._answer, call)
+
+    def _answer(self, call: Call) -> None:
+        receiver = self._receiver
+        if receiver is None or call.future.done():
+            return
+        params = self._redact(call.params)
+        exchange = self._tape.take(call.method, params)
+        if exchange is not None:
+            self._give(receiver, call, exchange)
+        elif call.method in OPENINGS and self._tape.methods & OPENINGS:
+            self._say(
+                receiver, call, {"error": {"code": METHOD_NOT_FOUND, "message": f"no {call.method} was recorded"}}
+            )
+        else:
+            message = f"is replayed from `{self._name}`, and {self._tape.near(call.method, params)}"
+            hint = f"record it again: mcptest run --record {self._name}"
+            receiver.failed(call, CallFailed(NotRecorded, message, hint=hint))
+
+    def _give(self, receiver: Receiver, call: Call, exchange: Mapping[str, Any]) -> None:
+        now = monotonic()
+        for notification in exchange.get("notifications") or ():
+            receiver.received(_line(notification), now)
+        if exchange.get("http") is not None:
+            call.http = dict(exchange["http"])
+        took = exchange.get("duration_ms")
+        seconds = took / 1000 if isinstance(took, (int, float)) and took >= 0 else 0.0
+        self._say(receiver, call, exchange["answer"], at=call.sent_at + seconds)
+
+    def _say(self, receiver: Receiver, call: Call, answer: Mapping[str, Any], *, at: float | None = None) -> None:
+        line = _line({"jsonrpc": "2.0", "id": call.id, **answer})
+        receiver.received(line, monotonic() if at is None else at)
+
+    def withdraw(self, call: Call) -> bool:  # noqa: ARG002
+        return True
+
+    def offering(self, protocol_version: str, *, stateless: bool) -> None:
+        """Any revision will do."""
+
+    def handshake_done(self, protocol_version: str | None) -> None:
+        """There is nothing to open."""
+
+    async def listening(self, timeout_seconds: float) -> None:
+        """All that was sent unasked comes with an answer."""
+
+    def unfinished(self) -> bytes:
+        return b""
+
+    async def settled(self) -> None:
+        """Nothing is on its way."""
+
+    async def close(self) -> Ending:
+        return Ending(clause="was replayed to its end")
+
+    def stderr_since(self, at: float) -> str:  # noqa: ARG002
+        return ""
+
+
+def _line(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace")

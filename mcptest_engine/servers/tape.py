@@ -1,0 +1,70 @@
+"""Finding the recorded answer to a request: by method and params, the first one not given yet.
+
+Recording and replaying share one normalisation, so that what changes from run to run by its nature (a UUID, a moment, a
+progress token, who the client is) does not make a request another one. An opening is found by its method alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+OPENINGS = frozenset({"initialize", "server/discover"})
+_CHANGING = (
+    (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.IGNORECASE), "<uuid>"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"), "<time>"),
+)
+
+
+class Tape:
+    """The exchanges of one server. Each is given once; an opening may be asked for again, and gets the last one's answer."""
+
+    def __init__(self, exchanges: Iterable[Mapping[str, Any]]) -> None:
+        self._waiting: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+        for exchange in exchanges:
+            self._waiting.setdefault(_key(exchange["method"], exchange.get("params")), []).append(exchange)
+        for found in self._waiting.values():
+            found.reverse()  # taken from the end
+        self.methods = frozenset(method for method, _ in self._waiting)
+
+    def take(self, method: str, params: object) -> Mapping[str, Any] | None:
+        """The recorded exchange for a request; None when there is none, or none any more."""
+        waiting = self._waiting.get(_key(method, params))
+        if not waiting:
+            return None
+        return waiting[-1] if method in OPENINGS and len(waiting) == 1 else waiting.pop()
+
+    def near(self, method: str, params: object) -> str:
+        """Why a request has no answer, in words."""
+        name = params.get("name") or params.get("uri") if isinstance(params, dict) else None
+        what = f'"{method}"' + (f" of `{name}`" if isinstance(name, str) else "")
+        alike = [key for key in self._waiting if key[0] == method]
+        if not alike:
+            return f"the cassette holds no {what}"
+        used_up = _key(method, params) in self._waiting
+        return (
+            f"every recorded answer to this {what} has been given"
+            if used_up
+            else f"the cassette holds no {what} with these params"
+        )
+
+
+def normalised(value: Any) -> Any:
+    """`value` without what changes from run to run."""
+    if isinstance(value, str):
+        for pattern, mark in _CHANGING:
+            value = pattern.sub(mark, value)
+        return value
+    if isinstance(value, dict):
+        return {key: normalised(part) for key, part in value.items() if key != "_meta"}
+    return [normalised(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+def _key(method: str, params: object) -> tuple[str, str]:
+    if method in OPENINGS:
+        return method, ""
+    return method, json.dumps(normalised(params or {}), sort_keys=True, ensure_ascii=False, default=str)

@@ -1,0 +1,111 @@
+"""What can be wrong with an entry of `compliance` or `agents` although its shape is right.
+
+`defaultTest` does not hold for them, so what they say is all there is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.words import counted
+from mcptest_engine.suite.assertion_checks import AGENT_ROOTS, COMPLIANCE_ROOTS
+from mcptest_engine.suite.compliance import (
+    CHECKS,
+    HANDSHAKE_REVISIONS,
+    REVISIONS,
+    SPEC_VERSIONS,
+    STATELESS_REVISION,
+    has_request,
+    revision_of,
+)
+from mcptest_engine.suite.items import ASSERT_SET
+from mcptest_engine.suite.merge import PIN
+from mcptest_engine.suite.places import quoted
+from mcptest_engine.suite.score_checks import ScoreChecks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcptest_engine.suite.assertion_checks import AssertionChecks
+    from mcptest_engine.suite.merge import PlacedTest
+    from mcptest_engine.suite.places import Places
+    from mcptest_engine.suite.yaml import Pointer
+
+_PAIRS = (("server", "servers"), ("model", "models"))
+
+
+class OtherChecks:
+    """Checks of such entries; what their assertions hold is told when `assertions` is finished."""
+
+    def __init__(self, places: Places, assertions: AssertionChecks) -> None:
+        self._places = places
+        self._assertions = assertions
+        self._scores = ScoreChecks({}, places)
+        self._agents: dict[int, int] = {}
+
+    def finish(self) -> None:
+        """Tell of the `agents` of each file that they are not run."""
+        for file, count in self._agents.items():
+            message = f"{counted(count, 'agent test')} will be inconclusive: this version of mcptest runs no agents yet"
+            self._places.warn(file, ("agents",), message, key=True)
+
+    def check_compliance(self, test: PlacedTest, server: Mapping[str, Any] | None) -> None:
+        """`server` is what the suite says of the entry's server, None where that is not known."""
+        entry, file, path = test.entry, test.file, test.path
+        self._check_expect(entry, COMPLIANCE_ROOTS, file, path)
+        check, pin = entry.get("check"), entry.get(PIN)
+        if check not in CHECKS or (pin is not None and pin not in SPEC_VERSIONS):
+            return  # the structural check tells
+        revision = revision_of(pin) if pin is not None else None if server is None else server.get("protocol")
+        if revision in REVISIONS and not has_request(revision, check):
+            self._tell_no_request(check, revision, file, (*path, "check"))
+        elif revision is None and server is not None and not has_request(HANDSHAKE_REVISIONS[-1], check):
+            message = f"{quoted(check)} is a request of {STATELESS_REVISION}, which this server is not offered"
+            self._places.warn(file, (*path, "check"), message, f'add `{PIN}: "{STATELESS_REVISION}"`')
+
+    def _tell_no_request(self, check: str, revision: str, file: int, path: Pointer) -> None:
+        hint = "there `server/discover` is what opens and what is always answered"
+        if revision in HANDSHAKE_REVISIONS:
+            hint = "there `initialize` is what opens a session"
+        self._places.tell(file, path, f"revision {revision} has no request {quoted(check)}", hint)
+
+    def check_agent(self, test: PlacedTest) -> None:
+        entry, file, path = test.entry, test.file, test.path
+        if not entry.get("skip"):
+            self._agents[file] = self._agents.get(file, 0) + 1
+        self._check_expect(entry, AGENT_ROOTS, file, path)
+        for one, several in _PAIRS:
+            if one in entry and several in entry:
+                message = f"an agent test has either `{one}` or `{several}`, found both"
+                self._places.tell(file, (*path, several), message, "remove one of the two", key=True)
+        graded = entry.get("eval")
+        rubric = graded.get("rubric") if isinstance(graded, dict) else None
+        if isinstance(rubric, dict) and "tree" in rubric:
+            self._check_branch(rubric["tree"], file, (*path, "eval", "rubric", "tree"))
+        if "expect" not in entry and not graded:
+            message = "the test asserts nothing: any answer of the model passes"
+            self._places.warn(file, path, message, "add `expect:` with at least one assertion, or `eval:`")
+
+    def _check_branch(self, branch: Any, file: int, path: Pointer) -> None:
+        if not isinstance(branch, dict) or ("ask" in branch) == ("score" in branch):
+            return  # the structural check tells
+        for way in ("yes", "no"):
+            if "ask" in branch and way not in branch:
+                hint = "say where that answer leads: another `ask`, or `{ score: 1 }`"
+                self._places.tell(file, path, f"a question needs `{way}`", hint)
+            elif "score" in branch and way in branch:
+                message = f"`{way}` does nothing beside `score`, which ends the way"
+                self._places.tell(file, (*path, way), message, "remove it", key=True)
+            elif way in branch:
+                self._check_branch(branch[way], file, (*path, way))
+
+    def _check_expect(self, entry: Mapping[str, Any], roots: tuple[str, ...], file: int, path: Pointer) -> None:
+        expect, path = entry.get("expect"), (*path, "expect")
+        items, below = expect, path
+        if isinstance(expect, dict):
+            items, below = expect.get("assertions"), (*path, "assertions")
+        if not isinstance(items, list):
+            return
+        self._assertions.check(items, file, below, roots)
+        if any(isinstance(item, dict) and ASSERT_SET in item for item in items):
+            self._scores.check({"expect": expect}, file, path[:-1])

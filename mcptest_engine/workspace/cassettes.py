@@ -1,0 +1,113 @@
+"""Cassettes: `.mcptest/cassettes/<name>.json`, what servers answered in one run, to be answered again without them.
+
+    { schema_version: "mcptest.cassette/v1", name, recorded_at, mcptest_version, suite: {name, path},
+      servers: { NAME: { transport, exchanges: [ { method, params, answer: {result | error}, duration_ms,
+                                                   notifications?, http? } ] } } }
+
+Exchanges stand in the order in which they were answered. All of it is redacted before it comes here; made to be committed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import McptestError, UsageError, did_you_mean
+from mcptest_engine.workspace.atomic import write_atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from mcptest_engine.workspace.workspace import Workspace
+
+SCHEMA_VERSION = "mcptest.cassette/v1"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+
+
+def cassette_path(workspace: Workspace, name: str) -> Path:
+    """Where the cassette of this name is kept. Raises: UsageError for a name that could lead elsewhere."""
+    if _NAME.fullmatch(name) is None or name.endswith((".json", ".")):
+        raise UsageError(
+            f"`{name[:120]}` is no name for a cassette",
+            hint="letters, digits, `.`, `_` and `-`, beginning with a letter or digit; without `.json`",
+        )
+    return cassettes_dir(workspace) / f"{name}.json"
+
+
+def cassettes_dir(workspace: Workspace) -> Path:
+    """Where they are kept."""
+    return workspace.data_dir / "cassettes"
+
+
+def cassette_names(workspace: Workspace) -> list[str]:
+    """The names of those that are there, sorted; links are none of them."""
+    folder = cassettes_dir(workspace)
+    files = folder.glob("*.json") if folder.is_dir() else ()
+    return sorted(
+        path.stem for path in files if path.is_file() and not path.is_symlink() and _NAME.fullmatch(path.stem)
+    )
+
+
+def save_cassette(workspace: Workspace, name: str, cassette: Mapping[str, Any]) -> Path:
+    """Write one over what was there. Raises: McptestError when the disk refuses it."""
+    path = cassette_path(workspace, name)
+    try:
+        text = json.dumps(cassette, ensure_ascii=False, indent=1, allow_nan=False)
+        workspace.make_runs_dir()
+        path.parent.mkdir(exist_ok=True)
+        write_atomic(path, text.encode("utf-8", "backslashreplace") + b"\n")
+    except OSError as wrong:
+        raise McptestError(f"cannot save the cassette as {path}: {wrong.strerror or wrong}") from wrong
+    except (ValueError, RecursionError) as wrong:
+        raise McptestError(f"cannot save the cassette as {path}: {wrong}") from wrong
+    return path
+
+
+def load_cassette(workspace: Workspace, name: str) -> dict[str, Any]:
+    """The cassette of this name. Raises: UsageError when there is none, or it is none."""
+    path = cassette_path(workspace, name)
+    if not path.is_file():
+        names = cassette_names(workspace)
+        hint = did_you_mean(name, names) or ("record one: mcptest run --record NAME" if not names else None)
+        raise UsageError(f"there is no cassette `{name}` in {cassettes_dir(workspace)}", hint=hint)
+    return read_cassette(path)
+
+
+def read_cassette(path: Path) -> dict[str, Any]:
+    """The cassette in this file. Raises: UsageError for anything else."""
+    try:
+        told = json.loads(path.read_bytes())
+    except OSError as wrong:
+        raise UsageError(f"cannot read {path}: {wrong.strerror or wrong}") from None
+    except (ValueError, RecursionError) as wrong:
+        raise UsageError(f"{path} is no cassette: {wrong}") from None
+    if not isinstance(told, dict) or told.get("schema_version") != SCHEMA_VERSION:
+        version = told.get("schema_version") if isinstance(told, dict) else None
+        raise UsageError(
+            f"{path} is no cassette of this version: `schema_version` is {json.dumps(version)}",
+            hint=f"this mcptest reads {SCHEMA_VERSION}",
+        )
+    problem = _problem(told.get("servers"))
+    if problem is not None:
+        raise UsageError(f"{path} is no cassette: {problem}")
+    return told
+
+
+def _problem(servers: object) -> str | None:
+    """What is wrong with the exchanges; None when nothing is."""
+    if not isinstance(servers, dict):
+        return "`servers` is no object"
+    for name, server in servers.items():
+        exchanges = server.get("exchanges") if isinstance(server, dict) else None
+        if not isinstance(exchanges, list):
+            return f"server `{name}` has no `exchanges`"
+        for number, exchange in enumerate(exchanges):
+            place = f"exchange {number} of server `{name}`"
+            if not isinstance(exchange, dict) or not isinstance(exchange.get("method"), str):
+                return f"{place} has no `method`"
+            answer = exchange.get("answer")
+            if not isinstance(answer, dict) or ("result" in answer) == ("error" in answer):
+                return f"{place} has no `answer` with either `result` or `error`"
+    return None

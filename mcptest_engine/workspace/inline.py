@@ -1,0 +1,35 @@
+"""Suites that came as text: `.mcptest/inline/<run_id>.yml`, kept verbatim so that the `repro` line of a failure can run them.
+
+They may hold what an agent should not have written down, so only their owner can read them, and nobody is served them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.errors import McptestError
+from mcptest_engine.workspace.atomic import write_atomic
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcptest_engine.workspace.workspace import Workspace
+
+KEEP_INLINE = 1_000
+
+
+def save_inline(workspace: Workspace, run_id: str, text: str) -> Path:
+    """Keep the text, and delete what is beyond the newest 1,000. Raises: McptestError when the disk refuses it."""
+    folder = workspace.data_dir / "inline"
+    path = folder / f"{run_id}.yml"
+    try:
+        workspace.make_runs_dir()
+        folder.mkdir(mode=0o700, exist_ok=True)
+        write_atomic(path, text.encode("utf-8", "surrogatepass"), mode=0o600)
+    except OSError as wrong:
+        raise McptestError(f"cannot keep the suite as {path}: {wrong.strerror or wrong}") from wrong
+    for old in sorted(folder.glob("*.yml"), reverse=True)[KEEP_INLINE:]:
+        with contextlib.suppress(OSError):
+            old.unlink()
+    return path

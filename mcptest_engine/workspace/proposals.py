@@ -1,0 +1,96 @@
+"""Proposals that wait for a person: `.mcptest/proposals/<id>.json`, one a file, whole or not at all.
+
+A proposal is a value that a suite could have, never an edit: the text may have changed when it is looked at, and the edit is
+made then. Secrets must be out of it before it comes here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.workspace.atomic import write_atomic
+from mcptest_engine.workspace.json_text import to_json_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from mcptest_engine.workspace.workspace import Workspace
+
+_LARGEST = 16 * 1024 * 1024
+_TEXTS = ("id", "made_at", "source", "suite", "block", "test_name", "text", "why", "stability")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredProposal:
+    """A test, or another `expect` for one that is there.
+
+    `suite` is relative to the workspace, `block` is "tools", "resources" or "prompts". `test` is the whole test as a mapping
+    when one is to be added; else `test_name` names the one whose `expect` is to be replaced. `text` is the YAML block as it was
+    proposed, comments included (a test, or an expect). `source` is who proposed: "propose", "scaffold", "workbench" or "agent".
+    `stability` is one line such as "seen 2 times, stable"; `left_out` are full target paths; `notes` are for a person.
+    """
+
+    id: str
+    made_at: str
+    source: str
+    suite: str
+    block: str
+    test_name: str
+    test: Mapping[str, Any] | None = None
+    expect: Any = None
+    text: str = ""
+    why: str = ""
+    stability: str = ""
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def proposals_dir(workspace: Workspace) -> Path:
+    """Where they are kept."""
+    return workspace.data_dir / "proposals"
+
+
+def save_proposal(workspace: Workspace, proposal: StoredProposal) -> Path:
+    """Keep a proposal. Raises: OSError."""
+    folder = proposals_dir(workspace)
+    workspace.make_runs_dir()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{proposal.id}.json"
+    write_atomic(path, to_json_bytes(asdict(proposal)), mode=0o600)
+    return path
+
+
+def read_proposals(workspace: Workspace) -> tuple[StoredProposal, ...]:
+    """All that wait, oldest first; a file that cannot be read is passed over."""
+    found = []
+    with contextlib.suppress(FileNotFoundError):
+        for path in sorted(proposals_dir(workspace).glob("*.json")):
+            proposal = _read(path)
+            if proposal is not None:
+                found.append(proposal)
+    return tuple(found)
+
+
+def drop_proposal(workspace: Workspace, proposal_id: str) -> None:
+    """Forget one; nothing happens when it is gone already. Raises: OSError."""
+    (proposals_dir(workspace) / f"{proposal_id}.json").unlink(missing_ok=True)
+
+
+def _read(path: Path) -> StoredProposal | None:
+    """The proposal in a file; None for one that is torn, of another shape, or not the one that its name says."""
+    try:
+        if path.stat().st_size > _LARGEST:
+            return None
+        told = json.loads(path.read_bytes())
+        told["left_out"], told["notes"] = tuple(told.get("left_out", ())), tuple(told.get("notes", ()))
+        found = StoredProposal(**told)
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return None
+    texts = (getattr(found, name) for name in _TEXTS)
+    lines = (*found.left_out, *found.notes)
+    is_sound = all(isinstance(text, str) for text in (*texts, *lines)) and isinstance(found.test, (dict, type(None)))
+    return found if is_sound and found.id == path.stem else None

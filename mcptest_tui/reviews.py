@@ -1,0 +1,172 @@
+"""The review of the app: its list is kept here, so that the mode bar can count before the screen was ever shown.
+
+Read again after a run, after something was written, and when the folder of proposals changes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.words import counted
+from mcptest_tui.engine_client import EngineError
+from mcptest_tui.state.reviewing import ACCEPT, REJECT, Reviewing, item_of
+from mcptest_tui.words import MARKS
+
+if TYPE_CHECKING:
+    from mcptest_tui.app import Workbench
+    from mcptest_tui.state.reviewing import Item
+
+MODE = "review"
+
+
+class Reviews:
+    """Asks the engine; the screen shows `state`."""
+
+    def __init__(self, app: Workbench) -> None:
+        self._app = app
+        self.state = Reviewing()
+        self.is_read = False
+        self.problem = ""
+        self.can_undo = False
+        self.is_writing = False
+        self._about: set[str] = set()
+        """The suites that proposals were about: one that was gone and is back has them again."""
+
+    @property
+    def folder(self) -> str:
+        """Where proposals are kept, to be watched."""
+        return str(self._app.workspace.data_dir / "proposals")
+
+    @property
+    def badge(self) -> dict[str, str]:
+        """`•3` for the mode bar."""
+        return {MODE: f"{MARKS['dot']}{len(self.state.items)}"} if self.state.items else {}
+
+    # Reading
+
+    def read(self) -> None:
+        """Ask what waits, beside everything else; of several askings the last counts."""
+        self._app.run_worker(self._read, group="review.read", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+
+    def told(self, events: list[dict[str, Any]]) -> None:
+        """A run that has ended may have something to propose."""
+        if any(event.get("event") == "run.finished" for event in events):
+            self.read()
+
+    def saved(self, paths: list[str]) -> None:
+        """A proposal was put into the folder, or a suite that some are, or were, about has changed."""
+        if self.folder in paths or self._about.intersection(paths):
+            self.read()
+
+    async def refresh(self) -> None:
+        """Ask, and wait for the answer."""
+        await self._read()
+
+    async def _read(self) -> None:
+        await self._app.engine_ready.wait()
+        try:
+            answer = await self._app.engine.ask("review_list")
+        except EngineError as wrong:
+            self.problem = wrong.message if wrong.kind != "gone" else ""
+        else:
+            self._take(answer)
+        self._changed()
+
+    def _take(self, answer: dict[str, Any]) -> None:
+        problems = [str(problem) for problem in answer.get("problems", ())]
+        if problems and self.problem != problems[0]:
+            self._app.say(problems[0], "warning")
+        self.problem, self.is_read = problems[0] if problems else "", True
+        self.can_undo = bool(answer.get("can_undo"))
+        self.state.put(item_of(told) for told in answer.get("items", ()))
+        self._about.update(item.file for item in self.state.items)
+
+    def _changed(self) -> None:
+        for screen in self._app.work_screens():
+            if screen.MODE == MODE:
+                screen.caught_up()
+        self._app.refresh_status()
+
+    # Writing
+
+    def write(self) -> None:
+        """Carry out what was decided; nothing happens while that is being done."""
+        if self.is_writing or not self.state.unwritten:
+            return
+        self.is_writing = True
+        self._app.run_worker(self._write, group="review.write", exit_on_error=False)  # type: ignore[arg-type]
+
+    def undo(self) -> None:
+        """Take the last write back."""
+        if not self.is_writing:
+            self.is_writing = True
+            self._app.run_worker(self._undo, group="review.write", exit_on_error=False)  # type: ignore[arg-type]
+
+    async def _write(self) -> None:
+        try:
+            done = await self._app.engine.ask("review_decide", decisions=self.state.to_write())
+        except EngineError as wrong:
+            self._app.tell(wrong.message, severity="error", hint=wrong.hint)
+            if wrong.kind == "gone":
+                self.read()
+            return
+        finally:
+            self.is_writing = False
+        self.can_undo = bool(done.get("can_undo"))
+        refused = {one["id"] for one in done["refused"]}
+        taken = [item for item in self.state.accepted() if item.kind == "snapshot" and item.id not in refused]
+        self.state.written(refused)
+        for one in done["refused"][:3]:
+            self._app.tell(f"{one['title']}: {one['reason']}", severity="warning", hint="it waits on")
+        self._app.say(_said(done))
+        self.read()
+        if done["written"]:
+            self._app.documents_changed(list(done["written"]))
+        self._run_again(taken)
+
+    def _run_again(self, snapshots: list[Item]) -> None:
+        """The tests of these snapshots: no suite has changed with them, by which a save would know."""
+        tests = {(item.file, test) for item in snapshots for test in item.tests}
+        ids = [row.id for row in self._app.store.rows.values() if (row.path, row.name) in tests]
+        if ids and self._app.watch_mode != "off":
+            self._app.run_tests(None, ids)
+
+    async def _undo(self) -> None:
+        try:
+            undone = await self._app.engine.ask("review_undo")
+        except EngineError as wrong:
+            self._app.say(wrong.message, "warning")
+            return
+        finally:
+            self.is_writing = False
+        self.can_undo = bool(undone.get("can_undo"))
+        for path, reason in undone["refused"]:
+            self._app.tell(f"{path}: {reason}", severity="warning", hint="the others are as they were")
+        self._app.say(f"taken back: {counted(len(undone['restored']), 'file')} as before")
+        self.read()
+        if undone["restored"]:
+            root = self._app.workspace.root
+            self._app.documents_changed([str(root / path) for path in undone["restored"]])
+
+    # Leaving
+
+    def unwritten(self) -> str:
+        """What quitting would leave undecided again; "" when nothing."""
+        if not self.state.unwritten:
+            return ""
+        counts = self.state.counts
+        told = ", ".join(
+            f"{counts[choice]} {word}"
+            for choice, word in ((ACCEPT, "accepted"), (REJECT, "rejected"))
+            if counts[choice]
+        )
+        return f"Review: {told}, not written (the proposals are kept)."
+
+
+def _said(done: dict[str, Any]) -> str:
+    parts = [f"{done['accepted']} accepted", f"{done['rejected']} rejected"]
+    if done["refused"]:
+        parts.append(f"{len(done['refused'])} refused")
+    files = f" {MARKS['dot']} wrote {counted(len(done['written']), 'file')}" if done["written"] else ""
+    undo = ", U takes it back" if done.get("can_undo") else ""
+    return f"{', '.join(parts)}{files}{undo}"

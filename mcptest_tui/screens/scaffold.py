@@ -1,0 +1,334 @@
+"""A suite from what a server says of itself: tools and tests are ticked at the left, the text grows at the right, ^s writes it.
+
+Making it calls no tool; the engine has only the server's lists for it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from mcptest_engine.workspace.suite_file import write_suite
+from mcptest_tui.engine_client import EngineError
+from mcptest_tui.safe import one_line, shown
+from mcptest_tui.screens.modals import Modal, keys_that_fit
+from mcptest_tui.state.scaffolding import DESTRUCTIVE, MUTATING, OPTIONS, Row
+from mcptest_tui.widgets.lines import Lines
+from mcptest_tui.widgets.yaml_area import YamlArea
+from mcptest_tui.words import MARKS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+
+    from mcptest_tui.app import Workbench
+    from mcptest_tui.state.scaffolding import Scaffolding
+    from mcptest_tui.widgets.lines import Piece
+
+INKS = {DESTRUCTIVE: "destructive", MUTATING: "changing"}
+
+
+class ScaffoldList(Lines):
+    """Tools, kinds of tests, files; space ticks."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space,x", "tick", "In or out"),
+        Binding("a", "all", "All or none"),
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"scaffold--{name}" for name in ("heading", "on", "off", "name", "destructive", "changing", "warning", "dim")
+    }
+    DEFAULT_CSS = """
+    ScaffoldList {
+        background: $surface;
+        & > .scaffold--heading { text-style: bold; color: $foreground 80%; }
+        & > .scaffold--on { color: $verdict-pass; text-style: bold; }
+        & > .scaffold--off { color: $foreground 60%; }
+        & > .scaffold--name { text-style: bold; }
+        & > .scaffold--destructive { color: $verdict-fail; text-style: bold; }
+        & > .scaffold--changing { color: $verdict-inconclusive; }
+        & > .scaffold--warning { color: $warning; text-style: bold; }
+        & > .scaffold--dim { color: $foreground 65%; }
+    }
+    """
+
+    def __init__(self, state: Scaffolding) -> None:
+        super().__init__(id="scaffold-list")
+        self.state = state
+        self.rows: list[Row] = state.rows()
+
+    def rebuilt(self) -> None:
+        """Other rows; the cursor stays, but never on the first heading."""
+        self.rows = self.state.rows()
+        self.changed(cursor=max(self.cursor, min(1, len(self.rows) - 1)))
+
+    @property
+    def row(self) -> Row:
+        """The one under the cursor."""
+        return self.rows[min(self.cursor, len(self.rows) - 1)]
+
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self.rows)
+
+    def pieces(self, at: int, width: int) -> Sequence[Piece]:
+        """One row."""
+        row = self.rows[at]
+        width = min(width, max(self.scrollable_content_region.width - 1, 1))  # a scroll bar lies over the last column
+        if row.kind == "tool":
+            return self._tool(row.at, width)
+        if row.kind == "option":
+            name, title, about = OPTIONS[row.at]
+            return self._ticked(self.state.options[name], title, about, "scaffold--dim", width)
+        if row.kind == "place":
+            place = self.state.places[row.at]
+            on = row.at == self.state.place
+            sign = MARKS["on"] if on else MARKS["off"]
+            told = f"{place.shown}{', a new file' if place.new else ''}"
+            return [
+                (f"  {sign} ", "scaffold--on" if on else "scaffold--off"),
+                (one_line(told, max(width - 4, 4)), "" if on else "scaffold--off"),
+            ]
+        if row.kind == "note":
+            return [(one_line(f"  {row.text}", width), "scaffold--dim")]
+        return [(one_line(f" {row.text}", width), "scaffold--heading")]
+
+    def _tool(self, at: int, width: int) -> list[Piece]:
+        tool = self.state.tools[at]
+        warned = " ? suspicious words" if tool.warnings else ""
+        count = f" {tool.tests} " if tool.chosen and tool.tests else ""
+        about = tool.label if tool.tool_class != "read_only" or width >= 50 else ""
+        ink = f"scaffold--{INKS.get(tool.tool_class, 'dim')}"
+        left = self._ticked(tool.chosen, tool.name, f"{warned}{'  ' if warned else ''}{about}", ink, width - len(count))
+        if warned:
+            left[2] = (left[2][0], "scaffold--warning")
+        used = sum(cell_len(text) for text, _ in left)
+        return [*left, (" " * max(width - used - len(count), 0), ""), (count, "scaffold--dim")]
+
+    def _ticked(self, on: bool, title: str, about: str, ink: str, width: int) -> list[Piece]:
+        box = f"  [{MARKS['pass'] if on else ' '}] "
+        room = width - cell_len(box)
+        name = one_line(title, max(min(room, max(room - cell_len(about) - 2, room // 2)), 4))
+        rest = one_line(about, max(room - cell_len(name) - 2, 0))
+        return [
+            (box, "scaffold--on" if on else "scaffold--off"),
+            (name, "scaffold--name" if on else "scaffold--off"),
+            (f"  {rest}" if rest else "", ink),
+        ]
+
+    def action_tick(self) -> None:
+        """In or out."""
+        if self.state.toggle(self.row):
+            self.refresh()
+            self.post_message(self.Chosen(self, self.cursor))
+
+    def action_all(self) -> None:
+        """All tools that are harmless, or none."""
+        self.state.toggle_all()
+        self.refresh()
+        self.post_message(self.Chosen(self, self.cursor))
+
+    def action_choose(self) -> None:
+        """Enter ticks too."""
+        self.action_tick()
+
+    def clicked(self, at: int, x: int, *, twice: bool) -> None:  # noqa: ARG002
+        """A click on the box, or two anywhere."""
+        if twice or x < 7:
+            self.action_tick()
+
+
+class ScaffoldScreen(Modal[str]):
+    """Answers the path of what was written, or None. `session` is that of the server, connected."""
+
+    AUTO_FOCUS = "ScaffoldList"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "write", "Write it", priority=True),
+        Binding("p", "turn", "Preview"),
+        Binding("tab,shift+tab", "turn_focus", "The other side", priority=True),
+    ]
+
+    def __init__(self, server: str, session: str, state: Scaffolding) -> None:
+        super().__init__(classes="picker")
+        self._server, self._session, self.state = server, session, state
+        self.asking = False
+
+    def compose(self) -> ComposeResult:
+        """The ticks, the text, what it comes to."""
+        with Vertical(classes="dialog -large") as dialog:
+            dialog.border_title = shown(one_line(f"Suite for {self._server}", 60))
+            with Horizontal(id="scaffold"):
+                yield ScaffoldList(self.state)
+                yield YamlArea(id="scaffold-preview", read_only=True)
+            yield Static("", id="scaffold-about")
+            yield Static("", id="scaffold-note")
+
+    def on_mount(self) -> None:
+        """Ask at once."""
+        super().on_mount()
+        self._tell_keys()
+        self._ask()
+
+    @property
+    def listed(self) -> ScaffoldList:
+        """The ticks."""
+        return self.query_one(ScaffoldList)
+
+    @property
+    def preview(self) -> YamlArea:
+        """The text."""
+        return self.query_one(YamlArea)
+
+    @property
+    def bench(self) -> Workbench:
+        """The app, typed."""
+        return self.app  # type: ignore[return-value]
+
+    # Ticking
+
+    def on_lines_chosen(self, event: Lines.Chosen) -> None:
+        """Something was ticked."""
+        event.stop()
+        self.listed.rebuilt()
+        self._ask()
+
+    def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
+        """What the row is about."""
+        event.stop()
+        self._tell_about()
+
+    def _ask(self) -> None:
+        self.asking = True
+        self.run_worker(self._fetch, group="scaffold", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+
+    async def _fetch(self) -> None:
+        place = self.state.destination
+        again = True
+        while again:
+            try:
+                answer = await self.bench.engine.ask(
+                    "scaffold",
+                    session=self._session,
+                    into=None if place.new else place.path,
+                    options=self.state.asked(),
+                )
+            except EngineError as wrong:
+                again = False
+                self.state.failed(f"{wrong.message}; {wrong.hint or 'connect to it again'}")
+            else:
+                again = self.state.put(answer)
+        self.asking = False
+        self._show()
+
+    def _show(self) -> None:
+        state = self.state
+        self.listed.rebuilt()
+        self._show_text(self.preview.text, state.after)
+        note = self.query_one("#scaffold-note", Static)
+        rows = max(self.size.height // 6, 2)
+        width = max(self.size.width - 6, 20)
+        told = [state.problem] if state.problem else state.summary()
+        kept = told if len(told) <= rows else [*told[: rows - 1], f"{len(told) - rows + 1} more notes"]
+        text = "\n".join(one_line(part, width if not state.problem else 3 * width) for part in kept)
+        note.update(shown(text, style="$text-error" if state.problem else "$foreground 75%"))
+        self._tell_about()
+        self._tell_keys()
+
+    def _show_text(self, before: str, after: str) -> None:
+        """The text, where it has changed; at first where the new part begins."""
+        from mcptest_engine.suite.edit import edit_between
+
+        if before == after:
+            return
+        start = edit_between(before, after).start
+        row = after.count("\n", 0, start) if before else self.state.first_new_line - 1
+        self.preview.load_text(after)
+        self.preview.place(min(row, max(len(self.preview.lines) - 1, 0)), 0)
+
+    def _tell_about(self) -> None:
+        row, about = self.listed.row, ""
+        if row.kind == "tool":
+            tool = self.state.tools[row.at]
+            about = "; ".join(tool.warnings) or tool.held_back or tool.label
+        elif row.kind == "option":
+            about = OPTIONS[row.at][2]
+        elif row.kind == "place":
+            about = self.state.places[row.at].path
+        warned = row.kind == "tool" and bool(self.state.tools[row.at].warnings)
+        width = max(self.size.width - 6, 20)
+        self.query_one("#scaffold-about", Static).update(
+            shown(one_line(about, width), style="$text-warning" if warned else "$foreground 65%")
+        )
+
+    def _tell_keys(self) -> None:
+        narrow = self.has_class("-narrow")
+        turn = "p the list" if self.has_class("-text") else "p the text"
+        keys = ("^s writes it", turn if narrow else "tab the text", "space in or out", "a all", "esc leaves it")
+        self.query_one(".dialog").border_subtitle = Content(keys_that_fit(keys, self.app.size.width - 6))
+
+    def on_resize(self) -> None:
+        """Another layout."""
+        super().on_resize()
+        if self.is_mounted:
+            self._tell_keys()
+
+    def action_turn(self) -> None:
+        """The text instead of the list, and back, where there is room for one."""
+        if self.has_class("-narrow"):
+            self.toggle_class("-text")
+            (self.preview if self.has_class("-text") else self.listed).focus()
+            self._tell_keys()
+        else:
+            self.action_turn_focus()
+
+    def action_turn_focus(self) -> None:
+        """The other side."""
+        if self.has_class("-narrow"):
+            self.action_turn()
+        else:
+            (self.listed if self.preview.has_focus else self.preview).focus()
+
+    # Writing
+
+    def action_write(self) -> None:
+        """Write it, if the file is still what it was."""
+        state = self.state
+        if self.asking:
+            self.bench.say("the text is being made")
+            return
+        if state.problem or not state.after or state.after == state.before:
+            self.bench.say(state.problem or "there is nothing to write", "warning")
+            return
+        path, place = Path(state.destination.path), state.destination
+        try:
+            if place.new and (path.exists() or path.is_symlink()):
+                self.query_one("#scaffold-note", Static).update(
+                    shown(f"{path.name} is there meanwhile", style="$text-error")
+                )
+                return
+            if not place.new and path.read_bytes() != state.before.encode():
+                self.bench.say(f"{path.name} has changed meanwhile; this is what it would be now", "warning")
+                self._ask()
+                return
+            write_suite(path, state.after.encode())
+        except OSError as wrong:
+            self.bench.tell(f"cannot write {path}: {wrong.strerror or wrong}", severity="error")
+            return
+        line = state.first_new_line
+        self.dismiss(str(path))
+        self.bench.tell(f"wrote {path.name}", hint="f2 goes to its tests, and a runs them")
+        self.bench.run_worker(self._open(str(path), line, new=place.new), group="documents", exit_on_error=False)
+
+    async def _open(self, path: str, line: int, *, new: bool) -> None:
+        bench = self.bench
+        await bench.open_document(path)
+        if not new:
+            bench.documents_changed([path])
+        bench.go("edit", path=path, line=line)

@@ -1,0 +1,48 @@
+"""What a person types to name a server, and names for new suites and for the servers in them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+def free_path(folder: Path) -> Path:
+    """A name for a new suite that no file has."""
+    wanted = folder / "mcptest.yml"
+    number = 2
+    while os.path.lexists(wanted):
+        wanted = folder / f"mcptest-{number}.yml"
+        number += 1
+    return wanted
+
+
+def target_of(typed: str) -> dict[str, Any] | None:
+    """`{url, bearer_token_env?}` or `{command}` for what a person typed; None when it is neither."""
+    typed = typed.strip()
+    url = re.fullmatch(r"(https?://\S+)(?:\s+\$\{?([A-Za-z_]\w*)\}?)?", typed)
+    if url is not None:
+        return {"url": url[1], **({"bearer_token_env": url[2]} if url[2] else {})}
+    if re.match(r"[a-z][a-z0-9+.-]*://", typed, re.IGNORECASE):
+        return None
+    try:
+        command = shlex.split(typed)
+    except ValueError:
+        return None
+    return {"command": command} if command else None
+
+
+def server_name(target: Mapping[str, Any]) -> str:
+    """A short name for the server: its program's, or its host's."""
+    if "url" in target:
+        word = re.sub(r"^https?://", "", str(target["url"])).split("/")[0].split(":")[0]
+    else:
+        words = [part for part in target["command"] if not part.startswith("-")] or [""]
+        word = words[-1 if len(words) > 1 else 0].rpartition("/")[2]
+    word = re.sub(r"\.(py|js|ts|mjs)$", "", word)
+    return re.sub(r"[^a-z0-9_-]+", "-", word.lower()).strip("-") or "server"

@@ -1,0 +1,133 @@
+"""A proposal as lines: the fragment before and after, why, and what was left out. All of it is made safe here."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.sanitise import one_line
+from mcptest_tui.state.diff_rows import differing
+from mcptest_tui.state.result_rows import BLANK, TextLine, line
+from mcptest_tui.state.reviewing import ACCEPT, KINDS, REJECT, SKIP
+from mcptest_tui.words import MARKS, mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcptest_tui.state.reviewing import Decision, Item
+
+CONTEXT = 3
+LONGEST = 4_000
+MOST_ROWS = 5_000
+INFO_SHOWN = 8
+SIGNS = {ACCEPT: ("pass", "accepted"), REJECT: ("fail", "rejected"), SKIP: ("skip", "skipped")}
+
+
+def decision_pieces(decision: Decision | None) -> tuple[str, str]:
+    """(`✓ accepted, edited`, its ink); ("", "") without one."""
+    if decision is None:
+        return "", ""
+    name, word = SIGNS[decision.choice]
+    return f"{mark(name)} {word}{', edited' if decision.text is not None else ''}", name
+
+
+def item_lines(item: Item, decision: Decision | None, *, info: bool = False, stability: bool = False) -> list[TextLine]:
+    """Everything about a proposal; `info` says it all, where else a few rows stand for many. `stability` says that too."""
+    lines: list[TextLine] = []
+    if item.loosens is not None:
+        lines += [line((f"{MARKS['inconclusive']} loosens  ", "hint"), (_safe(item.loosens), "hint")), BLANK]
+    if item.stale:
+        lines += [line((f"{MARKS['inconclusive']} can only be rejected  ", "hint"), (_safe(item.stale), "hint")), BLANK]
+    if item.is_volatile:
+        lines += [
+            line((f"{MARKS['inconclusive']} volatile  ", "hint"), ("a value that changes from call to call", "hint")),
+            BLANK,
+        ]
+    after = decision.text if decision is not None and decision.text is not None else item.after
+    lines += diff_lines(item.before, after) if item.before or after else []
+    if item.is_cut:
+        lines.append(line(("the rest is too long to be shown; enter opens the suite", "dim")))
+    lines.append(BLANK)
+    lines += _facts(item, info=info, stability=stability)
+    return lines
+
+
+def diff_lines(before: str, after: str) -> list[TextLine]:
+    """Both texts as one, what goes marked with `-` and what comes with `+`; what is the same for long is left out."""
+    old, new = _rows(before), _rows(after)
+    found: list[TextLine] = []
+    matcher = SequenceMatcher(None, old, new, autojunk=False) if len(old) * len(new) < 4_000_000 else None
+    if matcher is None:
+        return [*_block("-", old), *_block("+", new)][:MOST_ROWS]
+    for group in matcher.get_grouped_opcodes(CONTEXT if len(old) + len(new) > 60 else MOST_ROWS):
+        if found:
+            found.append(line((f"  {MARKS['cut']}", "key")))
+        for kind, start, end, other, last in group:
+            if kind == "equal":
+                found += [line("  ", (_safe(row), "same")) for row in old[start:end]]
+            elif kind == "replace" and end - start == last - other:
+                found += _paired(old[start:end], new[other:last])
+            else:
+                found += [*_block("-", old[start:end]), *_block("+", new[other:last])]
+        if len(found) > MOST_ROWS:
+            return [*found[:MOST_ROWS], line(("the rest is left out", "dim"))]
+    return found or [line("  ", (_safe(row), "same")) for row in new] or [line(("nothing", "dim"))]
+
+
+def _paired(old: Sequence[str], new: Sequence[str]) -> list[TextLine]:
+    """As many rows as before: what differs within each is marked too."""
+    spans = [differing(left, right) for left, right in zip(old, new, strict=True)]
+    return [
+        *(_marked("-", row, *ours) for row, (ours, _) in zip(old, spans, strict=True)),
+        *(_marked("+", row, *theirs) for row, (_, theirs) in zip(new, spans, strict=True)),
+    ]
+
+
+def _block(sign: str, rows: Sequence[str]) -> list[TextLine]:
+    return [_marked(sign, row, 0, 0) for row in rows]
+
+
+def _marked(sign: str, row: str, start: int, end: int) -> TextLine:
+    ink = "add" if sign == "+" else "remove"
+    lead = len(row) - len(row.lstrip(" "))
+    start = max(start, min(lead, end))
+    if not 0 <= start < end or (start <= lead and end == len(row)):
+        return TextLine(0, 2 + min(lead + 2, 20), ((f"{sign} ", ink), (_safe(row), ink)))
+    parts = ((row[:start], ink), (row[start:end], f"{ink}-part"), (row[end:], ink))
+    told = tuple((_safe(part), name) for part, name in parts if part)
+    return TextLine(0, 2 + min(lead + 2, 20), ((f"{sign} ", ink), *told))
+
+
+def _facts(item: Item, *, info: bool, stability: bool) -> Iterator[TextLine]:
+    facts: list[tuple[str, list[str]]] = [
+        ("why", [told for told in (item.why, item.stability if stability and not info else "") if told]),
+        ("left out", [", ".join(item.left_out)] if item.left_out and not info else list(item.left_out)),
+        ("notes", list(item.notes)),
+    ]
+    if info:
+        facts += [
+            ("stability", [item.stability] if item.stability else []),
+            ("is", [KINDS.get(item.kind, item.kind)]),
+            ("from", [item.source] if item.source else []),
+            ("in", [item.place]),
+            ("runs again", list(item.tests)),
+            ("id", [item.id]),
+        ]
+    width = max((len(name) for name, told in facts if told), default=0) + 2
+    for name, told in facts:
+        kept = (
+            told
+            if info or len(told) <= INFO_SHOWN
+            else [*told[:INFO_SHOWN], f"{len(told) - INFO_SHOWN} more; i shows all"]
+        )
+        for at, text in enumerate(kept):
+            label = name if at == 0 else ""
+            yield TextLine(2, 2 + width, ((f"{label:<{width}}", "dim"), (_safe(text), "")))
+
+
+def _rows(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").rstrip("\n").split("\n") if text.strip() else []
+
+
+def _safe(text: str) -> str:
+    return one_line(text, LONGEST)

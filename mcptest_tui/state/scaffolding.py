@@ -1,0 +1,187 @@
+"""What a new suite for a server is to hold, and where it goes: ticks, and what the engine made of them.
+
+Nothing is written here. Tools that destroy something are not ticked at first: their tests carry a `skip:`, and a person
+should want them.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+DESTRUCTIVE, MUTATING = "destructive", "mutating"
+LABELS = {
+    DESTRUCTIVE: "destructive: never run before you looked",
+    MUTATING: "changes something: one after the other",
+    "read_only": "read-only",
+    "read_only_presumed": "",
+}
+OPTIONS = (
+    ("include_edge", "edge cases", "one more test a tool, at the edge of what its schema allows"),
+    ("include_violation", "violations", "one more test a tool, with arguments that it has to refuse"),
+    ("probe", "probes", "many more tests a tool: every boundary, and everything that is left out or of another type"),
+)
+
+
+@dataclass(slots=True, eq=False)
+class ToolRow:
+    """One tool. `held_back` says why its tests are not run before a person has looked at them."""
+
+    name: str
+    tool_class: str
+    chosen: bool
+    tests: int = 0
+    held_back: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What it is, in a few words."""
+        return LABELS.get(self.tool_class, self.tool_class)
+
+
+class Destination(NamedTuple):
+    """A file: a new one, or a suite that is there already."""
+
+    path: str
+    new: bool
+
+    @property
+    def shown(self) -> str:
+        """As seen from here."""
+        near = os.path.relpath(self.path)
+        return self.path if near.startswith("..") else near
+
+
+class Row(NamedTuple):
+    """A row of the list: "heading", "tool", "option", "place" or "note"; `at` is its number among those, or its key."""
+
+    kind: str
+    at: int = 0
+    text: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Scaffolding:
+    """The ticks and the answer. `is_known` once the tools have been told."""
+
+    places: Sequence[Destination]
+    place: int = 0
+    tools: list[ToolRow] = field(default_factory=list)
+    options: dict[str, bool] = field(
+        default_factory=lambda: {"include_edge": True, "include_violation": True, "probe": False}
+    )
+    before: str = ""
+    after: str = ""
+    resources: int = 0
+    prompts: int = 0
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+    is_known: bool = False
+
+    @property
+    def destination(self) -> Destination:
+        """The chosen one."""
+        return self.places[self.place]
+
+    def asked(self) -> dict[str, Any]:
+        """The options for the engine: at first of all tools, to learn which there are."""
+        names = None if not self.is_known else [tool.name for tool in self.tools if tool.chosen]
+        return {**self.options, "tools": names}
+
+    def put(self, answer: Mapping[str, Any]) -> bool:
+        """What the engine made of it. True when it should be asked again, now that the tools are known."""
+        told = {str(one.get("name")): one for one in answer.get("tools", ())}
+        again = False
+        if not self.is_known:
+            said: dict[str, list[str]] = {}
+            for warning in answer.get("warnings", ()):
+                said.setdefault(str(warning.get("tool")), []).append(f"{warning.get('rule')} {warning.get('summary')}")
+            self.tools = [
+                ToolRow(
+                    name, str(one.get("class")), one.get("class") != DESTRUCTIVE, warnings=tuple(said.get(name, ()))
+                )
+                for name, one in told.items()
+            ]
+            self.is_known = True
+            again = any(not tool.chosen for tool in self.tools)
+        for tool in self.tools:
+            one = told.get(tool.name) if tool.chosen or again else None
+            tool.tests = int(one.get("tests") or 0) if one is not None else 0
+            tool.held_back = str(one.get("held_back") or "") if one is not None else ""
+        self.before, self.after = str(answer.get("before") or ""), str(answer.get("after") or "")
+        self.resources, self.prompts = int(answer.get("resources") or 0), int(answer.get("prompts") or 0)
+        self.notes, self.problem = tuple(map(str, answer.get("notes") or ())), ""
+        return again
+
+    def failed(self, problem: str) -> None:
+        """It cannot be made so."""
+        self.problem, self.before, self.after = problem, "", ""
+
+    def rows(self) -> list[Row]:
+        """What the list shows."""
+        chosen = sum(tool.chosen for tool in self.tools)
+        title = f"Tools   {chosen} of {len(self.tools)}" if self.is_known else "asking the server for its tools …"
+        rows = [Row("heading", text=title)]
+        rows += [Row("tool", at) for at in range(len(self.tools))]
+        if self.is_known and not self.tools:
+            rows.append(Row("note", text="it offers none"))
+        rows += [Row("heading", text="Tests of each")]
+        rows += [Row("option", at) for at in range(len(OPTIONS))]
+        rows += [Row("heading", text="Goes into"), *(Row("place", at) for at in range(len(self.places)))]
+        return rows
+
+    def toggle(self, row: Row) -> bool:
+        """Tick, untick or choose; False where there is nothing to."""
+        if row.kind == "tool":
+            self.tools[row.at].chosen = not self.tools[row.at].chosen
+        elif row.kind == "option":
+            name = OPTIONS[row.at][0]
+            self.options[name] = not self.options[name]
+        elif row.kind == "place" and row.at != self.place:
+            self.place = row.at
+        else:
+            return False
+        return True
+
+    def toggle_all(self) -> None:
+        """Tick all tools but those that destroy; when they are, none."""
+        harmless = [tool for tool in self.tools if tool.tool_class != DESTRUCTIVE]
+        wanted = not all(tool.chosen for tool in harmless)
+        for tool in harmless if wanted else self.tools:
+            tool.chosen = wanted
+
+    @property
+    def first_new_line(self) -> int:
+        """The line on which the new text begins, from 1."""
+        for number, (old, new) in enumerate(
+            zip([*self.before.split("\n"), None], self.after.split("\n"), strict=False), 1
+        ):
+            if old != new:
+                return number
+        return max(self.after.count("\n"), 1)
+
+    def summary(self) -> list[str]:
+        """What it comes to: how many tests, that nothing is called, and what is held back."""
+        tests = sum(tool.tests for tool in self.tools)
+        parts = [f"{counted(tests, 'test')} of {counted(sum(tool.chosen for tool in self.tools), 'tool')}"]
+        parts += [counted(self.resources, "resource")] if self.resources else []
+        parts += [counted(self.prompts, "prompt")] if self.prompts else []
+        lines = [f"{', '.join(parts)}. Making it calls no tool."]
+        held = [tool.name for tool in self.tools if tool.chosen and tool.held_back]
+        if held:
+            named = ", ".join(held[:3]) + (f" and {len(held) - 3} more" if len(held) > 3 else "")
+            lines.append(f"Held back, with a `skip:` that you take out: {named}")
+        return [*lines, *self.notes]
+
+
+def places_for(suites: Sequence[str], own: str, new_path: str) -> list[Destination]:
+    """Where it can go: a new file first, then the suite that declares the server, then the others."""
+    there = [Destination(path, new=False) for path in dict.fromkeys((*([own] if own else []), *suites))]
+    return [Destination(new_path, new=True), *there]

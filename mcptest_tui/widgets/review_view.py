@@ -1,0 +1,177 @@
+"""A proposal to be read, the list of all of them, and the small editor in which one is changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Static
+
+from mcptest_tui.keymap import bindings_for
+from mcptest_tui.problems import Sturdy
+from mcptest_tui.safe import one_line, shown
+from mcptest_tui.state.review_rows import decision_pieces
+from mcptest_tui.widgets.lines import Lines
+from mcptest_tui.widgets.text_view import INKS, TextView
+from mcptest_tui.widgets.yaml_area import YamlArea
+from mcptest_tui.words import MARKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+    from textual.widgets import TextArea
+
+    from mcptest_tui.state.reviewing import Reviewing
+    from mcptest_tui.widgets.lines import Piece
+
+HELP = """Proposals, one by one. - is what stands in the suite, + what is proposed. a accepts, r rejects, s leaves it for
+another time, and the next undecided one is shown; j and k look at others without deciding. e changes the text before it is
+accepted. Nothing is written until ^s. u takes a decision back, and U the last write."""
+
+
+class ReviewView(TextView, inherit_bindings=False):
+    """The proposal under the cursor. j and k go to others; the arrows scroll, as in everything that is read."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("review.item"), *bindings_for("lines")]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"text-view--{ink}" for ink in (*INKS, "add-part", "remove-part", "same")}
+    DEFAULT_CSS = """
+    ReviewView {
+        & > .text-view--add-part { color: $diff-add; text-style: bold underline; }
+        & > .text-view--remove-part { color: $diff-remove; text-style: bold underline; }
+        & > .text-view--same { color: $foreground 80%; }
+    }
+    """
+    PANE = "The proposal"
+    HELP = HELP
+
+
+class ReviewList(Lines):
+    """All proposals, each with what was decided of it."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"review-list--{name}" for name in ("pass", "fail", "skip", "new", "hint", "dim", "suite")
+    }
+    DEFAULT_CSS = """
+    ReviewList {
+        & > .review-list--pass { color: $verdict-pass; text-style: bold; }
+        & > .review-list--fail { color: $verdict-fail; text-style: bold; }
+        & > .review-list--skip { color: $verdict-skip; }
+        & > .review-list--new { color: $foreground 65%; }
+        & > .review-list--hint { color: $warning; }
+        & > .review-list--dim { color: $foreground 65%; }
+        & > .review-list--suite { color: $foreground 65%; }
+    }
+    """
+    PANE = "The proposals"
+    HELP = HELP
+
+    def __init__(self, state: Reviewing, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.state = state
+
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.state.items)
+
+    @property
+    def _is_several(self) -> bool:
+        """Whether the proposals are about several suites, so that each row has to name its own."""
+        items = self.state.items
+        return bool(items) and items[0].suite != items[-1].suite
+
+    def pieces(self, at: int, width: int) -> Sequence[Piece]:
+        """One row: the decision, the test, what kind of change."""
+        item = self.state.items[at]
+        width = min(width, max(self.scrollable_content_region.width - 1, 1))  # a scroll bar lies over the last column
+        told, ink = decision_pieces(self.state.decision(item))
+        sign = told[:1] or MARKS["new"]
+        risk = MARKS["inconclusive"] if not item.is_safe else " "
+        place = item.suite.rpartition("/")[2] if self._is_several else ""
+        place = one_line(f"{place}:{item.line}" if item.line else place, max(width // 3, 8))
+        room = width - 5 - cell_len(place) - 2
+        title = one_line(item.title, max(room, 4))
+        faded = "review-list--dim" if told else ""
+        return [
+            (f"{sign} ", f"review-list--{ink or 'new'}"),
+            (f"{risk} ", "review-list--hint"),
+            (title, faded),
+            (" " * max(room - cell_len(title) + 1, 1), ""),
+            (place, "review-list--suite"),
+        ]
+
+    def jump_targets(self) -> Iterator[tuple[int, int, object]]:
+        """Every row in view, for the jump overlay."""
+        top = self.scroll_offset.y
+        for at in range(top, min(top + self.page, self.count())):
+            yield 1, at - top, lambda at=at: self.move_to(at)
+
+
+class FragmentEditor(Sturdy, Vertical):
+    """The proposed text in a small editor; the screen says what is wrong with it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("review.editor")
+    DEFAULT_CSS = """
+    FragmentEditor {
+        & > YamlArea { height: 1fr; }
+        & > #fragment-note { height: auto; max-height: 4; padding: 0 1; background: $panel; }
+    }
+    """
+
+    @dataclass
+    class Typed(Message):
+        """Another text."""
+
+        text: str
+
+    @dataclass
+    class Taken(Message):
+        """The text is meant to be accepted."""
+
+    @dataclass
+    class Restored(Message):
+        """The proposed text again."""
+
+    def compose(self) -> ComposeResult:
+        """The text, and one line about it."""
+        yield YamlArea(id="fragment")
+        yield Static("", id="fragment-note")
+
+    @property
+    def area(self) -> YamlArea:
+        """The editor."""
+        return self.query_one(YamlArea)
+
+    @property
+    def text(self) -> str:
+        """As it stands."""
+        return self.area.text
+
+    def open(self, text: str) -> None:
+        """Edit this."""
+        self.area.load_text(text)
+        self.area.focus()
+
+    def note(self, text: str, *, problem: bool = False) -> None:
+        """What is to be said about it."""
+        width = max(self.size.width - 2, 20)
+        style = "$text-error" if problem else "$foreground 65%"
+        sign = f"{MARKS['fail']} " if problem else ""
+        self.query_one("#fragment-note", Static).update(shown(f"{sign}{one_line(text, 4 * width)}", style=style))
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """A letter."""
+        event.stop()
+        self.post_message(self.Typed(event.text_area.text))
+
+    def action_take(self) -> None:
+        """Accept it so."""
+        self.post_message(self.Taken())
+
+    def action_restore(self) -> None:
+        """As it was proposed."""
+        self.post_message(self.Restored())

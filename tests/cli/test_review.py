@@ -1,0 +1,531 @@
+"""`mcptest review`: the flags for agents and CI, and a person at a terminal, on real runs of the mock server."""
+
+from __future__ import annotations
+
+import json
+import sys
+import termios
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.tui.terminal import Terminal
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    Mcptest = Callable[..., subprocess.CompletedProcess[str]]
+
+TESTS = """\
+tools:
+  - name: first
+    tool: get_status
+    args: { service: api }
+    expect:
+      - { target: "result.content[0].text", matcher: { contains: degraded } }  # one
+  - name: second
+    tool: get_status
+    args: { service: web }
+    expect:
+      - { target: "result.content", matcher: { length: 2 } }  # two
+  - name: third
+    tool: get_status
+    expect:
+      - { target: "result.content", matcher: { length: { gt: 4 } } }  # three
+"""
+SNAPSHOT = """\
+tools:
+  - name: status
+    tool: get_status
+    args: { service: api }
+    expect:
+      - { target: "result.content[0].text", matcher: { snapshot: { name: the text } } }
+"""
+
+
+@pytest.fixture
+def failed(suite_with: Callable[..., Path], mcptest: Mcptest) -> Path:
+    """A suite of three tests that have failed."""
+    path = suite_with(TESTS)
+    assert mcptest("run").returncode == 1
+    return path
+
+
+@pytest.fixture
+def at_terminal(
+    mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str]
+) -> Iterator[Callable[..., Terminal]]:
+    """`mcptest review` on a terminal of 80x24."""
+    opened: list[Terminal] = []
+
+    def start(*arguments: str, **environ: str) -> Terminal:
+        argv = [mcptest_command, "review", *arguments]
+        opened.append(Terminal(argv, cwd=tmp_path, environ={**clean_environ, **environ}, size=(80, 24)))
+        return opened[-1]
+
+    yield start
+    for terminal in opened:
+        terminal.close()
+
+
+def ids(mcptest: Mcptest) -> list[str]:
+    return [item["id"] for item in json.loads(mcptest("review", "--diff", "--format", "json").stdout)["items"]]
+
+
+def is_put_back(terminal: Terminal) -> bool:
+    return bool(termios.tcgetattr(terminal._inside) == terminal.before)
+
+
+def test_the_diff_shows_every_item_and_decides_nothing(mcptest: Mcptest, failed: Path) -> None:
+    before = failed.read_bytes()
+    shown = mcptest("review", "--diff")
+    assert shown.returncode == 0
+    assert '-- { target: "result.content[0].text", matcher: { contains: degraded } }' in shown.stdout
+    assert '+- { target: "result.content[0].text", matcher: { contains: "status: api operational" } }' in shown.stdout
+    assert "loosens   lowers the limit from 4 to 0" in shown.stdout
+    assert "3 items wait; decide with `mcptest review`" in shown.stdout
+    assert failed.read_bytes() == before
+
+
+def test_the_exit_code_tells_whether_something_waits_where_it_is_asked_for(mcptest: Mcptest, failed: Path) -> None:
+    assert mcptest("review", "--diff", "--exit-code").returncode == 1
+    assert mcptest("review", "--reject-all").returncode == 0
+    nothing = mcptest("review", "--list", "--exit-code")
+    assert (nothing.returncode, nothing.stdout) == (0, "nothing waits\n")
+
+
+def test_an_item_is_accepted_by_the_beginning_of_its_id_and_its_test_passes(mcptest: Mcptest, failed: Path) -> None:
+    listed = mcptest("review", "--list").stdout.splitlines()
+    first = next(line.split()[0] for line in listed if " first " in line)
+    accepted = mcptest("review", "--accept", first)
+    assert accepted.returncode == 0
+    assert "wrote mcptest.yml" in accepted.stdout
+    assert 'mcptest run mcptest.yml --filter "first"' in accepted.stdout
+    assert '"status: api operational" } }  # one\n' in failed.read_text()
+    assert mcptest("run", "mcptest.yml", "--filter", "first").returncode == 0
+
+
+def test_accept_all_leaves_what_loosens_unless_it_is_asked_for(mcptest: Mcptest, failed: Path) -> None:
+    accepted = mcptest("review", "--accept-all")
+    assert "2 accepted" in accepted.stdout
+    assert "1 item left: loosens a test or looks volatile" in accepted.stderr
+    assert "{ gt: 4 }" in failed.read_text()
+    assert "1 accepted" in mcptest("review", "--accept-all", "--loosening").stdout
+    assert "{ gt: 0 }" in failed.read_text()
+
+
+def test_undo_takes_the_last_write_back(mcptest: Mcptest, failed: Path) -> None:
+    before = failed.read_bytes()
+    mcptest("review", "--accept-all")
+    assert mcptest("review", "--undo").stdout == "restored mcptest.yml\n"
+    assert failed.read_bytes() == before
+    again = mcptest("review", "--undo")
+    assert (again.returncode, "nothing to undo" in again.stderr) == (2, True)
+
+
+def test_undo_leaves_a_file_that_was_changed_since(mcptest: Mcptest, failed: Path) -> None:
+    mcptest("review", "--accept-all")
+    failed.write_text(failed.read_text() + "# mine\n")
+    mine = failed.read_bytes()
+    refused = mcptest("review", "--undo")
+    assert (refused.returncode, refused.stderr) == (1, "mcptest.yml: it was changed since\nnothing was taken back\n")
+    assert failed.read_bytes() == mine
+
+
+def test_without_a_terminal_the_commands_to_use_instead_are_listed(mcptest: Mcptest, failed: Path) -> None:
+    refused = mcptest("review")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    for flag in ("--diff", "--list", "--accept ID", "--reject ID", "--accept-all", "--reject-all", "--undo"):
+        assert flag in refused.stderr
+
+
+def test_accepting_is_refused_under_ci_and_looking_is_not(mcptest: Mcptest, failed: Path) -> None:
+    before = failed.read_bytes()
+    for flags in (["--accept-all"], ["--accept", "a"]):
+        refused = mcptest("review", *flags, CI="true")
+        assert (refused.returncode, "--allow-update-in-ci" in refused.stderr) == (5, True)
+    assert mcptest("review", "--diff", CI="true").returncode == 0
+    assert failed.read_bytes() == before
+    assert mcptest("review", "--accept-all", "--allow-update-in-ci", CI="true").returncode == 0
+    assert failed.read_bytes() != before
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--accept", "zzzz"], "nothing that waits has the id `zzzz`"),
+        (["--accept", ""], "nothing decided"),
+        (["--diff", "--accept-all"], "do not go together"),
+        (["--accept-all", "--reject-all"], "do not go together"),
+        (["--reject-all", "--loosening"], "belongs to `--accept-all`"),
+        (["--exit-code", "--accept-all"], "belongs to"),
+        (["--format", "json", "--reject-all"], "belongs to"),
+        (["gone.yml", "--diff"], "there is no file `gone.yml`"),
+    ],
+)
+def test_flags_that_make_no_sense_are_refused(mcptest: Mcptest, failed: Path, flags: list[str], told: str) -> None:
+    before = failed.read_bytes()
+    refused = mcptest("review", *flags)
+    assert told in refused.stderr + refused.stdout
+    assert refused.returncode == (0 if told == "nothing decided" else 2)
+    assert failed.read_bytes() == before
+
+
+def test_text_from_a_server_cannot_act_on_the_terminal(
+    suite_with: Callable[..., Path], mcptest: Mcptest, tmp_path: Path
+) -> None:
+    path = suite_with(TESTS)
+    manifest = tmp_path / "manifest.yml"
+    manifest.write_text(manifest.read_text().replace("operational", "\\e[2J\\u202e"))
+    mcptest("run")
+    shown = mcptest("review", "--diff")
+    assert "\x1b" not in shown.stdout
+    assert "\u202e" not in shown.stdout
+    mcptest("review", "--accept-all")
+    assert "\x1b" not in path.read_text()
+    assert mcptest("run", "--filter", "first").returncode == 0
+
+
+def test_a_changed_snapshot_waits_and_the_run_says_so(
+    suite_with: Callable[..., Path], mcptest: Mcptest, tmp_path: Path
+) -> None:
+    suite_with(SNAPSHOT)
+    assert mcptest("run", "--update-snapshots").returncode == 0
+    manifest = tmp_path / "manifest.yml"
+    manifest.write_text(manifest.read_text().replace("operational", "degraded"))
+    ran = mcptest("run")
+    assert "1 snapshot change waits: mcptest review" in ran.stdout + ran.stderr
+    (item,) = json.loads(mcptest("review", "--snapshots", "--diff", "--format", "json").stdout)["items"]
+    assert (item["suite"], item["line"], item["tests"]) == ("mcptest.yml", 5, ["status"])
+    assert (item["before"], item["after"]) == (
+        "the text: 'status: api operational'",
+        "the text: 'status: api degraded'",
+    )
+    assert "wrote .mcptest/snapshots/mcptest.yml" in mcptest("review", "--accept", item["id"]).stdout
+    assert mcptest("run").returncode == 0
+    assert not (tmp_path / ".mcptest/snapshots/mcptest.pending.yml").exists()
+
+
+def test_a_run_that_does_not_look_at_a_snapshot_leaves_its_change_waiting(
+    suite_with: Callable[..., Path], mcptest: Mcptest, tmp_path: Path
+) -> None:
+    path = suite_with(SNAPSHOT + "  - { name: other, tool: get_status }\n")
+    mcptest("run", "--update-snapshots")
+    manifest = tmp_path / "manifest.yml"
+    manifest.write_text(manifest.read_text().replace("operational", "degraded"))
+    mcptest("run")
+    mcptest("run", "--filter", "other")
+    assert len(ids(mcptest)) == 1
+    path.write_text(path.read_text().replace("tool: get_status\n", "tool: get_status\n    skip: true\n", 1))
+    mcptest("run")
+    assert len(ids(mcptest)) == 1
+
+
+def test_a_snapshot_change_that_was_rejected_comes_back_with_the_next_run(
+    suite_with: Callable[..., Path], mcptest: Mcptest, tmp_path: Path
+) -> None:
+    suite_with(SNAPSHOT)
+    mcptest("run", "--update-snapshots")
+    manifest = tmp_path / "manifest.yml"
+    manifest.write_text(manifest.read_text().replace("operational", "degraded"))
+    mcptest("run")
+    assert mcptest("review", "--reject-all").returncode == 0
+    assert ids(mcptest) == []
+    mcptest("run")
+    assert len(ids(mcptest)) == 1
+
+
+def test_a_broken_pending_file_is_told_and_nothing_crashes(mcptest: Mcptest, failed: Path, tmp_path: Path) -> None:
+    folder = tmp_path / ".mcptest/snapshots"
+    folder.mkdir()
+    (folder / "mcptest.pending.yml").write_text("a: [\n")
+    shown = mcptest("review", "--list")
+    assert (shown.returncode, len(shown.stdout.splitlines())) == (0, 3)
+    assert "cannot read the snapshots" in shown.stderr
+
+
+def test_a_suite_that_is_gone_has_no_items(mcptest: Mcptest, failed: Path) -> None:
+    failed.unlink()
+    gone = mcptest("review", "--list")
+    assert (gone.returncode, gone.stdout) == (0, "nothing waits\n")
+
+
+def test_a_person_accepts_rejects_and_skips_with_a_key_each(
+    failed: Path, at_terminal: Callable[..., Terminal], mcptest: Mcptest
+) -> None:
+    terminal = at_terminal()
+    terminal.wait_for("[1/3] mcptest.yml:5 first  (assertion, seen once)")
+    terminal.wait_for("3 left")
+    before = failed.read_bytes()
+    terminal.press("a")
+    terminal.wait_for("[2/3]")
+    terminal.wait_for("2 left; writes mcptest.yml at the end")
+    terminal.press("r")
+    terminal.wait_for("[3/3]")
+    terminal.wait_for("loosens   lowers the limit from 4 to 0")
+    assert failed.read_bytes() == before
+    terminal.press("s")
+    assert terminal.wait_for_end() == 0
+    assert "1 accepted, 1 rejected, 1 skipped" in terminal.text
+    assert 'mcptest run mcptest.yml --filter "first"' in terminal.text
+    assert failed.read_text() == before.decode().replace("contains: degraded", 'contains: "status: api operational"')
+    assert is_put_back(terminal)
+    assert len(ids(mcptest)) == 1
+
+
+def test_moving_decides_nothing_and_undo_takes_a_decision_back(
+    failed: Path, at_terminal: Callable[..., Terminal]
+) -> None:
+    terminal = at_terminal()
+    terminal.wait_for("[1/3]")
+    terminal.press("j")
+    terminal.wait_for("[2/3]")
+    terminal.press("\x1b[B")
+    terminal.wait_for("[3/3]")
+    terminal.press("ka")
+    terminal.wait_for("accepted: second")
+    terminal.press("u")
+    terminal.press("w")
+    terminal.wait_for("nothing decided yet")
+    terminal.press("q")
+    assert terminal.wait_for_end() == 0
+    assert "3 items left as before; nothing was written" in terminal.text
+
+
+def test_capitals_ask_once_and_leave_what_loosens(failed: Path, at_terminal: Callable[..., Terminal]) -> None:
+    terminal = at_terminal()
+    terminal.wait_for("[1/3]")
+    terminal.press("A")
+    terminal.wait_for("accept the 3 left, in mcptest.yml? 1 of them loosens a test or looks volatile")
+    terminal.press("n")
+    terminal.wait_for("nothing decided")
+    terminal.press("A")
+    terminal.press("y")
+    terminal.wait_for("accepted 2: first")
+    terminal.wait_for("[3/3]")
+    terminal.press("\x13")
+    terminal.wait_for("2 accepted")
+    terminal.press("q")
+    assert terminal.wait_for_end() == 0
+    assert "{ gt: 4 }" in failed.read_text()
+    assert "operational" in failed.read_text()
+
+
+def test_leaving_with_decisions_asks_and_keeps_everything(
+    failed: Path, at_terminal: Callable[..., Terminal], mcptest: Mcptest
+) -> None:
+    before = failed.read_bytes()
+    terminal = at_terminal()
+    terminal.wait_for("[1/3]")
+    terminal.press("a")
+    terminal.wait_for("[2/3]")
+    terminal.press("\x1b")
+    terminal.wait_for("1 decision not written: w write, q leave without")
+    terminal.press("q")
+    assert terminal.wait_for_end() == 0
+    assert failed.read_bytes() == before
+    assert len(ids(mcptest)) == 3
+
+
+def editor(tmp_path: Path, text: str) -> str:
+    """A program that puts `text` into the file that it is given."""
+    program = tmp_path / "editor.py"
+    program.write_text(f"import sys; from pathlib import Path; Path(sys.argv[1]).write_text({text!r})")
+    return f"{sys.executable} {program}"
+
+
+def test_an_item_is_edited_before_it_is_accepted(
+    failed: Path, at_terminal: Callable[..., Terminal], tmp_path: Path
+) -> None:
+    typed = '- { target: "result.content[0].text", matcher: { regex: "^status" } }\n'
+    terminal = at_terminal(EDITOR=editor(tmp_path, typed))
+    terminal.wait_for("[1/3]")
+    terminal.press("e")
+    terminal.wait_for('regex: "^status"')
+    terminal.press("a")
+    terminal.wait_for("[2/3]")
+    terminal.press("w")
+    terminal.wait_for("1 accepted")
+    terminal.press("q")
+    assert terminal.wait_for_end() == 0
+    assert '{ regex: "^status" } }  # one\n' in failed.read_text()
+
+
+def test_an_edit_that_does_not_load_is_told_and_can_be_given_up(
+    failed: Path, at_terminal: Callable[..., Terminal], tmp_path: Path
+) -> None:
+    before = failed.read_bytes()
+    terminal = at_terminal(EDITOR=editor(tmp_path, '- { target: "result", matcher: { contians: x } }'))
+    terminal.wait_for("[1/3]")
+    terminal.press("e")
+    terminal.wait_for("this cannot be accepted")
+    terminal.wait_for("contains")
+    terminal.press("x")
+    terminal.press("q")
+    assert terminal.wait_for_end() == 0
+    assert failed.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["false", "/nowhere/at/all", '"'])
+def test_an_editor_that_fails_changes_nothing(failed: Path, at_terminal: Callable[..., Terminal], command: str) -> None:
+    terminal = at_terminal(EDITOR=command)
+    terminal.wait_for("[1/3]")
+    terminal.press("e")
+    terminal.wait_for("editor")
+    terminal.press("q")
+    assert terminal.wait_for_end() == 0
+
+
+def test_the_terminal_is_put_back_after_ctrl_c(failed: Path, at_terminal: Callable[..., Terminal]) -> None:
+    before = failed.read_bytes()
+    terminal = at_terminal()
+    terminal.wait_for("[1/3]")
+    terminal.press("a")
+    terminal.wait_for("[2/3]")
+    terminal.press("\x03")
+    assert terminal.wait_for_end() == 130
+    assert is_put_back(terminal)
+    assert failed.read_bytes() == before
+
+
+def test_the_terminal_is_put_back_when_the_process_is_told_to_end(
+    failed: Path, at_terminal: Callable[..., Terminal]
+) -> None:
+    terminal = at_terminal()
+    terminal.wait_for("3 left")
+    terminal.process.terminate()
+    assert terminal.wait_for_end() == 143, "as a shell tells an end by SIGTERM"
+    assert is_put_back(terminal)
+
+
+def test_a_window_that_is_closed_ends_it_without_a_write(failed: Path, at_terminal: Callable[..., Terminal]) -> None:
+    before = failed.read_bytes()
+    terminal = at_terminal()
+    terminal.wait_for("[1/3]")
+    terminal.press("a")
+    terminal.wait_for("[2/3]")
+    terminal.hang_up()
+    terminal.wait_for_end()
+    assert failed.read_bytes() == before
+
+
+def test_a_long_diff_is_cut_to_the_screen_and_shown_whole_when_asked(
+    suite_with: Callable[..., Path], mcptest: Mcptest, at_terminal: Callable[..., Terminal], tmp_path: Path
+) -> None:
+    suite_with(SNAPSHOT)
+    manifest = tmp_path / "manifest.yml"
+    mcptest("run", "--update-snapshots")
+    lines = "\\n".join(f"line {number}" for number in range(60))
+    manifest.write_text(manifest.read_text().replace("status: ${args.service} operational", lines))
+    mcptest("run")
+    terminal = at_terminal()
+    terminal.wait_for("more lines; d shows them")
+    assert "line 59" not in terminal.text
+    terminal.press("d")
+    terminal.wait_for("line 59")
+    terminal.press("i?q")
+    assert terminal.wait_for_end() == 0
+    assert "from      snapshot .mcptest/snapshots/mcptest.yml" in terminal.text
+
+
+def test_on_a_terminal_where_nothing_waits_it_says_so(
+    suite_with: Callable[..., Path], at_terminal: Callable[..., Terminal]
+) -> None:
+    suite_with(TESTS)
+    terminal = at_terminal()
+    assert terminal.wait_for_end() == 0
+    assert "nothing waits" in terminal.text
+
+
+ALIKE = """\
+tools:
+  - name: one
+    tool: get_status
+    args: { service: api }
+    expect: [{ target: "result.content", matcher: { length: 2 } }]
+  - name: two
+    tool: get_status
+    args: { service: web }
+    expect: [{ target: "result.content", matcher: { length: 3 } }]
+  - name: three
+    tool: get_status
+    expect: [{ target: "result.content", matcher: { length: { gt: 4 } } }]
+  - name: four
+    tool: get_status
+    args: { service: db }
+    expect: [{ target: "result.content[0].text", matcher: { contains: gone } }]
+"""
+
+
+def test_all_items_like_one_are_accepted_but_what_loosens(suite_with: Callable[..., Path], mcptest: Mcptest) -> None:
+    path = suite_with(ALIKE)
+    mcptest("run")
+    listed = mcptest("review", "--list").stdout.splitlines()
+    one = next(line.split()[0] for line in listed if " one " in line)
+    done = mcptest("review", "--accept-like", one)
+    assert "2 accepted" in done.stdout
+    assert "1 item left: loosens a test" in done.stderr
+    text = path.read_text()
+    assert (text.count("length: 1"), "gt: 4" in text, "contains: gone" in text) == (2, True, True)
+    three = next(line.split()[0] for line in listed if " three " in line)
+    assert "1 accepted" in mcptest("review", "--accept-like", three).stdout
+    assert mcptest("review", "--accept-like", "zzzzzz").returncode == 2
+    refused = mcptest("review", "--accept-like", one, CI="true")
+    assert refused.returncode == 5
+
+
+def test_a_key_accepts_all_items_like_the_one_that_is_shown(
+    suite_with: Callable[..., Path], mcptest: Mcptest, at_terminal: Callable[..., Terminal]
+) -> None:
+    path = suite_with(ALIKE)
+    mcptest("run")
+    terminal = at_terminal()
+    terminal.wait_for("[1/4]")
+    terminal.press("l")
+    terminal.wait_for("accept the 3 like this, in mcptest.yml? 1 of them loosens a test")
+    terminal.press("y")
+    terminal.wait_for("accepted 2: one")
+    terminal.wait_for("2 left; writes mcptest.yml at the end")
+    terminal.press("wq")
+    assert terminal.wait_for_end() == 0
+    assert path.read_text().count("length: 1") == 2
+    assert "2 items left as before\r\n" in terminal.text
+    assert "nothing was written" not in terminal.text
+
+
+def test_taking_a_decision_back_says_which(failed: Path, at_terminal: Callable[..., Terminal]) -> None:
+    terminal = at_terminal()
+    terminal.wait_for("[1/3]")
+    terminal.press("ru")
+    terminal.wait_for("taken back: rejected: first")
+    terminal.press("u")
+    terminal.wait_for("nothing to undo")
+    terminal.press("q")
+    assert terminal.wait_for_end() == 0
+
+
+def test_no_line_but_the_diff_s_is_longer_than_the_terminal_and_words_stay_whole(
+    failed: Path, at_terminal: Callable[..., Terminal]
+) -> None:
+    terminal = at_terminal()
+    terminal.wait_for("? more")
+    terminal.press("i?q")
+    terminal.wait_for("q leave")
+    assert terminal.wait_for_end() == 0
+    lines = terminal.text.replace("\r", "").split("\n")
+    told = [line for line in lines if not line.startswith(("-", "+"))]
+    assert max(map(len, told)) <= 80
+    why = next(at for at, line in enumerate(lines) if line.startswith("  why       run "))
+    assert lines[why + 1].startswith(" " * 12)
+    assert any(line.endswith("j/k move  u undo") for line in lines)
+
+
+def test_the_first_value_of_a_snapshot_is_not_told_as_another_one(
+    suite_with: Callable[..., Path], mcptest: Mcptest
+) -> None:
+    suite_with(SNAPSHOT)
+    mcptest("run")
+    told = json.loads(mcptest("review", "--snapshots", "--diff", "--format", "json").stdout)["items"]
+    assert [item["why"] for item in told] == ["the newest run that looked at this snapshot saw its first value"]

@@ -1,0 +1,122 @@
+"""Who may have what started. Source: agent-interface, "Command targets are gated"; decisions 14, Front door."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import SERVERS
+from tests.front_door.conftest import DEMO, SUITE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.front_door.conftest import Door
+
+GATED = {"run_tool_test", "propose_assertions", "trigger_run"}
+DECLARED = "servers: { demo: { command: [mcptest, mock, --preset, demo] } }\ntools: [{ name: ok, tool: status }]\n"
+
+
+def names(door: Door) -> set[str]:
+    return {tool["name"] for tool in door.ask("tools/list")["tools"]}
+
+
+def test_writers_are_listed_only_with_writes_enabled(open_door: Callable[..., Door]) -> None:
+    assert not names(open_door()) & GATED
+    assert names(open_door("--enable-writes")) >= GATED
+
+
+def test_initialize_says_whether_writes_are_enabled(open_door: Callable[..., Door]) -> None:
+    for flags, enabled in (((), False), (("--enable-writes",), True)):
+        experimental = open_door(*flags).opening["capabilities"]["experimental"]
+        assert experimental == {"mcptest": {"writesEnabled": enabled}}
+
+
+def test_a_writer_is_refused_read_only_although_its_name_is_known(reader: Door) -> None:
+    for verb, arguments in (("run_tool_test", {"suite": SUITE}), ("trigger_run", {})):
+        assert "--enable-writes" in reader.refused(verb, **arguments)
+
+
+def test_an_undeclared_command_is_refused_with_both_ways_to_unlock_it(
+    open_door: Callable[..., Door], tmp_path: Path
+) -> None:
+    diary = tmp_path / "diary"
+    words = open_door().refused("list_tools", command=["python3", str(SERVERS / "diary.py"), str(diary)])
+    assert "--enable-writes" in words
+    assert "mcptest.yml" in words
+    assert not diary.exists()
+
+
+@pytest.mark.parametrize("file", ["mcptest.yml", "mcptest.yaml"])
+def test_a_declared_argv_runs_read_only(open_door: Callable[..., Door], tmp_path: Path, file: str) -> None:
+    (tmp_path / file).write_text(DECLARED)
+    assert {tool["name"] for tool in open_door().call("list_tools", command=DEMO)["tools"]} >= {"status"}
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [*DEMO, "--fault", "hang"],
+        DEMO[:3],
+        ["mcptest", "mock", "--preset", "evil"],
+        ["env", *DEMO],
+    ],
+)
+def test_other_words_than_the_declared_ones_are_refused(
+    open_door: Callable[..., Door], tmp_path: Path, argv: list[str]
+) -> None:
+    (tmp_path / "mcptest.yml").write_text(DECLARED)
+    assert "is not run" in open_door().refused("get_capabilities", command=argv)
+
+
+def test_a_declared_command_takes_no_environment_of_the_callers(open_door: Callable[..., Door], tmp_path: Path) -> None:
+    (tmp_path / "mcptest.yml").write_text(DECLARED)
+    door = open_door()
+    assert "env" in door.refused("list_tools", command=DEMO, env={"PYTHONPATH": "/somewhere"})
+    assert door.call("list_tools", command=DEMO, env={})["tools"]
+
+
+def test_a_suite_that_does_not_load_declares_nothing(open_door: Callable[..., Door], tmp_path: Path) -> None:
+    (tmp_path / "mcptest.yml").write_text(DECLARED + "serverz: 1\n")
+    assert "does not load" in open_door().refused("list_tools", command=DEMO)
+
+
+@pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "openai_api_key", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN"])
+def test_a_well_known_key_is_sent_to_no_server(open_door: Callable[..., Door], variable: str) -> None:
+    words = open_door(**{variable: "secret-of-something-else"}).refused(
+        "list_tools", url="http://127.0.0.1:9/mcp", bearer_token_env=variable
+    )
+    assert "not sent" in words
+    assert "secret-of-something-else" not in words
+
+
+def test_a_well_known_key_that_a_server_here_declares_may_be_used(
+    open_door: Callable[..., Door], tmp_path: Path
+) -> None:
+    server = "{ url: http://127.0.0.1:9/mcp, auth: { bearer_token_env: GITHUB_TOKEN } }"
+    (tmp_path / "mcptest.yml").write_text(f"servers: {{ hub: {server} }}\ntools: [{{ name: ok, tool: t }}]\n")
+    words = open_door(GITHUB_TOKEN="ghp_test").refused(
+        "list_tools", url="http://127.0.0.1:9/mcp", bearer_token_env="GITHUB_TOKEN"
+    )
+    assert "did not start" in words or "cannot be reached" in words or "refused" in words
+    assert "not sent" not in words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({}, "neither `url` nor `command`"),
+        ({"url": "http://127.0.0.1:9/mcp", "command": ["x"]}, "both `url` and `command`"),
+        ({"command": DEMO, "bearer_token_env": "T"}, "goes with `url`"),
+        ({"url": "file:///etc/passwd"}, "no http or https URL"),
+        ({"url": "http://me:pw@127.0.0.1:9/mcp"}, "user name or password"),
+        ({"url": "http://127.0.0.1:9/mcp", "env": {"A": "b"}}, "goes with `command`"),
+        ({"command": []}, "command"),
+        ({"comand": ["x"]}, "did you mean `command`?"),
+        ({"command": "node server.js"}, "argv"),
+    ],
+)
+def test_a_target_that_is_none_is_refused_in_words(writer: Door, arguments: dict[str, object], told: str) -> None:
+    assert told in writer.refused("list_tools", **arguments)

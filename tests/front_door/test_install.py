@@ -1,0 +1,120 @@
+"""`mcptest mcp-server --install`. Source: agent-interface, "Install (one line)"."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcptest_engine.core.lenient_json import loads
+from mcptest_engine.front_door.json_edit import NotEditable, with_member
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+    from pathlib import Path
+
+ENTRY = {"command": "mcptest", "args": ["mcp-server"]}
+
+
+def test_a_first_install_makes_the_file(
+    mcptest: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    done = mcptest("mcp-server", "--install", "--enable-writes")
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / ".claude" / "mcp.json").read_text())
+    assert told["mcpServers"]["mcptest"]["args"] == ["mcp-server", "--enable-writes"]
+    assert ".mcp.json" in done.stdout
+
+
+def test_every_other_entry_and_byte_stays(
+    mcptest: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    text = '// mine\n{\n\t"mcpServers": {\n\t\t"other": { "command": "x" }, // keep\n\t},\n\t"theme": "dark",\n}\n'
+    (tmp_path / "mcp.json").write_text(text)
+    assert mcptest("mcp-server", "--install-path", "mcp.json").returncode == 0
+    after = (tmp_path / "mcp.json").read_text()
+    assert [line for line in text.splitlines() if line not in after.splitlines()] == []
+    assert loads(after)["mcpServers"]["other"] == {"command": "x"}
+    assert loads(after)["mcpServers"]["mcptest"]["args"] == ["mcp-server"]
+    assert (tmp_path / "mcp.json.before-mcptest").read_text() == text
+
+
+def test_installing_again_changes_nothing(
+    mcptest: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    mcptest("mcp-server", "--install")
+    before = (tmp_path / ".claude" / "mcp.json").read_bytes()
+    again = mcptest("mcp-server", "--install")
+    assert "nothing to change" in again.stdout
+    assert (tmp_path / ".claude" / "mcp.json").read_bytes() == before
+
+
+def test_the_copy_of_the_first_change_is_never_overwritten(
+    mcptest: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "mcp.json").write_text('{"mcpServers": {}}')
+    mcptest("mcp-server", "--install-path", "mcp.json")
+    mcptest("mcp-server", "--install-path", "mcp.json", "--enable-writes")
+    assert (tmp_path / "mcp.json.before-mcptest").read_text() == '{"mcpServers": {}}'
+    assert json.loads((tmp_path / "mcp.json").read_text())["mcpServers"]["mcptest"]["args"][-1] == "--enable-writes"
+
+
+@pytest.mark.parametrize("text", ["{ broken", "[1, 2]", '{"mcpServers": 3}', '{"mcpServers": {"a": 1} "b": 2}'])
+def test_a_file_that_is_no_configuration_is_not_touched(
+    mcptest: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "mcp.json").write_text(text)
+    done = mcptest("mcp-server", "--install-path", "mcp.json")
+    assert done.returncode == 2
+    assert "is not changed" in done.stderr
+    assert (tmp_path / "mcp.json").read_text() == text
+
+
+def test_vs_code_says_servers(mcptest: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
+    mcptest("mcp-server", "--install-path", ".vscode/mcp.json")
+    told = json.loads((tmp_path / ".vscode" / "mcp.json").read_text())
+    assert told["servers"]["mcptest"]["type"] == "stdio"
+
+
+def test_a_configuration_elsewhere_names_the_workspace(
+    mcptest: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    mcptest("mcp-server", "--install-path", str(tmp_path / "user.json"), cwd=inner)
+    told = json.loads((tmp_path / "user.json").read_text())
+    assert told["mcpServers"]["mcptest"]["args"] == ["mcp-server", "--workspace", str(inner)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "{ }\n",
+        '{"a": 1}',
+        '{"mcpServers": {}}',
+        '{"mcpServers":{"a":{"command":"x"}}}',
+        '{\n  "mcpServers": {\n  }\n}\n',
+        '{\n    "mcpServers": {\n        "a": {}\n    }\n}\n',
+        '{\r\n\t"mcpServers": {\r\n\t\t"a": {"b": [1, 2,],},\r\n\t},\r\n}\r\n',
+        "{\n  // nothing yet\n}\n",
+        '{\n  "mcpServers": { /* none */ }\n}\n',
+        '{\n  "mcpServers": {\n    "mcptest": { "command": "old" } // mine\n  }\n}\n',
+        '{ "mcpServers": { "a": {} } }',
+    ],
+)
+def test_a_member_is_put_in_and_the_rest_kept(text: str) -> None:
+    after = with_member(text, ("mcpServers", "mcptest"), ENTRY)
+    before = loads(text) if text.strip() else {}
+    servers = {**before.get("mcpServers", {}), "mcptest": ENTRY}
+    assert loads(after) == {**before, "mcpServers": servers}
+    for comment in ("// nothing yet", "/* none */", "// mine"):
+        assert (comment in text) == (comment in after)
+
+
+def test_what_is_in_the_way_is_said() -> None:
+    with pytest.raises(NotEditable):
+        with_member('{"mcpServers": [1]}', ("mcpServers", "mcptest"), ENTRY)

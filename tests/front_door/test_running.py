@@ -1,0 +1,270 @@
+"""Suites through the front door. Source: agent-interface, validate_suite and run_tool_test."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+import jsonschema
+import pytest
+
+from tests.conftest import SERVERS
+from tests.front_door.conftest import SUITE
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.front_door.conftest import Door
+
+
+def test_validation_gives_the_document_of_the_command_line(
+    open_door: Callable[..., Door], mcptest: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    door = open_door()
+    for text in ("serverz: {}\n", SUITE, SUITE.replace("expect:", "asert:"), "a: [\n", ""):
+        (tmp_path / "suite.yml").write_text(text)
+        assert door.call("validate_suite", suite=text) == json.loads(
+            mcptest("validate", "suite.yml", "--format", "json").stdout
+        )
+
+
+def test_a_run_answers_with_one_verdict_a_test_and_what_failed(writer: Door) -> None:
+    answer = writer.call("run_tool_test", suite=SUITE)
+    assert {key: answer[key] for key in ("verdict", "total", "passed", "failed", "inconclusive")} == {
+        "verdict": "fail",
+        "total": 2,
+        "passed": 1,
+        "failed": 1,
+        "inconclusive": 0,
+    }
+    assert [(row["name"], row["verdict"]) for row in answer["results"]] == [
+        ("status check", "fail"),
+        ("it answers", "pass"),
+    ]
+    (failure,) = answer["failures"]
+    assert failure["test"] == "status check"
+    assert "substring `degraded` not found in `status: operational`" in failure["assert"]
+    assert failure["actual"] == "status: operational"
+    assert "full" not in failure
+    assert failure["repro"] == f'mcptest run .mcptest/inline/{answer["run_id"]}.yml --filter "status check"'
+
+
+def test_the_repro_line_runs_verbatim_from_the_workspace(
+    open_door: Callable[..., Door], mcptest: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    (failure,) = open_door("--enable-writes").call("run_tool_test", suite=SUITE)["failures"]
+    again = mcptest(*shlex.split(failure["repro"])[1:], "--reporter", "agent")
+    assert again.returncode == 1
+    assert again.stdout.startswith("VERDICT fail 0/1 passed")
+
+
+def test_the_inline_suite_is_kept_verbatim_for_its_owner_alone(open_door: Callable[..., Door], tmp_path: Path) -> None:
+    text = SUITE.replace("\n", "\r\n") + "# the end, without a newline"
+    run_id = open_door("--enable-writes").call("run_tool_test", suite=text)["run_id"]
+    kept = tmp_path / ".mcptest" / "inline" / f"{run_id}.yml"
+    assert kept.read_bytes() == text.encode()
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_clipped_value_can_be_read_in_full(open_door: Callable[..., Door], tmp_path: Path) -> None:
+    long = "x" * 5_000
+    manifest = (
+        f'mock_server: {{ tools: [{{ name: long, response: {{ content: [{{ type: text, text: "{long}" }}] }} }}] }}\n'
+    )
+    (tmp_path / "m.yml").write_text(manifest)
+    suite = SUITE.replace("--preset, demo", "--tools-from, m.yml").replace("tool: status", "tool: long")
+    door = open_door("--enable-writes")
+    answer = door.call("run_tool_test", suite=suite)
+    (failure,) = answer["failures"]
+    assert len(failure["actual"]) < 400
+    assert failure["full"] == f"mcptest://runs/{answer['run_id']}/tests/status-check/output"
+    (read,) = door.ask("resources/read", {"uri": failure["full"]})["contents"]
+    assert json.loads(read["text"])["result"]["content"][0]["text"] == long
+
+
+def test_an_output_that_lies_beside_its_record_is_read_too(open_door: Callable[..., Door], tmp_path: Path) -> None:
+    long = "y" * 1_500_000
+    (tmp_path / "m.json").write_text(
+        json.dumps(
+            {"mock_server": {"tools": [{"name": "long", "response": {"content": [{"type": "text", "text": long}]}}]}}
+        )
+    )
+    (tmp_path / "m.yml").write_bytes((tmp_path / "m.json").read_bytes())
+    suite = SUITE.replace("--preset, demo", "--tools-from, m.yml").replace("tool: status", "tool: long")
+    door = open_door("--enable-writes")
+    answer = door.call("run_tool_test", suite=suite)
+    uri = f"mcptest://runs/{answer['run_id']}/tests/it-answers/output"
+    (read,) = door.ask("resources/read", {"uri": uri})["contents"]
+    assert json.loads(read["text"])["result"]["content"][0]["text"] == long
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "mcptest://runs/../../tests/x/output",
+        "mcptest://runs/01ARZ3NDEKTSV4RRFFQ69G5FAV/tests/..%2F..%2Fetc%2Fpasswd/output",
+        "mcptest://runs/01ARZ3NDEKTSV4RRFFQ69G5FAV/tests/x/output",
+        "mcptest://inline/01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        "file:///etc/passwd",
+    ],
+)
+def test_a_uri_leads_nowhere_else(reader: Door, uri: str) -> None:
+    message = reader.answer_to(reader.begin("resources/read", {"uri": uri}))
+    assert "result" not in message
+    assert "root:" not in json.dumps(message)
+
+
+@pytest.mark.parametrize("run_id", ["../../../etc/passwd", "", "x" * 26, "mcptest.yml", "01ARZ3NDEKTSV4RRFFQ69G5FAV"])
+def test_a_run_id_is_never_a_path(reader: Door, run_id: str) -> None:
+    assert "list_runs" in reader.refused("get_run", run_id=run_id)
+
+
+@pytest.mark.parametrize("config", ["../outside.yml", "/etc/passwd", "link.yml", "missing.yml"])
+def test_a_suite_outside_of_the_workspace_is_not_run(
+    open_door: Callable[..., Door], tmp_path: Path, config: str
+) -> None:
+    root = tmp_path / "inner"
+    (root / ".mcptest").mkdir(parents=True)
+    (tmp_path / "outside.yml").write_text(SUITE)
+    (root / "link.yml").symlink_to(tmp_path / "outside.yml")
+    assert "this workspace" in open_door("--enable-writes", cwd=root).refused("trigger_run", config=config)
+
+
+def test_a_run_of_the_workspaces_suite_answers_alike(open_door: Callable[..., Door], tmp_path: Path) -> None:
+    (tmp_path / "mcptest.yml").write_text(SUITE)
+    door = open_door("--enable-writes")
+    assert door.call("trigger_run", filter="it answers")["verdict"] == "pass"
+    answer = door.call("trigger_run")
+    assert answer["failures"][0]["repro"] == 'mcptest run --filter "status check"'
+    runs = door.call("list_runs")["runs"]
+    assert [run["verdict"] for run in runs] == ["fail", "pass"]
+    assert door.call("get_run", run_id=answer["run_id"], only="failed")["tests"][0]["name"] == "status check"
+
+
+def test_a_suite_that_does_not_load_is_an_error_that_says_where(writer: Door) -> None:
+    words = writer.refused("run_tool_test", suite=SUITE.replace("expect:", "asert:"))
+    assert "asert" in words
+    assert "expect" in words
+
+
+def test_progress_is_told_to_who_asks_for_it(open_door: Callable[..., Door]) -> None:
+    door = open_door("--enable-writes")
+    meta = {"progressToken": "mine"}
+    door.ask("tools/call", {"name": "run_tool_test", "arguments": {"suite": SUITE}, "_meta": meta})
+    told = [note["params"] for note in door.notifications if note["method"] == "notifications/progress"]
+    assert told
+    assert all(note["progressToken"] == "mine" and note["total"] == 2 for note in told)
+    assert told[-1]["progress"] == 2
+
+
+def test_cancelling_ends_the_run_and_its_servers(open_door: Callable[..., Door], tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    os.mkfifo(pid_file)
+    server = f"import os, sys; open({str(pid_file)!r}, 'w').write(str(os.getpid())); sys.stdin.read()"
+    suite = f"servers: {{ s: {{ command: {json.dumps([sys.executable, '-c', server])} }} }}\ntools: [{{ name: t, tool: t }}]\n"
+    door = open_door("--enable-writes")
+    number = door.begin("tools/call", {"name": "run_tool_test", "arguments": {"suite": suite}})
+    pid = int(pid_file.read_text())  # waits until the server is there
+    cancelled = {"requestId": number, "reason": "enough"}
+    door.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})
+    door.ask("ping")
+    door.call("list_runs")
+    assert door.end() == 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_when_the_client_goes_away_no_server_stays(open_door: Callable[..., Door], tmp_path: Path) -> None:
+    diary = tmp_path / "diary"
+    slow = SERVERS / "diary.py"
+    suite = (
+        f"servers: {{ s: {{ command: {json.dumps([sys.executable, str(slow), str(diary)])} }} }}\n"
+        "tools: [{ name: t, tool: write, args: { text: called } }]\n"
+    )
+    door = open_door("--enable-writes")
+    door.call("run_tool_test", suite=suite)
+    assert door.end() == 0
+    assert diary.read_text().splitlines() == ["server starts", "called", "server ends"]
+
+
+@pytest.mark.parametrize("flags", [(), ("--enable-writes",)])
+def test_every_schema_is_one_and_every_annotation_is_there(
+    open_door: Callable[..., Door], flags: tuple[str, ...]
+) -> None:
+    for tool in open_door(*flags).ask("tools/list")["tools"]:
+        jsonschema.Draft202012Validator.check_schema(tool["inputSchema"])
+        jsonschema.Draft202012Validator.check_schema(tool["outputSchema"])
+        hints = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
+        assert hints <= tool["annotations"].keys()
+        assert tool["annotations"]["readOnlyHint"] or flags
+
+
+def test_answers_fit_the_schemas_that_are_declared(open_door: Callable[..., Door], tmp_path: Path) -> None:
+    (tmp_path / "mcptest.yml").write_text(SUITE)
+    door = open_door("--enable-writes")
+    schemas = {tool["name"]: tool["outputSchema"] for tool in door.ask("tools/list")["tools"]}
+    demo = {"command": ["mcptest", "mock", "--preset", "demo"]}
+    calls = {
+        "validate_suite": {"suite": SUITE},
+        "run_tool_test": {"suite": SUITE},
+        "trigger_run": {},
+        "list_runs": {},
+        "list_tools": demo,
+        "list_resources": demo,
+        "list_prompts": demo,
+        "get_capabilities": demo,
+        "list_cassettes": {},
+    }
+    for verb, arguments in calls.items():
+        jsonschema.validate(door.call(verb, **arguments), schemas[verb])
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments", "told"),
+    [
+        ("validate_suite", {}, "needs `suite`"),
+        ("validate_suite", {"suite": 3}, "suite"),
+        ("validate_suite", {"suit": "x"}, "did you mean `suite`?"),
+        ("list_runs", {"limit": 0}, "limit"),
+        ("list_runs", {"cursor": "abc"}, "cursor"),
+        ("list_runs", {"cursor": -1}, "cursor"),
+        ("get_cassette", {"name": "../../mcptest"}, "no cassette"),
+        ("get_run", {"run_id": "x", "only": "passed"}, "only"),
+    ],
+)
+def test_a_wrong_argument_is_told_in_words(reader: Door, verb: str, arguments: dict[str, object], told: str) -> None:
+    assert told in reader.refused(verb, **arguments)
+
+
+def test_an_unknown_verb_is_a_protocol_error_with_the_nearest_name(reader: Door) -> None:
+    message = reader.answer_to(reader.begin("tools/call", {"name": "list_runz", "arguments": {}}))
+    assert message["error"]["code"] == -32602
+    assert "did you mean `list_runs`?" in message["error"]["message"]
+
+
+def test_a_run_of_a_thousand_tests_is_answered_within_what_a_client_takes(writer: Door) -> None:
+    tests = "".join(
+        f"  - {{ name: a rather long name for the test with number {n}, tool: status, "
+        f"expect: [{{ target: result, matcher: {{ exact: {n} }} }}] }}\n"
+        for n in range(1_000)
+    )
+    head = SUITE.split("tools:", maxsplit=1)[0]
+    answer = writer.call("run_tool_test", suite=f"{head}tools:\n{tests}")
+    assert answer["failed"] == 1_000
+    assert len(json.dumps(answer)) < 75_000
+    seen: set[str] = set()
+    cursor = None
+    while True:
+        more = {} if cursor is None else {"cursor": cursor}
+        page = writer.call("get_run", run_id=answer["run_id"], **more)
+        assert len(json.dumps(page)) < 75_000
+        seen.update(test["name"] for test in page["tests"])
+        cursor = page.get("next_cursor")
+        if cursor is None:
+            break
+    assert len(seen) == 1_000

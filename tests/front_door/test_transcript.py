@@ -1,0 +1,95 @@
+"""The example transcript can never go stale, and clients that we did not write can drive the front door."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from tests.front_door.transcript import FILE, compared, played, requests
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def test_the_transcript_is_what_really_happens(
+    mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str]
+) -> None:
+    shown = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+    sent = [line["message"] for line in shown if line["from"] == "client"]
+    assert sent == requests()
+    talk = played(mcptest_command, sent, tmp_path, clean_environ)
+    assert [compared(line) for line in talk] == [compared(line) for line in shown]
+
+
+def test_the_sdks_client_drives_it(mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str]) -> None:
+    (tmp_path / ".mcptest").mkdir()
+    server = StdioServerParameters(
+        command=mcptest_command, args=["mcp-server", "--enable-writes"], env=clean_environ, cwd=tmp_path
+    )
+    heard: list[float] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        heard.append(done)
+
+    async def drive() -> None:
+        with anyio.fail_after(60):
+            async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
+                await session.initialize()
+                assert "run_tool_test" in {tool.name for tool in (await session.list_tools()).tools}
+                suite = requests()[-1]["params"]["arguments"]["suite"]
+                ran = await session.call_tool("run_tool_test", {"suite": suite}, progress_callback=progress)
+                assert not ran.is_error
+                assert ran.structured_content is not None
+                assert ran.structured_content["verdict"] == "pass"
+                (template,) = (await session.list_resource_templates()).resource_templates
+                assert template.uri_template == "mcptest://runs/{run_id}/tests/{name}/output"
+                (first, *_) = (await session.list_resources()).resources
+                read_back = await session.read_resource(first.uri)
+                assert "content" in json.loads(read_back.contents[0].text)["result"]  # type: ignore[union-attr]
+
+    anyio.run(drive)
+    assert heard[-1] == 2
+
+
+def test_the_skill_is_put_where_agents_look_and_never_over_a_changed_one(
+    mcptest: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    assert mcptest("skill", "--install").returncode == 0
+    file = tmp_path / ".claude" / "skills" / "mcptest" / "SKILL.md"
+    assert file.read_text() == mcptest("skill").stdout
+    file.write_text("mine")
+    assert mcptest("skill", "--install").returncode == 2
+    assert file.read_text() == "mine"
+    assert mcptest("skill", "--install", "--force").returncode == 0
+    assert file.read_text() != "mine"
+
+
+@pytest.mark.parametrize("count", [10])
+def test_many_front_doors_on_one_workspace_lose_nothing(
+    mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str], count: int
+) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    suite = requests()[-1]["params"]["arguments"]["suite"]
+    run = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "run_tool_test", "arguments": {"suite": suite}}}
+    messages = [*requests()[:2], *({**run, "id": number} for number in range(1, 6))]
+    with ThreadPoolExecutor(count) as pool:
+        talks = list(pool.map(lambda _: played(mcptest_command, messages, tmp_path, clean_environ), range(count)))
+    ids = [
+        line["message"]["result"]["structuredContent"]["run_id"]
+        for talk in talks
+        for line in talk
+        if line["from"] == "server" and line["message"]["id"] > 0
+    ]
+    assert len(set(ids)) == 5 * count
+    for run_id in ids:
+        record = json.loads((tmp_path / ".mcptest" / "runs" / f"{run_id}.json").read_text())
+        assert record["verdict"] == "pass"
+        assert (tmp_path / ".mcptest" / "inline" / f"{run_id}.yml").read_text() == suite

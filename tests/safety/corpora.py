@@ -1,0 +1,111 @@
+"""The corpora, and the tables of `docs/security.md` as they come out of them."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mcptest_engine.safety.findings import RULES
+from mcptest_engine.safety.poisoning import POISONING_RULES, description_warnings
+
+CORPUS = Path(__file__).parent / "corpus"
+
+
+@cache
+def lines(name: str) -> tuple[dict[str, Any], ...]:
+    text = (CORPUS / f"{name}.jsonl").read_text(encoding="utf-8")
+    return tuple(json.loads(line) for line in text.splitlines())
+
+
+@cache
+def public_catalogs() -> tuple[dict[str, Any], ...]:
+    return tuple(json.loads(path.read_text(encoding="utf-8")) for path in sorted((CORPUS / "public").glob("*.json")))
+
+
+@cache
+def fired(text: str) -> frozenset[str]:
+    """The rules that fire on a tool, given as JSON."""
+    return frozenset(warning.rule for warning in description_warnings([json.loads(text)]))
+
+
+def rules_on(tool: dict[str, Any]) -> frozenset[str]:
+    return fired(json.dumps(tool))
+
+
+def rule_table() -> str:
+    """Recall on the poisoned corpus and false alarms elsewhere, by rule."""
+    public = [tool for catalog in public_catalogs() for tool in catalog["tools"]]
+    rows = []
+    for rule in POISONING_RULES:
+        poisoned = [line for line in lines("poisoned") if line["rule"] == rule]
+        found = sum(rule in rules_on(line["tool"]) for line in poisoned)
+        benign = sum(rule in rules_on(line["tool"]) for line in lines("benign"))
+        alarms = sum(rule in rules_on(tool) for tool in public)
+        precision = found / (found + benign + alarms)
+        rows.append(
+            (
+                rule,
+                RULES[rule].name,
+                len(poisoned),
+                found,
+                f"{found / len(poisoned):.3f}",
+                benign,
+                alarms,
+                f"{precision:.3f}",
+            )
+        )
+    poisoned_all, found_all = sum(row[2] for row in rows), sum(row[3] for row in rows)
+    benign_all, alarms_all = sum(row[5] for row in rows), sum(row[6] for row in rows)
+    precision = f"{found_all / (found_all + benign_all + alarms_all):.3f}"
+    rows.append(
+        ("all", "", poisoned_all, found_all, f"{found_all / poisoned_all:.3f}", benign_all, alarms_all, precision)
+    )
+    head = ("rule", "name", "poisoned", "found", "recall", "false alarms, benign", "false alarms, public", "precision")
+    return _table(head, rows)
+
+
+def set_table() -> str:
+    """Recall and false alarms as they are now, by set."""
+    rows: list[tuple[object, ...]] = []
+    for name in dict.fromkeys(line["set"] for line in lines("poisoned")):
+        poisoned = [line for line in lines("poisoned") if line["set"] == name]
+        benign = [line for line in lines("benign") if line["set"] == name]
+        found = sum(line["rule"] in rules_on(line["tool"]) for line in poisoned)
+        alarms = sum(bool(rules_on(line["tool"])) for line in benign)
+        rows.append((f"corpus, {name}", len(poisoned), f"{found / len(poisoned):.3f}", len(benign), alarms))
+    for name in dict.fromkeys(catalog["set"] for catalog in public_catalogs()):
+        held = [catalog for catalog in public_catalogs() if catalog["set"] == name]
+        tools = [tool for catalog in held for tool in catalog["tools"]]
+        alarms = sum(bool(rules_on(tool)) for tool in tools)
+        rows.append((f"public servers, {name} ({len(held)} servers)", "", "", len(tools), alarms))
+    return _table(("set", "poisoned", "recall", "honest tools", "false alarms"), rows)
+
+
+def blind_found(line: dict[str, Any]) -> frozenset[str]:
+    """The rules that fire on a tool of the blind sets, listed together with the names of its neighbours."""
+    tool = line["tool"]
+    beside = [{"name": name} for name in line["catalog"] if name != tool["name"]]
+    return frozenset(found.rule for found in description_warnings([tool, *beside]) if found.tool == tool["name"])
+
+
+def blind_table() -> str:
+    """The sets that another hand wrote, as they are now: found is a tool of which one of its rules tells."""
+    rows = []
+    for name in dict.fromkeys(line["set"] for line in lines("blind")):
+        poisoned = [line for line in lines("blind") if line["set"] == name and line["rules"]]
+        honest = [line for line in lines("blind") if line["set"] == name and not line["rules"]]
+        found = sum(bool(blind_found(line) & set(line["rules"])) for line in poisoned)
+        alarms = sum(bool(blind_found(line)) for line in honest)
+        rows.append((name, len(poisoned), f"{found / len(poisoned):.3f}", len(honest), alarms))
+    return _table(("set", "poisoned", "recall", "honest tools", "false alarms"), rows)
+
+
+def _table(head: tuple[str, ...], rows: list[Any]) -> str:
+    lines_ = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines_)
+
+
+if __name__ == "__main__":
+    print(f"{rule_table()}\n\n{set_table()}\n\n{blind_table()}")

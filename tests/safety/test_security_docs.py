@@ -1,0 +1,24 @@
+"""`docs/security.md` says what the rules are and how well they work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mcptest_engine.safety.findings import RULES
+from tests.safety import corpora
+
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "security.md").read_text(encoding="utf-8")
+
+
+def test_the_figures_in_the_docs_are_those_of_the_corpora() -> None:
+    """Issue 6: precision and recall in the docs; `python -m tests.safety.corpora` prints the tables."""
+    assert corpora.rule_table() in PAGE
+    assert corpora.set_table() in PAGE
+    assert corpora.blind_table() in PAGE
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_every_rule_stands_in_the_docs_with_its_severity(rule) -> None:
+    assert f"| {rule.id} | {rule.name} | {rule.severity} | " in PAGE

@@ -1,0 +1,202 @@
+"""Recording, replaying and serving cassettes. Source: decisions 8; upstream-facts 6.2, 6.3."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcptest_engine.servers.tape import Tape
+from tests.conftest import SERVERS
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Run = Callable[..., subprocess.CompletedProcess[str]]
+
+SUITE = """\
+servers: { diary: { command: [PYTHON, DIARY, diary.txt] } }
+tools:
+  - name: it writes
+    tool: write
+    args: { text: one }
+    expect: [{ target: "result.content[0].text", matcher: { exact: written } }]
+  - name: it fails
+    tool: fail
+    expect: [{ target: result.isError, matcher: { exact: true } }]
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    """A suite on a server that writes down when it starts, what it is called with, and when it ends."""
+    text = SUITE.replace("PYTHON", json.dumps(sys.executable)).replace("DIARY", json.dumps(str(SERVERS / "diary.py")))
+    path = tmp_path / "mcptest.yml"
+    path.write_text(text)
+    return path
+
+
+def tape_of(tmp_path: Path, name: str = "one") -> dict[str, Any]:
+    found = json.loads((tmp_path / ".mcptest" / "cassettes" / f"{name}.json").read_text())
+    assert isinstance(found, dict)
+    return found
+
+
+def test_a_replay_gives_the_same_verdicts_and_starts_no_server(mcptest: Run, suite: Path, tmp_path: Path) -> None:
+    assert mcptest("run", "--record", "one", "--reporter", "minimal").returncode == 0
+    (tmp_path / "diary.txt").unlink()
+    again = mcptest("run", "--replay", "one", "--reporter", "json")
+    assert again.returncode == 0
+    record = json.loads(again.stdout)
+    assert record["mode"] == "replayed"
+    assert [test["output"]["result"]["content"][0]["text"] for test in record["tests"]] == ["written", "written"]
+    assert not (tmp_path / "diary.txt").exists()
+
+
+def test_the_record_of_a_recorded_run_says_so(mcptest: Run, suite: Path, tmp_path: Path) -> None:
+    record = json.loads(mcptest("run", "--record", "one", "--reporter", "json").stdout)
+    assert record["mode"] == "recorded"
+    assert [exchange["method"] for exchange in tape_of(tmp_path)["servers"]["diary"]["exchanges"]] == [
+        "initialize",
+        "tools/call",
+        "tools/call",
+    ]
+
+
+def test_record_is_run_by_another_name(mcptest: Run, suite: Path, tmp_path: Path) -> None:
+    done = mcptest("record", "two", "mcptest.yml", "--filter", "it writes", "--reporter", "minimal")
+    assert done.returncode == 0, done.stderr
+    assert len(tape_of(tmp_path, "two")["servers"]["diary"]["exchanges"]) == 2
+
+
+def test_a_request_that_was_not_recorded_fails_at_once_and_says_which(mcptest: Run, suite: Path) -> None:
+    mcptest("run", "--record", "one")
+    suite.write_text(suite.read_text().replace("text: one", "text: two"))
+    done = mcptest("run", "--replay", "one", "--reporter", "json")
+    assert done.returncode == 1
+    wrong, right = json.loads(done.stdout)["tests"]
+    assert wrong["failure"]["kind"] == "server"
+    assert 'holds no "tools/call" of `write` with these params' in wrong["failure"]["message"]
+    assert "--record one" in wrong["failure"]["hint"]
+    assert right["verdict"] == "pass"
+
+
+def test_a_test_that_expects_an_error_does_not_pass_for_want_of_an_answer(mcptest: Run, suite: Path) -> None:
+    mcptest("run", "--record", "one")
+    suite.write_text(
+        suite.read_text()
+        .replace("text: one", "text: two")
+        .replace('"result.content[0].text", matcher: { exact: written }', "error.code, matcher: { exists: true }")
+    )
+    assert mcptest("run", "--replay", "one").returncode == 1
+
+
+def test_each_answer_is_given_once(mcptest: Run, suite: Path) -> None:
+    mcptest("run", "--record", "one")
+    done = mcptest("run", "--replay", "one", "--repeat", "2", "--reporter", "json")
+    failed = [test for test in json.loads(done.stdout)["tests"] if test["verdict"] == "fail"]
+    assert len(failed) == 2
+    assert all("has been given" in test["message"] for test in failed)
+
+
+def test_secrets_are_in_no_cassette_and_replay_compares_without_them(mcptest: Run, suite: Path, tmp_path: Path) -> None:
+    secret = "hunter2-is-a-secret"
+    text = suite.read_text().replace("text: one", 'text: "${API_TOKEN}"')
+    suite.write_text("variables: { API_TOKEN: { from_env: MY_API_TOKEN } }\n" + text)
+    assert mcptest("run", "--record", "one", MY_API_TOKEN=secret).returncode == 0
+    assert secret not in (tmp_path / ".mcptest" / "cassettes" / "one.json").read_text()
+    assert mcptest("run", "--replay", "one", MY_API_TOKEN=secret).returncode == 0
+
+
+def test_the_time_that_was_recorded_counts_again(mcptest: Run, tmp_path: Path) -> None:
+    (tmp_path / "m.yml").write_text(
+        "mock_server: { tools: [{ name: slow, delay_ms: 150, response: { content: [{ type: text, text: late }] } }] }\n"
+    )
+    (tmp_path / "mcptest.yml").write_text(
+        "servers: { m: { command: [mcptest, mock, --tools-from, m.yml] } }\n"
+        "tools: [{ name: slow, tool: slow, expect: { max_duration_ms: 100 } }]\n"
+    )
+    assert mcptest("run", "--record", "one").returncode == 1
+    record = json.loads(mcptest("run", "--replay", "one", "--reporter", "json").stdout)
+    assert record["tests"][0]["failure"]["kind"] == "budget"
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", ".hidden", "x" * 200, "a.json", ""])
+def test_a_name_that_could_lead_elsewhere_is_refused(mcptest: Run, suite: Path, name: str) -> None:
+    for flag in ("--record", "--replay"):
+        assert mcptest("run", flag, name).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{ torn", "no cassette"),
+        ("[]", "schema_version"),
+        ('{"schema_version": "mcptest.cassette/v9"}', "v9"),
+        ('{"schema_version": "mcptest.cassette/v1", "servers": {"diary": {}}}', "`diary`"),
+        ('{"schema_version": "mcptest.cassette/v1", "servers": {"diary": {"exchanges": [{}]}}}', "exchange 0"),
+        (
+            '{"schema_version": "mcptest.cassette/v1", "servers": {"diary": {"exchanges": [{"method": "x", "answer": {}}]}}}',
+            "`answer`",
+        ),
+    ],
+)
+def test_a_broken_cassette_is_told_before_anything_runs(
+    mcptest: Run, suite: Path, tmp_path: Path, text: str, told: str
+) -> None:
+    (tmp_path / ".mcptest" / "cassettes").mkdir(parents=True)
+    (tmp_path / ".mcptest" / "cassettes" / "one.json").write_text(text)
+    done = mcptest("run", "--replay", "one")
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+def test_a_server_that_the_cassette_does_not_hold_fails_its_tests(mcptest: Run, suite: Path) -> None:
+    mcptest("run", "--record", "one")
+    suite.write_text(suite.read_text().replace("diary:", "other:"))
+    done = mcptest("run", "--replay", "one", "--reporter", "json")
+    assert all('holds nothing of server "other"' in test["message"] for test in json.loads(done.stdout)["tests"])
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [("--record", "a", "--replay", "b"), ("--replay", "a", "--watch"), ("--replay", "a", "--server-command", "x")],
+)
+def test_what_does_not_go_together_is_refused(mcptest: Run, suite: Path, flags: tuple[str, ...]) -> None:
+    assert mcptest("run", *flags).returncode == 2
+
+
+def test_a_served_cassette_answers_a_client_and_never_hangs(mcptest: Run, suite: Path, tmp_path: Path) -> None:
+    mcptest("run", "--record", "one")
+    served = "mcptest serve --cassette one"
+    done = mcptest("call", "write", "--args", '{"text": "one"}', "--command", served)
+    assert (done.returncode, done.stdout) == (0, "written\n")
+    missing = mcptest("call", "write", "--args", '{"text": "other"}', "--command", served)
+    assert missing.returncode == 1
+    assert "holds no" in missing.stderr
+    assert mcptest("tools", "--command", served).returncode == 1
+
+
+def test_an_unknown_cassette_has_the_nearest_name(mcptest: Run, suite: Path) -> None:
+    mcptest("run", "--record", "weather")
+    done = mcptest("serve", "--cassette", "wether")
+    assert done.returncode == 2
+    assert "did you mean `weather`?" in done.stderr
+
+
+def test_what_changes_by_its_nature_does_not_make_another_request() -> None:
+    asked = {"at": "2026-01-02T03:04:05Z", "id": "123e4567-e89b-12d3-a456-426614174000", "_meta": {"progressToken": 1}}
+    again = {"at": "2027-10-20T13:14:15.678+02:00", "id": "00000000-e89b-12d3-a456-426614174000"}
+    tape = Tape([{"method": "m", "params": asked, "answer": {"result": {}}}])
+    assert tape.take("m", again) is not None
+    assert tape.take("m", again) is None
+
+
+def test_answers_to_the_same_request_come_in_their_order() -> None:
+    tape = Tape([{"method": "m", "params": {}, "answer": {"result": {"n": n}}} for n in range(3)])
+    taken = [tape.take("m", None) for _ in range(4)]
+    assert [None if one is None else one["answer"]["result"]["n"] for one in taken] == [0, 1, 2, None]

@@ -1,0 +1,360 @@
+"""The review: deciding, changing one's mind, editing, writing, taking it back; with the real engine and the demo server."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcptest_tui.screens.difference import Difference
+from mcptest_tui.screens.modals import Question
+from tests.tui.pictures import assert_picture, rows_of, text_of
+from tests.tui.review.reviewing import failed, new_test, reviewing, stored, suite_in
+from tests.tui.waiting import until
+
+pytestmark = pytest.mark.anyio
+SIZES = [(80, 24), (120, 40)]
+MASKS = ((r"run 01[0-9A-Z]{24}", "run RUN"), (r"/\S+/work", "FOLDER"))
+
+
+async def asked(pilot):
+    """A question lies over the screen; what it says."""
+    await until(pilot, lambda: isinstance(pilot.app.screen, Question), what="a question")
+    await pilot.pause()
+    return text_of(pilot.app)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_a_failed_test_leads_to_its_proposal(workbench, place, size):
+    """u; the mode bar counts; comments and all else of the suite stay when it is written, and only that test runs again."""
+    path = suite_in(place)
+    async with workbench(size=size) as pilot:
+        app = pilot.app
+        await failed(pilot)
+        assert "Review •2" in rows_of(app)[0]
+        app.screen.show_test(next(row for row in app.store.rows.values() if row.name == "record"))
+        await pilot.press("u")
+        await until(pilot, lambda: app.current_mode == "review" and "Review 2/2" in text_of(app))
+        await pilot.press("k")
+        await until(pilot, lambda: "good-bye" in text_of(app))
+        assert_picture(app, "proposal", folder="review", masks=MASKS)
+        before = path.read_text()
+        await pilot.press("a")
+        assert "1 accepted" in text_of(app)
+        assert path.read_text() == before
+        app.watch_mode = "affected"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: len(app.reviews.state.items) == 1 and app.store.counts["pass"] == 2)
+        assert path.read_text() == before.replace("exact: good-bye", "exact: hello")
+        assert app.store.counts["fail"] == 1
+        await pilot.press("U")
+        await until(pilot, lambda: path.read_text() == before, what="the old text")
+        await until(pilot, lambda: not app.runs.progress.busy)
+
+
+async def test_when_all_are_decided_it_asks_once_and_no_keeps_them(workbench, place):
+    """Nothing is written until then, nor after no; leaving and coming back keeps every decision; quitting asks."""
+    path = suite_in(place)
+    for number in range(3):
+        new_test(place, number)
+    async with workbench() as pilot:
+        app = pilot.app
+        await reviewing(pilot, 3)
+        before = path.read_text()
+        await pilot.press("a", "r", "s")
+        text = await asked(pilot)
+        assert "1 accepted, 1 rejected, 1 skipped." in text
+        assert "This writes mcptest.yml." in text
+        await pilot.press("n")
+        await pilot.press("f2", "f5")
+        await until(pilot, lambda: app.current_mode == "review")
+        assert "1 accepted  1 rejected  1 skipped  0 left" in text_of(app)
+        assert path.read_text() == before
+        await pilot.press("q")
+        assert "Review: 1 accepted, 1 rejected, not written" in await asked(pilot)
+        await pilot.press("n", "ctrl+s")
+        await until(pilot, lambda: len(app.reviews.state.items) == 1)
+        assert [item.title for item in app.reviews.state.items] == ["added 2"]
+        assert "added 0" in path.read_text()
+        assert "added 1" not in path.read_text()
+
+
+async def test_decisions_are_taken_back_and_changed(workbench, place):
+    """u takes the last one back; looking does not decide."""
+    suite_in(place)
+    for number in range(3):
+        new_test(place, number)
+    async with workbench() as pilot:
+        state = (await reviewing(pilot, 3)).state
+        await pilot.press("j", "j", "k")
+        assert (state.at, state.decisions) == (1, {})
+        await pilot.press("a")
+        assert state.at == 2
+        await pilot.press("r", "u")
+        assert state.at == 2
+        assert [one.choice for one in state.decisions.values()] == ["accept"]
+        await pilot.press("u", "u")
+        assert state.decisions == {}
+        assert state.at == 1
+
+
+async def test_the_rest_is_accepted_after_one_question_without_what_loosens(workbench, place):
+    """A names the files, and says what it leaves out."""
+    path = suite_in(place)
+    new_test(place, 1)
+    new_test(place, 2)
+    stored(place, "record", expect=[{"target": "result.content", "matcher": {"type": "array"}}])
+    async with workbench() as pilot:
+        app = pilot.app
+        state = (await reviewing(pilot, 3)).state
+        assert [item.loosens is not None for item in state.items].count(True) == 1
+        await pilot.press("A")
+        text = await asked(pilot)
+        assert "Accept 2 proposals?" in text
+        assert "They change mcptest.yml" in text
+        assert "Left out: 1 proposal by which a test would ask for less" in text
+        await pilot.press("y")
+        await until(pilot, lambda: state.counts["accept"] == 2)
+        assert "loosens" in text_of(app)
+        await pilot.press("A")
+        await until(pilot, lambda: "nothing is left to accept at once" in text_of(app))
+        await pilot.press("R")
+        assert "Reject 1 proposal?" in await asked(pilot)
+        await pilot.press("y")
+        await asked(pilot)
+        await pilot.press("y")
+        await until(pilot, lambda: not app.reviews.state.items)
+        assert "exact: 8" in path.read_text()
+
+
+async def test_a_fragment_is_edited_and_an_invalid_one_is_refused(workbench, place):
+    """It is looked at as it is typed; esc leaves it and keeps what was typed."""
+    path = suite_in(place)
+    new_test(place, 1)
+    async with workbench(size=(100, 30)) as pilot:
+        app = pilot.app
+        app.watch_mode = "off"  # the edited test fails, and a run would propose something again
+        screen = await reviewing(pilot, 1)
+        await pilot.press("e")
+        await until(pilot, lambda: "it can be accepted" in text_of(app))
+        area = screen.editor.area
+        good = area.text.replace("array", "string")
+        area.load_text(area.text.replace("matcher", "mathcer"))
+        await until(pilot, lambda: "✗ " in text_of(app) and "mathcer" in text_of(app))
+        await pilot.press("ctrl+s")
+        await pilot.pause()
+        assert app.reviews.state.decisions == {}
+        assert screen.has_class("-editing")
+        await pilot.press("escape")
+        assert not screen.has_class("-editing")
+        await pilot.press("e")
+        assert "mathcer" in screen.editor.text
+        screen.editor.area.load_text(good)
+        await until(pilot, lambda: "it can be accepted" in text_of(app))
+        await pilot.press("ctrl+s")
+        await asked(pilot)
+        await pilot.press("y")
+        await until(pilot, lambda: not app.reviews.state.items)
+        assert "type: string" in path.read_text()
+
+
+async def test_the_whole_file_and_all_that_is_known(workbench, place):
+    """d and i; Enter opens the test in the editor."""
+    suite_in(place)
+    new_test(place, 1, why="because", left_out=tuple(f"result.a[{number}]" for number in range(20)))
+    async with workbench() as pilot:
+        app = pilot.app
+        await reviewing(pilot, 1)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, Difference))
+        assert "added 1" in text_of(app)
+        await pilot.press("escape", "i")
+        await until(pilot, lambda: "a new test" in text_of(app) and "result.a[19]" in text_of(app))
+        await pilot.press("escape", "enter")
+        await until(pilot, lambda: app.current_mode == "edit")
+
+
+async def test_a_suite_that_changed_meanwhile_is_not_overwritten(workbench, place):
+    """What can still be placed is; what cannot is refused, said, and waits on."""
+    path = suite_in(place)
+    stored(place, "record", expect=[{"target": "result.isError", "matcher": {"not": {"exact": True}}}])
+    async with workbench() as pilot:
+        app = pilot.app
+        await reviewing(pilot, 1)
+        app.watch_mode = "off"
+        app.reviews.saved = lambda _: None  # the person is faster than the news
+        await pilot.press("a")
+        await asked(pilot)
+        path.write_text(path.read_text().replace("name: record", "name: other"))
+        changed = path.read_text()
+        await pilot.press("y")
+        await until(pilot, lambda: "record: " in text_of(app) or "refused" in text_of(app))
+        assert path.read_text() == changed
+        assert app.reviews.state.unwritten == 0
+
+
+async def test_a_proposal_that_is_made_meanwhile_appears(workbench, place):
+    """The folder is watched; so is what becomes of it."""
+    suite_in(place)
+    new_test(place, 1)
+    async with workbench() as pilot:
+        await reviewing(pilot, 1)
+        new_test(place, 2)
+        await until(pilot, lambda: "Review •2" in rows_of(pilot.app)[0])
+        for path in (place / ".mcptest" / "proposals").iterdir():
+            path.unlink()
+        await until(pilot, lambda: "Nothing to review" in text_of(pilot.app))
+
+
+async def test_text_from_elsewhere_is_shown_as_text(workbench, place):
+    """Escapes, markup, directions: in names, values and reasons."""
+    suite_in(place)
+    evil = "[red]\x1b]0;pwned\x07\u202e[/red]"
+    test = {
+        "name": f"x {evil}",
+        "tool": "echo",
+        "args": {"text": evil},
+        "expect": [{"target": "result.isError", "matcher": {"exact": False}}],
+    }
+    stored(place, test["name"], test=test, why=evil, stability=evil, left_out=(evil,), notes=(evil,))
+    async with workbench() as pilot:
+        app = pilot.app
+        await reviewing(pilot)
+        await pilot.pause()
+        if app.reviews.state.items:
+            await pilot.press("i")
+            await until(pilot, lambda: "[red]␛]0;pwned" in text_of(app))
+            await pilot.press("e")
+            await pilot.pause()
+        text = text_of(app)
+        assert not {"\x1b", "\x07", "\u202e"} & set(text)
+
+
+async def test_five_hundred_proposals_move_and_decide_at_once(workbench, place):
+    """The list is drawn by the line."""
+    suite_in(place)
+    for number in range(500):
+        new_test(place, number)
+    async with workbench() as pilot:
+        app = pilot.app
+        screen = await reviewing(pilot, 500)
+        await pilot.press("G")
+        await until(pilot, lambda: "Review 500/500" in text_of(app))
+        await pilot.press("a")
+        assert screen.state.at == 0
+        await pilot.press("S")
+        assert "Skip 499 proposals?" in await asked(pilot)
+        await pilot.press("y")
+        assert "Write them?" in await asked(pilot)
+        await pilot.press("n")
+
+
+@pytest.mark.parametrize("size", [(40, 10), (58, 14), (180, 45)], ids=str)
+async def test_it_fits_every_terminal(workbench, place, size):
+    """From 40x10 on: the proposal, the counts, the keys."""
+    suite_in(place)
+    new_test(place, 1)
+    async with workbench(size=size) as pilot:
+        app = pilot.app
+        await reviewing(pilot, 1)
+        await pilot.pause()
+        assert "0 accepted" in text_of(app)
+        assert "added 1" in text_of(app)
+        assert_picture(app, "fits", folder="review", masks=MASKS)
+        await pilot.press("e")
+        await until(pilot, lambda: app.screen.editor.area.has_focus)
+        await pilot.press("escape", "a")
+        await asked(pilot)
+        await pilot.press("escape")
+
+
+async def test_without_colours_signs_tell_what_goes_and_comes(workbench, place, monkeypatch):
+    """NO_COLOR: - and +, and a mark for every decision."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    suite_in(place)
+    async with workbench() as pilot:
+        app = pilot.app
+        await failed(pilot)
+        await reviewing(pilot, 2)
+        await pilot.press("r", "k")
+        await until(pilot, lambda: "✗ rejected" in text_of(app))
+        text = text_of(app)
+        assert '- - { target: "result' in text
+        assert '+ - { target: "result' in text
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_nothing_to_review_says_how_there_can_be_something(workbench, demo, size):
+    """In true words."""
+    async with workbench(size=size) as pilot:
+        await reviewing(pilot, 0)
+        await pilot.pause()
+        assert "P on a tool proposes a test of it" in text_of(pilot.app)
+        await pilot.press("a", "r", "e", "d", "i", "u", "enter", "ctrl+s", "A", "L", "j", "U")
+        assert pilot.app.current_mode == "review"
+
+
+async def test_alike_ones_are_accepted_together(workbench, place):
+    """L: the same change in other tests."""
+    suite_in(place)
+    for number in range(4):
+        new_test(place, number)
+    async with workbench() as pilot:
+        state = (await reviewing(pilot, 4)).state
+        await pilot.press("L")
+        assert "Accept 4 proposals that are alike?" in await asked(pilot)
+        await pilot.press("y")
+        await until(pilot, lambda: state.counts["accept"] == 4)
+
+
+async def test_decisions_outlast_a_suite_that_is_gone_for_a_while(workbench, place):
+    """Its proposals go, and come back as they were decided; their place is told whole again."""
+    path = suite_in(place)
+    async with workbench(size=(80, 24)) as pilot:
+        app = pilot.app
+        await failed(pilot)
+        await reviewing(pilot, 2)
+        await pilot.press("a")
+        text = path.read_bytes()
+        path.unlink()
+        await until(pilot, lambda: "Nothing to review" in text_of(app), what="an empty list")
+        path.write_bytes(text)
+        await until(pilot, lambda: len(app.reviews.state.items) == 2, what="the list")
+        await until(pilot, lambda: "1 accepted  0 rejected  1 left" in text_of(app), what="the decision")
+        await until(pilot, lambda: "mcptest.yml:6  echo" in text_of(app) or "mcptest.yml:11  record" in text_of(app))
+        await pilot.press("u")
+        assert app.reviews.state.decisions == {}
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 10)], ids=str)
+async def test_what_s_writes_is_never_cut(workbench, place, size):
+    """The key first; that nothing is written yet where there is room."""
+    suite_in(place)
+    for number in range(3):
+        new_test(place, number)
+    async with workbench(size=size) as pilot:
+        await reviewing(pilot, 3)
+        await pilot.press("a", "r")
+        await pilot.pause()
+        row = next(row for row in rows_of(pilot.app) if "1 accepted" in row)
+        assert "\u2026" not in row
+        assert "^s writes 1 file" in row or size[0] == 40
+
+
+async def test_an_accepted_snapshot_is_named_and_its_test_runs_again(workbench, place):
+    """No suite changes with it: the question says what does."""
+    path = suite_in(place)
+    before = path.read_text().replace("matcher: { exact: 8 }", "matcher: { snapshot: true }")
+    path.write_text(before)
+    snapshots = place / ".mcptest" / "snapshots"
+    snapshots.mkdir()
+    (snapshots / "mcptest.yml").write_text("record / result.structuredContent.id: 8\n")
+    async with workbench() as pilot:
+        app = pilot.app
+        await failed(pilot)
+        app.watch_mode = "affected"
+        await reviewing(pilot, 2)
+        snapshot = next(at for at, item in enumerate(app.reviews.state.items) if item.kind == "snapshot")
+        await pilot.press("s" if snapshot else "a", "a" if snapshot else "s")
+        assert "This writes the snapshots of mcptest.yml." in await asked(pilot)
+        await pilot.press("y")
+        await until(pilot, lambda: app.store.counts["pass"] == 2 and not app.runs.progress.busy, what="the run")
+        assert path.read_text() == before
