@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.targets import Target
+from mcptest_engine.authoring.targets import Target, declared_env, declared_url, declared_words
 from mcptest_engine.core.errors import PolicyDenied, SuiteError, UsageError
 from mcptest_engine.core.redaction import Redactor
+from mcptest_engine.servers.auth import shown_url
 from mcptest_engine.servers.spec import spec_from_settings
 from mcptest_engine.suite.secrets import has_userinfo, secret_values
 from mcptest_engine.workspace.workspace import SUITE_FILES
@@ -89,25 +90,26 @@ def _of_url(door: Door, url: str, arguments: Mapping[str, Any]) -> tuple[ServerS
     if has_userinfo(url):
         raise UsageError("`url` must not hold a user name or password", hint="use `bearer_token_env`")
     if not url.startswith(("http://", "https://")):
-        raise UsageError(f"`url` is no http or https URL: {url}")
+        raise UsageError(f"`url` is no http or https URL: {shown_url(url)}")
     settings: dict[str, Any] = {"url": url}
     variable = arguments.get("bearer_token_env")
     if variable is not None:
         if variable.upper() in FOREIGN_KEYS and variable not in _declared_tokens(door):
             raise PolicyDenied(
-                f"`{variable}` is a key for something else and is not sent to {url}",
+                f"`{variable}` is a key for something else and is not sent to {shown_url(url)}",
                 hint="put the server's token into a variable of its own, or have a server in mcptest.yml declare "
                 f"`auth: {{ bearer_token_env: {variable} }}`",
             )
         settings["auth"] = {"bearer_token_env": variable}
-    return _spec(door, settings), Target(settings=settings)
+    return _spec(door, settings), Target(settings={**settings, "url": declared_url(url, {})})
 
 
 def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> tuple[ServerSpec, Target]:
     if door.writes_enabled:
         settings: dict[str, Any] = {"command": argv, **({"env": dict(env)} if env else {})}
-        written = {**settings, **({"env": _written_env(env)} if env else {})}
-        return _spec(door, settings), Target(settings={**written, "command": [_escaped(word) for word in argv]})
+        secrets: dict[str, str] = {}
+        written = {**settings, **({"env": declared_env(env, secrets)} if env else {})}
+        return _spec(door, settings), Target(settings={**written, "command": declared_words(argv, secrets)})
     declared = [(suite, name) for suite, name in _declared_servers(door) if suite.servers[name].get("command") == argv]
     if not declared:
         raise PolicyDenied(
@@ -122,7 +124,7 @@ def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> t
             "`env` differs from what mcptest.yml declares for this command, so it is not run",
             hint="leave `env` out: the declared one is used; or start the front door with --enable-writes",
         )
-    secrets = Redactor(suite.secrets)
+    redactor = Redactor(suite.secrets)
     spec = spec_from_settings(
         "target",
         suite.servers[name],
@@ -130,10 +132,10 @@ def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> t
         environ=door.environ,
         lookups=suite.lookups,
         config_dir=suite.path.parent,
-        redact=secrets.redact_text,
-        keep_secret=secrets.register,
+        redact=redactor.redact_text,
+        keep_secret=redactor.register,
     )
-    return spec, Target(settings={"command": [_escaped(word) for word in argv]})
+    return spec, Target(settings={"command": declared_words(argv, {})})
 
 
 def _spec(door: Door, settings: Mapping[str, Any]) -> ServerSpec:
@@ -174,13 +176,3 @@ def _declared_tokens(door: Door) -> set[str]:
         if isinstance(auth.get("bearer_token_env"), str):
             found.add(auth["bearer_token_env"])
     return found
-
-
-def _written_env(env: Mapping[str, str]) -> dict[str, str]:
-    from mcptest_engine.core.secret_names import looks_secret_name
-
-    return {name: f"${{{name}}}" if looks_secret_name(name) else _escaped(value) for name, value in env.items()}
-
-
-def _escaped(text: str) -> str:
-    return text.replace("${", "$${")

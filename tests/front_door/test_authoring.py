@@ -103,3 +103,12 @@ def test_the_doctors_report_is_the_command_lines(
     printed = json.loads(mcptest("doctor", "--format", "json").stdout)
     assert report.keys() == printed.keys()
     assert [check["name"] for check in report["checks"]] == [check["name"] for check in printed["checks"]]
+
+
+def test_a_secret_among_the_words_of_a_command_is_not_written_into_a_suite(
+    open_door: Callable[..., Door], tmp_path: Path
+) -> None:
+    secret = "hunter2-is-a-secret"
+    server = [sys.executable, str(SERVERS / "recorder.py"), str(tmp_path / "diary"), "--api-key", secret]
+    made = open_door("--enable-writes").call("scaffold_suite", command=server)
+    assert secret not in json.dumps(made)
