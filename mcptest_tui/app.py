@@ -133,10 +133,13 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
 
     def _apply(self, events: list[Event]) -> None:
         changed: list[str] = []
+        watched: list[str] = []
         for event in events:
             self.runs.progress.apply(event)
             if event.get("event") == "files.changed":
                 changed += event.get("paths", ())
+            elif event.get("event") == "files.watched":
+                watched += event.get("paths", ())
         delta = self.store.apply_many(events)
         for screen in self.work_screens():
             screen.engine_events(events)
@@ -144,6 +147,8 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
             self.work_screen.events_applied(delta)
         self.runs.told(events)
         self.reviews.told(events)
+        if watched:
+            self._look_at(watched)
         if changed:
             self.documents_changed(changed)
         self.refresh_status()
@@ -158,6 +163,14 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
         for screen in self.work_screens():
             screen.engine_changed(state, message)
         self.refresh_status()
+
+    def _look_at(self, watched: list[str]) -> None:
+        """What is watched from now on may have been saved since it was read."""
+        missed = self.suites.missed(watched)
+        if missed:
+            self.documents_changed(missed)
+        for screen in self.work_screens():
+            screen.files_changed(watched)
 
     def documents_changed(self, paths: list[str]) -> None:
         """These files are different on the disk: read what is made of them, and run what the watch mode says."""

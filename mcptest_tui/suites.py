@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.shipped import PACKAGE
 from mcptest_engine.running.documents import watched_by
+from mcptest_engine.running.watch import state_of
 from mcptest_engine.workspace.workspace import SUITE_FILES
 from mcptest_tui.document_cache import DocumentCache
 from mcptest_tui.keymap import keymap_file
@@ -38,6 +39,7 @@ class Suites:
         self.searched = False
         self._read: set[str] = set()
         self._gone: set[str] = set()
+        self._states: dict[str, tuple[int, int, int] | None] = {}
         self._reading = asyncio.Lock()
         self.cache = DocumentCache(app.workspace.root)
 
@@ -106,6 +108,7 @@ class Suites:
         read = []
         async with self._reading:  # what was read first must not be put in last
             for path in paths:
+                before = state_of(Path(path))
                 document = await asyncio.to_thread(self._document, path)
                 if document is None and path in self._app.store.documents:
                     await asyncio.sleep(AWAY_SECONDS)  # some editors move the old text away before they write the new
@@ -116,6 +119,8 @@ class Suites:
                 else:
                     self._gone.discard(path)
                     self._app.store.put_document(document)
+                    self._states.update((file, state_of(Path(file))) for file in watched_by(document))
+                    self._states[path] = before
                     read.append(document)
         if paths:
             self._app.documents_read()
@@ -132,6 +137,10 @@ class Suites:
         read = await self.read(self._made_of(paths))
         self.watch()
         return read
+
+    def missed(self, watched: list[str]) -> list[str]:
+        """Those of `watched` that were saved after they were read here, and before anybody looked out for a save."""
+        return [path for path in watched if path in self._states and state_of(Path(path)) != self._states[path]]
 
     def title(self) -> str:
         """What is open, for the mode bar: `weather.yml`, `weather.yml +2`."""

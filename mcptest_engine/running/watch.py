@@ -101,9 +101,11 @@ class Watcher:
         self._states: dict[Path, tuple[int, int, int] | None] = {}
         self.watch(files)
 
-    def watch(self, files: Iterable[Path]) -> None:
-        """Watch exactly these files from now on, as they are now where they are new."""
-        self._seen = {path: self._seen[path] if path in self._seen else _digest(path) for path in files}
+    def watch(self, files: Iterable[Path]) -> frozenset[Path]:
+        """Watch exactly these files from now on; those that are new, which are watched as they are now."""
+        before = self._seen
+        self._seen = {path: before[path] if path in before else _digest(path) for path in files}
+        return frozenset(self._seen.keys() - before.keys())
 
     async def changed(self, stop: asyncio.Event) -> frozenset[Path]:
         """The files whose content changed since they were last looked at; empty when `stop` was set."""
@@ -158,7 +160,7 @@ class Watcher:
         """The files with another content than when last looked at; unless `sure`, only those with another state are read."""
         changed = set()
         for path, seen in self._seen.items():
-            state = _state(path)
+            state = state_of(path)
             if not sure and state == self._states.get(path, ()):
                 continue
             self._states[path] = state
@@ -169,7 +171,8 @@ class Watcher:
         return frozenset(changed)
 
 
-def _state(path: Path) -> tuple[int, int, int] | None:
+def state_of(path: Path) -> tuple[int, int, int] | None:
+    """What tells cheaply that a file may have another content: mtime in ns, size and inode; None when it is not there."""
     try:
         found = path.stat()
     except OSError:

@@ -91,7 +91,7 @@ class WorkScreen(Sturdy, Screen[None]):
         """Shown again: draw what happened meanwhile."""
 
     def files_changed(self, paths: list[str]) -> None:
-        """Files changed on the disk; called on every screen that exists, after their documents were read again."""
+        """Files changed on the disk, or may have; called on every screen, after their documents were read again."""
 
     def engine_changed(self, state: str, message: str) -> None:
         """The child is "ready", or "lost"; called on every screen that exists."""

@@ -509,7 +509,7 @@ def test_a_server_that_asks_for_a_token_is_given_a_variable(
 def test_giving_up_at_a_question_leaves_nothing(keys: str, terminal: Callable[..., Terminal], tmp_path: Path) -> None:
     """Exit code 130."""
     screen = terminal()
-    screen.wait_for("a command such as")
+    screen.wait_for_question("a command such as")
     screen.press(keys)
     assert screen.wait_for_end() == 130
     assert is_empty(tmp_path)

@@ -584,7 +584,7 @@ def asked(
     def start() -> Terminal:
         argv = [mcptest_command, "propose", "get_status", "--command", " ".join(server.argv), "--write", "s.yml"]
         opened.append(Terminal(argv, cwd=tmp_path, environ=clean_environ))
-        opened[-1].wait_for("[a]ccept")
+        opened[-1].wait_for_question("[a]ccept")
         return opened[-1]
 
     yield start

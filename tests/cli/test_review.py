@@ -383,7 +383,7 @@ def test_the_terminal_is_put_back_after_ctrl_c(failed: Path, at_terminal: Callab
     terminal = at_terminal()
     terminal.wait_for("[1/3]")
     terminal.press("a")
-    terminal.wait_for("[2/3]")
+    terminal.wait_for_question("[2/3]")
     terminal.press("\x03")
     assert terminal.wait_for_end() == 130
     assert is_put_back(terminal)

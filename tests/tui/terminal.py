@@ -12,10 +12,8 @@ import struct
 import subprocess
 import termios
 import time
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 PATIENCE_SECONDS = 20.0
 _ESCAPES = re.compile(r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]|\x1b[=>78]")
@@ -95,6 +93,13 @@ class Terminal:
                 raise AssertionError(f"{text!r} was not drawn in {seconds} s:\n{self.text[-3000:]}")
             self.read(0.05)
         return time.perf_counter() - self.started
+
+    def wait_for_question(self, text: str) -> None:
+        """Until `text` was drawn and the program waits for the answer: a Ctrl-C in between is heard with the next key only."""
+        self.wait_for(text)
+        status = Path(f"/proc/{self.process.pid}/stat")
+        while status.exists() and status.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "R":
+            self.read(0.01)
 
     def wait_for_end(self, *, seconds: float = PATIENCE_SECONDS) -> int:
         """The exit code, with everything read that was drawn until then."""

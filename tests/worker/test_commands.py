@@ -136,6 +136,7 @@ def test_the_watched_files_are_replaced(child: Child, place: Path) -> None:
     for path in (first, second):
         path.write_text("a", encoding="utf-8")
     child.ask("watch", paths=[str(first)])
+    assert child.event("files.watched")["paths"] == [str(first)]
     child.ask("watch", paths=[str(second)])
     first.write_text("b", encoding="utf-8")
     second.write_text("b", encoding="utf-8")

@@ -101,7 +101,10 @@ def _shown(file: str, start_dir: Path) -> str:
 
 
 class Watching:
-    """Tells `files.changed` for a set of files that can be replaced at any time; a save in between is not missed."""
+    """Tells `files.changed` for a set of files that can be replaced at any time; a save in between is not missed.
+
+    What was saved before a file was watched cannot be told: `files.watched` names the new ones, for whoever read them earlier.
+    """
 
     def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
         self._send = send
@@ -112,7 +115,9 @@ class Watching:
     def watch(self, paths: Iterable[Path]) -> None:
         """Watch exactly these files from now on."""
         wanted = frozenset(paths)
-        self._watcher.watch(wanted)
+        new = self._watcher.watch(wanted)
+        if new:
+            self._send({"event": "files.watched", "paths": sorted(map(str, new))})
         self._stop.set()  # the wait that is on looks at the folders of the old set
         self._stop = asyncio.Event()
         if wanted:

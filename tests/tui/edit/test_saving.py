@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import shutil
+import signal
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +21,7 @@ from tests.tui.pictures import assert_picture, text_of
 from tests.tui.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.anyio
@@ -359,6 +362,45 @@ async def test_a_file_that_is_no_suite_yet_is_looked_after_as_well(place: Path, 
         screen = await opened(pilot, new)
         new.write_text(SUITE)
         await until(pilot, lambda: text_of_file(screen) == SUITE)
+
+
+async def test_a_save_right_after_a_file_was_opened_is_not_missed(
+    suite: Path, place: Path, workbench: Callable[..., Any]
+) -> None:
+    new = place / "new.yml"
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite)
+        await until(pilot, pilot.app.engine_ready.is_set)
+        with _asleep(pilot.app.engine.pid):
+            screen.open_path(str(new))
+            new.write_text(SUITE)
+        await until(pilot, lambda: text_of_file(screen) == SUITE)
+
+
+async def test_a_save_after_a_suite_was_read_and_before_it_is_watched_is_not_missed(
+    suite: Path, place: Path, tmp_path: Path, workbench: Callable[..., Any]
+) -> None:
+    other = tmp_path / "elsewhere.yml"
+    other.write_text(SUITE)
+    async with workbench() as pilot:
+        app = pilot.app
+        await opened(pilot, suite)
+        await until(pilot, lambda: app.suites.searched)
+        with _asleep(app.engine.pid):
+            await app.open_document(str(other))
+            before = app.store.documents[str(other)].digest
+            other.write_text(SUITE + "# more\n")
+        await until(pilot, lambda: app.store.documents[str(other)].digest != before)
+
+
+@contextlib.contextmanager
+def _asleep(process: int) -> Iterator[None]:
+    """Nothing that the process is told meanwhile is heard before the end."""
+    os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(process, signal.SIGCONT)
 
 
 async def test_of_two_saves_the_text_that_was_typed_last_is_on_the_disk(
