@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.review_items import Reviewed, WrittenFile
@@ -16,7 +17,6 @@ from mcptest_engine.workspace.json_text import to_json_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from mcptest_engine.workspace.workspace import Workspace
 
@@ -59,8 +59,16 @@ def read_undo(workspace: Workspace) -> Reviewed | None:
             for file in told["written"]
         )
         forgotten = tuple(one for one in told["forgotten"] if isinstance(one, dict))
+        if not all(_is_ours(workspace, file.path) for file in files):
+            return None
         return Reviewed(written=files, forgotten=forgotten)
     return None
+
+
+def _is_ours(workspace: Workspace, path: str) -> bool:
+    """Whether a review may have written there: a suite, or a file of the workspace's own. The memory came with the folder."""
+    own = Path(workspace.root, path).resolve()
+    return own.suffix in (".yml", ".yaml") or own.is_relative_to(workspace.data_dir.resolve())
 
 
 def drop_undo(workspace: Workspace) -> None:

@@ -19,6 +19,7 @@ from mcptest_engine.authoring.review import (
     preview,
     undo,
 )
+from mcptest_engine.authoring.review_memory import save_undo
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.suite.load import LoadOptions, check_suite
 from mcptest_engine.workspace.proposals import StoredProposal, proposals_dir, read_proposals, save_proposal
@@ -203,6 +204,15 @@ def test_undo_that_cannot_write_one_file_leaves_all_as_they_are(bench: Bench) ->
     with pytest.raises(OSError, match="directory"):
         undo(bench.workspace, Reviewed(written=files))
     assert first.read_text() == "after"
+
+
+@pytest.mark.parametrize("path", ["../outside.sh", "/etc/cron.d/x", "notes.txt"])
+def test_undo_of_a_memory_that_names_what_no_review_writes_is_refused(bench: Bench, path: str) -> None:
+    """It lies in the folder, and so may have come with it."""
+    files = (WrittenFile(path=path, before=b"mine", after=None),)
+    save_undo(bench.workspace, Reviewed(written=files))
+    with pytest.raises(UsageError, match="nothing to undo"):
+        undo(bench.workspace)
 
 
 def test_undo_refuses_when_the_file_was_changed_since(bench: Bench) -> None:

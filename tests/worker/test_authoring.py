@@ -50,6 +50,17 @@ def test_a_scaffold_of_a_typed_command_hides_no_template(child, place):
     assert "${KEY}" in made["after"]
 
 
+def test_a_scaffold_writes_no_secret_of_a_typed_command(child, place):
+    """What a person has to set is told."""
+    command = ["env", "API_TOKEN=abcdef0123456789", "mcptest", "mock", "--preset", "demo"]
+    child.ask("connect", session="s", target={"command": command, "name": "typed"})
+    child.event("server.state", session="s", state="ready")
+    made = child.ask("scaffold", session="s", options={"tools": []})
+    assert "abcdef0123456789" not in made["after"]
+    assert "API_TOKEN=${env.API_TOKEN}" in made["after"]
+    assert any("`API_TOKEN` is not written down" in note for note in made["notes"])
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [

@@ -10,6 +10,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from mcptest_engine.core.secret_names import looks_secret_name
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.worker.protocol import Refused
 
@@ -123,19 +124,26 @@ class Sketching:
 
     def _target(self, opened: Opened) -> tuple[Target, tuple[str, ...]]:
         """The server as a suite declares it, no secret in it, and what a person has to know of that."""
-        from mcptest_engine.authoring.targets import Target, untemplated
+        from mcptest_engine.authoring.targets import Target, declared_url, declared_words, kept_out, untemplated
 
         told = opened.told
         if "suite" in told:
             return self._declared(told), ()
         settings: dict[str, Any] = {}
         remarks: list[str] = []
+        secrets: dict[str, str] = {}
         if "found" in told:
             from mcptest_engine.running.worker.found import found_settings
 
             found = found_settings(str(told["found"]), self._surroundings.start_dir, self._surroundings.environ)
-            settings = {name: untemplated(found[name]) for name in ("command", "url", "cwd") if name in found}
-            env = {name: f"${{{name}}}" for name in found.get("env") or {}}
+            values = {name: str(value) for name, value in (found.get("env") or {}).items()}
+            secrets = {name: value for name, value in values.items() if looks_secret_name(name)}
+            if found.get("command"):
+                settings["command"] = declared_words([str(word) for word in found["command"]], secrets)
+            if found.get("url"):
+                settings["url"] = declared_url(str(found["url"]), secrets)
+            settings.update({"cwd": untemplated(found["cwd"])} if "cwd" in found else {})
+            env = {name: f"${{{name}}}" for name in values}
             settings.update({"env": env} if env else {})
             if env:
                 remarks.append(f"values are taken from where mcptest runs: {', '.join(env)}")
@@ -144,15 +152,18 @@ class Sketching:
         elif told.get("url"):
             token = told.get("bearer_token_env")
             settings = {
-                "url": untemplated(str(told["url"])),
+                "url": declared_url(str(told["url"]), secrets),
                 **({"auth": {"bearer_token_env": token}} if token else {}),
             }
         else:
             words = told["command"] if not isinstance(told["command"], str) else opened.session.spec.command or ()
-            settings = {"command": untemplated([str(word) for word in words])}
+            values = {name: str(value) for name, value in (told.get("env") or {}).items()}
+            secrets = {name: value for name, value in values.items() if looks_secret_name(name)}
+            settings = {"command": declared_words([str(word) for word in words], secrets)}
             settings.update({"cwd": untemplated(str(told["cwd"]))} if told.get("cwd") else {})
-            env = {name: f"${{{name}}}" for name in told.get("env") or {}}
+            env = {name: f"${{{name}}}" for name in values}
             settings.update({"env": env} if env else {})
+        remarks += kept_out({name: value for name, value in secrets.items() if name not in settings.get("env", ())})
         name = str(told.get("name") or "")
         return (Target(settings=settings, key=name) if name else Target(settings=settings)), tuple(remarks)
 
