@@ -7,6 +7,8 @@ E2E := tests/e2e
 NPM_STAMP := $(E2E)/node_modules/.ready
 SECONDS ?= 60
 SEED ?=
+# One more than there are cores: many tests wait for a server.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
 .PHONY: help demo test check bench soak npm setup clean lint types layers unit
 
@@ -39,7 +41,7 @@ layers: setup
 	@$(BIN)/lint-imports --no-logo
 
 unit: setup
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 setup: $(STAMP)
 

@@ -74,6 +74,18 @@ SECTIONS = (
     ),
     ("Compliance", "`compliance` as a mapping", ""),
     (
+        "Composition",
+        "A composition",
+        "An entry of `compositions:`: [calls that feed each other](compositions.md).",
+    ),
+    ("Node", "A node", "One call of a composition. [What its parts do](compositions.md#nodes)."),
+    ("Need", "A parent of a node", "Where an id alone does not do."),
+    ("Mock", "A node's `mock`", ""),
+    ("Loop", "A node's `loop`", ""),
+    ("Assembly", "A composition's `output`", "Either a node's id, or this mapping."),
+    ("CompositionCase", "A case", "A row of `cases:`."),
+    ("CompositionBudget", "A composition's `budget`", "One cap is enough; they hold for all cases together."),
+    (
         "AgentTest",
         "A test of an agent",
         "An entry of `agents:`, with either `prompt` or `user_prompt`. It is checked, and [not run yet](compliance.md#agents).",
@@ -110,6 +122,7 @@ SECTIONS = (
     ),
     ("RunOptions", "`run_options`", ""),
     ("Performance", "`performance`", ""),
+    ("Coverage", "`coverage`", "Percentages from 0 to 100. [Coverage](coverage.md) explains them."),
 )
 
 WORDS = {
@@ -132,6 +145,14 @@ WORDS = {
     "PromptTest": "[prompt test](#a-test-of-a-prompt)",
     "ComplianceCheck": "[check](#a-check)",
     "Compliance": "[mapping](#compliance-as-a-mapping)",
+    "Composition": "[composition](#a-composition)",
+    "Node": "[node](#a-node)",
+    "Need": "[mapping](#a-parent-of-a-node)",
+    "Mock": "[mapping](#a-nodes-mock)",
+    "Loop": "[mapping](#a-nodes-loop)",
+    "Assembly": "[mapping](#a-compositions-output)",
+    "CompositionCase": "[case](#a-case)",
+    "CompositionBudget": "[mapping](#a-compositions-budget)",
     "AgentTest": "[agent test](#a-test-of-an-agent)",
     "AgentBudget": "[mapping](#an-agent-tests-budget)",
     "AgentEval": "[mapping](#an-agent-tests-eval)",
@@ -151,6 +172,7 @@ WORDS = {
     "ContextStep": "[mapping](#a-hook-with-mode-context)",
     "RunOptions": "[mapping](#run_options)",
     "Performance": "[mapping](#performance)",
+    "Coverage": "[mapping](#coverage)",
     "TokenBudget": "[mapping](#max_response_tokens)",
     "Transform": "`{ jq: PROGRAM }`",
 }

@@ -13,6 +13,7 @@ from textual.app import App
 
 from mcptest_engine.workspace.workspace import find_workspace
 from mcptest_tui.actions import id_of
+from mcptest_tui.agents import Agents
 from mcptest_tui.app_actions import AppActions
 from mcptest_tui.app_looks import AppLooks
 from mcptest_tui.app_voice import AppVoice
@@ -51,7 +52,7 @@ RESUMED = frozenset(MODES) - {"home"}
 
 
 class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inherit_bindings=False):
-    """One workbench: the suites under `paths`, one engine child, five modes."""
+    """One workbench: the suites under `paths`, one engine child, six modes."""
 
     TITLE = "mcptest"
     CSS_PATH = "styles/base.tcss"
@@ -80,6 +81,7 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
         self.copying = asyncio.Lock()
         self.runs = Runs(self)
         self.reviews = Reviews(self)
+        self.agents = Agents(self)
         self.leaving = Leaving(self)
         self.session = saved.screens
         self.watch_mode = saved.watch or self.config.watch
@@ -137,9 +139,9 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
         for event in events:
             self.runs.progress.apply(event)
             if event.get("event") == "files.changed":
-                changed += event.get("paths", ())
+                changed += self.agents.saved(event.get("paths", ()))
             elif event.get("event") == "files.watched":
-                watched += event.get("paths", ())
+                watched += self.agents.saved(event.get("paths", ()))
         delta = self.store.apply_many(events)
         for screen in self.work_screens():
             screen.engine_events(events)
@@ -207,13 +209,16 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
     def work_screen(self) -> WorkScreen | None:
         """The mode's screen that is shown, also when a list or a question lies over it."""
         stack = self._screen_stacks.get(self.current_mode, ())
-        return next((screen for screen in reversed(stack) if isinstance(screen, WorkScreen)), None)
+        shown = next((screen for screen in reversed(stack) if isinstance(screen, WorkScreen)), None)
+        if shown is None or not shown.children:  # at the end it is taken apart before its timers are
+            return None
+        return shown
 
     def work_screens(self) -> Iterator[WorkScreen]:
         """The screens that exist, whether shown or not."""
         for stack in self._screen_stacks.values():
             for screen in stack[:1]:
-                if isinstance(screen, WorkScreen) and screen.is_mounted:
+                if isinstance(screen, WorkScreen) and screen.is_mounted and screen.children:
                     yield screen
 
     def run_tests(self, path: str | None, ids: list[str] | None = None) -> list[str]:
@@ -245,7 +250,7 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
 
     def badges(self) -> dict[str, str]:
         """Counts that want action, of all modes."""
-        found = dict(self.reviews.badge)
+        found = {**self.reviews.badge, **self.agents.badge}
         for screen in self.work_screens():
             found.update(screen.badges())
         return found

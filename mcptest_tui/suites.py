@@ -157,7 +157,7 @@ class Suites:
         files.update(dict.fromkeys(sorted(self._gone)))
         for screen in self._app.work_screens():
             files.update(dict.fromkeys(screen.watched()))
-        others = (*self._app.themes.watched(), str(keymap_file()), self._app.reviews.folder)
+        others = (*self._app.themes.watched(), str(keymap_file()), self._app.reviews.folder, *self._app.agents.folders)
         self._app.engine.tell("watch", paths=[*files, *others])
 
     def _complain(self) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +18,24 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 SERVERS = ROOT / "tests" / "servers"
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile once what some thousand processes load: most of them write no bytecode, so a fresh checkout would stay slow."""
+    if not hasattr(session.config, "workerinput"):
+        for folder in (ROOT / "mcptest_engine", ROOT / "mcptest_tui", SERVERS):
+            compileall.compile_dir(folder, quiet=2)
+
+
+def pytest_configure() -> None:
+    """What the tests start hears every signal, also when they run in the background of a script or under nohup.
+
+    A signal that is ignored is ignored in every child, too; one that has a handler here has none there. This process goes on
+    not to be ended by it.
+    """
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 @pytest.fixture(scope="session")

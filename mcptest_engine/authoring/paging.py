@@ -24,7 +24,10 @@ PAGE = 25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaffoldOptions:
-    """What a scaffold holds. `tools` names the only ones wanted; `cursor` is an offset into the sorted tool list."""
+    """What a scaffold holds. `tools` names the only ones wanted; `cursor` is an offset into the sorted tool list.
+
+    `page` is how many tools at most, unless `all` are wanted.
+    """
 
     tools: tuple[str, ...] | None = None
     include_edge: bool = True
@@ -32,6 +35,7 @@ class ScaffoldOptions:
     probe: bool = False
     all: bool = False
     cursor: int = 0
+    page: int = PAGE
 
 
 DEFAULT_OPTIONS = ScaffoldOptions()
@@ -63,7 +67,7 @@ def chosen_tools(
     if options.cursor and options.cursor >= len(names):
         message = f"the cursor {options.cursor} is behind the last of {counted(len(names), 'tool')}"
         raise UsageError(message, hint="give the `next_cursor` of the page before, or none")
-    end, next_cursor = len(names) if options.all else options.cursor + PAGE, None
+    end, next_cursor = len(names) if options.all else options.cursor + options.page, None
     if end < len(names):
         next_cursor = end
         shown = f"{options.cursor + 1} to {end}" if options.cursor else f"the first {end}"

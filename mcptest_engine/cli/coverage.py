@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,8 @@ from mcptest_engine.core.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mcptest_engine.running.coverage import Dimension, Offered
+    from mcptest_engine.core.coverage import Dimension
+    from mcptest_engine.running.coverage import Offered
     from mcptest_engine.servers.session import Session
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
@@ -35,7 +38,7 @@ MISSING_SHOWN = 10
     "--threshold",
     type=click.FloatRange(0, 100),
     metavar="PERCENT",
-    help="Exit with 6 when fewer of the tools were called.",
+    help="Exit with 6 when fewer of the tools were called; over the suite's `coverage`.",
 )
 @click.option(
     "--floor",
@@ -63,27 +66,51 @@ def command(
     Example:
       mcptest coverage mcptest.yaml --threshold 80
     """
+    from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.running.coverage import coverage_of
 
-    wanted = _floors(threshold, floors)
+    asked = _floors(threshold, floors)
     workspace = find_here()
     suite = load(suite_path(file, config), workspace, parse_variables(variables))
     record = _record(workspace, suite, run_id)
     offered = _offered(suite, tools_from)
-    rows = coverage_of(offered, [test for test in record.get("tests") or () if isinstance(test, dict)])
-    short = [row for row in rows if row.name in wanted and row.percent < wanted[row.name]]
+    tests = [test for test in record.get("tests") or () if isinstance(test, dict)]
+    wanted = {**_own_floors(suite, workspace, tests), **asked}
+    counted = coverage_of(offered, tests, redact=Redactor(suite.secrets).redact_text, several=len(suite.servers) > 1)
+    rows = [replace(row, floor=wanted.get(row.name), judged=row.name in wanted) for row in counted]
+    unknown = wanted.keys() - {row.name for row in rows}
+    if unknown:
+        raise UsageError(f"{', '.join(sorted(unknown))} cannot be counted: a server does not give that list")
+    short = [row for row in rows if row.is_short]
     if form == "json":
         told = {row.name: row.to_json() for row in rows}
-        gate = [{"dimension": row.name, "floor": wanted[row.name], "percent": round(row.percent, 1)} for row in short]
+        gate = [{"dimension": row.name, "floor": row.floor, "percent": row.percent_told} for row in short]
         sys.stdout.write(json_text({"run_id": record.get("run_id"), "coverage": told, "below_floor": gate}))
     else:
-        _print(rows, short, wanted, str(record.get("run_id")))
+        _print(rows, str(record.get("run_id")))
     ctx.exit(ExitCode.GATE if short else ExitCode.PASSED)
 
 
+def _own_floors(suite: LoadedSuite, workspace: Workspace, tests: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
+    """The floors of the suite's `coverage`; none of them for a run of a part of its tests, as they are now."""
+    if not suite.coverage:
+        return {}
+    from mcptest_engine.running.plan import plan_of
+    from mcptest_engine.running.settings import RunSettings
+
+    cases = plan_of(suite, RunSettings(), relative=workspace.relative).cases
+    ran = {re.sub(r" #run\d+$", "", str(test.get("id"))) for test in tests}
+    held = sum(case.id in ran for case in cases)
+    if held < len(suite.tests):
+        told = f"that run holds {held} of the suite's {len(suite.tests)} tests"
+        sys.stderr.write(f"note: {told}; the floors of its `coverage` are not judged\n")
+        return {}
+    return suite.coverage
+
+
 def _floors(threshold: float | None, floors: Sequence[str]) -> dict[str, float]:
+    from mcptest_engine.core.coverage import DIMENSIONS
     from mcptest_engine.core.errors import did_you_mean
-    from mcptest_engine.running.coverage import DIMENSIONS
 
     found = {} if threshold is None else {"tools": threshold}
     for text in floors:
@@ -142,27 +169,24 @@ def _asked(suite: LoadedSuite, server: str) -> Offered:
     from mcptest_engine.running.coverage import Offered
     from mcptest_engine.running.launch import server_specs
     from mcptest_engine.running.settings import RunSettings
-    from mcptest_engine.servers.catalog import Catalog, read_catalog
+    from mcptest_engine.servers.catalog import read_catalog
 
     secrets = Redactor(suite.secrets)
     spec = server_specs(suite, RunSettings(), redact=secrets.redact_text, keep_secret=secrets.register)[server]
 
-    async def read(session: Session) -> Catalog:
-        return await read_catalog(session)
+    async def read(session: Session) -> Offered:
+        return Offered.of(await read_catalog(session))
 
-    found = with_session(spec, read)
-    return Offered(tools=found.tools, resources=found.resources, templates=found.templates, prompts=found.prompts)
+    return with_session(spec, read)
 
 
-def _print(rows: Sequence[Dimension], short: Sequence[Dimension], wanted: Mapping[str, float], run_id: str) -> None:
+def _print(rows: Sequence[Dimension], run_id: str) -> None:
     from mcptest_engine.core.sanitise import one_line
 
     sys.stdout.write(f"coverage of run {run_id}\n")
     for row in rows:
-        floor = f"  below {wanted[row.name]:g} %" if row in short else ""
-        sys.stdout.write(
-            f"  {row.name.replace('_', ' '):<12} {row.percent:5.1f} %  {row.covered} of {row.total}{floor}\n"
-        )
+        floor = f"  below {row.floor:g} %" if row.is_short else ""
+        sys.stdout.write(f"  {row.shown_name:<12} {row.percent_told:5.1f} %  {row.covered} of {row.total}{floor}\n")
         for missing in row.missing[:MISSING_SHOWN]:
             sys.stdout.write(f"      {one_line(missing, 100)}\n")
         if len(row.missing) > MISSING_SHOWN:

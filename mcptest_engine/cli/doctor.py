@@ -108,8 +108,7 @@ def _target(spec: ServerSpec, flags: Mapping[str, Any]) -> dict[str, str]:
 def _of_machine(config: str | None, form: str) -> Report:
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.servers.diagnosis.checks import Report
-    from mcptest_engine.servers.diagnosis.machine import check_machine, check_programs
-    from mcptest_engine.servers.diagnosis.project import check_agents, check_suite_here, check_tokens
+    from mcptest_engine.servers.diagnosis.here import check_here
     from mcptest_engine.suite.load import check_suite
 
     workspace, environ = find_here(), dict(os.environ)
@@ -123,17 +122,18 @@ def _of_machine(config: str | None, form: str) -> Report:
     redactor = Redactor(() if suite is None else suite.secrets)
 
     printer = _Printer(form, width=15, redact=redactor.redact_text)
-    check_machine(
-        printer.tell,
-        environ=environ,
-        own=os.path.abspath(sys.argv[0]),  # noqa: PTH100 - `resolve` would follow the link that was used
-        data_dir=workspace.data_dir,
-        encoding=getattr(sys.stdout, "encoding", None),
+    _run(
+        check_here(
+            printer.tell,
+            environ=environ,
+            own=os.path.abspath(sys.argv[0]),  # noqa: PTH100 - `resolve` would follow the link that was used
+            data_dir=workspace.data_dir,
+            root=Path.cwd(),
+            path=path,
+            checked=checked,
+            encoding=getattr(sys.stdout, "encoding", None),
+        )
     )
-    _run(check_programs(printer.tell, environ))
-    check_suite_here(printer.tell, checked, path, environ)
-    check_tokens(printer.tell)
-    check_agents(printer.tell, Path.cwd(), environ)
     report = Report(checks=tuple(printer.checks))
     printer.conclude(report)
     return report

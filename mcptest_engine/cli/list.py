@@ -9,13 +9,15 @@ import click
 
 from mcptest_engine.cli.common import find_here, json_text, load, parse_variables, suite_options, suite_path
 from mcptest_engine.cli.run import selection_of, selection_options, with_last_failed
-from mcptest_engine.core.errors import ExitCode
+from mcptest_engine.core.errors import ExitCode, UsageError
+from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mcptest_engine.running.cases import Case, Plan
+    from mcptest_engine.running.compositions.program import Program
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
@@ -25,6 +27,13 @@ if TYPE_CHECKING:
 @suite_options
 @selection_options
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.option(
+    "--graph",
+    is_flag=False,
+    flag_value="mermaid",
+    metavar="[mermaid|dot]",
+    help="Draw the compositions that a run would take, for Mermaid unless said otherwise.",
+)
 @click.pass_context
 def command(ctx: click.Context, /, **flags: Any) -> None:
     """Show the tests that a run would take, in declared order, with what each calls.
@@ -35,24 +44,53 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     """
     from mcptest_engine.running.settings import RunSettings
 
+    graph = _graph(flags)
     path = suite_path(flags["file"], flags["config"])
     workspace = find_here()
     suite = load(path, workspace, parse_variables(flags["variables"]))
     settings = RunSettings(selection=selection_of(flags))
     settings = with_last_failed(settings, suite, workspace, wanted=flags["last_failed"])
-    ctx.exit(show(suite, settings, workspace, form=flags["form"]))
+    ctx.exit(show(suite, settings, workspace, form=graph or flags["form"]))
+
+
+def _graph(flags: dict[str, Any]) -> str | None:
+    """The language of the picture. `--graph suite.yml` means the suite, as whoever types it would."""
+    value: str | None = flags["graph"]
+    if value is None or value in {"mermaid", "dot"}:
+        return value
+    if flags["file"] is None and value.endswith((".yml", ".yaml")):
+        flags["file"] = value
+        return "mermaid"
+    raise UsageError(f"`--graph {value}` is no language of pictures", hint="there are `mermaid` and `dot`")
 
 
 def show(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *, form: str) -> int:
-    """Print the plan; the exit code is the one of a run that selects nothing, where it selects nothing."""
+    """Print the plan, or a picture of its compositions; the exit code is 7 where a run would select nothing."""
     from mcptest_engine.running.plan import plan_of
 
     plan = plan_of(suite, settings, relative=workspace.relative)
+    if form in {"mermaid", "dot"}:
+        return _draw(suite, plan, form)
     if form == "json":
         _print_json(suite, plan)
     else:
         _print_table(suite, plan)
     return ExitCode.PASSED if plan.cases or settings.selection.shard is not None else ExitCode.NO_TESTS
+
+
+def _draw(suite: LoadedSuite, plan: Plan, form: str) -> int:
+    """Print the compositions among the cases as a graph."""
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.running.compositions.drawing import dot, mermaid
+
+    rows = [case.composition for case in plan.cases if case.composition is not None]
+    chosen = list({id(row.program): row.program for row in rows}.values())
+    if not chosen:
+        sys.stderr.write("no composition is selected: there is nothing to draw\n")
+        return ExitCode.NO_TESTS
+    redact = Redactor(suite.secrets).redact_text
+    sys.stdout.write(mermaid(chosen, redact=redact) if form == "mermaid" else dot(chosen, suite.name, redact=redact))
+    return ExitCode.PASSED
 
 
 def _print_json(suite: LoadedSuite, plan: Plan) -> None:
@@ -73,6 +111,8 @@ def _print_json(suite: LoadedSuite, plan: Plan) -> None:
             "skip": redact(case.skip),
             "file": case.file,
             "line": case.line,
+            **({} if case.row_name is None else {"case": case.row_name}),
+            **({} if case.composition is None else {"nodes": redact(_nodes(case.composition.program))}),
         }
         for case in plan.cases
     ]
@@ -90,12 +130,18 @@ def _print_table(suite: LoadedSuite, plan: Plan) -> None:
         write(f"\n{one_line(server)}\n")
         cases = [case for case in plan.cases if case.server == server]
         width = min(48, max(len(one_line(case.name)) for case in cases))
+        drawn: set[int] = set()
         for case in cases:
             write(
                 f"  {one_line(case.name):<{width}}  {one_line(redact(_call(case)))}{one_line(redact(_notes(case)))}\n"
             )
-            if case.description:
+            program = None if case.composition is None else case.composition.program
+            told = case.kind is TestKind.EVAL or (program is not None and id(program) in drawn)
+            if case.description and not told:
                 write(f"    {one_line(redact(case.description))}\n")
+            if program is not None and not told:
+                drawn.add(id(program))
+                write("".join(f"    {one_line(redact(line))}\n" for line in _node_lines(program)))
     for warning in plan.warnings:
         write(f"\n{warning}\n")
 
@@ -106,9 +152,45 @@ def _chosen(plan: Plan) -> str:
 
 
 def _call(case: Case) -> str:
+    if case.composition is not None:
+        return counted(len(case.composition.program.nodes), "node")
     params = case.params or {}
     about = params.get("name") or params.get("uri")
     return case.method if about is None else f"{case.method} {about}"
+
+
+def _nodes(program: Program) -> list[dict[str, Any]]:
+    from mcptest_engine.running.compositions.drawing import marks_of
+
+    return [
+        {
+            "id": node.id,
+            "server": node.server,
+            "tool": node.tool,
+            "needs": [program.nodes[parent].id for parent in node.parents],
+            **({"optional": [program.nodes[parent].id for parent in node.defaults]} if node.defaults else {}),
+            **({"notes": notes} if (notes := list(marks_of(node))) else {}),
+        }
+        for node in program.nodes
+    ]
+
+
+def _node_lines(program: Program) -> Iterator[str]:
+    """`readme: get_readme, after search  [when …]` for each node, in the order in which they are run.
+
+    With its server where there are several: `readme: get_readme (index), after search`.
+    """
+    from mcptest_engine.running.compositions.drawing import marks_of
+
+    several = len({node.server for node in program.nodes}) > 1
+    for number in program.order:
+        node = program.nodes[number]
+        tool = f"{node.tool} ({node.server})" if several else node.tool
+        parents = ", ".join(
+            program.nodes[parent].id + (" (optional)" if parent in node.defaults else "") for parent in node.parents
+        )
+        notes = "; ".join(marks_of(node))
+        yield f"{node.id}: {tool}{f', after {parents}' if parents else ''}{f'  [{notes}]' if notes else ''}"
 
 
 def _notes(case: Case) -> str:

@@ -42,6 +42,7 @@ COMMANDS = {
     "coverage": ("mcptest_engine.cli.coverage", "command", "how much of what the servers offer a run has exercised"),
     "record": ("mcptest_engine.cli.record", "command", "run a suite and keep what its servers answer"),
     "serve": ("mcptest_engine.cli.serve", "command", "stand in for a recorded server"),
+    "cache": ("mcptest_engine.cli.cache", "group", "show or delete the results that `run --cache` keeps"),
     "skill": ("mcptest_engine.cli.skill", "command", "tell a coding agent how to test a server with mcptest"),
     "mock": ("mcptest_engine.cli.mock", "command", "serve a manifest of canned answers as an MCP server"),
     "demo": ("mcptest_engine.cli.demo", "command", "run the demo suite on the embedded mock server"),
@@ -54,7 +55,6 @@ LATER = {
     "diff": "`mcptest diff`",
     "diff-runs": "`mcptest diff-runs`",
     "evidence": "`mcptest evidence`",
-    "cache": "`mcptest cache`",
 }
 
 

@@ -42,14 +42,17 @@ def command(
         os.environ["NO_COLOR"] = "1"
     sinks = make_sinks((form,), output)
     read = [_record(name) for name in records or (_newest(),)]
+    missed = False
     if merge:
-        from mcptest_engine.reporting.merge import merge_records
+        from mcptest_engine.reporting.merge import has_unjudged_floors, merge_records
 
         read = [merge_records(read)]
+        # Which no shard's own exit code could tell.
+        missed = read[0].exit_code == ExitCode.GATE or has_unjudged_floors(read[0])
     if len(read) > 1:
         raise UsageError(f"{len(read)} runs are named", hint="name one, or make one of them with --merge")
     lost = write_reports(read[0], sinks, workspace=find_here(), agent_budget=agent_budget)
-    ctx.exit(ExitCode.FAILED if lost else ExitCode.PASSED)
+    ctx.exit(ExitCode.FAILED if lost else ExitCode.GATE if missed else ExitCode.PASSED)
 
 
 def _record(name: str) -> RunRecord:

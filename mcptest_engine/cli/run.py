@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +28,9 @@ def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         click.option(
             "--filter", "name_filter", metavar="TEXT|re:…", help="Tests by whole name, part of one, or regex."
+        ),
+        click.option(
+            "--case", "rows", multiple=True, metavar="NAME", help="Only this case of compositions; repeatable."
         ),
         click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only tests with this tag (any of several)."),
         click.option("--skip-tag", "skip_tags", multiple=True, metavar="TAG", help="No tests with this tag."),
@@ -73,8 +77,19 @@ def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--record", metavar="NAME", help="Keep what the servers answer as a cassette of this name.")
 @click.option("--replay", metavar="NAME", help="Let this cassette answer in the servers' place; none is started.")
+@click.option("--cache", is_flag=True, help="Judge kept results again instead of asking, where nothing has changed.")
+@click.option("--cache-dir", type=click.Path(), metavar="DIR", help="The same, with the results kept in DIR.")
 @click.option("--strict", is_flag=True, help="Warnings about the suite refuse the run.")
 @click.option("--dry-run", is_flag=True, help="Show what would run; start nothing.")
+@click.option("--estimate-cost", is_flag=True, help="With --dry-run: what the compositions may cost.")
+@click.option("--cost-baseline", metavar="FILE", help="Exit 6 when the run costs more than this file says.")
+@click.option(
+    "--cost-tolerance",
+    type=click.FloatRange(min=0),
+    metavar="PERCENT",
+    help="How much more than the baseline a run may cost. [default: 10]",
+)
+@click.option("--save-cost-baseline", metavar="FILE", help="Keep what a run that passed has cost as a baseline.")
 @click.option("--watch", is_flag=True, help="Run again whenever the suite, its imports or a server's file is saved.")
 @click.option("--update-snapshots", is_flag=True, help="Accept what the servers answer now as the snapshots.")
 @click.option("--allow-update-in-ci", is_flag=True, help="Let --update-snapshots work under CI.")
@@ -101,6 +116,8 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     path = suite_path(flags["file"], flags["config"])
     variables = parse_variables(flags["variables"])
     settings = _settings(flags, bail)
+    if flags["estimate_cost"] and not flags["dry_run"]:
+        raise UsageError("--estimate-cost calls nothing", hint="add --dry-run")
     from mcptest_engine.cli.sinks import make_sinks
 
     sinks = make_sinks(flags["reporters"], flags["output"])
@@ -113,11 +130,16 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     suite = load(path, workspace, variables, strict=flags["strict"])
     settings = with_last_failed(settings, suite, workspace, wanted=flags["last_failed"])
     if flags["dry_run"]:
+        as_json = any(sink.path is None and sink.format in {"json", "ndjson"} for sink in sinks)
+        if flags["estimate_cost"]:
+            from mcptest_engine.cli.estimate import show_estimate
+
+            ctx.exit(show_estimate(suite, settings, workspace, as_json=as_json))
         from mcptest_engine.cli.list import show
 
-        as_json = any(sink.path is None and sink.format in {"json", "ndjson"} for sink in sinks)
         ctx.exit(show(suite, settings, workspace, form="json" if as_json else "table"))
-    ctx.exit(run_once(suite, settings, workspace, sinks, agent_budget=flags["agent_budget"]))
+    saved_costs = flags["save_cost_baseline"]
+    ctx.exit(run_once(suite, settings, workspace, sinks, agent_budget=flags["agent_budget"], saved_costs=saved_costs))
 
 
 def run_once(
@@ -127,8 +149,12 @@ def run_once(
     sinks: Sequence[Sink],
     *,
     agent_budget: int = 1024,
+    saved_costs: str | None = None,
 ) -> int:
-    """One run from start to report. The record is saved and every report written also after Ctrl-C."""
+    """One run from start to report. The record is saved and every report written also after Ctrl-C.
+
+    `saved_costs` is the file that what it cost is kept in.
+    """
     from mcptest_engine.cli.sinks import live_progress, write_reports
 
     progress = live_progress(sinks)
@@ -139,6 +165,10 @@ def run_once(
             progress.close()
     save(workspace, record)
     lost = write_reports(record, sinks, workspace=workspace, agent_budget=agent_budget)
+    if saved_costs is not None:
+        from mcptest_engine.cli.cost_baseline import save_baseline
+
+        lost = not save_baseline(saved_costs, record, whole=settings.selection.takes_all) or lost
     return record.exit_code or (ExitCode.FAILED if lost else ExitCode.PASSED)
 
 
@@ -292,14 +322,35 @@ def _settings(flags: dict[str, Any], bail: int | None) -> RunSettings:
         interactive=is_terminal(sys.stdin) and is_terminal(sys.stdout),
         record=flags["record"],
         replay=flags["replay"],
+        cache=flags["cache"] or flags["cache_dir"] is not None,
+        cache_dir=None if flags["cache_dir"] is None else Path(flags["cache_dir"]).absolute(),
     )
     _check_tape(flags)
+    settings = _with_cost_gate(settings, flags)
+    if settings.cache:
+        _check_cache(flags)
     if settings.update_snapshots and settings.ci and not flags["allow_update_in_ci"]:
         raise PolicyDenied(
             "--update-snapshots is refused under CI, where nobody looks at what is accepted",
             hint="run it on your machine and commit the snapshots, or add --allow-update-in-ci",
         )
     return settings
+
+
+def _with_cost_gate(settings: RunSettings, flags: dict[str, Any]) -> RunSettings:
+    """Raises: UsageError for a baseline that cannot be read, and for flags that do not go together."""
+    if flags["save_cost_baseline"] is not None and flags["watch"]:
+        raise UsageError("--save-cost-baseline and --watch do not go together")
+    if flags["cost_baseline"] is None:
+        if flags["cost_tolerance"] is not None:
+            raise UsageError("--cost-tolerance without a baseline", hint="add --cost-baseline FILE")
+        return settings
+    from mcptest_engine.cli.cost_baseline import read_gate
+    from mcptest_engine.running.cost_gate import DEFAULT_TOLERANCE
+
+    tolerance = flags["cost_tolerance"]
+    gate = read_gate(flags["cost_baseline"], DEFAULT_TOLERANCE if tolerance is None else tolerance)
+    return settings._replace(cost_gate=gate)
 
 
 def _check_tape(flags: dict[str, Any]) -> None:
@@ -310,6 +361,21 @@ def _check_tape(flags: dict[str, Any]) -> None:
         if (flags["record"] or flags["replay"]) is not None and flags[other]:
             tape = "--record" if flags["record"] is not None else "--replay"
             raise UsageError(f"{tape} and --{other.replace('_', '-')} do not go together")
+
+
+_NOT_CACHED = {
+    "record": "a cassette holds what the servers answer now",
+    "replay": "a cassette answers without any server as it is",
+    "update_snapshots": "snapshots are accepted from what the servers answer now",
+    "repeat": "a test is repeated to see whether its server answers alike",
+}
+
+
+def _check_cache(flags: dict[str, Any]) -> None:
+    """Raises: UsageError for what kept results do not go with."""
+    for name, why in _NOT_CACHED.items():
+        if (flags[name] > 1) if name == "repeat" else flags[name]:
+            raise UsageError(f"--cache and --{name.replace('_', '-')} do not go together", hint=why)
 
 
 def _duration(text: str | None) -> float | None:
@@ -341,6 +407,7 @@ def selection_of(flags: dict[str, Any]) -> Selection:
         tags=frozenset(flags["tags"]),
         skip_tags=frozenset(flags["skip_tags"]),
         servers=frozenset(flags["servers"]),
+        rows=frozenset(flags["rows"]),
         shard=_shard(flags["shard"]),
     )
 

@@ -111,7 +111,7 @@ class _Loop:
         write_reports(record, self._sinks, workspace=self._workspace, agent_budget=self._flags["agent_budget"])
         self._compare(record)
         self._code = record.exit_code
-        if not self._stop.is_set():
+        if not self._stop.is_set() and not settings.cache:  # which may spare the servers
             pool = open_pool(suite, settings)
             pool.warm(needed_servers(suite, settings, pool))
             self._warm = _Warm(suite, pool, state_around(server_files(suite)))

@@ -90,6 +90,20 @@ class CaseStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NodeChanged:
+    """A node of a composition was begun (`status` "running") or has ended ("ok", "err", "skipped"); `test` is the test's id.
+
+    `message` is why it failed or was skipped. A node that is skipped because of its parents is told by the result only.
+    """
+
+    test: str
+    node: str
+    status: str
+    duration_ms: float | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaseFinished:
     """A test is decided. Events come in the order of finishing; reports order by `index`."""
 
@@ -119,6 +133,7 @@ Event = (
     | HookStarted
     | HookFinished
     | CaseStarted
+    | NodeChanged
     | CaseFinished
     | Warned
     | RunFinished

@@ -11,12 +11,15 @@ from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.costs import CompositionSum, Spending
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.kinds import JUDGED_FAILURES, FailureKind, TestKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from mcptest_engine.core.coverage import Dimension
 
 __all__ = [
     "JUDGED_FAILURES",
@@ -347,7 +350,9 @@ class TestResult:
     when nothing came. Of what is nested more than 200 levels deep the beginning is kept, as text. A large output is {"$file":
     path relative to `.mcptest/`, "bytes": n} instead. `verify` holds every step of the suite's `verify`, in order.
     `line` is the line of the test's entry in `file`, which is relative to the workspace. Times are in milliseconds. `score` and
-    `threshold` are there for a test that was judged and has a threshold, `derived_metrics` where it declares any.
+    `threshold` are there for a test that was judged and has a threshold, `derived_metrics` where it declares any. `case` is the
+    row of its data that a composition ran with. `trace` is what came of a composition: {"composition", "nodes", "output", …}
+    as targets see it; `cost_usd` and `tokens` are what its calls say that they cost, where any does.
     """
 
     id: str
@@ -374,6 +379,9 @@ class TestResult:
     request: Mapping[str, Any] | None = None
     output: Mapping[str, Any] | None = None
     verify: tuple[VerifyResult, ...] = ()
+    trace: Mapping[str, Any] | None = None
+    cost_usd: float | None = None
+    tokens: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"id": self.id, "name": self.name, "kind": self.kind.value, "server": self.server}
@@ -406,6 +414,10 @@ class TestResult:
         out["output"] = self.output
         if self.verify:
             out["verify"] = [step.to_json() for step in self.verify]
+        if self.trace is not None:
+            out["trace"] = self.trace
+        if self.tokens is not None:
+            out["cost_usd"], out["tokens"] = self.cost_usd, self.tokens
         return out
 
     @classmethod
@@ -436,6 +448,9 @@ class TestResult:
             request=data["request"],
             output=data["output"],
             verify=tuple(VerifyResult.from_json(item) for item in data.get("verify", ())),
+            trace=data.get("trace"),
+            cost_usd=data.get("cost_usd"),
+            tokens=data.get("tokens"),
         )
 
 
@@ -575,6 +590,9 @@ class RunRecord:
     `run_id` is a ULID, `started_at` RFC 3339 in UTC, `verdict` is "pass" or "fail" and mirrors the exit code. `source` is
     {repo, branch, commit, dirty}, each null where unknown; `environment` is {os, arch, python, ci}. `shard` is (index, count),
     counted from 1, for a run of one part. `flags` are those of the command line that change what a test is, such as `--var`.
+    `cassette` is the name of the one that was recorded or replayed. `requested_by` is there when the front door made the run:
+    {via: "mcp-server", client: {name, version}}, without `client` where it did not say who it is. `coverage` is () where
+    what the servers offer was not known to the run.
     """
 
     run_id: str
@@ -595,6 +613,9 @@ class RunRecord:
     flags: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     hooks: tuple[HookResult, ...] = ()
+    cassette: str | None = None
+    requested_by: Mapping[str, Any] | None = None
+    coverage: tuple[Dimension, ...] = ()
     totals: Totals = field(default_factory=Totals)
 
     def to_json(self) -> dict[str, Any]:
@@ -608,6 +629,8 @@ class RunRecord:
             "verdict": self.verdict.value,
             "exit_code": self.exit_code,
             "mode": self.mode,
+            **({} if self.cassette is None else {"cassette": self.cassette}),
+            **({} if self.requested_by is None else {"requested_by": self.requested_by}),
             "profile": self.profile,
             "interrupted": self.interrupted,
             **({} if self.shard is None else {"shard": {"index": self.shard[0], "count": self.shard[1]}}),
@@ -621,6 +644,12 @@ class RunRecord:
         }
         if rollups := self.metric_rollups:
             out["metric_rollups"] = [rollup.to_json() for rollup in rollups]
+        if compositions := self.compositions:
+            out["compositions"] = [one.to_json() for one in compositions]
+        if spending := self.spending:
+            out["spending"] = spending.to_json()
+        if self.coverage:
+            out["coverage"] = {row.name: row.to_json() for row in self.coverage}
         if self.warnings:
             out["warnings"] = list(self.warnings)
         if self.hooks:
@@ -631,6 +660,16 @@ class RunRecord:
     def metric_rollups(self) -> tuple[MetricRollup, ...]:
         """Each metric of the tests with its mean and count; () where none reported one."""
         return MetricRollup.of(self.tests)
+
+    @property
+    def compositions(self) -> tuple[CompositionSum, ...]:
+        """Each composition with its cases; () without any."""
+        return CompositionSum.of(self.tests)
+
+    @property
+    def spending(self) -> Spending | None:
+        """What the calls of the run say that they cost; None where none says."""
+        return Spending.of(self.tests)
 
     @classmethod
     def from_json(cls, data: object) -> RunRecord:
@@ -647,6 +686,8 @@ class RunRecord:
                 verdict=Verdict(data["verdict"]),
                 exit_code=data["exit_code"],
                 mode=data["mode"],
+                cassette=data.get("cassette"),
+                requested_by=data.get("requested_by"),
                 profile=data["profile"],
                 interrupted=data["interrupted"],
                 flags=tuple(data.get("flags", ())),
@@ -659,6 +700,7 @@ class RunRecord:
                 tests=tuple(TestResult.from_json(item) for item in data["tests"]),
                 warnings=tuple(data.get("warnings", ())),
                 hooks=tuple(HookResult.from_json(item) for item in data.get("hooks", ())),
+                coverage=_coverage(data["coverage"]) if "coverage" in data else (),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as wrong:
             raise RecordError(f"the run record is damaged: {type(wrong).__name__}: {wrong}") from wrong
@@ -666,3 +708,9 @@ class RunRecord:
     def with_tests(self, tests: tuple[TestResult, ...]) -> RunRecord:
         """The same run with other tests, its totals counted anew."""
         return replace(self, tests=tests, totals=Totals.of(tests))
+
+
+def _coverage(data: Mapping[str, Any]) -> tuple[Dimension, ...]:
+    from mcptest_engine.core.coverage import Dimension  # few runs have any, and `run` waits for this module
+
+    return tuple(Dimension.from_json(name, row) for name, row in data.items())

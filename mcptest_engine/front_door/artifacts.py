@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import RecordError, UsageError, did_you_mean
-from mcptest_engine.front_door.paging import page, start_of
+from mcptest_engine.front_door.inside import is_own_file
+from mcptest_engine.front_door.paging import LARGEST_HEAD, LARGEST_PAGE, page, shortened, start_of
 from mcptest_engine.workspace.ulid import is_ulid
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mcptest_engine.front_door.door import Request
     from mcptest_engine.front_door.verbs import Answer
     from mcptest_engine.workspace.workspace import Workspace
 
-_SHORTEST_TEXT = 400
+_NO_RUN = "list_runs gives the ids of the runs here"
+_ROOM_FOR_CALLS = 20_000
+_ROOM_FOR_HEADLINE = 2_000
+_MOST_NOTES = 10
 
 
 async def list_runs(request: Request) -> Answer:
@@ -25,15 +32,11 @@ async def list_runs(request: Request) -> Answer:
 
 def _list_runs(request: Request) -> dict[str, Any]:
     start, limit = start_of(request.arguments.get("cursor")), int(request.arguments.get("limit", 20))
-    paths = request.workspace.runs()
-    runs = []
-    for path in paths[start : start + limit]:
-        try:
-            runs.append(_headline(request.workspace.load_run(path.stem)))
-        except RecordError as wrong:
-            runs.append({"run_id": path.stem, "omitted": wrong.message})
-    following = start + limit if start + limit < len(paths) else None
-    return {"runs": runs, **({"next_cursor": following} if following is not None else {})}
+    ids = [path.stem for path in request.workspace.runs()]
+    taken, following = page(ids[: start + limit], start, show=lambda run_id: _headline(request.workspace, run_id))
+    if following is None and start + limit < len(ids):
+        following = start + limit
+    return {"runs": taken, **_further(following)}
 
 
 async def get_run(request: Request) -> Answer:
@@ -42,33 +45,58 @@ async def get_run(request: Request) -> Answer:
 
 
 def _get_run(request: Request) -> dict[str, Any]:
-    record = run_of(request.workspace, request.arguments["run_id"])
-    tests = record.get("tests")
-    tests = [test for test in tests if isinstance(test, dict)] if isinstance(tests, list) else []
+    run_id = request.arguments["run_id"].upper()
+    record = run_of(request.workspace, run_id)
+    tests = tests_of(record)
     if request.arguments.get("only", "all") == "failed":
         tests = [test for test in tests if test.get("verdict") in ("fail", "inconclusive")]
-    head = {key: value for key, value in record.items() if key != "tests"}
-    head = _shortened(head)
-    taken, following = page([_shortened(test) for test in tests], start_of(request.arguments.get("cursor")))
-    return {**head, "tests": taken, **({"next_cursor": following} if following is not None else {})}
+    head = shortened({key: value for key, value in record.items() if key != "tests"}, LARGEST_HEAD)
+    taken, following = page(tests, start_of(request.arguments.get("cursor")), show=shortened)
+    return {**head, "run_id": run_id, "tests": taken, **_further(following)}
 
 
 def run_of(workspace: Workspace, run_id: str) -> dict[str, Any]:
     """The record with this id. Raises: UsageError for what is no id or no run; an id is never taken for a path."""
     if not is_ulid(run_id.upper()):
-        raise UsageError(f"{json.dumps(run_id)[:80]} is no run id", hint="list_runs gives the ids of the runs here")
+        raise UsageError(f"{json.dumps(run_id[:80])} is no run id", hint=_NO_RUN)
+    run_id = run_id.upper()
+    path = workspace.runs_dir / f"{run_id}.json"
+    if not os.path.lexists(path):
+        raise UsageError(f'there is no run "{run_id}" in this workspace', hint=_NO_RUN)
+    if not is_own_file(workspace.root, path):
+        raise UsageError(f'the run "{run_id}" is no file of this workspace, so it is not read', hint=_NO_RUN)
     try:
-        return workspace.load_run(run_id.upper())
+        return workspace.load_run(run_id)
     except RecordError as wrong:
-        raise UsageError(wrong.message, hint="list_runs gives the ids of the runs here") from None
+        raise UsageError(f'the run "{run_id}" cannot be read: {_reason(wrong)}', hint=_NO_RUN) from None
+
+
+def _reason(wrong: RecordError) -> str:
+    """Without the path, which says nothing here."""
+    return wrong.message.rpartition(".json")[2].lstrip(" :") or wrong.message
+
+
+def tests_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tests of a record that may be damaged."""
+    return _objects(record.get("tests"))
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def _further(following: int | None) -> dict[str, int]:
+    return {} if following is None else {"next_cursor": following}
 
 
 async def get_coverage(request: Request) -> Answer:
-    """{run_id, tools_called, coverage?, notes?}; `coverage` only of servers whose lists the run itself asked for."""
+    """{run_id, tools_called, coverage?, notes?}; `coverage` as the run recorded it, or as its own tests' lists tell."""
     return await asyncio.to_thread(_get_coverage, request)
 
 
 def _get_coverage(request: Request) -> dict[str, Any]:
+    from mcptest_engine.core.coverage import TOLD_AS
+    from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.running.coverage import calls_of, coverage_of, offered_in
 
     run_id = request.arguments.get("run_id")
@@ -78,33 +106,59 @@ def _get_coverage(request: Request) -> dict[str, Any]:
             raise UsageError("no run is kept in this workspace yet", hint="run_tool_test or trigger_run makes one")
         run_id = newest.stem
     record = run_of(request.workspace, run_id)
-    tests = [test for test in record.get("tests") or () if isinstance(test, dict)]
+    tests = tests_of(record)
     called = [{"server": server, "tool": tool, "calls": calls} for (server, tool), calls in calls_of(tests).items()]
-    offered = offered_in(tests)
-    answer: dict[str, Any] = {"run_id": run_id, "tools_called": called}
-    if offered:
-        answer["coverage"] = {row.name: row.to_json() for row in coverage_of(offered, tests)}
-    unseen = {server for server in record_servers(record) if server not in offered}
-    if unseen:
-        names = ", ".join(f"`{name}`" for name in sorted(unseen))
-        answer["notes"] = [
-            f"what {names} offers was not listed in this run: `mcptest coverage` asks, and tells percentages"
-        ]
-    return dict(_shortened(answer))
+    warnings = record.get("warnings")
+    shown, more = page(called, 0, room=_ROOM_FOR_CALLS)
+    answer: dict[str, Any] = {"run_id": run_id.upper(), "tools_called": shown}
+    told = [str(text) for text in warnings] if isinstance(warnings, list) else []
+    notes = [one_line(text, 300) for text in told if text.startswith(TOLD_AS)][:_MOST_NOTES]
+    if more is not None:
+        notes.append(f"{len(called) - more:,} more tools were called: get_run tells of each test")
+    if isinstance(record.get("coverage"), dict) and record["coverage"]:
+        answer["coverage"] = record["coverage"]
+    else:
+        offered = offered_in(tests)
+        if offered:
+            answer["coverage"] = {row.name: row.to_json() for row in coverage_of(offered, tests)}
+        unseen = {server for server in record_servers(record) if server not in offered}
+        if unseen:
+            names = ", ".join(f"`{name}`" for name in sorted(unseen))
+            notes.append(
+                f"what {one_line(names, 300)} offers was not listed in this run: a suite with `coverage: {{}}` has its "
+                "whole runs do that, and `mcptest coverage` asks now"
+            )
+    if "coverage" in answer:
+        answer["coverage"] = shortened(answer["coverage"], LARGEST_PAGE - _ROOM_FOR_CALLS)
+    return {**answer, **({"notes": notes} if notes else {})}
 
 
 def record_servers(record: dict[str, Any]) -> list[str]:
     """The names of a run's servers."""
-    return [str(server.get("name")) for server in record.get("servers") or () if isinstance(server, dict)]
+    return [str(server.get("name")) for server in _objects(record.get("servers"))]
 
 
 async def list_cassettes(request: Request) -> Answer:
-    """{cassettes: [{name, bytes}]}."""
+    """{cassettes: [{name, bytes}], next_cursor?}."""
+    from mcptest_engine.workspace.cassettes import cassette_path
+
+    def told(name: str) -> dict[str, Any]:
+        try:
+            return {"name": name, "bytes": cassette_path(request.workspace, name).stat().st_size}
+        except OSError as wrong:
+            return {"name": name, "omitted": wrong.strerror or str(wrong)}
+
+    names = await asyncio.to_thread(_cassette_names, request.workspace)
+    taken, following = page(names, start_of(request.arguments.get("cursor")), show=told)
+    return {"cassettes": taken, **_further(following)}
+
+
+def _cassette_names(workspace: Workspace) -> list[str]:
+    """Those that lie in the workspace itself: links are none, and the directory may be no way out either."""
     from mcptest_engine.workspace.cassettes import cassette_names, cassette_path
 
-    workspace = request.workspace
-    names = await asyncio.to_thread(cassette_names, workspace)
-    return {"cassettes": [{"name": name, "bytes": cassette_path(workspace, name).stat().st_size} for name in names]}
+    names = cassette_names(workspace)
+    return [name for name in names if is_own_file(workspace.root, cassette_path(workspace, name))]
 
 
 async def get_cassette(request: Request) -> Answer:
@@ -113,10 +167,10 @@ async def get_cassette(request: Request) -> Answer:
 
 
 def _get_cassette(request: Request) -> dict[str, Any]:
-    from mcptest_engine.workspace.cassettes import cassette_names, load_cassette
+    from mcptest_engine.workspace.cassettes import load_cassette
 
     name = request.arguments["name"]
-    names = cassette_names(request.workspace)
+    names = _cassette_names(request.workspace)
     if name not in names:
         hint = did_you_mean(name, names) or ("there is none yet" if not names else "list_cassettes gives their names")
         raise UsageError(f"there is no cassette {json.dumps(name)[:80]} in this workspace", hint=hint)
@@ -124,9 +178,8 @@ def _get_cassette(request: Request) -> dict[str, Any]:
     servers = told.pop("servers")
     rows = [{"server": server, **exchange} for server, kept in servers.items() for exchange in kept["exchanges"]]
     heads = [{"name": server, "exchanges": len(kept["exchanges"])} for server, kept in servers.items()]
-    taken, following = page([_shortened(row) for row in rows], start_of(request.arguments.get("cursor")))
-    answer = {**_shortened(told), "servers": heads, "exchanges": taken}
-    return {**answer, **({"next_cursor": following} if following is not None else {})}
+    taken, following = page(rows, start_of(request.arguments.get("cursor")), show=shortened)
+    return {**shortened({**told, "servers": heads}, LARGEST_HEAD), "exchanges": taken, **_further(following)}
 
 
 async def get_doctor_report(request: Request) -> Answer:
@@ -137,31 +190,16 @@ async def get_doctor_report(request: Request) -> Answer:
     return answer
 
 
-def _headline(record: dict[str, Any]) -> dict[str, Any]:
+def _headline(workspace: Workspace, run_id: str) -> dict[str, Any]:
+    """What stands before the tests of a record, without reading them."""
+    from mcptest_engine.workspace.heads import head_of
+
+    path = workspace.runs_dir / f"{run_id}.json"
+    record = head_of(path, "tests") if is_own_file(workspace.root, path) else None
+    if record is None:
+        return {"run_id": run_id, "omitted": "its record cannot be read: get_run says why"}
     suite = record.get("suite")
-    kept = ("run_id", "verdict", "started_at", "duration_ms", "mode", "totals", "interrupted")
+    kept = ("run_id", "verdict", "started_at", "duration_ms", "mode", "totals", "interrupted", "requested_by")
     told = {key: record[key] for key in kept if key in record}
-    return {**told, "suite": {key: suite.get(key) for key in ("name", "path")} if isinstance(suite, dict) else None}
-
-
-def _shortened(value: Any, room: int = 40_000) -> Any:
-    """A value whose JSON has room in an answer: long texts are cut first, then long lists and deep parts."""
-    text_room = room
-    while len(json.dumps(value, ensure_ascii=False)) > room and text_room > _SHORTEST_TEXT:
-        text_room //= 4
-        value = _cut(value, max(text_room, _SHORTEST_TEXT), max(text_room // 100, 3))
-    return value
-
-
-def _cut(value: Any, most_text: int, most_items: int) -> Any:
-    if isinstance(value, str) and len(value) > most_text:
-        return f"{value[:most_text]}… ({len(value):,} characters)"
-    if isinstance(value, dict):
-        kept = {key: _cut(part, most_text, most_items) for key, part in list(value.items())[: most_items * 10]}
-        more = len(value) - len(kept)
-        return {**kept, "…": f"{more:,} more"} if more > 0 else kept
-    if isinstance(value, list):
-        kept_items = [_cut(part, most_text, most_items) for part in value[:most_items]]
-        more = len(value) - len(kept_items)
-        return [*kept_items, f"… {more:,} more"] if more > 0 else kept_items
-    return value
+    named = {key: suite.get(key) for key in ("name", "path")} if isinstance(suite, dict) else None
+    return dict(shortened({**told, "run_id": run_id, "suite": named}, _ROOM_FOR_HEADLINE))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import PolicyDenied
 from mcptest_engine.front_door.gating import target_of
-from mcptest_engine.front_door.introspection import with_server
-from mcptest_engine.front_door.paging import start_of
+from mcptest_engine.front_door.introspection import warnings_of, with_server
+from mcptest_engine.front_door.paging import LARGEST_ANSWER, presentable, start_of, weight
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable
 
+    from mcptest_engine.authoring.agent_cases import AgentScaffold
+    from mcptest_engine.authoring.paging import ScaffoldOptions
+    from mcptest_engine.authoring.propose import Proposed
     from mcptest_engine.authoring.targets import Target
     from mcptest_engine.front_door.door import Request
     from mcptest_engine.front_door.verbs import Answer
@@ -20,12 +24,18 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.session import Session
 
 
+_MOST_NOTES = 30
+_LONGEST_NOTE = 400
+_MOST_VOLATILE = 200
+_ROOM = LARGEST_ANSWER * 9 // 10
+
+
 async def scaffold_suite(request: Request) -> Answer:
     """{suite, tools, resources_scaffolded, prompts_scaffolded, notes, next_cursor?, warnings?}."""
     from mcptest_engine.authoring.scaffold import ScaffoldOptions
     from mcptest_engine.authoring.scaffold import scaffold_suite as scaffold
 
-    catalog, target = await _catalog(request)
+    learnt = await _learnt(request)
     told = request.arguments
     options = ScaffoldOptions(
         tools=tuple(told["tools"]) if "tools" in told else None,
@@ -35,39 +45,71 @@ async def scaffold_suite(request: Request) -> Answer:
         all=told.get("all", False),
         cursor=start_of(told.get("cursor")),
     )
-    made = scaffold(catalog, target, options)
-    named = {tool.name for tool in made.tools}
-    answer: dict[str, Any] = {
-        "suite": made.suite,
-        "tools": [{"name": tool.name, "tests_generated": tool.tests_generated} for tool in made.tools],
-        "resources_scaffolded": made.resources_scaffolded,
-        "prompts_scaffolded": made.prompts_scaffolded,
-        "notes": list(made.notes),
-    }
-    if made.next_cursor is not None:
-        answer["next_cursor"] = made.next_cursor
-    return {**answer, **_warnings(tool for tool in catalog.tools if tool.get("name") in named)}
+
+    def make(options: ScaffoldOptions) -> tuple[dict[str, Any], int]:
+        made = scaffold(learnt.catalog, learnt.target, options, redact=learnt.redact)
+        named = {tool.name for tool in made.tools}
+        answer = {
+            "suite": made.suite,
+            "tools": [{"name": tool.name, "tests_generated": tool.tests_generated} for tool in made.tools],
+            "resources_scaffolded": made.resources_scaffolded,
+            "prompts_scaffolded": made.prompts_scaffolded,
+            "notes": list(made.notes),
+            **({} if made.next_cursor is None else {"next_cursor": made.next_cursor}),
+            **warnings_of(tool for tool in learnt.catalog.tools if tool.get("name") in named),
+        }
+        return answer, len(made.tools)
+
+    return await asyncio.to_thread(_with_room, make, options)
 
 
 async def scaffold_conformance(request: Request) -> Answer:
     """{suite, checks_scaffolded, notes}."""
     from mcptest_engine.authoring.conformance import scaffold_conformance as scaffold
 
-    return _listed(scaffold(*await _catalog(request)))
+    learnt = await _learnt(request)
+    made = scaffold(learnt.catalog, learnt.target)
+    return {"suite": made.suite, "checks_scaffolded": made.checks_scaffolded, "notes": list(made.notes)}
 
 
 async def scaffold_redteam(request: Request) -> Answer:
-    """{suite, tools_covered, notes}."""
+    """{suite, tools_covered, notes, next_cursor?}."""
     from mcptest_engine.authoring.redteam import scaffold_redteam as scaffold
 
-    return _listed(scaffold(*await _catalog(request)))
+    return await _agent_cases(request, scaffold)
 
 
 async def scaffold_eval(request: Request) -> Answer:
-    """{suite, tools_covered, notes}."""
+    """{suite, tools_covered, notes, next_cursor?}."""
     from mcptest_engine.authoring.evals import scaffold_eval as scaffold
 
-    return _listed(scaffold(*await _catalog(request)))
+    return await _agent_cases(request, scaffold)
+
+
+async def _agent_cases(request: Request, scaffold: Callable[..., AgentScaffold]) -> Answer:
+    from mcptest_engine.authoring.paging import ScaffoldOptions
+
+    learnt = await _learnt(request)
+
+    def make(options: ScaffoldOptions) -> tuple[dict[str, Any], int]:
+        made = scaffold(learnt.catalog, learnt.target, options, redact=learnt.redact)
+        more = {} if made.next_cursor is None else {"next_cursor": made.next_cursor}
+        return {"suite": made.suite, "tools_covered": made.tools_covered, "notes": list(made.notes), **more}, (
+            made.tools_covered
+        )
+
+    return await asyncio.to_thread(_with_room, make, ScaffoldOptions(cursor=start_of(request.arguments.get("cursor"))))
+
+
+def _with_room(make: Callable[[ScaffoldOptions], tuple[dict[str, Any], int]], options: ScaffoldOptions) -> Answer:
+    """What `make` gives for as many tools of the page as have room in an answer, `all` or not."""
+    while True:
+        answer, tools = make(options)
+        answer["notes"] = [note[:_LONGEST_NOTE] for note in answer["notes"][:_MOST_NOTES]]
+        size = weight(presentable(answer))
+        if tools <= 1 or size <= LARGEST_ANSWER:
+            return answer
+        options = replace(options, all=False, page=max(min(tools - 1, tools * _ROOM // size), 1))
 
 
 async def propose_assertions(request: Request) -> Answer:
@@ -93,10 +135,10 @@ async def propose_assertions(request: Request) -> Answer:
         )
         return {
             "test": made.test,
-            "excluded_volatile": list(made.excluded_volatile),
+            "excluded_volatile": [path[:_LONGEST_NOTE] for path in made.excluded_volatile[:_MOST_VOLATILE]],
             "calls_made": made.calls_made,
-            "notes": list(made.notes),
-            **_warnings(tool for tool in tools if tool.get("name") == told["tool"]),
+            "notes": _proposal_notes(made),
+            **warnings_of(tool for tool in tools if tool.get("name") == told["tool"]),
         }
 
     try:
@@ -108,20 +150,22 @@ async def propose_assertions(request: Request) -> Answer:
     return answer
 
 
-async def _catalog(request: Request) -> tuple[Catalog, Target]:
+def _proposal_notes(made: Proposed) -> list[str]:
+    notes = [note[:_LONGEST_NOTE] for note in made.notes[:_MOST_NOTES]]
+    more = len(made.excluded_volatile) - _MOST_VOLATILE
+    return [*notes, f"{more:,} more volatile values are not listed here"] if more > 0 else notes
+
+
+class _Learnt(NamedTuple):
+    """What a server offers, how a suite declares it, and what takes its secrets out of a text."""
+
+    catalog: Catalog
+    target: Target
+    redact: Callable[[str], str]
+
+
+async def _learnt(request: Request) -> _Learnt:
     from mcptest_engine.servers.catalog import read_catalog
 
     spec, target = target_of(request.door, request.arguments)
-    return await with_server(spec, read_catalog), target
-
-
-def _warnings(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """`warnings`, or nothing: a clean server costs no token."""
-    from mcptest_engine.safety.poisoning import description_warnings, warning_json
-
-    found = [warning_json(finding) for finding in description_warnings(tools)]
-    return {"warnings": found} if found else {}
-
-
-def _listed(made: Any) -> dict[str, Any]:
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(made).items()}
+    return _Learnt(await with_server(spec, read_catalog), target, spec.redact)

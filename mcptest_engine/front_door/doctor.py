@@ -7,7 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.workspace.workspace import SUITE_FILES
+from mcptest_engine.front_door.inside import own_suite
+from mcptest_engine.front_door.paging import LARGEST_PAGE, page
 
 if TYPE_CHECKING:
     from mcptest_engine.front_door.door import Request
@@ -18,25 +19,30 @@ async def report(request: Request) -> dict[str, Any]:
     """{mcptest_version, ok, target: null, failed_layer, summary, checks}."""
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.servers.diagnosis.checks import Report
-    from mcptest_engine.servers.diagnosis.machine import check_machine, check_programs
-    from mcptest_engine.servers.diagnosis.project import check_agents, check_suite_here, check_tokens
+    from mcptest_engine.servers.diagnosis.here import check_here
     from mcptest_engine.suite.load import LoadOptions, check_suite
 
-    door, root = request.door, request.workspace.root
-    path = next((root / name for name in SUITE_FILES if (root / name).is_file()), None)
-    options = LoadOptions(environ=door.environ, workspace_root=root, start_dir=root)
+    environ, root = request.door.environ, request.workspace.root
+    path = own_suite(root)
+    options = LoadOptions(environ=environ, workspace_root=root, start_dir=root)
     checked = None if path is None else await asyncio.to_thread(check_suite, path, options)
-    suite = None if checked is None else checked.suite
     checks: list[Check] = []
-    data_dir = request.workspace.data_dir
-    check_machine(checks.append, environ=door.environ, own=_own(), data_dir=data_dir, encoding="utf-8")
-    await check_programs(checks.append, door.environ)
-    check_suite_here(checks.append, checked, path, door.environ)
-    check_tokens(checks.append)
-    check_agents(checks.append, root, door.environ)
+    await check_here(
+        checks.append,
+        environ=environ,
+        own=_own(),
+        data_dir=request.workspace.data_dir,
+        root=root,
+        path=path,
+        checked=checked,
+        encoding="utf-8",
+    )
+    suite = None if checked is None else checked.suite
     redactor = Redactor(() if suite is None else suite.secrets)
     told: dict[str, Any] = redactor.redact(Report(checks=tuple(checks)).as_json())
-    return told
+    shown, more = page(told["checks"], 0, room=LARGEST_PAGE)
+    left = {} if more is None else {"omitted": f"{len(checks) - more:,} more checks: see mcptest doctor"}
+    return {**told, "checks": shown, **left}
 
 
 def _own() -> str:

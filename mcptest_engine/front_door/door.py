@@ -28,11 +28,12 @@ async def _silent(done: float, total: float | None, message: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One call of a verb; `arguments` fit its schema."""
+    """One call of a verb; `arguments` fit its schema. `client` is {name, version} of who calls, None where it did not say."""
 
     door: Door
     arguments: Mapping[str, Any]
     progress: Progress = _silent
+    client: Mapping[str, str] | None = None
 
     @property
     def workspace(self) -> Workspace:

@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.targets import Target, declared_env, declared_url, declared_words
+from mcptest_engine.authoring.targets import Target, declared_env, declared_url, declared_words, untemplated
 from mcptest_engine.core.errors import PolicyDenied, SuiteError, UsageError
 from mcptest_engine.core.redaction import Redactor
+from mcptest_engine.front_door.inside import own_suites
 from mcptest_engine.servers.auth import shown_url
 from mcptest_engine.servers.spec import spec_from_settings
 from mcptest_engine.suite.secrets import has_userinfo, secret_values
-from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from mcptest_engine.front_door.door import Door
     from mcptest_engine.servers.spec import ServerSpec
     from mcptest_engine.suite.load import LoadedSuite
+
+_LONGEST_WORD = 200
+_MOST_WORDS = 20
 
 FOREIGN_KEYS = frozenset(
     (
@@ -112,18 +115,19 @@ def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> t
         return _spec(door, settings), Target(settings={**written, "command": declared_words(argv, secrets)})
     declared = [(suite, name) for suite, name in _declared_servers(door) if suite.servers[name].get("command") == argv]
     if not declared:
+        shown = json.dumps([word[:_LONGEST_WORD] for word in argv[:_MOST_WORDS]], ensure_ascii=False)
         raise PolicyDenied(
-            f"the command {json.dumps(argv, ensure_ascii=False)} is not run: this front door was started read-only",
+            f"the command {shown} is not run: this front door was started read-only",
             hint="either start it with --enable-writes, or declare exactly this argv under `servers:` in the "
             "workspace's mcptest.yml",
         )
-    suite, name = declared[0]
-    own = suite.servers[name].get("env") or {}
-    if env and dict(env) != {key: str(value) for key, value in own.items()}:
+    alike = [(suite, name) for suite, name in declared if not env or dict(env) == _env_of(suite, name)]
+    if not alike:
         raise PolicyDenied(
             "`env` differs from what mcptest.yml declares for this command, so it is not run",
             hint="leave `env` out: the declared one is used; or start the front door with --enable-writes",
         )
+    suite, name = alike[0]
     redactor = Redactor(suite.secrets)
     spec = spec_from_settings(
         "target",
@@ -135,7 +139,20 @@ def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> t
         redact=redactor.redact_text,
         keep_secret=redactor.register,
     )
-    return spec, Target(settings={"command": declared_words(argv, {})})
+    secrets = {}
+    own = declared_env(_env_of(suite, name), secrets)
+    return spec, Target(
+        settings={"command": declared_words(argv, secrets), **({"env": own} if own else {}), **_cwd_of(suite, name)}
+    )
+
+
+def _cwd_of(suite: LoadedSuite, name: str) -> dict[str, str]:
+    cwd = suite.servers[name].get("cwd")
+    return {"cwd": untemplated(str(cwd))} if cwd else {}
+
+
+def _env_of(suite: LoadedSuite, name: str) -> dict[str, str]:
+    return {str(key): str(value) for key, value in (suite.servers[name].get("env") or {}).items()}
 
 
 def _spec(door: Door, settings: Mapping[str, Any]) -> ServerSpec:
@@ -151,19 +168,17 @@ def _spec(door: Door, settings: Mapping[str, Any]) -> ServerSpec:
 
 
 def _declared_servers(door: Door) -> Iterator[tuple[LoadedSuite, str]]:
-    """The servers of the workspace's own suite; a suite that does not load declares nothing."""
+    """The servers of the workspace's own suite. Raises: PolicyDenied for one that does not load, or is not here."""
     from mcptest_engine.suite.load import LoadOptions, load_suite
 
-    for file in SUITE_FILES:
-        path = door.workspace.root / file
-        if not path.is_file():
-            continue
-        options = LoadOptions(environ=door.environ, workspace_root=door.workspace.root, start_dir=door.workspace.root)
+    options = LoadOptions(environ=door.environ, workspace_root=door.workspace.root, start_dir=door.workspace.root)
+    for path in own_suites(door.workspace.root):
         try:
             suite = load_suite(path, options)
         except SuiteError as broken:
             raise PolicyDenied(
-                f"{file} does not load, so it declares no server: {broken.problems[0].message}", hint="mend it first"
+                f"{path.name} does not load, so it declares no server: {broken.problems[0].message}",
+                hint="mend it first",
             ) from None
         for name in suite.servers:
             yield suite, name

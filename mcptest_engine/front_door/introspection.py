@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.front_door.gating import target_of
-from mcptest_engine.front_door.paging import page, start_of
+from mcptest_engine.front_door.paging import LARGEST_HEAD, LARGEST_PAGE, page, presentable, shortened, start_of, weight
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from mcptest_engine.front_door.door import Request
     from mcptest_engine.front_door.verbs import Answer
@@ -17,13 +18,38 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.spec import ServerSpec
 
 
+_ROOM_FOR_WARNINGS = 20_000
+_LONGEST_NAME = 200
+_AS_SENT = frozenset(("name", "uri", "uriTemplate"))
+"""What is handed back to the server some day, and must be what it said."""
+
+
 async def list_tools(request: Request) -> Answer:
     """{tools, warnings?, next_cursor?}; warnings are those of the tools on this page."""
-    answer = await _listed(request, tools="tools")
+    spec, _ = target_of(request.door, request.arguments)
+    start = start_of(request.arguments.get("cursor"))
+    tools = [tool for _, tool in await _entries(spec, tools="tools")]
+    return await asyncio.to_thread(_page_of_tools, spec, tools, start)
+
+
+def _page_of_tools(spec: ServerSpec, tools: list[dict[str, Any]], start: int) -> dict[str, Any]:
+    room = LARGEST_PAGE
+    while True:
+        shown, following = page(tools, start, room=room, show=_shown(spec))
+        warned = warnings_of(tools[start : start + len(shown)])
+        # Every warning of a page is told with it: a server that provokes many gets shorter pages, and hides none.
+        if len(shown) == 1 or weight(warned) <= _ROOM_FOR_WARNINGS:
+            return {"tools": shown, **warned, **({} if following is None else {"next_cursor": following})}
+        room //= 2
+
+
+def warnings_of(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """`warnings` on what the descriptions are suspected of, or nothing: a clean server costs no token."""
     from mcptest_engine.safety.poisoning import description_warnings, warning_json
 
-    warnings = [warning_json(finding) for finding in description_warnings(answer["tools"])]
-    return {**answer, **({"warnings": warnings} if warnings else {})}
+    found = [presentable(warning_json(finding)) for finding in description_warnings(tools)]
+    found = [{**warning, "tool": warning["tool"][:_LONGEST_NAME]} for warning in found]
+    return {"warnings": found} if found else {}
 
 
 async def list_resources(request: Request) -> Answer:
@@ -48,8 +74,9 @@ async def get_capabilities(request: Request) -> Answer:
         }
 
     spec, _ = target_of(request.door, request.arguments)
-    answer: dict[str, Any] = await with_server(spec, ask)
-    return answer
+    told: dict[str, Any] = await with_server(spec, ask)
+    show, room = _shown(spec), LARGEST_HEAD
+    return {key: shortened(show(value), room) for key, value in told.items()}
 
 
 async def with_server(spec: ServerSpec, use: Callable[[Session], Awaitable[Any]]) -> Any:
@@ -71,11 +98,21 @@ async def with_server(spec: ServerSpec, use: Callable[[Session], Awaitable[Any]]
 
 async def _listed(request: Request, **members: str) -> dict[str, Any]:
     """Lists by the names that they have in the answer, in pages over all of them together."""
+    spec, _ = target_of(request.door, request.arguments)
+    start = start_of(request.arguments.get("cursor"))
+    entries = await _entries(spec, **members)
+    taken, following = page([entry for _, entry in entries], start, show=_shown(spec))
+    answer: dict[str, Any] = {member: [] for member in members}
+    for (member, _), entry in zip(entries[start:], taken, strict=False):
+        answer[member].append(entry)
+    return {**answer, **({"next_cursor": following} if following is not None else {})}
+
+
+async def _entries(spec: ServerSpec, **members: str) -> list[tuple[str, dict[str, Any]]]:
+    """(member, entry) of every list that the server declares."""
     from mcptest_engine.servers.catalog import LISTS, list_all
 
-    spec, _ = target_of(request.door, request.arguments)
-
-    async def ask(session: Session) -> list[tuple[str, Any]]:
+    async def ask(session: Session) -> list[tuple[str, dict[str, Any]]]:
         declared = session.capabilities or {}
         found = []
         for member, what in members.items():
@@ -83,10 +120,21 @@ async def _listed(request: Request, **members: str) -> dict[str, Any]:
                 found += [(member, entry) for entry in await list_all(session, what)]
         return found
 
-    entries = await with_server(spec, ask)
-    taken, following = page([entry for _, entry in entries], start_of(request.arguments.get("cursor")))
-    start = start_of(request.arguments.get("cursor"))
-    answer: dict[str, Any] = {member: [] for member in members}
-    for (member, _), entry in zip(entries[start:], taken, strict=False):
-        answer[member].append(entry)
-    return {**answer, **({"next_cursor": following} if following is not None else {})}
+    found: list[tuple[str, dict[str, Any]]] = await with_server(spec, ask)
+    return found
+
+
+def _shown(spec: ServerSpec) -> Callable[[Any], Any]:
+    """How what this server sent is shown: as it sent it, but for secrets that it got from here."""
+
+    def redacted(value: Any) -> Any:
+        match value:
+            case str():
+                return spec.redact(value)
+            case dict():
+                return {key: part if key in _AS_SENT else redacted(part) for key, part in value.items()}
+            case list():
+                return [redacted(part) for part in value]
+        return value
+
+    return lambda value: redacted(presentable(value))

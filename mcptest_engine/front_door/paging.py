@@ -1,47 +1,89 @@
-"""Answers within what a client takes: entries in pages, each with a cursor to the next.
+"""Answers that every client takes: entries in pages, long values cut, and nothing that a parser of JSON would refuse.
 
-Clients refuse tool results of over some 25,000 tokens; JSON makes a token of about three characters.
+Clients refuse tool results of over some 25,000 tokens. Sizes here are bytes of JSON, not characters: a token is about three
+bytes of English as of Chinese, and never less than two.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 LARGEST_PAGE = 48_000
-"""Characters of JSON; what stands around the entries comes on top."""
+"""Bytes of the entries of a page; what stands around them comes on top."""
+LARGEST_HEAD = 16_000
+LARGEST_ANSWER = 75_000
+DEEPEST = 60
+HALF_CHARACTERS = re.compile("[\ud800-\udfff]")
+_SHORTEST_TEXT = 200
+_LONGEST_CURSOR = 12
 
 
 def start_of(cursor: object) -> int:
     """The offset that a cursor stands for; it may come as a number or as its text. Raises: UsageError."""
     if cursor is None:
         return 0
-    if isinstance(cursor, int) and not isinstance(cursor, bool) and cursor >= 0:
+    if isinstance(cursor, int) and not isinstance(cursor, bool) and 0 <= cursor < 10**_LONGEST_CURSOR:
         return cursor
-    if isinstance(cursor, str) and cursor.isascii() and cursor.isdigit():
+    if isinstance(cursor, str) and len(cursor) <= _LONGEST_CURSOR and cursor.isascii() and cursor.isdigit():
         return int(cursor)
     raise UsageError(
-        f"`cursor` is {json.dumps(cursor)}", hint="pass `next_cursor` of the answer before, or leave it out"
+        f"`cursor` is {json.dumps(cursor)[:80]}", hint="pass `next_cursor` of the answer before, or leave it out"
     )
 
 
-def page(entries: Sequence[Any], start: int, *, room: int = LARGEST_PAGE) -> tuple[list[Any], int | None]:
+def presentable(value: Any, deepest: int = DEEPEST) -> Any:
+    """The same value as plain JSON that every client can read.
+
+    Half a surrogate pair becomes U+FFFD, NaN and the infinities null, and what is nested deeper than `deepest` a remark.
+    """
+    match value:
+        case str():
+            return value if value.isascii() else HALF_CHARACTERS.sub("\ufffd", value)
+        case dict() | list() | tuple() if deepest <= 0:
+            return "… nested deeper than an answer holds"
+        case dict():
+            return {presentable(str(key)): presentable(part, deepest - 1) for key, part in value.items()}
+        case list() | tuple():
+            return [presentable(part, deepest - 1) for part in value]
+        case float() if not math.isfinite(value):
+            return None
+    return value
+
+
+def weight(value: Any) -> int:
+    """Bytes of JSON of a value that is presentable."""
+    return len(json.dumps(value, ensure_ascii=False).encode())
+
+
+def page(
+    entries: Sequence[Any], start: int, *, room: int = LARGEST_PAGE, show: Callable[[Any], Any] = presentable
+) -> tuple[list[Any], int | None]:
     """As many entries from `start` on as have room, at least one; and where the next page begins, None at the end.
 
-    An entry that has no room even alone is told by its name and size instead.
+    `show` makes an entry presentable. One that has no room even alone is told by its name and size instead.
+    Raises: UsageError for a start behind the last entry.
     """
+    if start and start >= len(entries):
+        raise UsageError(
+            f"`cursor` is {start}, which lies behind the last of {len(entries):,} entries",
+            hint="begin again without `cursor`",
+        )
     taken: list[Any] = []
     size = 0
     for index in range(start, len(entries)):
-        entry = entries[index]
-        length = len(json.dumps(entry, ensure_ascii=False))
+        entry = show(entries[index])
+        length = weight(entry)
         if length > room:
-            entry, length = too_large(entry, length), 300
+            entry = too_large(entry, length)
+            length = weight(entry)
         if taken and size + length > room:
             return taken, index
         taken.append(entry)
@@ -53,4 +95,32 @@ def too_large(entry: Any, length: int) -> dict[str, Any]:
     """What stands in place of an entry that no client would take."""
     named = entry if isinstance(entry, dict) else {}
     names = {key: str(named[key])[:120] for key in ("name", "id", "uri", "run_id", "verdict") if key in named}
-    return {**names, "omitted": f"{length:,} characters of JSON are more than an answer holds"}
+    return {**names, "omitted": f"{length:,} bytes of JSON are more than an answer holds"}
+
+
+def shortened(value: Any, room: int = LARGEST_PAGE) -> Any:
+    """The same value, its JSON of at most `room` bytes: long texts are cut first, then long lists and many members."""
+    value = presentable(value)
+    text_room = room
+    while (length := weight(value)) > room:
+        if text_room <= _SHORTEST_TEXT:
+            return too_large(value, length)
+        text_room = max(text_room // 4, _SHORTEST_TEXT)
+        value = _cut(value, text_room, max(text_room // 100, 3))
+    return value
+
+
+def _cut(value: Any, most_text: int, most_items: int) -> Any:
+    if isinstance(value, str) and len(value) > most_text:
+        return f"{value[:most_text]}… ({len(value):,} characters)"
+    if isinstance(value, dict):
+        kept = {
+            key[:most_text]: _cut(part, most_text, most_items) for key, part in list(value.items())[: most_items * 10]
+        }
+        more = len(value) - len(kept)
+        return {**kept, "…": f"{more:,} more"} if more > 0 else kept
+    if isinstance(value, list):
+        kept_items = [_cut(part, most_text, most_items) for part in value[:most_items]]
+        more = len(value) - len(kept_items)
+        return [*kept_items, f"… {more:,} more"] if more > 0 else kept_items
+    return value

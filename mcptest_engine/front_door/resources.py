@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from mcptest_engine.core.errors import UsageError
-from mcptest_engine.front_door.artifacts import run_of
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.front_door.artifacts import run_of, tests_of
+from mcptest_engine.front_door.inside import is_own_file
+from mcptest_engine.front_door.paging import presentable
 from mcptest_engine.workspace.slug import Slugs
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ TEMPLATE = "mcptest://runs/{run_id}/tests/{name}/output"
 _URI = re.compile(r"mcptest://runs/([0-9A-Za-z]{26})/tests/([^/?#]{1,600})/output")
 _SIDE_FILE = re.compile(r"runs/([0-9A-Z]{26})/([^/\\]+)\.json")
 MOST_LISTED = 100
+DEEPEST = 200
 
 
 def output_uri(run_id: str, slug: str) -> str:
@@ -36,32 +40,29 @@ def read_output(workspace: Workspace, uri: str) -> str:
     run_id, wanted = found[1].upper(), unquote(found[2])
     record = run_of(workspace, run_id)
     slugs = Slugs()
-    for test in record.get("tests") or ():
-        if isinstance(test, dict) and slugs.take(str(test.get("name", ""))) == wanted:
-            return json.dumps(_whole(workspace, run_id, test.get("output")), ensure_ascii=False, indent=2)
+    for test in tests_of(record):
+        if slugs.take(str(test.get("name", ""))) == wanted:
+            whole = presentable(_whole(workspace, run_id, test.get("output")), DEEPEST)
+            return json.dumps(whole, ensure_ascii=False, indent=2)
     raise UsageError(
         f"the run {run_id} has no test `{wanted[:100]}`", hint="a test is named by its slug: small letters and -"
     )
 
 
 def listed(workspace: Workspace) -> list[tuple[str, str]]:
-    """(uri, what it is) for the tests of the newest run that did not pass, and of others as long as there is room."""
-    from mcptest_engine.core.errors import RecordError
-
-    for path in workspace.runs()[:1]:
-        try:
-            record = workspace.load_run(path.stem)
-        except RecordError:
-            return []
-        slugs = Slugs()
-        rows = [
-            (test.get("verdict") == "pass", output_uri(path.stem, slugs.take(str(test.get("name", "")))), test)
-            for test in record.get("tests") or ()
-            if isinstance(test, dict)
-        ]
-        rows.sort(key=lambda row: row[0])
-        return [(uri, f"{test.get('verdict')}: {test.get('name')}") for _, uri, test in rows[:MOST_LISTED]]
-    return []
+    """(uri, what it is) for the tests of the newest run: first those that did not pass, 100 at most."""
+    newest = next(iter(workspace.runs()), None)
+    if newest is None:
+        return []
+    try:
+        tests = tests_of(run_of(workspace, newest.stem))
+    except UsageError:
+        return []
+    slugs = Slugs()
+    rows = [(output_uri(newest.stem, slugs.take(str(test.get("name", "")))), test) for test in tests]
+    rows.sort(key=lambda row: row[1].get("verdict") == "pass")
+    told = [(uri, f"{test.get('verdict')}: {one_line(str(test.get('name')), 120)}"[:160]) for uri, test in rows]
+    return [(presentable(uri), presentable(about)) for uri, about in told[:MOST_LISTED]]
 
 
 def _whole(workspace: Workspace, run_id: str, output: Any) -> Any:
@@ -73,6 +74,8 @@ def _whole(workspace: Workspace, run_id: str, output: Any) -> Any:
     if found is None or found[1] != run_id:
         raise UsageError("the output of this test lies elsewhere")
     path = workspace.runs_dir / run_id / f"{found[2]}.json"
+    if not is_own_file(workspace.root, path):
+        raise UsageError("the output of this test is no file of this workspace")
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as wrong:

@@ -24,8 +24,16 @@ def _given(required: tuple[str, ...], **properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Two branches rather than a list of types, which some clients cannot hand to their model."""
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
 _STRING, _NUMBER, _COUNT = {"type": "string"}, {"type": "number"}, {"type": "integer", "minimum": 0}
-_CURSOR = {"type": ["integer", "string"], "description": "`next_cursor` of the answer before, to go on from there."}
+_CURSOR = {
+    "anyOf": [{"type": "integer"}, _STRING],
+    "description": "`next_cursor` of the answer before, to go on from there.",
+}
 _NEXT = {"type": "integer", "description": "There is more: pass this as `cursor`."}
 _WARNINGS = _list(_given(("tool", "rule", "summary"), tool=_STRING, rule=_STRING, summary=_STRING))
 
@@ -94,8 +102,20 @@ GET_RUN = _object(
     only={"enum": ["all", "failed"], "default": "all", "description": "Which tests."},
     cursor=_CURSOR,
 )
+LIST_CASSETTES = _object(cursor=_CURSOR)
 GET_CASSETTE = _object(("name",), name=_text("The cassette's name, such as list_cassettes gives it."), cursor=_CURSOR)
 
+RUN = _given(("tests",), run_id=_STRING, tests=_list(OBJECT), next_cursor=_NEXT)
+CASSETTE = _given(("exchanges",), name=_STRING, exchanges=_list(OBJECT), next_cursor=_NEXT)
+REPORT = _given(
+    ("ok", "checks"),
+    mcptest_version=_STRING,
+    ok={"type": "boolean"},
+    target=_or_null(OBJECT),
+    failed_layer=_or_null(_STRING),
+    summary=_STRING,
+    checks=_list(OBJECT),
+)
 RUNS = _given(("runs",), runs=_list(OBJECT), next_cursor=_NEXT)
 COVERED = _given(
     ("run_id", "tools_called"),
@@ -104,7 +124,7 @@ COVERED = _given(
     coverage=OBJECT,
     notes=_list(_STRING),
 )
-CASSETTES = _given(("cassettes",), cassettes=_list(OBJECT))
+CASSETTES = _given(("cassettes",), cassettes=_list(OBJECT), next_cursor=_NEXT)
 TOOLS = _given(("tools",), tools=_list(OBJECT), warnings=_WARNINGS, next_cursor=_NEXT)
 RESOURCES = _given(
     ("resources", "resourceTemplates"), resources=_list(OBJECT), resourceTemplates=_list(OBJECT), next_cursor=_NEXT
@@ -112,10 +132,10 @@ RESOURCES = _given(
 PROMPTS = _given(("prompts",), prompts=_list(OBJECT), next_cursor=_NEXT)
 CAPABILITIES = _given(
     ("serverInfo", "protocolVersion", "capabilities"),
-    serverInfo={"type": ["object", "null"]},
-    protocolVersion={"type": ["string", "null"]},
-    capabilities={"type": ["object", "null"]},
-    instructions={"type": ["string", "null"]},
+    serverInfo=_or_null(OBJECT),
+    protocolVersion=_or_null(_STRING),
+    capabilities=_or_null(OBJECT),
+    instructions=_or_null(_STRING),
 )
 SCAFFOLDED = _given(
     ("suite", "tools", "resources_scaffolded", "prompts_scaffolded", "notes"),
@@ -131,12 +151,17 @@ SCAFFOLDED_CHECKS = _given(
     ("suite", "checks_scaffolded", "notes"), suite=_STRING, checks_scaffolded=_COUNT, notes=_list(_STRING)
 )
 SCAFFOLDED_TOOLS = _given(
-    ("suite", "tools_covered", "notes"), suite=_STRING, tools_covered=_COUNT, notes=_list(_STRING)
+    ("suite", "tools_covered", "notes"),
+    suite=_STRING,
+    tools_covered=_COUNT,
+    notes=_list(_STRING),
+    next_cursor=_NEXT,
 )
 VALIDATED = _given(
     ("valid", "errors"),
     valid={"type": "boolean"},
-    errors=_list(_given(("path", "message", "hint"), path=_STRING, message=_STRING, hint={"type": ["string", "null"]})),
+    errors=_list(_given(("path", "message", "hint"), path=_STRING, message=_STRING, hint=_or_null(_STRING))),
+    notes=_list(_STRING),
 )
 _VERDICT = {"enum": ["pass", "fail", "inconclusive", "skip"]}
 RAN = _given(
@@ -147,12 +172,14 @@ RAN = _given(
     passed=_COUNT,
     failed=_COUNT,
     inconclusive=_COUNT,
+    skipped=_COUNT,
     results=_list(_given(("name", "verdict", "duration_ms"), name=_STRING, verdict=_VERDICT, duration_ms=_NUMBER)),
     failures=_list(
         {
             **_given(("test", "assert", "repro"), test=_STRING, actual=_STRING, full=_STRING, repro=_STRING),
         }
     ),
+    notes=_list(_STRING),
 )
 PROPOSED = _given(
     ("test", "excluded_volatile", "calls_made", "notes"),

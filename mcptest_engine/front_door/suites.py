@@ -6,14 +6,18 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import McptestError, Severity, SuiteError, UsageError
-from mcptest_engine.workspace.workspace import SUITE_FILES
+from mcptest_engine.core.results import Verdict
+from mcptest_engine.front_door.inside import check_places, named_file, own_suite
+from mcptest_engine.front_door.paging import page, presentable
+from mcptest_engine.front_door.resources import output_uri
+from mcptest_engine.workspace.slug import Slugs
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mcptest_engine.core.errors import Problem
     from mcptest_engine.core.events import Event
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.results import RunRecord, TestResult
     from mcptest_engine.front_door.door import Door, Request
     from mcptest_engine.front_door.verbs import Answer
     from mcptest_engine.suite.load import LoadOptions
@@ -21,6 +25,11 @@ if TYPE_CHECKING:
 MOST_TEXT = 2_000_000
 ROOM_FOR_RESULTS = 24_000
 ROOM_FOR_FAILURES = 24_000
+ROOM_FOR_ERRORS = 48_000
+LONGEST_NAME = 500
+_LONGEST_REPRO = 2_000
+_LONGEST_POINTER = 4_000
+_LONGEST_MESSAGE = 2_000
 
 
 async def validate_suite(request: Request) -> Answer:
@@ -28,9 +37,13 @@ async def validate_suite(request: Request) -> Answer:
     from mcptest_engine.suite.load import check_text
 
     text = _text(request)
-    checked = check_text(text, _options(request.door), base_dir=request.workspace.root)
-    errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
-    return {"valid": not errors, "errors": [_told(problem) for problem in errors]}
+    options = _options(request.door)
+    checked = await asyncio.to_thread(check_text, text, options, base_dir=request.workspace.root)
+    shown, more = page(checked.errors, 0, room=ROOM_FOR_ERRORS, show=_told)
+    answer: dict[str, Any] = {"valid": not checked.errors, "errors": shown}
+    if more is not None:
+        answer["notes"] = [f"{len(checked.errors) - more:,} more errors are not shown here: mend these first"]
+    return answer
 
 
 async def run_tool_test(request: Request) -> Answer:
@@ -39,6 +52,7 @@ async def run_tool_test(request: Request) -> Answer:
     from mcptest_engine.workspace.ulid import new_ulid
 
     run_id = new_ulid()
+    check_places(request.workspace)
     path = save_inline(request.workspace, run_id, _text(request))
     return await _run(request, path, run_id=run_id)
 
@@ -49,11 +63,11 @@ async def trigger_run(request: Request) -> Answer:
 
 
 def _suite_of(request: Request) -> Path:
-    """The suite that `config` names, or the workspace's own. Raises: UsageError."""
+    """The suite that `config` names, or the workspace's own. Raises: UsageError, PolicyDenied."""
     config, root = request.arguments.get("config"), request.workspace.root
     if config is not None:
-        return inside(root, config)
-    path = next((root / name for name in SUITE_FILES if (root / name).is_file()), None)
+        return named_file(root, config)
+    path = own_suite(root)
     if path is None:
         raise UsageError("there is no mcptest.yaml or mcptest.yml in this workspace", hint="name a suite as `config`")
     return path
@@ -61,19 +75,11 @@ def _suite_of(request: Request) -> Path:
 
 async def record_cassette(request: Request) -> Answer:
     """Run a suite of the workspace, and keep what its servers answer."""
-    return await _run(request, _suite_of(request), record=request.arguments["name"])
+    from mcptest_engine.workspace.cassettes import cassette_path
 
-
-def inside(root: Path, named: str) -> Path:
-    """The file that `named` means, which lies in the workspace, links followed. Raises: UsageError."""
-    path = root / named
-    try:
-        resolved = path.resolve(strict=True)
-    except (OSError, ValueError, RuntimeError):
-        raise UsageError(f"there is no file `{named}` in this workspace") from None
-    if not resolved.is_relative_to(root.resolve()):
-        raise UsageError(f"`{named}` lies outside of this workspace", hint="only suites of the workspace are run")
-    return path
+    name = request.arguments["name"]
+    cassette_path(request.workspace, name)  # a name that is none is told before anything is run
+    return await _run(request, _suite_of(request), record=name)
 
 
 async def _run(
@@ -89,14 +95,18 @@ async def _run(
     from mcptest_engine.suite.load import load_suite
 
     door = request.door
+    check_places(request.workspace)
     try:
-        suite = load_suite(path, _options(door))
+        suite = await asyncio.to_thread(load_suite, path, _options(door))
     except SuiteError as broken:
         errors = [problem for problem in broken.problems if problem.severity is Severity.ERROR]
         told = "; ".join(str(problem).replace("\n", ", ") for problem in errors[:5])
         raise UsageError(f"the suite does not load: {told}", hint="validate_suite tells every problem") from None
     selection = Selection(filter=filter_text)
-    settings = RunSettings(selection=selection, environ=door.environ, run_id=run_id, record=record)
+    requested_by = {"via": "mcp-server", **({} if request.client is None else {"client": request.client})}
+    settings = RunSettings(
+        selection=selection, environ=door.environ, run_id=run_id, record=record, requested_by=requested_by
+    )
     telling = _Telling(request)
     run = asyncio.ensure_future(launch(suite, settings, workspace=request.workspace, emit=telling))
     ran = await _awaited(run, telling)
@@ -109,13 +119,13 @@ async def _run(
 
 
 async def _awaited(run: asyncio.Task[RunRecord], telling: _Telling) -> RunRecord:
-    """The record; when nobody wants it any longer, the run is ended in order, its servers with it."""
+    """The record; when nobody wants it or can be told any longer, the run is ended in order, its servers with it."""
     try:
         while not run.done():
             await asyncio.wait((run, telling.news()), return_when=asyncio.FIRST_COMPLETED)
             await telling.tell()
         return run.result()
-    except asyncio.CancelledError:
+    except BaseException:
         run.cancel()
         ended = asyncio.ensure_future(asyncio.wait((run,)))
         while not ended.done():
@@ -162,28 +172,15 @@ class _Telling:
 
 def _answer(record: RunRecord, save_problem: str | None) -> dict[str, Any]:
     from mcptest_engine.core.sanitise import one_line
-    from mcptest_engine.front_door.paging import page
-    from mcptest_engine.front_door.resources import output_uri
-    from mcptest_engine.reporting.agent import agent_failures
-    from mcptest_engine.workspace.slug import Slugs
 
     totals = record.totals
     slugs = Slugs()
-    uris = {test.name: output_uri(record.run_id, slugs.take(test.name)) for test in record.tests}
-    rows = [
-        {"name": one_line(test.name), "verdict": test.verdict.value, "duration_ms": round(test.duration_ms, 3)}
-        for test in record.tests
-    ]
-    failures = []
-    for failure in agent_failures(record):
-        told: dict[str, Any] = {"test": failure.test, "assert": failure.assert_}
-        if failure.actual is not None:
-            told["actual"] = failure.actual
-        if failure.clipped:
-            told["full"] = uris.get(failure.test, "")
-        failures.append({**told, "repro": failure.repro})
-    shown, more = page(rows, 0, room=ROOM_FOR_RESULTS)
-    shown_failures, more_failures = page(failures, 0, room=ROOM_FOR_FAILURES)
+    uris = [output_uri(record.run_id, slugs.take(test.name)) for test in record.tests]
+    failed = [(test, uri) for test, uri in zip(record.tests, uris, strict=True) if test.verdict is Verdict.FAIL]
+    shown, more = page(record.tests, 0, room=ROOM_FOR_RESULTS, show=_row)
+    shown_failures, more_failures = page(
+        failed, 0, room=ROOM_FOR_FAILURES, show=lambda pair: _failure(record, pair[0], pair[1])
+    )
     answer: dict[str, Any] = {
         "verdict": record.verdict.value,
         "run_id": record.run_id,
@@ -195,12 +192,40 @@ def _answer(record: RunRecord, save_problem: str | None) -> dict[str, Any]:
         "results": shown,
         "failures": shown_failures,
     }
+    spending = record.spending
+    if spending is not None:
+        answer["spending"] = {"cost_usd": spending.cost_usd, "tokens": spending.tokens}
     notes = [one_line(text, 300) for text in (*record.warnings, *([save_problem] if save_problem else ()))][:10]
     if more is not None or more_failures is not None:
         notes.append("not all are shown here: get_run gives the rest, in pages")
     if notes:
         answer["notes"] = notes
     return answer
+
+
+def _row(test: TestResult) -> dict[str, Any]:
+    from mcptest_engine.core.sanitise import one_line
+
+    name = presentable(one_line(test.name, LONGEST_NAME))
+    return {"name": name, "verdict": test.verdict.value, "duration_ms": round(test.duration_ms, 3)}
+
+
+def _failure(record: RunRecord, test: TestResult, uri: str) -> dict[str, Any]:
+    """As the agent reporter tells it, and within bounds: names are as long as a suite makes them."""
+    from mcptest_engine.reporting.agent import agent_failure
+    from mcptest_engine.reporting.registry import RenderOptions
+
+    failure = agent_failure(record, test, RenderOptions())
+    told = {"test": failure.test[:LONGEST_NAME], "assert": failure.assert_}
+    if failure.actual is not None:
+        told["actual"] = failure.actual
+    if failure.clipped:
+        told["full"] = uri
+    repro = failure.repro
+    if len(repro) > _LONGEST_REPRO:
+        repro = f"{repro.partition(' --filter ')[0]} --last-failed"
+    found: dict[str, Any] = presentable({**told, "repro": repro})
+    return found
 
 
 def _text(request: Request) -> str:
@@ -219,4 +244,7 @@ def _options(door: Door) -> LoadOptions:
 
 
 def _told(problem: Problem) -> dict[str, Any]:
-    return {"path": problem.pointer, "message": problem.message, "hint": problem.hint}
+    hint = problem.hint and problem.hint[:_LONGEST_MESSAGE]
+    told = {"path": problem.pointer[:_LONGEST_POINTER], "message": problem.message[:_LONGEST_MESSAGE], "hint": hint}
+    found: dict[str, Any] = presentable(told)
+    return found

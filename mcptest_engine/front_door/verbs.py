@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Verb:
     """One tool of the front door. `place` is "module:function" under `front_door`.
 
-    `gated`: only with `--enable-writes`. `starts_servers`: talks to a server under test, which is a world of its own
-    (`openWorldHint`). `writes`: changes the workspace or lets a server do so.
+    `gated`: only with `--enable-writes`, because it changes the workspace or lets a server change something (no
+    `readOnlyHint`). `starts_servers`: talks to a server under test, which is a world of its own (`openWorldHint`).
     """
 
     name: str
@@ -36,7 +36,6 @@ class Verb:
     takes: Mapping[str, Any]
     gives: Mapping[str, Any]
     gated: bool = False
-    writes: bool = False
     starts_servers: bool = False
     idempotent: bool = True
     destructive: bool = False
@@ -64,13 +63,13 @@ ALL: tuple[Verb, ...] = (
         "runs come in pages: pass `next_cursor` back as `cursor`. `only: failed` leaves the passing tests "
         "out.",
         takes=schemas.GET_RUN,
-        gives=schemas.OBJECT,
+        gives=schemas.RUN,
     ),
     Verb(
         name="list_cassettes",
         place="artifacts:list_cassettes",
         about="Recorded cassettes in this workspace, by name.",
-        takes=schemas.NOTHING,
+        takes=schemas.LIST_CASSETTES,
         gives=schemas.CASSETTES,
     ),
     Verb(
@@ -78,13 +77,13 @@ ALL: tuple[Verb, ...] = (
         place="artifacts:get_cassette",
         about="One cassette by name: its recorded exchanges, in pages.",
         takes=schemas.GET_CASSETTE,
-        gives=schemas.OBJECT,
+        gives=schemas.CASSETTE,
     ),
     Verb(
         name="get_coverage",
         place="artifacts:get_coverage",
         about="How much of the servers' tools, parameters, enum values, resources and prompts the latest run exercised, "
-        "as far as that run saw their catalogs; starts nothing.",
+        "as far as that run saw their catalogs (one of a suite with `coverage:` does), and floors missed; starts nothing.",
         takes=schemas.COVERAGE,
         gives=schemas.COVERED,
     ),
@@ -93,7 +92,7 @@ ALL: tuple[Verb, ...] = (
         place="artifacts:get_doctor_report",
         about="What `mcptest doctor` finds out about this machine and workspace; starts no server and calls nothing.",
         takes=schemas.NOTHING,
-        gives=schemas.OBJECT,
+        gives=schemas.REPORT,
     ),
     Verb(
         name="list_tools",
@@ -152,7 +151,7 @@ ALL: tuple[Verb, ...] = (
         place="authoring:scaffold_redteam",
         about="An `agents:` suite with one injection-resistance probe for each tool. Running it needs a model; no "
         "tool is called here.",
-        takes=schemas.TARGET,
+        takes=schemas.CATALOG,
         gives=schemas.SCAFFOLDED_TOOLS,
         starts_servers=True,
     ),
@@ -161,7 +160,7 @@ ALL: tuple[Verb, ...] = (
         place="authoring:scaffold_eval",
         about="An `agents:` suite with one judged case for each tool. Running it needs a model; no tool is called "
         "here.",
-        takes=schemas.TARGET,
+        takes=schemas.CATALOG,
         gives=schemas.SCAFFOLDED_TOOLS,
         starts_servers=True,
     ),
@@ -181,7 +180,6 @@ ALL: tuple[Verb, ...] = (
         takes=schemas.SUITE,
         gives=schemas.RAN,
         gated=True,
-        writes=True,
         starts_servers=True,
         idempotent=False,
         destructive=True,
@@ -206,7 +204,6 @@ ALL: tuple[Verb, ...] = (
         takes=schemas.TRIGGER,
         gives=schemas.RAN,
         gated=True,
-        writes=True,
         starts_servers=True,
         idempotent=False,
         destructive=True,
@@ -219,7 +216,6 @@ ALL: tuple[Verb, ...] = (
         takes=schemas.RECORD,
         gives=schemas.RAN,
         gated=True,
-        writes=True,
         starts_servers=True,
         idempotent=False,
         destructive=True,

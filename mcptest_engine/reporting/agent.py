@@ -16,6 +16,7 @@ from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import facts, hook_facts
+from mcptest_engine.reporting.compositions import graph_lines
 from mcptest_engine.reporting.registry import RenderOptions
 from mcptest_engine.reporting.repro import repro_line
 
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 ASSERT_LIMIT = 600
 ACTUAL_LIMIT = 300
 NOTES = 3
-_BESIDE = re.compile(r"\bafter(?:Each|All) (?:failed: |asked to skip)|: nothing is named `")
-"""Warnings of cleaning up and of metrics: they fail nothing, and no failure tells them."""
+_BESIDE = re.compile(r"\bafter(?:Each|All) (?:failed: |asked to skip)|: nothing is named `|^coverage: ")
+"""Warnings of cleaning up, of metrics and of coverage: they fail nothing, and no failure tells them."""
 CHARACTERS_A_TOKEN = 4
 
 
@@ -151,6 +152,9 @@ def _assert(test: TestResult) -> str:
 def _actual(test: TestResult) -> tuple[str | None, bool]:
     """What came: the value that the assertion of the first reason saw, or the end of the stderr of a server that failed."""
     failed = facts.shown_assertion(test)
+    if failed is None and test.trace is not None:
+        text = one_line("; ".join(line.strip() for line in graph_lines(test)))
+        return (one_line(text, ACTUAL_LIMIT), len(text) > ACTUAL_LIMIT) if text else (None, False)
     if failed is not None:
         if failed.absent:
             return None, False

@@ -104,7 +104,7 @@ def reasons(test: TestResult) -> tuple[Reason, ...]:
     """Why a test failed, at least one line: each failed assertion, what failed besides, then each step of `verify` that did.
 
     What kept the test from being judged comes before the assertions on the HTTP answer, which is all there was to judge; that
-    the others found no result goes without saying.
+    the others found no result goes without saying. The budget that a composition crossed comes first of all.
     """
     found = [Reason(_weighed(test, row), row) for row in failed_assertions(test)]
     own = _own_failure(test)
@@ -114,9 +114,21 @@ def reasons(test: TestResult) -> tuple[Reason, ...]:
         found = _told(own) + [reason for reason in found if _is_about_http(reason)]
     elif own is not None and (own.kind is not FailureKind.ASSERTION or not found):
         found += _told(own)
+    if crossed := _crossed_budget(test):
+        found = [Reason(crossed), *found]
     for step in _failed_steps(test):
         found += _step_reasons(step)
     return tuple(found) or (Reason(one_line(test.message or "failed without a reason", MESSAGE_LIMIT)),)
+
+
+def _crossed_budget(test: TestResult) -> str:
+    """The cap that a composition crossed, which is why assertions failed, where the failure tells it after one of them."""
+    failure, trace = test.failure, test.trace
+    if failure is None or trace is None or failure.kind is not FailureKind.ASSERTION:
+        return ""
+    cap = trace["composition"].get("budget_tripped")
+    _, mark, words = failure.message.rpartition(f"; budget {cap}: ")
+    return one_line(f"budget {cap}: {words}", MESSAGE_LIMIT) if mark else ""
 
 
 def _weighed(test: TestResult, row: AssertionResult) -> str:
@@ -167,9 +179,21 @@ def _own_failure(test: TestResult) -> Failure | None:
 
 
 def failed_server(test: TestResult) -> str:
-    """The name of the server whose words a failure carries: the test's own, unless only a step of `verify` failed."""
+    """The name of the server whose words a failure carries.
+
+    It is the test's own, unless only a step of `verify` failed, or a node of a composition that calls another one.
+    """
     steps = _failed_steps(test)
-    return one_line(steps[0].server if steps and _own_failure(test) is None else test.server)
+    if steps and _own_failure(test) is None:
+        return one_line(steps[0].server)
+    return one_line(_server_of_failed_node(test) or test.server)
+
+
+def _server_of_failed_node(test: TestResult) -> str | None:
+    if test.trace is None:
+        return None
+    nodes = (test.trace["nodes"].get(node_id) for node_id in test.trace["composition"]["order"])
+    return next((str(node["server"]) for node in nodes if node is not None and node["status"] == "err"), None)
 
 
 def assertion_text(assertion: AssertionResult) -> str:
@@ -184,6 +208,15 @@ def remark(test: TestResult) -> str:
         return one_line(test.message, MESSAGE_LIMIT)
     deferred = (assertion.message for assertion in test.assertions if assertion.passed is None)
     return next((one_line(message, MESSAGE_LIMIT) for message in deferred if message), "")
+
+
+def listed_remark(test: TestResult) -> str:
+    """What is to be said beside a test that neither simply passed nor failed."""
+    if test.verdict in {Verdict.SKIP, Verdict.INCONCLUSIVE}:
+        return remark(test)
+    told = [flaky_text(test)] if test.flaky else []
+    score = score_text(test)
+    return "; ".join([*told, score] if score else told)
 
 
 def inconclusive_text(test: TestResult) -> str:
@@ -280,6 +313,10 @@ def detail_text(test: TestResult, more: Iterable[str] = (), *, stderr: bool = Tr
         lines.append(text)
         if assertion is not None:
             lines += ("  " + line for line in diff_lines(assertion))
+    if test.trace is not None:
+        from mcptest_engine.reporting.compositions import graph_lines  # which tells by way of this module
+
+        lines += graph_lines(test)
     tail = stderr_lines(test) if stderr else []
     if tail:
         lines.append(f"stderr of {failed_server(test)}:")

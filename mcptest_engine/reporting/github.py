@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.coverage import TOLD_AS
+from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.reporting import facts, hook_facts
+from mcptest_engine.reporting import compositions, facts, hook_facts
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
@@ -34,7 +36,11 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     reason = facts.run_reason(record)
     if reason is not None:
         lines.append(_annotation("error", reason, title="mcptest"))
-    lines += (_annotation("warning", warning, title="mcptest") for warning in hook_facts.other_warnings(record))
+    for warning in hook_facts.other_warnings(record):
+        missed = record.exit_code == ExitCode.GATE and warning.startswith(TOLD_AS)
+        lines.append(_annotation("error" if missed else "warning", warning, title="mcptest"))
+    lines += (f"mcptest: composition {name}: {told}" for name, told in compositions.told_cases(record))
+    lines += (f"mcptest: {line}" for line in compositions.sum_lines(record))
     sums = f"{facts.counts_text(record)} in {facts.duration_text(record.duration_ms)}"
     lines.append(f"mcptest: {sums}{', interrupted' if record.interrupted else ''}")
     return "\n".join(lines) + "\n"

@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.costs import CompositionSum, composition_name
 from mcptest_engine.core.results import JUDGED_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line, sanitise
-from mcptest_engine.reporting import facts, hook_facts
+from mcptest_engine.reporting import compositions, facts, hook_facts
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _suite(
         "timestamp": _timestamp(record),
     }
     yield f"  <testsuite{_attributes(attributes)}>"
-    yield from _properties(_suite_facts(record, server), "    ")
+    yield from _properties({**_suite_facts(record, server), **_suite_compositions(tests)}, "    ")
     for test in tests:
         yield from _case(record, test, hooks.get(test.id, ""), options)
     yield "  </testsuite>"
@@ -83,6 +84,12 @@ def _suite_facts(record: RunRecord, server: ServerRecord | None) -> dict[str, st
             "server.restarts": str(server.restarts or ""),
         }
     return {key: value for key, value in found.items() if value}
+
+
+def _suite_compositions(tests: Sequence[TestResult]) -> dict[str, str]:
+    """How many cases of each composition passed."""
+    told = ((one_line(one.name), compositions.cases_text(one)) for one in CompositionSum.of(tests))
+    return {f"composition: {name}": cases for name, cases in told if cases}
 
 
 def _case(record: RunRecord, test: TestResult, hooks: str, options: RenderOptions) -> Iterator[str]:
@@ -110,6 +117,8 @@ def _case(record: RunRecord, test: TestResult, hooks: str, options: RenderOption
 
 def _case_facts(test: TestResult) -> dict[str, str]:
     found = {"tags": ", ".join(test.tags)} if test.tags else {}
+    if test.cached:
+        found["cached"] = "true"
     if test.flaky:
         found["flaky"] = "true"
     if test.attempts:
@@ -118,7 +127,20 @@ def _case_facts(test: TestResult) -> dict[str, str]:
         found["verdict"] = test.verdict.value
     if test.score is not None and test.threshold is not None:
         found |= {"score": facts.number_text(test.score), "threshold": facts.number_text(test.threshold)}
+    found |= _composition_facts(test)
     found |= {f"metric.{one_line(metric.name)}": facts.number_text(metric.value) for metric in test.derived_metrics}
+    return found
+
+
+def _composition_facts(test: TestResult) -> dict[str, str]:
+    found = {} if test.case is None else {"case": test.case, "composition": composition_name(test)}
+    if test.tokens is not None:
+        found |= {
+            "tokens": str(test.tokens),
+            "cost_usd": compositions.UNKNOWN if test.cost_usd is None else repr(test.cost_usd),
+        }
+    if test.trace is not None and (cap := test.trace["composition"].get("budget_tripped")) is not None:
+        found["budget_tripped"] = cap
     return found
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
-from mcptest_engine.reporting import facts, hook_facts
+from mcptest_engine.reporting import compositions, facts, hook_facts
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
@@ -39,8 +39,10 @@ def render(record: RunRecord, options: RenderOptions) -> str:
         *_hooks(record),
         *_failures(record, options),
         *_doubtful(record),
+        *_compositions(record),
         *_all_tests(record),
         *_rollups(record),
+        *_spending(record),
     ]
     return "\n\n".join(sections) + "\n"
 
@@ -126,6 +128,31 @@ def _doubtful(record: RunRecord) -> Iterator[str]:
     flaky = facts.flaky_tests(record)
     if flaky:
         yield "### Flaky\n\n" + _bounded([f"- {_code(test)}: {facts.flaky_text(test)}" for test in flaky])
+
+
+def _compositions(record: RunRecord) -> Iterator[str]:
+    """Each composition and how many of its cases passed."""
+    rows = []
+    for one in record.compositions:
+        mark = _MARKS[Verdict.FAIL if one.came_to(Verdict.FAIL) else one.tests[0].verdict]
+        spending = one.spending
+        spent = "" if spending is None else f"{spending.tokens:,}"
+        cost = "" if spending is None else _inline(compositions.money(spending.cost_usd))
+        rows.append(
+            f"| {mark} | <code>{_escaped(one.name)}</code> | {compositions.cases_text(one)} | {spent} | {cost} "
+            f"| {_html(facts.duration_text(one.duration_ms))} |"
+        )
+    if rows:
+        head = "| | Composition | Cases | Tokens | Cost | Time |\n| --- | --- | --- | ---: | ---: | ---: |\n"
+        yield f"### Compositions\n\n{head}{_bounded(rows)}"
+
+
+def _spending(record: RunRecord) -> Iterator[str]:
+    """What each model cost."""
+    spending = record.spending
+    if spending is not None:
+        rows = [f"| {' | '.join(map(_inline, row))} |" for row in compositions.model_rows(spending)]
+        yield "### Spent\n\n| Model | Calls | Tokens | Cost |\n| --- | ---: | ---: | ---: |\n" + _bounded(rows)
 
 
 def _all_tests(record: RunRecord) -> Iterator[str]:

@@ -10,12 +10,15 @@ import heapq
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.coverage import SHARD_MISSING, SHARDED, added_up, short_lines
 from mcptest_engine.core.errors import ExitCode, RecordError
 from mcptest_engine.core.results import RunRecord, ServerRecord, TestResult, Verdict
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from mcptest_engine.core.coverage import Dimension
 
 _WORST_FIRST = (
     ExitCode.INTERRUPTED,
@@ -31,7 +34,8 @@ def merge_records(records: Sequence[RunRecord]) -> RunRecord:
     """One record out of those of disjoint shards of one suite.
 
     Identity and start are those of the earliest shard, the duration that of the longest; servers are joined by name,
-    their restarts added up; totals, verdict and exit code are made anew.
+    their restarts added up; totals, coverage, verdict and exit code are made anew. No shard can judge the floors of
+    `coverage`: they are judged here, on all of them.
     A shard that is missing is told, and nothing passes without it. Raises RecordError for no record, for records of different
     suites or divisions, and for a test that two records hold.
     """
@@ -42,6 +46,7 @@ def merge_records(records: Sequence[RunRecord]) -> RunRecord:
     first = min(records, key=lambda record: (record.started_at, record.run_id))
     merged = first.with_tests(_woven(records))
     missing = _missing_shards(records)
+    merged = replace(merged, coverage=_coverage(records, judged=not missing))
     code = _exit_code(records, merged)
     if missing and code is ExitCode.PASSED:
         code = ExitCode.FAILED  # what did not run has not passed
@@ -53,11 +58,27 @@ def merge_records(records: Sequence[RunRecord]) -> RunRecord:
         exit_code=int(code),
         verdict=Verdict.PASS if code is ExitCode.PASSED else Verdict.FAIL,
         mode=first.mode if len({record.mode for record in records}) == 1 else "live",
+        cassette=first.cassette if len({record.cassette for record in records}) == 1 else None,
         profile=first.profile if len({record.profile for record in records}) == 1 else None,
         servers=_servers(records),
         warnings=(*missing, *_warnings(records, merged)),
         hooks=tuple(hook for record in records for hook in record.hooks),
     )
+
+
+def has_unjudged_floors(record: RunRecord) -> bool:
+    """Whether a suite's floors could not be judged, since a shard of its run is missing."""
+    return any(row.floor and not row.judged for row in record.coverage)
+
+
+def _coverage(records: Sequence[RunRecord], *, judged: bool) -> tuple[Dimension, ...]:
+    """What all of them cover together; a shard that had no test counts for nothing."""
+    if len(records) == 1 and records[0].shard is None:
+        return records[0].coverage
+    parts = [record.coverage for record in records if record.tests]
+    if not any(parts) or any(record.shard is None for record in records):
+        return ()
+    return added_up(parts, judged=judged)
 
 
 def _missing_shards(records: Sequence[RunRecord]) -> tuple[str, ...]:
@@ -128,6 +149,8 @@ def _exit_code(records: Sequence[RunRecord], merged: RunRecord) -> ExitCode:
     codes = {record.exit_code for record in records}
     if merged.totals.failed:
         codes.add(ExitCode.FAILED)
+    if any(row.is_short for row in merged.coverage):
+        codes.add(ExitCode.GATE)
     worst = next((code for code in _WORST_FIRST if code in codes), None)
     if worst is not None:
         return worst
@@ -157,6 +180,9 @@ def _joined(one: ServerRecord, other: ServerRecord) -> ServerRecord:
 
 
 def _warnings(records: Sequence[RunRecord], merged: RunRecord) -> tuple[str, ...]:
-    """Each shard's warnings once; that a shard matched no test is left out where another did."""
+    """Each shard's warnings once; that a shard matched no test is left out where another did, or left the floors to others."""
     told = [record for record in records if record.tests or not merged.tests]
-    return tuple(dict.fromkeys(warning for record in told for warning in record.warnings))
+    texts = (warning for record in told for warning in record.warnings)
+    kept = (text for text in texts if text != SHARDED or not merged.coverage)
+    unjudged = [SHARD_MISSING] if has_unjudged_floors(merged) else []
+    return tuple(dict.fromkeys((*short_lines(merged.coverage), *unjudged, *kept)))

@@ -8,6 +8,7 @@ from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import facts
+from mcptest_engine.reporting.compositions import spent_text
 from mcptest_engine.reporting.registry import Rendered
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 def render(record: RunRecord, options: RenderOptions) -> Rendered:  # noqa: ARG001 - every format takes both
     """`ran 2 tests: 1 passed, 1 failed in 99ms`, and `FAIL name: reason` for each failure."""
     sums = f"ran {counted(record.totals.total, 'test')}: {facts.counts_text(record)}"
-    stdout = f"{sums} in {facts.duration_text(record.duration_ms)}{', interrupted' if record.interrupted else ''}\n"
+    spent = spent_text(record.spending)
+    told = f"{sums} in {facts.duration_text(record.duration_ms)}{f', {spent}' if spent else ''}"
+    stdout = f"{told}{', interrupted' if record.interrupted else ''}\n"
     lines = [
         f"FAIL {one_line(test.name)}: {facts.reasons(test)[0].text}" for test in facts.tests_with(record, Verdict.FAIL)
     ]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.results import TestKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
-from mcptest_engine.reporting import facts, hook_facts
+from mcptest_engine.reporting import compositions, facts, hook_facts
 from mcptest_engine.reporting.layout import WORDS, Ink, columns, fold, pad, word_of
 from mcptest_engine.reporting.pretty_failures import failure_blocks, hook_blocks
 
@@ -31,16 +31,18 @@ SLOW_MS = 100.0
 
 
 def render(record: RunRecord, options: RenderOptions) -> str:
-    """Tests, failures and failed hooks in detail, the slowest tests, metrics, warnings and sums; blank lines between."""
+    """Tests, compositions, what failed in detail, the slowest, metrics, costs, warnings and sums; blank lines between."""
     ink = Ink(on=options.color)
     sections = (
-        _list(record.tests, options, ink),
+        _list([test for test in record.tests if test.kind is not TestKind.COMPOSITION], options, ink),
+        compositions.list_lines(record, ink),
         failure_blocks(record, options, ink),
         hook_blocks(record, options, ink),
         _slowest(record.tests, ink),
         _metrics(record, ink),
+        compositions.spending_lines(record, ink),
         _warnings(record, options, ink),
-        [_trailer(record, ink)],
+        [*compositions.sum_lines(record), _trailer(record, ink)],
     )
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
@@ -86,7 +88,7 @@ def _rows(word: str, test: TestResult, name: str, sizes: tuple[int, int, int], i
     skipped = test.verdict is Verdict.SKIP
     cached = ", cached" if test.cached else ""
     time = "" if skipped else f"  ({facts.duration_text(test.duration_ms)}{cached})"
-    remark = _remark(test)
+    remark = facts.listed_remark(test)
     beside = not limit or margin + width + len(time) + len(INDENT) + columns(remark) <= limit
     row = pad(last, width) + ink.dim(time) + (INDENT + ink.yellow(remark) if remark and beside else "")
     if folded:
@@ -95,15 +97,6 @@ def _rows(word: str, test: TestResult, name: str, sizes: tuple[int, int, int], i
     yield ((" " * margin if folded else word) + row).rstrip()
     if remark and not beside:
         yield from (" " * margin + ink.yellow(line) for line in fold(remark, max(limit - margin, MIN_NAME_COLUMNS)))
-
-
-def _remark(test: TestResult) -> str:
-    """What is to be said beside a test that neither simply passed nor failed."""
-    if test.verdict in {Verdict.SKIP, Verdict.INCONCLUSIVE}:
-        return facts.remark(test)
-    told = [facts.flaky_text(test)] if test.flaky else []
-    score = facts.score_text(test)
-    return "; ".join([*told, score] if score else told)
 
 
 def _slowest(tests: Sequence[TestResult], ink: Ink) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.reporting import facts, hook_facts
+from mcptest_engine.reporting import compositions, facts, hook_facts
 from mcptest_engine.reporting.layout import WORDS, fold, word_of
 from mcptest_engine.reporting.repro import repro_line
 
@@ -40,6 +40,7 @@ def failure_blocks(record: RunRecord, options: RenderOptions, ink: Ink) -> list[
         body = [
             *_heading(test, several_servers, ink),
             *_why(test, options, ink),
+            *_graph(test, options),
             *_verify(test, options, ink),
             *_stderr(test, number, told, ink),
             *_remedies(record, test, options, ink),
@@ -64,9 +65,10 @@ def hook_blocks(record: RunRecord, options: RenderOptions, ink: Ink) -> list[str
 def _heading(test: TestResult, several_servers: bool, ink: Ink) -> Iterator[str]:
     """Where the test stands, its server where that is not plain, and the kind of a failure that is no assertion's."""
     failure = test.failure
+    server = facts.failed_server(test) if test.trace is not None else one_line(test.server)
     parts = [
         facts.place(test),
-        f"server {one_line(test.server)}" if several_servers else "",
+        f"server {server}" if several_servers or server != one_line(test.server) else "",
         f"({failure.kind.value} failure)" if failure is not None and failure.kind is not FailureKind.ASSERTION else "",
     ]
     if any(parts):
@@ -87,6 +89,16 @@ def _difference(assertion: AssertionResult, ink: Ink) -> Iterator[str]:
     for line in facts.diff_lines(assertion):
         paint = ink.red if line.startswith("-") else ink.green if line.startswith("+") else ink.dim
         yield f"  {ink.dim(BAR)}{paint(line)}".rstrip()
+
+
+def _graph(test: TestResult, options: RenderOptions) -> Iterator[str]:
+    """What failed in the graph of a composition, and what that kept from running."""
+    for line in compositions.graph_lines(test):
+        own = line.lstrip(" ")
+        margin = " " * (len(line) - len(own))
+        first, *rest = fold(own, max(_room(options) - len(margin), 0))
+        yield margin + first
+        yield from (f"{margin}  {further}" for further in rest)
 
 
 def _verify(test: TestResult, options: RenderOptions, ink: Ink) -> Iterator[str]:

@@ -18,6 +18,7 @@ from mcptest_engine.core.events import (
     CaseStarted,
     HookFinished,
     HookStarted,
+    NodeChanged,
     RunFinished,
     RunStarted,
     ServerFailed,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 FRAMES_PER_SECOND = 15
 QUIET_SECONDS = 0.15
+NODES_SHOWN = 3
 TESTS_SHOWN = 4
 BAR_COLUMNS = 20
 MIN_BAR_WIDTH = 60
@@ -140,6 +142,7 @@ class ProgressView:
         self._running: dict[int, float] = {}
         self._starting: dict[str, float] = {}
         self._hook: tuple[str, float] | None = None
+        self._nodes: dict[str, dict[str, None]] = {}  # of compositions, by the test's id: the nodes that are running
 
     def advance(self, event: Event, now: float) -> None:
         """Take in one event that came at `now`, monotonic seconds."""
@@ -163,8 +166,11 @@ class ProgressView:
                     self._told.append(("  ", one_line(hook.told, 300), self._ink.strong_red))
             case CaseStarted(index=index):
                 self._running[index] = now
+            case NodeChanged():
+                self._node_changed(event)
             case CaseFinished(index=index, result=result):
                 self._running.pop(index, None)
+                self._nodes.pop(result.id, None)
                 self._counts[result.verdict] += 1
                 if result.verdict is Verdict.FAIL:
                     time = facts.duration_text(result.duration_ms)
@@ -172,6 +178,13 @@ class ProgressView:
                     self._told.append((" " * 8, one_line(facts.reasons(result)[0].text, 300), None))
             case Warned() | RunFinished():
                 pass  # the report that follows has them
+
+    def _node_changed(self, event: NodeChanged) -> None:
+        nodes = self._nodes.setdefault(event.test, {})
+        if event.status == "running":
+            nodes[event.node] = None
+        else:
+            nodes.pop(event.node, None)
 
     def take_told(self, width: int) -> list[str]:
         """The lines to print above the block since last asked, folded to `width`, further lines under the first."""
@@ -194,9 +207,23 @@ class ProgressView:
         running = list(self._running.items())
         for index, since in running[:TESTS_SHOWN]:
             name = one_line(self._tests[index].name) if index < len(self._tests) else f"#{index}"
-            yield [("  running ", self._ink.dim), (name, None), (_age(now - since), self._ink.dim)]
+            nodes = self._nodes_of(index)
+            yield [
+                ("  running ", self._ink.dim),
+                (name, None),
+                (nodes, self._ink.dim),
+                (_age(now - since), self._ink.dim),
+            ]
         if len(running) > TESTS_SHOWN:
             yield [(f"  and {len(running) - TESTS_SHOWN} more", self._ink.dim)]
+
+    def _nodes_of(self, index: int) -> str:
+        """`: search, readme and 2 more`, the nodes of a composition that are running; "" for any other test."""
+        nodes = list(self._nodes.get(self._tests[index].id, ())) if index < len(self._tests) else []
+        if not nodes:
+            return ""
+        more = f" and {len(nodes) - NODES_SHOWN} more" if len(nodes) > NODES_SHOWN else ""
+        return f": {', '.join(map(one_line, nodes[:NODES_SHOWN]))}{more}"
 
     def _sums(self, now: float, *, bar: bool) -> list[Segment]:
         ink, count, planned = self._ink, self._counts, len(self._tests)

@@ -25,11 +25,16 @@ def repro_line(record: RunRecord, test: TestResult, options: RenderOptions) -> s
     """`mcptest run --filter "name"`, with `--config PATH` where the default would not find the suite. One line."""
     path = options.config if options.config is not None else record.suite.path
     flags = "".join(f" {_quoted_word(one_line(word))}" for word in record.flags)
-    if path.startswith(INLINE):  # source: agent-interface, run_tool_test
-        return f"mcptest run {_quoted_word(path)} --filter {quoted_name(one_line(test.name))}{flags}"
+    if path.startswith(INLINE):
+        return inline_repro(path, test.name) + flags
     found_anyway = path in SUITE_FILES if options.default_config is None else options.default_config
     config = "" if found_anyway else f" --config {_quoted_word(one_line(path))}"
     return f"mcptest run --filter {quoted_name(one_line(test.name))}{config}{flags}"
+
+
+def inline_repro(path: str, test: str) -> str:
+    """The same for a suite that came as text. Source: agent-interface, run_tool_test."""
+    return f"mcptest run {_quoted_word(one_line(path))} --filter {quoted_name(one_line(test))}"
 
 
 def quoted_name(name: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.reporting import facts, hook_facts
+from mcptest_engine.reporting import compositions, facts, hook_facts
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
@@ -38,9 +38,15 @@ def render(record: RunRecord, options: RenderOptions) -> str:
         lines.append(f"Bail out! {_plain('; '.join([reason, *facts.warning_texts(record)]))}")
     else:
         lines += (f"# {warning}" for warning in hook_facts.other_warnings(record))
+    lines += (f"# {_plain(line)}" for line in _compositions(record))
     for told in hook_facts.told_hooks(record):
         lines += (f"# {line}" for line in told.text.split("\n"))
     return "\n".join(lines) + "\n"
+
+
+def _compositions(record: RunRecord) -> Iterator[str]:
+    yield from (f"composition {name}: {told}" for name, told in compositions.told_cases(record))
+    yield from compositions.sum_lines(record)
 
 
 def _point(record: RunRecord, number: int, test: TestResult, options: RenderOptions) -> Iterator[str]:
@@ -48,10 +54,9 @@ def _point(record: RunRecord, number: int, test: TestResult, options: RenderOpti
     match test.verdict:
         case Verdict.PASS:
             yield f"ok {number} - {name}"
-            if test.flaky:
-                yield from _diagnostics([f"duration_ms: {test.duration_ms}", "flaky: true", *_scores(test)])
-            elif scores := _scores(test):
-                yield from _diagnostics([f"duration_ms: {test.duration_ms}", *scores])
+            told = [*_marks(test), *_scores(test)]
+            if told:
+                yield from _diagnostics([f"duration_ms: {test.duration_ms}", *told])
         case Verdict.SKIP:
             yield f"ok {number} - {name} # SKIP {_plain(facts.remark(test))}".rstrip()
         case Verdict.INCONCLUSIVE:
@@ -59,6 +64,13 @@ def _point(record: RunRecord, number: int, test: TestResult, options: RenderOpti
         case Verdict.FAIL:
             yield f"not ok {number} - {name}"
             yield from _diagnostics(_failure(record, test, options))
+
+
+def _marks(test: TestResult) -> Iterator[str]:
+    if test.cached:
+        yield "cached: true"
+    if test.flaky:
+        yield "flaky: true"
 
 
 def _failure(record: RunRecord, test: TestResult, options: RenderOptions) -> Iterator[str]:
@@ -72,16 +84,18 @@ def _failure(record: RunRecord, test: TestResult, options: RenderOptions) -> Ite
     yield "severity: fail"
     yield f"kind: {(failure.kind if failure is not None else FailureKind.ASSERTION).value}"
     yield f"duration_ms: {test.duration_ms}"
+    yield from _marks(test)
     yield "at:"
     yield f"  file: {_quoted(one_line(test.file))}"
     yield f"  line: {test.line}"
-    yield f"server: {_quoted(one_line(test.server))}"
+    yield f"server: {_quoted(facts.failed_server(test) if test.trace is not None else one_line(test.server))}"
     yield from _scores(test)
     assertion = facts.shown_assertion(test)
     if assertion is not None:
         if not assertion.absent:
             yield f"found: {_quoted(one_line(facts.value_text(assertion.actual), 300))}"
         yield from _literal("diff", facts.diff_lines(assertion))
+    yield from _literal("graph", compositions.graph_lines(test))
     yield from _literal("stderr", facts.stderr_lines(test))
     if failure is not None and failure.hint:
         yield f"hint: {_quoted(one_line(failure.hint))}"

@@ -6,14 +6,15 @@ call failed while a retry is left decides nothing, and neither does one whose an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.costs import added_up
 from mcptest_engine.core.results import Attempt, Failure, FailureKind, Verdict
 from mcptest_engine.running.sessions import Sessions
 from mcptest_engine.running.verifying import verified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from mcptest_engine.running.calling import Caller
     from mcptest_engine.running.cases import Case
@@ -25,11 +26,12 @@ _WRITTEN = {"delay": "delay_ms"}
 
 
 class Decision(NamedTuple):
-    """What a test came to: the outcome of its last attempt, and every attempt in order."""
+    """What a test came to: the outcome of its last attempt, and every attempt in order; none where it was `cached`."""
 
     outcome: Outcome
     attempts: tuple[Attempt, ...]
     failed_before: bool = False
+    cached: bool = False
 
     @property
     def flaky(self) -> bool:
@@ -45,6 +47,7 @@ async def decide(case: Case, *, pool: Pool, caller: Caller, stopped: Callable[[]
     """
     sessions = Sessions(pool, case)
     attempts: list[Attempt] = []
+    spent: list[Mapping[str, Any]] = []
     failed_before = False
     try:
         while True:
@@ -53,7 +56,7 @@ async def decide(case: Case, *, pool: Pool, caller: Caller, stopped: Callable[[]
             attempt = _told(outcome, fault)
             left = len(attempts) < case.retries
             # Where an answer was to be lost and none came, asking again would prove nothing.
-            repeatable = fault is None or fault.kind == "delay"
+            repeatable = (fault is None or fault.kind == "delay") and not _is_used_up(outcome)
             again = left and (outcome.lost or (outcome.verdict is Verdict.FAIL and repeatable and not stopped()))
             if case.verify and not again:
                 called = outcome
@@ -62,6 +65,7 @@ async def decide(case: Case, *, pool: Pool, caller: Caller, stopped: Callable[[]
                 again = left and case.fault is None and called.failure is None and outcome.failure is not None
                 again = again and not stopped()
             attempts.append(attempt)
+            outcome = _with_spent(outcome, spent)
             if outcome.lost and not again and not case.verify:
                 outcome = _unjudged(outcome)
             if not again:
@@ -88,6 +92,20 @@ def _unjudged(outcome: Outcome) -> Outcome:
     return outcome._replace(
         verdict=Verdict.FAIL, message=message, failure=Failure(kind=FailureKind.SUITE, message=message)
     )
+
+
+def _is_used_up(outcome: Outcome) -> bool:
+    """Whether the budget of a composition leaves nothing for another attempt."""
+    return outcome.trace is not None and "budget_tripped" in outcome.trace["composition"]
+
+
+def _with_spent(outcome: Outcome, spent: list[Mapping[str, Any]]) -> Outcome:
+    """The outcome with what each model cost in this attempt and in those before, which are in `spent` afterwards."""
+    if outcome.trace is None:
+        return outcome
+    before = bool(spent)
+    spent += outcome.trace.get("models", ())
+    return outcome._replace(trace={**outcome.trace, "models": added_up(spent)}) if before else outcome
 
 
 def _counts(outcome: Outcome, fault: Fault | None) -> bool:

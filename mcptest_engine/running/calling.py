@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mcptest_engine.core.errors import McptestError, ServerError
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from concurrent.futures import ThreadPoolExecutor
 
+    from mcptest_engine.core.events import Emit
     from mcptest_engine.judging.snapshots import SnapshotStore
-    from mcptest_engine.running.cases import Asked
+    from mcptest_engine.running.caching import Kept, Opened
+    from mcptest_engine.running.cases import Asked, Case
+    from mcptest_engine.running.compositions.freezing import Freezer
     from mcptest_engine.running.sessions import Sessions
     from mcptest_engine.servers.calls import Fault
     from mcptest_engine.servers.session import Exchange, Session
@@ -36,22 +39,34 @@ SETTLING_SECONDS = 0.25
 class Caller:
     """Sends the requests of a run and judges their answers.
 
-    `redact` takes secrets out of what messages quote. `answered` tells for each server which tools answered without an error.
+    `redact` takes secrets out of what messages quote. `answered` tells for each server which tools answered without an error,
+    `cut_short` for each composition that was interrupted what its trace was by then.
     """
 
     def __init__(
-        self, *, snapshots: SnapshotStore | None, redact: Callable[[Any], Any], clock: Callable[[], float]
+        self,
+        *,
+        snapshots: SnapshotStore | None,
+        redact: Callable[[Any], Any],
+        clock: Callable[[], float],
+        emit: Emit | None = None,
+        freezer: Freezer | None = None,
     ) -> None:
+        self._emit = emit
+        self._freezer = freezer
         self._snapshots = snapshots
         self._redact = redact
         self._clock = clock
         self._under_way: dict[str, int] = {}
         self._thread: ThreadPoolExecutor | None = None
         self.answered: dict[str, set[str]] = {}
+        self.cut_short: dict[str, Mapping[str, Any]] = {}
 
     async def ask(self, asked: Asked, sessions: Sessions, *, number: int = 1, fault: Fault | None = None) -> Outcome:
         """The `number`-th attempt at one request. Whatever goes wrong in it is this test's failure and nobody else's."""
         try:
+            if getattr(asked, "composition", None) is not None:
+                return await self._compose(cast("Case", asked), sessions, number)
             return await self._ask(asked, sessions, number, fault)
         except McptestError as error:
             failure = Failure(kind=FailureKind.SUITE, message=error.message, hint=error.hint)
@@ -59,6 +74,22 @@ class Caller:
             told = f"this is a bug in mcptest, not in your server: {type(wrong).__name__}: {wrong}"
             failure = Failure(kind=FailureKind.SUITE, message=told)
         return Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=failure.message, failure=failure)
+
+    async def _compose(self, case: Case, sessions: Sessions, number: int) -> Outcome:
+        from mcptest_engine.running.compositions.running import RunningWorld, run_composition  # few suites have one
+
+        world = RunningWorld(
+            case,
+            sessions,
+            executor=self._slow_judge(),
+            redact=self._redact,
+            clock=self._clock,
+            emit=self._emit,
+            answered=lambda server, tool: self.answered.setdefault(server, set()).add(tool),
+            freezer=self._freezer,
+            cut_short=lambda trace: self.cut_short.update({case.id: trace}),
+        )
+        return await run_composition(case, world, number=number, snapshots=self._snapshots)
 
     async def _ask(self, asked: Asked, sessions: Sessions, number: int, fault: Fault | None) -> Outcome:
         began = self._clock()
@@ -99,6 +130,22 @@ class Caller:
         if beside:
             outcome = with_concurrency_hint(outcome)
         return outcome if exchange.size < CERTAINLY_SMALL else outcome._replace(size=exchange.size)
+
+    async def judge_again(self, asked: Asked, kept: Kept) -> Outcome | None:
+        """Judge an answer that was kept; None when it cannot be judged, since then the server is to be asked."""
+        answer = kept.answer
+        envelope = _envelope(asked, answer, number=1, duration_ms=kept.duration_ms, http=answer.get("http"))
+        envelope["notifications"] = answer.get("notifications", [])
+        try:
+            if asked.check is not None:
+                envelope["request"] = kept.request
+                asked = _held_to_rules(asked, envelope, kept.opened)
+            outcome = await self._judge(asked, envelope)
+        except Exception:  # noqa: BLE001 - whatever is in a file must cost no test
+            return None
+        if asked.tool is not None and "result" in answer and answer["result"].get("isError") is not True:
+            self.answered.setdefault(asked.server, set()).add(asked.tool)
+        return outcome._replace(size=kept.size, request=None if asked.check is None else kept.request)
 
     async def _without_answer(
         self,
@@ -182,10 +229,15 @@ def _at_hand(asked: Asked, session: Session) -> Exchange | None:
 
 def _complying(asked: Asked, envelope: dict[str, Any], exchange: Exchange, session: Session) -> Asked:
     """A check, held to the rules of the protocol; what was asked of a session's opening is known only now."""
+    envelope["request"] = {"method": exchange.method, "params": exchange.params}
+    return _held_to_rules(asked, envelope, session)
+
+
+def _held_to_rules(asked: Asked, envelope: dict[str, Any], opened: Session | Opened | None) -> Asked:
     from mcptest_engine.running.complying import held_to_rules
 
-    envelope["request"] = {"method": exchange.method, "params": exchange.params}
-    return held_to_rules(asked, envelope, session)
+    assert opened is not None
+    return held_to_rules(asked, envelope, opened)
 
 
 class Unasked:

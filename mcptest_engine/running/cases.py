@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from mcptest_engine.core.results import TestKind
+    from mcptest_engine.running.compositions.program import Row
     from mcptest_engine.servers.calls import Fault
 
     class Asked(Protocol):
@@ -94,7 +95,8 @@ class Case(NamedTuple):
     answer; the steps of `verify` follow the deciding attempt. `threshold` is what the combined score must reach, None where
     all assertions must hold; `metrics` are derived from their names, in declared order. `check` is what of the protocol is
     checked, None for a test that is no check, and `pin` the revision that it is held to. `deferred` is why a test cannot be
-    run yet, or None.
+    run yet, or None. `cache` and `effects` are as in the suite; what comes of them is `cache_keys.py`'s affair.
+    `composition` is what is run in place of one request, and `row_name` the case of it that is run, or judged by a model.
     """
 
     id: str
@@ -126,6 +128,10 @@ class Case(NamedTuple):
     check: str | None = None
     pin: str | None = None
     deferred: str | None = None
+    composition: Row | None = None
+    row_name: str | None = None
+    cache: str | None = None
+    effects: tuple[str, ...] = ()
 
     @property
     def begins(self) -> bool:
@@ -136,6 +142,15 @@ class Case(NamedTuple):
     def snapshot_name(self) -> str:
         """What the snapshots of this test go by."""
         return self.base_name or self.name
+
+    @property
+    def servers(self) -> Iterator[str]:
+        """The servers that are asked, the first one first, and some more than once."""
+        if self.composition is not None:
+            yield from self.composition.program.servers()
+        else:
+            yield self.server
+        yield from (step.server for step in self.verify)
 
     def expectations(self) -> Iterator[Mapping[str, Any]]:
         """What is expected of the test's own answer, and of those of its `verify` steps."""

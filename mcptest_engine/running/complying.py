@@ -13,6 +13,7 @@ from mcptest_engine.servers.session import Exchange
 from mcptest_engine.suite.compliance import OPENINGS, STATELESS_REVISION, has_request
 
 if TYPE_CHECKING:
+    from mcptest_engine.running.caching import Opened
     from mcptest_engine.running.cases import Asked, Case
     from mcptest_engine.servers.session import Session
 
@@ -29,7 +30,7 @@ def exchange_at_hand(asked: Asked, session: Session) -> Exchange | None:
     return session.handshake if asked.check in OPENINGS else None
 
 
-def held_to_rules(asked: Asked, envelope: dict[str, Any], session: Session) -> Asked:
+def held_to_rules(asked: Asked, envelope: dict[str, Any], session: Session | Opened) -> Asked:
     """The same check with the rules among what it expects; the envelope gets `session`, which they look at as well."""
     check = asked.check
     assert check is not None

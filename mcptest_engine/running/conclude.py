@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from mcptest_engine.running.cost_gate import CostGate
+
 
 def exit_code(record: RunRecord, *, empty_is_fine: bool, not_ready: bool = False) -> ExitCode:
-    """The exit code of a run that was executed; the first that applies of 130, 3 and 1.
+    """The exit code of a run that was executed; the first that applies of 130, 3, 1 and 6.
 
     `empty_is_fine`: a shard may hold no test. `not_ready`: the time of a `wait_for_ready` ran out.
     """
@@ -24,7 +26,9 @@ def exit_code(record: RunRecord, *, empty_is_fine: bool, not_ready: bool = False
         return ExitCode.NOT_READY
     if not record.tests:
         return ExitCode.PASSED if empty_is_fine else ExitCode.NO_TESTS
-    return ExitCode.FAILED if record.totals.failed else ExitCode.PASSED
+    if record.totals.failed:
+        return ExitCode.FAILED
+    return ExitCode.GATE if any(row.is_short for row in record.coverage) else ExitCode.PASSED
 
 
 def concluded(
@@ -34,10 +38,15 @@ def concluded(
     empty_is_fine: bool,
     declared: int,
     not_ready: bool = False,
+    cost_gate: CostGate | None = None,
 ) -> RunRecord:
-    """The record with its exit code, verdict and closing warnings."""
+    """The record with its exit code, verdict and closing warnings. Costs over the gate's are told, also where tests failed."""
     code = exit_code(record, empty_is_fine=empty_is_fine, not_ready=not_ready)
     warnings = list(record.warnings)
+    if record.coverage:
+        from mcptest_engine.core.coverage import short_lines
+
+        warnings[:0] = short_lines(record.coverage)  # first: they may be why the run failed
     if code is ExitCode.NO_TESTS:
         warnings.append(
             f"the selection matched none of {declared} tests" if declared else "the suite has no tests to run"
@@ -45,6 +54,13 @@ def concluded(
     slow = _slow(record, performance.get("p95_latency_ms"))
     if slow is not None:
         warnings.append(slow)
+    if cost_gate is not None:
+        from mcptest_engine.running.cost_gate import regression  # few runs have one
+
+        told, over = regression(record, cost_gate)
+        warnings += [] if told is None else [told]
+        if over and code is ExitCode.PASSED:
+            code = ExitCode.GATE
     verdict = Verdict.PASS if code is ExitCode.PASSED else Verdict.FAIL
     return replace(record, exit_code=int(code), verdict=verdict, warnings=tuple(warnings))
 

@@ -11,40 +11,41 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.coverage import DIMENSIONS, Dimension
+from mcptest_engine.core.redaction import MASK
+from mcptest_engine.core.schemas import nested_deeper_than
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from mcptest_engine.servers.catalog import Catalog
 
 MOST_VALUES = 200
-DIMENSIONS = ("tools", "parameters", "enum_values", "resources", "prompts", "error_paths")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dimension:
-    """One way of counting. `missing` names what no test exercised, in the servers' order."""
-
-    name: str
-    covered: int
-    total: int
-    missing: tuple[str, ...] = ()
-
-    @property
-    def percent(self) -> float:
-        """0 to 100; of nothing all is covered."""
-        return 100.0 * self.covered / self.total if self.total else 100.0
-
-    def to_json(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"covered": self.covered, "total": self.total, "percent": round(self.percent, 1)}
-        return {**told, **({"missing": list(self.missing)} if self.missing else {})}
+REFUSALS = ("the tool reported an error", "the server answered error")
+LONGEST_NAME = 300
+_DEEPEST_VALUE = 50
+_MAY_BE_EMPTY = ("?", "&", "#", ".", "/", ";")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offered:
-    """What one server offers: entries as `tools/list` and the like sent them."""
+    """What one server offers: entries as `tools/list` and the like sent them; None for a list that is not known."""
 
-    tools: Sequence[Mapping[str, Any]] = ()
-    resources: Sequence[Mapping[str, Any]] = ()
+    tools: Sequence[Mapping[str, Any]] | None = ()
+    resources: Sequence[Mapping[str, Any]] | None = ()
     templates: Sequence[Mapping[str, Any]] = ()
-    prompts: Sequence[Mapping[str, Any]] = ()
+    prompts: Sequence[Mapping[str, Any]] | None = ()
+
+    @classmethod
+    def of(cls, catalog: Catalog) -> Offered:
+        """What a server's whole catalog says. Many servers that have resources know no templates, and are believed."""
+        errors = catalog.errors
+        return cls(
+            tools=catalog.tools,
+            resources=None if "resources" in errors else catalog.resources,
+            templates=catalog.templates,
+            prompts=None if "prompts" in errors else catalog.prompts,
+        )
 
 
 @dataclass(slots=True)
@@ -57,29 +58,50 @@ class _Done:
     prompts: set[str] = field(default_factory=set)
 
 
-def coverage_of(offered: Mapping[str, Offered], tests: Sequence[Mapping[str, Any]]) -> tuple[Dimension, ...]:
-    """One `Dimension` for each of `DIMENSIONS`. `tests` are those of a run record, as JSON values.
+def coverage_of(
+    offered: Mapping[str, Offered],
+    tests: Sequence[Mapping[str, Any]],
+    *,
+    redact: Callable[[str], str] = str,
+    several: bool | None = None,
+) -> tuple[Dimension, ...]:
+    """One `Dimension` for each of `DIMENSIONS` that all servers' lists tell. `tests` are those of a run record, as JSON values.
 
     `error_paths`: of the tools that were called, those that a test saw refuse something (a JSON-RPC error or `isError`).
+    `redact` does to names what was done to those of the record. With `several` servers names begin with the server's.
     """
     done = _done(tests)
     rows: dict[str, list[tuple[str, bool]]] = {name: [] for name in DIMENSIONS}
-    several = len(offered) > 1
+    several = len(offered) > 1 if several is None else several
     for server, catalog in offered.items():
         own, prefix = done.get(server, _Done()), f"{server}/" if several else ""
-        for tool in catalog.tools:
-            _count_tool(tool, own, prefix, rows)
-        for resource in catalog.resources:
-            uri = str(resource.get("uri"))
+        for tool in _once(catalog.tools, "name"):
+            _count_tool(tool, own, prefix, rows, redact)
+        for resource in _once(catalog.resources, "uri"):
+            uri = redact(str(resource.get("uri")))
             rows["resources"].append((prefix + uri, uri in own.uris))
-        for template in catalog.templates:
-            pattern = _template(str(template.get("uriTemplate")))
-            covered = any(pattern.fullmatch(uri) for uri in own.uris)
-            rows["resources"].append((prefix + str(template.get("uriTemplate")), covered))
-        for prompt in catalog.prompts:
-            name = str(prompt.get("name"))
+        for template in _once(catalog.templates, "uriTemplate"):
+            text = redact(str(template.get("uriTemplate")))
+            rows["resources"].append((prefix + text, any(_fits(uri, text) for uri in own.uris)))
+        for prompt in _once(catalog.prompts, "name"):
+            name = redact(str(prompt.get("name")))
             rows["prompts"].append((prefix + name, name in own.prompts))
-    return tuple(_dimension(name, found) for name, found in rows.items())
+    known = {name for name in DIMENSIONS if all(_is_known(catalog, name) for catalog in offered.values())}
+    return tuple(_dimension(name, found) for name, found in rows.items() if name in known)
+
+
+def _once(entries: Sequence[Mapping[str, Any]] | None, key: str) -> Sequence[Mapping[str, Any]]:
+    """The entries, of namesakes the first: a name that is listed nine times is no nine things that were exercised."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for entry in entries or ():
+        found.setdefault(str(entry.get(key)), entry)
+    return tuple(found.values())
+
+
+def _is_known(catalog: Offered, dimension: str) -> bool:
+    if dimension in ("resources", "prompts"):
+        return getattr(catalog, dimension) is not None
+    return catalog.tools is not None
 
 
 def calls_of(tests: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
@@ -89,7 +111,7 @@ def calls_of(tests: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
 
 
 def offered_in(tests: Sequence[Mapping[str, Any]]) -> dict[str, Offered]:
-    """What servers offer as far as the tests themselves have listed it: those that have asked for `tools/list`."""
+    """What servers offer as far as the tests themselves have listed it whole: those that have asked for `tools/list`."""
     lists = {"tools/list": "tools", "resources/list": "resources", "prompts/list": "prompts"}
     found: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
     for test in tests:
@@ -97,24 +119,38 @@ def offered_in(tests: Sequence[Mapping[str, Any]]) -> dict[str, Offered]:
         method = str(request.get("method")) if isinstance(request, dict) else ""
         result = output.get("result") if isinstance(output, dict) else None
         entries = result.get(lists[method]) if method in lists and isinstance(result, dict) else None
-        if isinstance(entries, list) and not (isinstance(result, dict) and result.get("nextCursor")):
+        paged = (isinstance(result, dict) and result.get("nextCursor")) or _params(test).get("cursor") is not None
+        if isinstance(entries, list) and not paged:
             own = found.setdefault(str(test.get("server")), {})
             own[lists[method]] = [entry for entry in entries if isinstance(entry, dict)]
-    return {server: Offered(**lists_of) for server, lists_of in found.items() if "tools" in lists_of}
+    unknown: dict[str, Any] = dict.fromkeys(lists.values())
+    return {server: Offered(**{**unknown, **known}) for server, known in found.items() if "tools" in known}
 
 
-def _count_tool(tool: Mapping[str, Any], done: _Done, prefix: str, rows: Mapping[str, list[tuple[str, bool]]]) -> None:
-    name = str(tool.get("name"))
+def _count_tool(
+    tool: Mapping[str, Any],
+    done: _Done,
+    prefix: str,
+    rows: Mapping[str, list[tuple[str, bool]]],
+    redact: Callable[[str], str],
+) -> None:
+    name = redact(str(tool.get("name")))
     calls = done.tools.get(name, [])
     rows["tools"].append((prefix + name, bool(calls)))
     if calls:
         rows["error_paths"].append((prefix + name, name in done.refused))
     for parameter, schema in _parameters(tool):
         given = [call[parameter] for call in calls if parameter in call]
-        rows["parameters"].append((f"{prefix}{name}.{parameter}", bool(given)))
-        for value in _enum(schema):
-            told = json.dumps(value, ensure_ascii=False)
-            rows["enum_values"].append((f"{prefix}{name}.{parameter} = {told}", _among(value, given)))
+        rows["parameters"].append((f"{prefix}{name}.{redact(parameter)}", bool(given)))
+        if MASK in given:  # the record keeps the values of such a parameter to itself
+            continue
+        values = _enum(schema)
+        texts = _texts(given) if values else set()
+        for value in values:
+            told = redact(json.dumps(value, ensure_ascii=False))
+            rows["enum_values"].append(
+                (f"{prefix}{name}.{redact(parameter)} = {told}", json.dumps(value, sort_keys=True) in texts)
+            )
 
 
 def _done(tests: Sequence[Mapping[str, Any]]) -> dict[str, _Done]:
@@ -122,15 +158,33 @@ def _done(tests: Sequence[Mapping[str, Any]]) -> dict[str, _Done]:
     for test in tests:
         for asked in (test, *(step for step in test.get("verify") or () if isinstance(step, dict))):
             _note(found, asked, str(asked.get("server") or test.get("server")))
+        trace = test.get("trace")
+        nodes = trace.get("nodes") if isinstance(trace, dict) else None
+        for node in nodes.values() if isinstance(nodes, dict) else ():
+            _note_node(found, node)
     return found
+
+
+def _note_node(found: dict[str, _Done], node: Mapping[str, Any]) -> None:
+    """The calls of a composition's node, where the server was asked and answered."""
+    if node.get("mocked") or node.get("frozen"):
+        return
+    name, done = str(node.get("tool")), found.setdefault(str(node.get("server")), _Done())
+    for call in node.get("calls") or ([node] if "args" in node else []):
+        refused = str(call.get("message", "")).startswith(REFUSALS)
+        if call.get("status") != "ok" and not refused:
+            continue
+        arguments = call.get("args")
+        done.tools.setdefault(name, []).append(arguments if isinstance(arguments, dict) else {})
+        if refused:
+            done.refused.add(name)
 
 
 def _note(found: dict[str, _Done], asked: Mapping[str, Any], server: str) -> None:
     request, output = asked.get("request"), asked.get("output")
     if asked.get("verdict") == "skip" or not isinstance(request, dict) or not isinstance(output, dict):
         return
-    params = request.get("params")
-    params = params if isinstance(params, dict) else {}
+    params = _params(asked)
     done = found.setdefault(server, _Done())
     match request.get("method"):
         case "tools/call":
@@ -146,6 +200,12 @@ def _note(found: dict[str, _Done], asked: Mapping[str, Any], server: str) -> Non
             done.prompts.add(str(params.get("name")))
 
 
+def _params(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    request = asked.get("request")
+    params = request.get("params") if isinstance(request, dict) else None
+    return params if isinstance(params, dict) else {}
+
+
 def _parameters(tool: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     schema = tool.get("inputSchema")
     properties = schema.get("properties") if isinstance(schema, dict) else None
@@ -156,22 +216,46 @@ def _parameters(tool: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any
 def _enum(schema: Mapping[str, Any]) -> Sequence[Any]:
     items = schema.get("items")
     values = schema.get("enum", items.get("enum") if isinstance(items, dict) else None)
-    return values[:MOST_VALUES] if isinstance(values, list) else ()
+    if not isinstance(values, list):
+        return ()
+    return [value for value in values[:MOST_VALUES] if not nested_deeper_than(value, _DEEPEST_VALUE)]
 
 
-def _among(value: Any, given: Sequence[Any]) -> bool:
-    """Whether the value was given, itself or in a list; `true` is not 1."""
-    wanted = json.dumps(value, sort_keys=True)
-    flat = [one for each in given for one in ((each, *each) if isinstance(each, list) else (each,))]
-    return any(json.dumps(one, sort_keys=True, default=str) == wanted for one in flat)
+def _texts(given: Sequence[Any]) -> set[str]:
+    """The values given, themselves and those in lists, as JSON: there `true` is not 1."""
+    flat = (one for each in given for one in ((each, *each) if isinstance(each, list) else (each,)))
+    return {json.dumps(one, sort_keys=True, default=str) for one in flat}
 
 
-def _template(text: str) -> re.Pattern[str]:
-    """What a URI template stands for, an expression for any text. Source: RFC 6570, of which all operators are read alike."""
-    parts = re.split(r"\{[^{}]*\}", text)
-    return re.compile(".+?".join(re.escape(part) for part in parts), re.DOTALL)
+def _fits(uri: str, template: str) -> bool:
+    """Whether a URI may stand for a template: between its fixed parts anything, and something where an expression must be.
+
+    Linear, because a server wrote the template. Source: RFC 6570, of which variables are not looked at, and of operators only
+    whether an expression may come to nothing.
+    """
+    first, *rest = re.split(r"\{([^{}]*)\}", template)
+    if not rest:
+        return uri == first
+    at, end = len(first), len(uri) - len(rest[-1])
+    if not uri.startswith(first) or not uri.endswith(rest[-1]):
+        return False
+    for expression, fixed in zip(rest[:-2:2], rest[1:-2:2], strict=True):
+        at = uri.find(fixed, at + _least(expression))
+        if at < 0:
+            return False
+        at += len(fixed)
+    return at + _least(rest[-2]) <= end
+
+
+def _least(expression: str) -> int:
+    return 0 if expression.startswith(_MAY_BE_EMPTY) else 1
+
+
+def _label(told: str) -> str:
+    return told if len(told) <= LONGEST_NAME else f"{told[:LONGEST_NAME]}…"
 
 
 def _dimension(name: str, rows: Sequence[tuple[str, bool]]) -> Dimension:
-    missing = tuple(told for told, covered in rows if not covered)
-    return Dimension(name=name, covered=len(rows) - len(missing), total=len(rows), missing=missing)
+    missing = tuple(_label(told) for told, covered in rows if not covered)
+    refused = tuple(_label(told) for told, covered in rows if covered) if name == "error_paths" else ()
+    return Dimension(name=name, covered=len(rows) - len(missing), total=len(rows), missing=missing, refused=refused)

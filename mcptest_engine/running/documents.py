@@ -206,28 +206,33 @@ class _Making:
         )
 
     def _tests(self, suite: LoadedSuite, servers: Sequence[ServerItem]) -> Iterator[TestItem]:
-        from mcptest_engine.running.ids import DeclaredIds
+        from mcptest_engine.running.ids import DeclaredIds, names_of
         from mcptest_engine.workspace.workspace import Workspace
 
         ids = DeclaredIds(Workspace(self._options.workspace_root).relative(suite.path))
         shared = [suite.env, suite.run_options, suite.performance, sorted(suite.secrets)]
         states = {item.name: _digest([shared, suite.servers[item.name], _states(item.files)]) for item in servers}
         for entry in suite.tests:
-            data, kind = entry.data, entry.kind.value
-            used = [entry.server, *(step.get("server", "") for step in data.get("verify", ()))]
-            yield TestItem(
-                id=ids.take(kind, data["name"])[0],
-                name=data["name"],
-                block=entry.pointer.split("/", 2)[1],
-                kind=kind,
-                server=entry.server,
-                tool=called_by(data, kind),
-                file=str(entry.file),
-                line=entry.line,
-                end_line=entry.line,
-                tags=tuple(data.get("tags", ())),
-                digest=_digest((data, [states.get(name) for name in used])),
-            )
+            data = entry.data
+            used = [
+                entry.server,
+                *(step.get("server", "") for key in ("verify", "nodes") for step in data.get(key, ())),
+            ]
+            digest = _digest((data, [states.get(name) for name in used]))
+            for kind, name in names_of(entry.kind, data, data["name"]):
+                yield TestItem(
+                    id=ids.take(kind.value, name)[0],
+                    name=name,
+                    block=entry.pointer.split("/", 2)[1],
+                    kind=kind.value,
+                    server=entry.server or next(filter(None, used), ""),
+                    tool=called_by(data, kind.value),
+                    file=str(entry.file),
+                    line=entry.line,
+                    end_line=entry.line,
+                    tags=tuple(data.get("tags", ())),
+                    digest=digest,
+                )
 
     def _with_end(self, test: TestItem) -> TestItem:
         return test._replace(end_line=end_of_entry(self._lines_of(test.file), test.line))

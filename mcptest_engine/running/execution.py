@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
+from mcptest_engine.core.errors import McptestError
 from mcptest_engine.core.results import RunRecord, SuiteInfo, Verdict
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.matchers import preload
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcptest_engine.core.events import Emit
+    from mcptest_engine.running.caching import Caching
+    from mcptest_engine.running.cases import Plan
+    from mcptest_engine.running.compositions.freezing import Freezer
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
@@ -56,7 +60,15 @@ async def execute(
     redactor = pool.redactor
     flags = tuple(redactor.redact_text(word) for word in settings.flags)
     run_id = settings.run_id or blank.run_id
-    blank = replace(blank, run_id=run_id, mode=settings.mode, shard=settings.selection.shard, flags=flags)
+    blank = replace(
+        blank,
+        run_id=run_id,
+        mode=settings.mode,
+        cassette=settings.record if settings.record is not None else settings.replay,
+        requested_by=None if settings.requested_by is None else redactor.redact(settings.requested_by),
+        shard=settings.selection.shard,
+        flags=flags,
+    )
     snapshots = SnapshotStore(
         workspace.snapshots_dir / f"{slug(os.path.splitext(workspace.relative(suite.path))[0])}.yml",  # noqa: PTH122
         redact=redactor.redact,
@@ -68,18 +80,30 @@ async def execute(
     preload(key for expect in expectations for row in assertions_of(expect["assertions"]) for key in row["matcher"])
     if any(uses_matcher(expect, "snapshot") for expect in expectations):
         snapshots.lookup("")  # a file that cannot be read is told before anything is called
+    freezer = _freezer(plan, suite, settings, workspace, pool)
     side_files = SideFiles(workspace, blank.run_id)
     conclude = partial(
         concluded,
         performance=suite.performance,
         empty_is_fine=settings.selection.shard is not None and plan.selected > 0,
         declared=plan.declared,
+        cost_gate=settings.cost_gate,
     )
     hooks = None
     if any(suite.hooks.get(phase) for phase in PHASES):
         from mcptest_engine.running.hooks import Hooks  # few suites have any
 
         hooks = Hooks(suite, settings.environ, emit=emit, redactor=redactor)
+    survey = None
+    if suite.coverage is not None or any(case.method == "tools/list" for case in plan.cases):
+        from mcptest_engine.running.survey import survey_of  # few suites have need of it
+
+        survey = survey_of(plan, suite.coverage, tuple(suite.servers), settings.selection.shard)
+    cache = None
+    if settings.cache:
+        from mcptest_engine.running.caching import caching_for
+
+        cache = caching_for(suite, plan, settings, pool, workspace)
     run = Run(
         plan=plan,
         hooks=hooks,
@@ -88,8 +112,22 @@ async def execute(
         keeper=Keeper(redactor, side_files),
         blank=blank,
         snapshots=snapshots,
+        survey=survey,
+        cache=cache,
+        freezer=freezer,
         conclude=lambda record: conclude(
-            _completed(_taped(record, pool, settings, workspace), source, side_files, snapshots),
+            _completed(
+                _kept(
+                    _frozen(
+                        _taped(record if survey is None else survey.seen(record, pool), pool, settings, workspace),
+                        freezer,
+                    ),
+                    cache,
+                ),
+                source,
+                side_files,
+                snapshots,
+            ),
             not_ready=pool.not_ready,
         ),
     )
@@ -104,7 +142,6 @@ def _taped(record: RunRecord, pool: Pool, settings: RunSettings, workspace: Work
     """The record, and the cassette of its run where one was wanted."""
     if settings.record is None:
         return record
-    from mcptest_engine.core.errors import McptestError
     from mcptest_engine.running.tapes import save_tape
 
     try:
@@ -112,6 +149,37 @@ def _taped(record: RunRecord, pool: Pool, settings: RunSettings, workspace: Work
     except McptestError as wrong:
         said = wrong.message
     return replace(record, warnings=(*record.warnings, said))
+
+
+def _freezer(plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, pool: Pool) -> Freezer | None:
+    """What keeps the results of nodes, where one asks for it; a file that cannot be read is told before anything is called."""
+    rows = (case.composition for case in plan.cases if case.composition is not None)
+    if not any(node.freeze is not None for row in rows for node in row.program.nodes):
+        return None
+    from mcptest_engine.running.compositions.freezing import Freezer
+
+    name = os.path.splitext(workspace.relative(suite.path))[0]  # noqa: PTH122
+    return Freezer(workspace, name, redact=pool.redactor.redact, keeps=settings.replay is None)
+
+
+def _frozen(record: RunRecord, freezer: Freezer | None) -> RunRecord:
+    """The record, once what its nodes gave is kept where that was wanted."""
+    if freezer is None:
+        return record
+    said: list[str] = []
+    try:
+        said.extend(freezer.save(record))
+    except McptestError as wrong:
+        said.append(wrong.message)
+    return replace(record, warnings=(*record.warnings, *said)) if said else record
+
+
+def _kept(record: RunRecord, cache: Caching | None) -> RunRecord:
+    """The record, and its results in the cache where one was wanted."""
+    if cache is None:
+        return record
+    cache.save()
+    return replace(record, warnings=(*record.warnings, *cache.warnings))
 
 
 def _completed(record: RunRecord, source: Source, side_files: SideFiles, snapshots: SnapshotStore) -> RunRecord:

@@ -53,9 +53,15 @@ class Keeper:
             if any(new is not old for new, old in zip(kept, assertions, strict=True)):
                 assertions, changed = kept, True
         own_name = result.id.rsplit("::", 1)[-1]
-        if output is not None and size:
+        if output is not None and (size or result.trace is not None):
             small = self._externalise(output, own_name)
             changed, output = changed or small is not output, small
+        trace = result.trace
+        if trace is not None:
+            from mcptest_engine.running.compositions.keeping import keep_trace  # few suites have one
+
+            trace = keep_trace(trace, redactor=self._redactor, externalise=self._externalise, name=own_name)
+            changed = True
         if result.failure is None and result.message is None and not (result.attempts or result.verify or changed):
             return result
         return replace(
@@ -68,6 +74,7 @@ class Keeper:
             failure=self._keep_failure(result.failure),
             attempts=tuple(self._keep_attempt(attempt) for attempt in result.attempts),
             verify=tuple(self._keep_step(step, own_name) for step in result.verify),
+            trace=trace,
         )
 
     def _keep_step(self, step: VerifyResult, own_name: str) -> VerifyResult:
@@ -149,17 +156,17 @@ class Keeper:
         return None if text is None else self.redact_text(text)
 
 
-def clip(value: Any) -> Any:
+def clip(value: Any, limit: int = ACTUAL_LIMIT) -> Any:
     """`value`, or its beginning as text when it is larger than the record should hold twice, or too deep."""
     if isinstance(value, str):
-        return value if len(value) <= ACTUAL_LIMIT else f"{value[:ACTUAL_LIMIT]}… ({len(value)} characters)"
+        return value if len(value) <= limit else f"{value[:limit]}… ({len(value)} characters)"
     if not isinstance(value, (dict, list)):
         return value
-    weight = _weight(value, ACTUAL_LIMIT)
-    if weight > ACTUAL_LIMIT:
-        return f"{_beginning(value)}… (clipped)"
+    weight = _weight(value, limit)
+    if weight > limit:
+        return f"{_beginning(value, limit)}… (clipped)"
     if weight > DEEPEST and nested_deeper_than(value, DEEPEST):  # each level weighs something
-        return _too_deep(value)
+        return too_deep(value)
     return value
 
 
@@ -173,19 +180,20 @@ def shallow(output: Any) -> Any:
     }
 
 
+def too_deep(value: Any) -> str:
+    """The beginning of a value that is nested too deeply for a record, as text."""
+    return f"{_beginning(value, ACTUAL_LIMIT)}… (clipped: nested more than {DEEPEST} levels deep)"
+
+
 def _shallow_member(member: Any) -> Any:
     """A member of the output, still of its own kind: `result` stays an object, `notifications` an array."""
     if isinstance(member, dict):
-        return {key: _too_deep(item) if nested_deeper_than(item, DEEPEST - 2) else item for key, item in member.items()}
-    return [_too_deep(item) if nested_deeper_than(item, DEEPEST - 2) else item for item in member]
+        return {key: too_deep(item) if nested_deeper_than(item, DEEPEST - 2) else item for key, item in member.items()}
+    return [too_deep(item) if nested_deeper_than(item, DEEPEST - 2) else item for item in member]
 
 
-def _too_deep(value: Any) -> str:
-    return f"{_beginning(value)}… (clipped: nested more than {DEEPEST} levels deep)"
-
-
-def _beginning(value: Any) -> str:
-    return compact(value, ACTUAL_LIMIT)[:ACTUAL_LIMIT]
+def _beginning(value: Any, limit: int) -> str:
+    return compact(value, limit)[:limit]
 
 
 def _weight(value: Mapping[str, Any] | list[Any], limit: int) -> int:

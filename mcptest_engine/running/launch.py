@@ -129,9 +129,12 @@ async def launch(
 def needed_servers(suite: LoadedSuite, settings: RunSettings, pool: Pool) -> tuple[str, ...]:
     """The sessions that this run is sure to use, before it is planned: all of its tests', unless something narrows it.
 
-    None of them where `beforeAll` comes first: it may make what a server reads when it starts.
+    None of them where `beforeAll` comes first: it may make what a server reads when it starts. None with a cache either,
+    which may spare every one of them.
     """
-    focused = any(entry.data.get("only") for entry in suite.tests)
+    if settings.cache and not suite.hooks:
+        return ()
+    focused = any(data.get("only") for entry in suite.tests for data in (entry.data, *entry.data.get("cases", ())))
     if not settings.selection.takes_all or focused or suite.hooks.get("beforeAll"):
         return ()
     return tuple(
@@ -145,6 +148,9 @@ def talked_to(entry: TestEntry, pool: Pool) -> list[str]:
     if entry.kind in WITHOUT_DEFAULTS:
         if entry.kind is TestKind.AGENT:
             return []
+        if entry.kind is TestKind.COMPOSITION:
+            called = (node for node in data["nodes"] if "mock" not in node and node.get("freeze") != "golden")
+            return [node.get("server", entry.server) for node in called]
         pin = data.get("spec_version")
         return [entry.server if pin is None else pool.pinned(entry.server, revision_of(pin))]
     own = "client" in data

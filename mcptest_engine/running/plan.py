@@ -7,13 +7,17 @@ against the schema of the models, so it is read here as plain mappings; building
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from mcptest_engine.core.errors import UsageError, did_you_mean
 from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.core.patterns import PatternTimeout, search
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.running.cases import Case, Plan, VerifyStep
+from mcptest_engine.running.ids import DeclaredIds, name_of_metric
 from mcptest_engine.safety.policy import ToolClass, classify_name
 from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.checks import LIST_METHODS
@@ -26,10 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from mcptest_engine.running.compositions.program import Row
     from mcptest_engine.running.settings import RunSettings, Selection
     from mcptest_engine.suite.load import LoadedSuite, TestEntry
 
 DEFAULT_WORKERS = 8
+ROWS_NAMED = 8
 RUN_MARK = " #run"
 NESTING = frozenset({"not", "all-of", "any-of", "each", "some", "length"})
 DEFAULT_TIMEOUT_MS = 30_000
@@ -37,6 +43,7 @@ CHANGES_STATE = frozenset({ToolClass.MUTATING, ToolClass.DESTRUCTIVE})
 WATCHED = frozenset({"notifications", "server_requests"})
 """What of the envelope may hold another test's doings too, unless the test runs alone."""
 NO_AGENTS = "deferred: this version of mcptest runs no agents yet"
+NO_MODEL = "deferred: this version of mcptest asks no model yet"
 PROGRESS_TOKEN = "mcptest-1"
 """The `progressToken` of a call whose notifications are looked at. One is enough: such calls are made one at a time."""
 
@@ -53,12 +60,12 @@ def make_plan(
 ) -> Plan:
     """The plan of a run. `relative` gives a file's path as the record tells it.
 
-    Raises UsageError for a filter that is not a regular expression, or a server that the suite does not have.
+    Raises UsageError for a filter that is not a regular expression, or a server or a case that the suite does not have.
     """
     options = suite.run_options
     default_retries = retries if retries is not None else int(options.get("retries", 0))
     drafting = _Drafting(suite, default_retries, relative)
-    declared = [drafting.case(entry) for entry in suite.tests]
+    declared = [case for entry in suite.tests for case in drafting.cases(entry)]
     focused = [case for case in declared if case.only]
     selected = _select(focused or declared, selection, servers=suite.servers)
     cases = [case for case in selected if _in_shard(case.id, selection.shard)]
@@ -105,23 +112,51 @@ class _Drafting:
     """Makes the cases of one suite in declared order, and remembers what many of its tests share."""
 
     def __init__(self, suite: LoadedSuite, retries: int, relative: Callable[[Path], str]) -> None:
-        self._path = relative(suite.path)
         self._relative = relative
         self._retries = retries
         self._serial_servers = {name for name, settings in suite.servers.items() if settings.get("serial")}
         options, performance = suite.run_options, suite.performance
         self._default_ms = performance.get("default_timeout_ms", options.get("timeout_ms", DEFAULT_TIMEOUT_MS))
         self._server_ms = {n: settings.get("timeout_ms", self._default_ms) for n, settings in suite.servers.items()}
-        self._seen: dict[str, int] = {}
-        self._taken: set[str] = set()
+        self._ids = DeclaredIds(relative(suite.path))
         self._files: dict[Path, str] = {}
         self._mutating: dict[str, bool] = {}
+
+    def cases(self, entry: TestEntry) -> Iterable[Case]:
+        """The cases of one test: one, but for a composition with `cases`."""
+        if entry.kind is not TestKind.COMPOSITION:
+            return (self.case(entry),)
+        from mcptest_engine.running.compositions.planning import composed  # few suites have one
+
+        rows = composed(entry.data, only_server=entry.server, timeouts=self._server_ms, timeout_ms=self._default_ms)
+        return (case for data, row in rows for case in self._of_row(entry, data, row))
+
+    def _of_row(self, entry: TestEntry, data: Mapping[str, Any], row: Row) -> Iterator[Case]:
+        """The run of a composition with one row of its data, and what a model is to judge of it."""
+        case = self._with_row(self.case(replace(entry, data=data)), data, row)
+        yield case
+        for metric in data.get("eval", ()):
+            judged = {**data, "name": name_of_metric(data["name"], metric), "expect": {"assertions": ()}}
+            graded = self.case(replace(entry, kind=TestKind.EVAL, data=judged))
+            yield graded._replace(deferred=NO_MODEL, server=case.server, tool=None, row_name=row.case)
+
+    def _with_row(self, case: Case, data: Mapping[str, Any], row: Row) -> Case:
+        servers = set(row.program.servers())
+        called = {node.tool for node in row.program.nodes if not node.stood_in}
+        changes = "serial" not in data and any(map(self._changes_state, called))
+        return case._replace(
+            composition=row,
+            row_name=row.case,
+            server=next(row.program.servers(), case.server),
+            serial=case.serial or changes or not servers.isdisjoint(self._serial_servers),
+            tool=None,
+        )
 
     def case(self, entry: TestEntry) -> Case:
         """The case of one test."""
         data = entry.data
         name, expect, server = data["name"], data["expect"], entry.server
-        own_id, count = self._own_id(f"{self._path}::{entry.kind.value}::{name}")
+        own_id, count = self._ids.take(entry.kind.value, name)
         base_name = None if count == 1 else f"{name} #{count}"
         roots = _roots(expect)
         timeout_seconds = data.get("timeout_ms", self._server_ms.get(server, self._default_ms)) / 1000
@@ -155,19 +190,12 @@ class _Drafting:
             fault=_fault(data.get("fault")),
             threshold=data.get("threshold") if expect["assertions"] else None,
             metrics=tuple(data.get("derivedMetrics", ())),
+            cache=data.get("cache"),
+            effects=tuple(data.get("effects", ())),
         )
         if entry.kind in _OTHER_KINDS:
-            return _other(case, data)
+            return case if entry.kind in (TestKind.COMPOSITION, TestKind.EVAL) else _other(case, data)
         return case._replace(verify=tuple(_steps(case, steps))) if steps else case
-
-    def _own_id(self, case_id: str) -> tuple[str, int]:
-        """The id, numbered where another test has it, and that number."""
-        count = self._seen[case_id] = self._seen.get(case_id, 0) + 1
-        while count > 1 and f"{case_id} #{count}" in self._taken:  # a test may be called "a #2"
-            count = self._seen[case_id] = count + 1
-        own_id = case_id if count == 1 else f"{case_id} #{count}"
-        self._taken.add(own_id)
-        return own_id, count
 
     def _file(self, path: Path) -> str:
         file = self._files.get(path)
@@ -183,8 +211,10 @@ class _Drafting:
         if "fault" in data or "verify" in data:
             return True
         tool = data.get("tool")
-        if tool is None:
-            return False
+        return tool is not None and self._changes_state(tool)
+
+    def _changes_state(self, tool: str) -> bool:
+        """Whether a tool changes something, to judge by its name."""
         mutating = self._mutating.get(tool)
         if mutating is None:
             mutating = self._mutating[tool] = classify_name(tool) in CHANGES_STATE
@@ -310,6 +340,7 @@ def _select(cases: Sequence[Case], selection: Selection, *, servers: Iterable[st
             )
     if selection.takes_all:
         return list(cases)
+    _check_rows(selection.rows, cases)
     wanted = _name_test(selection.filter, {case.name for case in cases})
     return [
         case
@@ -317,9 +348,24 @@ def _select(cases: Sequence[Case], selection: Selection, *, servers: Iterable[st
         if wanted(case.name)
         and (not selection.tags or not selection.tags.isdisjoint(case.tags))
         and selection.skip_tags.isdisjoint(case.tags)
-        and (not selection.servers or case.server in selection.servers)
+        and (not selection.rows or case.row_name in selection.rows)
+        and (not selection.servers or not selection.servers.isdisjoint(case.servers))
         and (selection.ids is None or case.id in selection.ids)
     ]
+
+
+def _check_rows(wanted: Iterable[str], cases: Sequence[Case]) -> None:
+    """Raises: UsageError for a case that no composition has."""
+    known = tuple(dict.fromkeys(case.row_name for case in cases if case.row_name is not None))
+    for row in sorted(wanted):
+        if row not in known:
+            more = ", …" if len(known) > ROWS_NAMED else ""
+            has = (
+                f"there are {', '.join(f'`{one}`' for one in known[:ROWS_NAMED])}{more}"
+                if known
+                else "none has `cases:`"
+            )
+            raise UsageError(f"no composition of the suite has a case `{row}`", hint=did_you_mean(row, known) or has)
 
 
 def _name_test(text: str | None, names: set[str]) -> Callable[[str], bool]:
@@ -330,17 +376,27 @@ def _name_test(text: str | None, names: set[str]) -> Callable[[str], bool]:
         return lambda name: name == text
     if text.startswith("re:"):
         try:
-            pattern = re.compile(text[3:])
+            re.compile(text[3:])
         except re.error as wrong:
             raise UsageError(
                 f"the filter `{text}` is not a regular expression: {wrong}",
                 hint="without `re:` a filter is plain text",
             ) from None
-        return lambda name: pattern.search(name) is not None
+        return lambda name: _found(text[3:], name)
     base, hash_mark, number = text.rpartition(" #")
     if hash_mark and number.isdigit() and base in names:
         return lambda name: name == base
     return lambda name: text in name
+
+
+def _found(pattern: str, name: str) -> bool:
+    try:
+        return search(pattern, name)
+    except PatternTimeout as wrong:
+        raise UsageError(
+            f"the filter `re:{pattern[:80]}` is no filter for `{one_line(name, 80)}`: {wrong}",
+            hint="without repeats inside of repeats it is quick; without `re:` a filter is plain text",
+        ) from None
 
 
 def _in_shard(case_id: str, shard: tuple[int, int] | None) -> bool:

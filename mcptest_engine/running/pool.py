@@ -68,6 +68,11 @@ class Pool:
         self.not_ready = False
 
     @property
+    def specs(self) -> Mapping[str, ServerSpec]:
+        """How each server is started or reached, by name."""
+        return self._specs
+
+    @property
     def redactor(self) -> Redactor:
         """What takes the run's secrets out of everything that is told."""
         return self._redactor()

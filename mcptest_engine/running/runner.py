@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.costs import sum_costs
 from mcptest_engine.core.events import CaseFinished, CaseStarted, PlannedTest, RunFinished, RunStarted, Warned
 from mcptest_engine.core.results import Failure, FailureKind, RunRecord, TestKind, TestResult, Verdict
 from mcptest_engine.core.words import counted
@@ -19,16 +20,21 @@ from mcptest_engine.running.calling import Caller
 from mcptest_engine.running.verdicts import Outcome, with_tool_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.judging.snapshots import SnapshotStore
+    from mcptest_engine.running.caching import Caching
     from mcptest_engine.running.cases import Case, Plan
+    from mcptest_engine.running.compositions.freezing import Freezer
     from mcptest_engine.running.hooks import Hooks, Stop
     from mcptest_engine.running.keeping import Keeper
     from mcptest_engine.running.pool import Pool
+    from mcptest_engine.running.survey import Survey
 
 INTERRUPTED = "not run: interrupted"
+_SHOWN = 4
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,6 +54,9 @@ class Run:
     conclude: Callable[[RunRecord], RunRecord]
     hooks: Hooks | None = None
     snapshots: SnapshotStore | None = None
+    survey: Survey | None = None
+    cache: Caching | None = None
+    freezer: Freezer | None = None
     clock: Callable[[], float] = time.monotonic
 
     _results: list[TestResult | None] = field(default_factory=list)
@@ -59,7 +68,13 @@ class Run:
     _caller: Caller = field(init=False)
 
     def __post_init__(self) -> None:
-        self._caller = Caller(snapshots=self.snapshots, redact=self.keeper.redact, clock=self.clock)
+        self._caller = Caller(
+            snapshots=self.snapshots,
+            redact=self.keeper.redact,
+            clock=self.clock,
+            emit=self.emit,
+            freezer=self.freezer,
+        )
 
     async def execute(self, *, interrupted: bool = False) -> RunRecord:
         """Run every case; the record holds one result for each, in declared order. `interrupted`: run none of them."""
@@ -81,6 +96,8 @@ class Run:
             if not interrupted:
                 await self._set_up(hooks)
                 await self._all(cases, hooks)
+                if self.survey is not None and self._halted is None:
+                    await self.survey.look(self.pool)
         except asyncio.CancelledError:
             interrupted = True
         duration_ms = (self.clock() - self._started) * 1000
@@ -94,6 +111,8 @@ class Run:
 
     async def _set_up(self, hooks: Hooks | None) -> None:
         """What comes before the servers, and then the servers, if they have waited for it."""
+        if self.cache is not None:
+            self.pool.warm(_servers_of(self.cache.asked(self.plan.cases), self.pool))
         if hooks is None or not hooks.opens_run:
             return
         self._halted = await hooks.before_all()
@@ -182,7 +201,13 @@ class Run:
             return
         began = self.clock()
         self.emit(CaseStarted(index=index, id=case.id))
-        decision = await decide(case, pool=self.pool, caller=self._caller, stopped=lambda: self._stopped is not None)
+        decision = None if self.cache is None else await self.cache.judged_again(case, self._caller)
+        if decision is None:
+            decision = await decide(
+                case, pool=self.pool, caller=self._caller, stopped=lambda: self._stopped is not None
+            )
+            if self.cache is not None:
+                self.cache.note(case, decision)
         self._finish(index, case, decision, began)
 
     def _finish(self, index: int, case: Case, decision: Decision, began: float) -> None:
@@ -196,6 +221,7 @@ class Run:
             verdict=outcome.verdict,
             duration_ms=round(outcome.duration_ms, 3),
             started_offset_ms=round((began - self._started) * 1000, 3),
+            cached=decision.cached,
             flaky=decision.flaky,
             attempts=attempts if len(attempts) > 1 or case.fault is not None else (),
             file=case.file,
@@ -207,9 +233,12 @@ class Run:
             message=outcome.message,
             failure=outcome.failure,
             assertions=outcome.assertions,
-            request=(outcome.request or {"method": case.method, "params": case.params}) if attempts else None,
+            case=case.row_name,
+            request=_request(case, outcome) if attempts or decision.cached else None,
             output=outcome.output,
             verify=outcome.verify,
+            trace=outcome.trace,
+            **_spent(outcome.trace),
         )
         result = self.keeper.keep(result, size=outcome.size)
         self._results[index] = result
@@ -226,7 +255,7 @@ class Run:
     def _record(self, duration_ms: float, interrupted: bool) -> RunRecord:
         for index, case in enumerate(self.plan.cases):
             if self._results[index] is None:
-                self._finish(index, case, _skipped(INTERRUPTED), self.clock())
+                self._finish(index, case, _interrupted(self._caller.cut_short.get(case.id)), self.clock())
         tests = tuple(with_tool_hint(result, self._caller.answered) for result in self._results if result is not None)
         hooked = () if self.hooks is None else tuple(self.hooks.warnings)
         judged = tuple(text for index in sorted(self._warnings) for text in self._warnings[index])
@@ -246,11 +275,27 @@ class Run:
             test.failure is not None
             and test.failure.kind is FailureKind.ASSERTION
             and test.kind is not TestKind.COMPLIANCE  # what the protocol asks does not depend on other tests
+            and not test.cached
             for test in tests
         )
         if not judged or all(len(batch) == 1 for batch in _batches(self.plan.cases, self.plan.workers)):
             return ()
         return ("tests ran concurrently; if one depends on another, run them in order with --workers 1",)
+
+
+def _request(case: Case, outcome: Outcome) -> Mapping[str, Any] | None:
+    """What was asked; a composition asks in its nodes."""
+    if case.composition is not None:
+        return None
+    return outcome.request or {"method": case.method, "params": case.params}
+
+
+def _spent(trace: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the calls of a composition cost in all its attempts, where one of them says."""
+    if trace is None or "models" not in trace:
+        return {}
+    rows = trace["models"]
+    return {"cost_usd": sum_costs(row["cost_usd"] for row in rows), "tokens": sum(row["tokens"] for row in rows)}
 
 
 def _batches(cases: Sequence[Case], workers: int) -> Iterator[list[tuple[int, Case]]]:
@@ -278,7 +323,7 @@ def _servers_of(cases: Sequence[Case], pool: Pool) -> dict[str, None]:
         server if case.pin is None else pool.pinned(server, case.pin)
         for case in cases
         if case.begins
-        for server in (case.server, *(step.server for step in case.verify))
+        for server in case.servers
         if case.client is None or server != case.server
     )
 
@@ -293,6 +338,16 @@ def _stopped_by(stop: Stop) -> Decision:
 
 def _deferred(reason: str) -> Decision:
     return Decision(Outcome(verdict=Verdict.INCONCLUSIVE, duration_ms=0.0, message=reason), ())
+
+
+def _interrupted(trace: Mapping[str, Any] | None) -> Decision:
+    """A case that was not brought to its end; of a composition it is kept what was done, and what it cost."""
+    if trace is None:
+        return _skipped(INTERRUPTED)
+    at = [f"`{node['id']}`" for node in trace["nodes"].values() if str(node.get("message")).startswith("ended: ")]
+    told = f"interrupted at {', '.join(at[:_SHOWN])}{', …' if len(at) > _SHOWN else ''}" if at else "interrupted"
+    outcome = Outcome(verdict=Verdict.SKIP, duration_ms=trace["duration_ms"], message=told, trace=trace)
+    return Decision(outcome, ())
 
 
 def _skipped(reason: str) -> Decision:

@@ -6,17 +6,20 @@ Named tuples, because a frozen dataclass takes about a millisecond to define, an
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
+
+    from mcptest_engine.running.cost_gate import CostGate
 
 
 class Selection(NamedTuple):
     """Which of a suite's tests a run takes; every condition given must hold.
 
     `filter` is a whole name, a part of one, or `re:` and a regular expression. `shard` is (i, n), counted from 1.
-    `ids` is what `--last-failed` found; None means all.
+    `ids` is what `--last-failed` found; None means all. `rows` are names of compositions' cases: of no other tests then.
     """
 
     filter: str | None = None
@@ -25,6 +28,7 @@ class Selection(NamedTuple):
     servers: frozenset[str] = frozenset()
     shard: tuple[int, int] | None = None
     ids: frozenset[str] | None = None
+    rows: frozenset[str] = frozenset()
 
     @property
     def takes_all(self) -> bool:
@@ -38,6 +42,9 @@ class RunSettings(NamedTuple):
     `flags` are the words of the command line that a `repro` line must repeat. `server_command` replaces the command of every
     server. `interactive` lets a missing snapshot be written; `ci` forbids it. `run_id` is a ULID for the run, one of its own
     when None. `record` and `replay` name a cassette: to be written by this run, or to answer in the servers' place.
+    `requested_by` is what the record says of who asked for the run, where that is an agent at the front door.
+    `cache`: results are replayed from `cache_dir`, None for the workspace's own, and kept there.
+    `cost_gate` is what the run's costs are held against.
     """
 
     selection: Selection = Selection()
@@ -55,6 +62,10 @@ class RunSettings(NamedTuple):
     run_id: str | None = None
     record: str | None = None
     replay: str | None = None
+    requested_by: Mapping[str, Any] | None = None
+    cache: bool = False
+    cache_dir: Path | None = None
+    cost_gate: CostGate | None = None
 
     @property
     def mode(self) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.errors import SuiteError
 from mcptest_engine.running.diagnostics import LINE_END
 from mcptest_engine.running.documents import ServerItem, TestItem, called_by, server_item
-from mcptest_engine.running.ids import DeclaredIds
+from mcptest_engine.running.ids import DeclaredIds, names_of
 from mcptest_engine.suite.merge import merge, merge_variables
 from mcptest_engine.suite.secrets import secret_values
 from mcptest_engine.suite.sources import Reader, Source
@@ -98,18 +98,19 @@ def _tests(
         span = tree.span(test.path, nearest=True)
         line = 1 if span is None else span.line
         server, tags = entry.get("server", only_server), entry.get("tags")
-        yield TestItem(
-            id=ids.take(test.kind.value, name)[0],
-            name=name,
-            block=test.block,
-            kind=test.kind.value,
-            server=server if isinstance(server, str) else "",
-            tool=called_by(entry, test.kind.value),
-            file=str(reader.sources[test.file].path),
-            line=line,
-            end_line=line,
-            tags=tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else (),
-        )
+        for kind, full_name in names_of(test.kind, entry, name):
+            yield TestItem(
+                id=ids.take(kind.value, full_name)[0],
+                name=full_name,
+                block=test.block,
+                kind=kind.value,
+                server=server if isinstance(server, str) else "",
+                tool=called_by(entry, kind.value),
+                file=str(reader.sources[test.file].path),
+                line=line,
+                end_line=line,
+                tags=tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else (),
+            )
 
 
 def _resolved(name: Any, templates: Templates, config_dir: str) -> str | None:

@@ -31,9 +31,9 @@ CONCURRENCY_MATTERS = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT, Failur
 class Outcome(NamedTuple):
     """What one attempt came to. `output` is what the record keeps of the answer, `size` the bytes that it came in.
 
-    `request` is what was asked, where that is not what the test says. `lost`: the answer was taken away by the test's own
-    `fault`, so that there is nothing to judge yet. `gone`: the server did not start, or ended. `verify` holds the steps that
-    followed, in order.
+    `request` is what was asked, where that is not what the test says; `trace` is a composition's. `lost`: the answer was taken
+    away by the test's own `fault`, so that there is nothing to judge yet. `gone`: the server did not start, or ended. `verify`
+    holds the steps that followed, in order.
     """
 
     verdict: Verdict
@@ -51,6 +51,7 @@ class Outcome(NamedTuple):
     threshold: float | None = None
     metrics: tuple[DerivedMetric, ...] = ()
     request: Mapping[str, Any] | None = None
+    trace: Mapping[str, Any] | None = None
 
 
 def failure_of(error: ServerError) -> Failure:
@@ -208,6 +209,10 @@ def with_concurrency_hint(outcome: Outcome) -> Outcome:
 
 def with_tool_hint(result: TestResult, answered: Mapping[str, Collection[str]]) -> TestResult:
     """A failed call of a tool that the server does not know, with the nearest name among those that `answered` of it."""
+    if result.failure is not None and result.trace is not None:
+        hint = _unknown_node_hint(result.trace, answered)
+        told = "; ".join(part for part in (result.failure.hint, hint) if part)
+        return result if hint is None else replace(result, failure=replace(result.failure, hint=told))
     if result.failure is None or result.failure.hint is not None:
         return result
     calls: tuple[TestResult | VerifyResult, ...] = (result, *result.verify)
@@ -223,14 +228,31 @@ def _unknown_tool_hint(call: TestResult | VerifyResult, answered: Collection[str
     return did_you_mean(call.tool, answered)
 
 
+def _unknown_node_hint(trace: Mapping[str, Any], answered: Mapping[str, Collection[str]]) -> str | None:
+    """The nearest name to the tool of the first node that failed, where its server does not know that tool."""
+    nodes = (trace["nodes"][node_id] for node_id in trace["composition"]["order"])
+    node = next((node for node in nodes if node["status"] == "err"), None)
+    if node is None:
+        return None
+    message, tool = str(node.get("message", "")), str(node["tool"])
+    unknown = any(f"error {code} " in message for code in UNKNOWN_NAME_CODES)
+    if not unknown and not _is_about_unknown(message, tool):
+        return None
+    return did_you_mean(tool, answered.get(node["server"], ()))
+
+
+def _is_about_unknown(text: str, tool: str) -> bool:
+    text = text.lower()
+    return tool.lower() in text and ("unknown tool" in text or "not found" in text)
+
+
 def _says_unknown(error: object, answer: object, tool: str) -> bool:
     """Whether the server does not know the tool: a protocol error, or, as the official Python SDK has it, a tool error."""
     if isinstance(error, dict):
         return error.get("code") in UNKNOWN_NAME_CODES
     if not isinstance(answer, dict) or answer.get("isError") is not True:
         return False
-    text = json.dumps(answer.get("content"), ensure_ascii=False)[:2_000].lower()
-    return tool.lower() in text and ("unknown tool" in text or "not found" in text)
+    return _is_about_unknown(json.dumps(answer.get("content"), ensure_ascii=False)[:2_000], tool)
 
 
 def _output(envelope: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,6 @@ __all__ = ["Text", "argument_names", "texts_of_entry", "texts_of_tool", "tool_na
 
 MOST_DEPTH = 40
 MOST_NODES = 20_000
-LONGEST_TEXT = 1_000_000
 _PROSE = ("description", "title", "$comment")
 _VALUES = ("default", "const", "enum", "examples", "example", "enumNames", "enumDescriptions", "markdownDescription")
 _NAMED_SCHEMAS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
@@ -43,7 +42,7 @@ def texts_of_tool(tool: Mapping[str, Any]) -> Iterator[Text]:
     if isinstance(annotations, Mapping):
         for key, value in annotations.items():
             if isinstance(value, str):
-                yield Text(f"annotations.{key}", value[:LONGEST_TEXT])
+                yield Text(f"annotations.{key}", value)
     for member in ("inputSchema", "outputSchema"):
         if isinstance(tool.get(member), (Mapping, list)):
             yield from _schema_texts(tool[member], member)
@@ -63,7 +62,7 @@ def _prose(entry: Mapping[str, Any], members: tuple[str, ...]) -> Iterator[Text]
     for member in members:
         value = entry.get(member)
         if isinstance(value, str) and value:
-            yield Text(member, value[:LONGEST_TEXT], is_name=member == "name")
+            yield Text(member, value, is_name=member == "name")
 
 
 def _schema_texts(top: Any, member: str) -> Iterator[Text]:
@@ -82,13 +81,13 @@ def _schema_texts(top: Any, member: str) -> Iterator[Text]:
             place = f"{where}.{key}"
             if key in _NAMED_SCHEMAS and isinstance(value, Mapping):
                 for name, schema in value.items():
-                    yield Text(f"{place}.{name}", str(name)[:LONGEST_TEXT], argument=str(name), is_name=True)
+                    yield Text(f"{place}.{name}", str(name), argument=str(name), is_name=True)
                     below.append((schema, f"{place}.{name}", str(name), depth + 1))
             elif key in _VALUES:
                 yield from _value_texts(value, place, argument)
             elif isinstance(value, str):
                 if key in _PROSE or key not in ("type", "format", "pattern", "$ref", "$schema", "$id"):
-                    yield Text(place, value[:LONGEST_TEXT], argument=argument)
+                    yield Text(place, value, argument=argument)
             elif isinstance(value, (Mapping, list)) and key != "required":
                 below.append((value, place, argument, depth + 1))
         stack += reversed(below)
@@ -102,7 +101,7 @@ def _value_texts(value: Any, where: str, argument: str | None) -> Iterator[Text]
         visited += 1
         if isinstance(node, str):
             if node:
-                yield Text(place, node[:LONGEST_TEXT], argument=argument)
+                yield Text(place, node, argument=argument)
         elif depth <= MOST_DEPTH and isinstance(node, Mapping):
             stack += [(item, f"{place}.{key}", depth + 1) for key, item in node.items()]
         elif depth <= MOST_DEPTH and isinstance(node, list):

@@ -8,15 +8,17 @@ Source: agent-interface.md, Description warnings; upstream-facts 12.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.secret_names import looks_secret_name
 from mcptest_engine.core.secret_patterns import find_secrets
-from mcptest_engine.safety.concepts import is_family, steering
 from mcptest_engine.safety.definition_texts import Text, texts_of_tool, tool_name
+from mcptest_engine.safety.extents import Reading
 from mcptest_engine.safety.findings import Finding, finding, warning_json
+from mcptest_engine.safety.learned import steering, stems_of_name
 from mcptest_engine.safety.payloads import find_credential, find_encoded
-from mcptest_engine.safety.phrases import phrases_to_try
+from mcptest_engine.safety.phrases import places_to_try
 from mcptest_engine.safety.unmasking import first_hidden, plain_views, visible
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ __all__ = ["POISONING_RULES", "Finding", "Judge", "description_warnings", "warni
 
 POISONING_RULES = ("SEC-001", "SEC-002", "SEC-003", "SEC-004", "SEC-005", "SEC-006", "SEC-008")
 _LONGEST_NAME = 64
+_OF_VALUE = re.compile(r"\.(?:default|const|example|enum)")
 _SHORTEST = 12  # no phrase in ASCII is shorter
 
 
@@ -47,7 +50,8 @@ class Judge:
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._names = frozenset(name.lower() for name in names if len(name) <= _LONGEST_NAME)
-        self._known: dict[tuple[str, bool, str | None, str], tuple[tuple[str, str, str | None], ...]] = {}
+        self._known: dict[tuple[str, str, str | None, str, frozenset[str]], tuple[tuple[str, str], ...]] = {}
+        self._reading = Reading()
 
     def findings(self, owner: str, texts: Iterable[Text]) -> list[Finding]:
         """The findings of one tool, prompt or resource, at most one of each rule, in the order of the rules."""
@@ -58,54 +62,77 @@ class Judge:
             if len(text.text) < _SHORTEST and secret_name is None and text.text.isascii() and text.text.isprintable():
                 continue
             own = name if len(name) <= _LONGEST_NAME and name in text.text.lower() else ""
-            key = (text.text, text.argument is not None, secret_name, own)
+            place = place_of(text)
+            about = about_of(name, place)
+            key = (text.text, place, secret_name, own, about)
             said = self._known.get(key)
             if said is None:
-                said = self._known[key] = (*_said(text.text, key[1], self._names, own), *_held(text.text, secret_name))
-            for rule, excerpt, other_tool in said:
-                if rule not in found and not (other_tool and is_family(owner, other_tool)):
+                said = self._known[key] = tuple(self._told(text, secret_name, own, about))
+            for rule, excerpt in said:
+                if rule not in found:
                     excerpt = _without_secrets(excerpt)
                     found[rule] = finding(rule, owner, text.where, subject=_called(text), excerpt=excerpt)
         return [found[rule] for rule in POISONING_RULES if rule in found]
 
+    def _told(self, text: Text, secret_name: str | None, own: str, about: frozenset[str]) -> Iterator[tuple[str, str]]:
+        for part in self._reading.parts(text.text):
+            yield from _said(part, text, self._names, own, about)
+            yield from _held(part, secret_name)
 
-def _said(text: str, is_argument: bool, names: frozenset[str], own: str) -> Iterator[tuple[str, str, str | None]]:
-    """What phrases and concepts find: rule, excerpt, the tool that it sends the model to; the first place of each rule."""
+
+def _said(part: str, text: Text, names: frozenset[str], own: str, about: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """What phrases and the learned judge find in a part of `text`: rule and excerpt; the first place of each rule."""
     done: set[str] = set()
-    for shown in plain_views(text):
+    for shown in plain_views(part):
         low = shown.lower()
-        for phrase in phrases_to_try(low):
-            if phrase.rule in done or (phrase.parameters_only and not is_argument):
+        for phrase, start, end in places_to_try(low):
+            if phrase.rule in done or (phrase.parameters_only and text.argument is None):
                 continue
-            span = phrase.find(low)
+            span = phrase.find(low, start, end)
             if span is not None:
                 done.add(phrase.rule)
-                yield phrase.rule, (shown if len(shown) == len(low) else low)[span[0] : span[1]], None
-        seen: set[tuple[str, str | None]] = set()
-        for steered in steering(shown, is_argument, names, own):
-            if steered.rule not in done and (steered.rule, steered.tool) not in seen:
-                seen.add((steered.rule, steered.tool))
-                yield steered.rule, shown[steered.start : steered.end], steered.tool
+                yield phrase.rule, (shown if len(shown) == len(low) else low)[span[0] : span[1]]
+        for steered in steering(shown, place_of(text), names, own, about):
+            if steered.rule not in done:
+                done.add(steered.rule)
+                yield steered.rule, shown[steered.start : steered.end]
 
 
-def _held(text: str, secret_name: str | None) -> Iterator[tuple[str, str, str | None]]:
+def _held(text: str, secret_name: str | None) -> Iterator[tuple[str, str]]:
     """Hidden characters, credentials and encoded text."""
     at = first_hidden(text)
     if at is not None:
-        yield "SEC-005", visible(text[max(0, at - 20) : at + 40]), None
+        yield "SEC-005", visible(text[max(0, at - 20) : at + 40])
     secret = find_credential(text, is_value_of=secret_name)
     if secret is not None:
-        yield "SEC-008", text[secret[0] : secret[0] + 4] + "…", None
+        yield "SEC-008", text[secret[0] : secret[0] + 4] + "…"
         text = text[: secret[0]] + " " + text[secret[1] :]
     span = find_encoded(text)
     if span is not None:
-        yield "SEC-004", text[span[0] : min(span[1], span[0] + 24)], None
+        yield "SEC-004", text[span[0] : min(span[1], span[0] + 24)]
+
+
+def place_of(text: Text) -> str:
+    """A letter for what a text is: description, title, name; of an argument its name (k), description (p), value; or else."""
+    if text.where in ("description", "title", "name"):
+        return text.where[0]
+    if text.is_name:
+        return "k"
+    if text.argument is None:
+        return "o"
+    return "p" if text.where.endswith(".description") else "v"
+
+
+def about_of(name: str, place: str) -> frozenset[str]:
+    """What a tool's name says its description is about; texts of schemas are judged without it, many tools have the same."""
+    return stems_of_name(name) if place in "dt" and len(name) <= _LONGEST_NAME else frozenset()
 
 
 def _secret_name(text: Text) -> str | None:
     """The argument that the text is a default or example of, when its name promises a secret."""
-    is_value = any(f".{key}" in text.where for key in ("default", "const", "examples", "example", "enum"))
-    return text.argument if is_value and text.argument and looks_secret_name(text.argument) else None
+    if not text.argument or not _OF_VALUE.search(text.where):
+        return None
+    return text.argument if looks_secret_name(text.argument) else None
 
 
 def _called(text: Text) -> str:

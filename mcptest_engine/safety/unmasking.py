@@ -34,7 +34,8 @@ _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _DIRECTION_MARKS = re.compile("[\u061c\u200e\u200f\u2066-\u2069]")
 
 _COMBINING = re.compile("[\u0300-\u036f]")
-_MARKUP = re.compile(r"[*`\"\u201c\u201d\u00ab\u00bb\\]|_+(?![A-Za-z0-9_])|(?<![A-Za-z0-9_])_+")
+_MARKUP = re.compile(r"[*`\"\u201c\u201d\u00ab\u00bb\\]+")
+_LONE_UNDERSCORES = re.compile(r"_+(?![A-Za-z0-9_])|(?<![A-Za-z0-9_])_+")
 _BLANKS = re.compile(r"\s+")
 _LATIN = re.compile(r"[A-Za-z]")
 _FOREIGN_WORD = re.compile(r"[^\W\d_]*[\u0370-\u052f\u0531-\u058f\u13a0-\u13ff\u1d00-\u1d7f\u0250-\u02af][^\W\d_]*")
@@ -103,8 +104,9 @@ def _plain(text: str) -> str:
             text = _FOREIGN_WORD.sub(_read_as_latin, text)
     elif not text.isprintable():
         text = _HIDDEN.sub("", _ESCAPES.sub("", text))
-    if _MARKUP.search(text):
-        text = _MARKUP.sub("", text)
+    if "_" in text:
+        text = _LONE_UNDERSCORES.sub("", text)
+    text = _MARKUP.sub("", text)
     if "  " in text or not text.isprintable():
         text = _BLANKS.sub(_one_blank, text)
     return text

@@ -51,7 +51,7 @@ class AssertionChecks:
 
     def __init__(self, places: Places) -> None:
         self._places = places
-        self._good: dict[tuple[str, ...], set[str]] = {ROOTS: set(), COMPLIANCE_ROOTS: set(), AGENT_ROOTS: set()}
+        self._good: dict[tuple[str, ...], set[str]] = {}
         self._regexes: dict[str, list[_Spot]] = {}
         self._programs: dict[str, list[_Spot]] = {}
         self._schemas: dict[str, tuple[Any, list[_Spot]]] = {}
@@ -61,7 +61,7 @@ class AssertionChecks:
 
         `roots` is what their targets may start with.
         """
-        good = self._good[roots]
+        good = self._good.setdefault(roots, set())
         for index, assertion in enumerate(assertions):
             if type(assertion) is not dict:
                 continue
@@ -80,7 +80,7 @@ class AssertionChecks:
                     if name in _NEEDS_A_LOOK:
                         self._matcher(name, matcher[name], file, (*path, index, "matcher", name))
             if "transform" in assertion and isinstance(transform := assertion["transform"], dict):
-                self._program(transform.get("jq"), file, (*path, index, "transform", "jq"))
+                self.check_program(transform.get("jq"), file, (*path, index, "transform", "jq"))
 
     def finish(self) -> None:
         """Compile what `check` came across."""
@@ -111,7 +111,7 @@ class AssertionChecks:
             if not _PLAIN_REGEX.fullmatch(operand):
                 self._regexes.setdefault(operand, []).append((file, path))
         elif name == "jq":
-            self._program(operand, file, path)
+            self.check_program(operand, file, path)
         elif name == "schema" and isinstance(operand, dict):
             self._schemas.setdefault(repr(operand), (operand, []))[1].append((file, path))
         elif name == "between":
@@ -125,7 +125,8 @@ class AssertionChecks:
                 if name in _NEEDS_A_LOOK:
                     self._matcher(name, operand, file, (*path, name))
 
-    def _program(self, program: Any, file: int, path: Pointer) -> None:
+    def check_program(self, program: Any, file: int, path: Pointer) -> None:
+        """Remember a jq program to compile; what is no text is the structural check's."""
         if isinstance(program, str):
             self._programs.setdefault(program, []).append((file, path))
 

@@ -71,6 +71,7 @@ _LOSSES = {
     "disconnect": "cuts the connection when the answer comes",
 }
 _SENT = ("args", "meta")
+FOCUSED = ("focused tests (`only`) are refused under CI", "remove it, and select with `--filter` instead")
 _NAMES_SHOWN = 8
 
 
@@ -102,6 +103,8 @@ def check_merged(merged: Merged, places: Places, surroundings: Surroundings) -> 
         from mcptest_engine.suite.hook_checks import check_hooks  # few suites have one
 
         check_hooks(merged.hooks, places)
+    for name, floor in (merged.coverage or {}).items():
+        _check_floor(name, floor, places)
     for test in merged.tests:
         if type(test.entry) is dict:
             tests.check(test)
@@ -109,7 +112,7 @@ def check_merged(merged: Merged, places: Places, surroundings: Surroundings) -> 
 
 
 def _check_presence(merged: Merged, places: Places) -> None:
-    if not merged.servers and merged.knows_servers:
+    if not merged.servers and merged.knows_servers and not _needs_no_server(merged):
         path = ("servers",) if places.raw(0, ("servers",)) is not None else ()
         hint = 'a server is declared so: `servers: { api: { command: ["python", "server.py"] } }`'
         places.tell(0, path, "the suite declares no server", hint)
@@ -117,6 +120,17 @@ def _check_presence(merged: Merged, places: Places) -> None:
         places.warn(
             0, (), "the suite has no tests", "add an entry under `tools`, `resources`, `prompts` or `compliance`"
         )
+
+
+def _needs_no_server(merged: Merged) -> bool:
+    """Whether nothing is ever called: a suite of compositions whose nodes are all mocked."""
+    return bool(merged.tests) and all(
+        test.kind is TestKind.COMPOSITION
+        and isinstance(test.entry, dict)
+        and isinstance(nodes := test.entry.get("nodes"), list)
+        and all(isinstance(node, dict) and "mock" in node for node in nodes)
+        for test in merged.tests
+    )
 
 
 def _check_server(name: str, server: Placed, places: Places, surroundings: Surroundings) -> None:
@@ -131,6 +145,13 @@ def _check_client(client: Any, file: int, path: Pointer, places: Places) -> None
     from mcptest_engine.suite.client_checks import check_client  # few suites have one
 
     check_client(client, file, path, places)
+
+
+def _check_floor(name: str, floor: Placed, places: Places) -> None:
+    value = floor.value
+    if isinstance(value, float) and 0 < value <= 1:
+        meant = f"write `{name}: {value * 100:g}` for {value * 100:g} %"
+        places.warn(floor.file, floor.path, f"this floor is {value:g} %, which nearly everything reaches", meant)
 
 
 def _check_name(name: Any, whose: str, file: int, path: tuple[str | int, ...], places: Places) -> None:
@@ -167,6 +188,7 @@ class _TestChecks:
         self._servers = merged.servers
         self._knows_servers = bool(merged.servers) and merged.knows_servers and merged.complete
         self._defaults = merged.default_test
+        self._has_hooks = bool(merged.hooks)
         self._retries = self._default("retries", merged.run_options.get("retries", 0))
         self._scores: ScoreChecks | None = None
         self._silent_by_default = _is_silent(self._default("expect", None))
@@ -211,13 +233,12 @@ class _TestChecks:
             self._check_words(entry, file, path, "test")
         shares = test.kind not in WITHOUT_DEFAULTS
         left_out = "server" in self._defaults if shares else "servers" in entry
-        self._check_server(entry, file, path, may_be_left_out=left_out)
+        if test.kind is not TestKind.COMPOSITION:  # each of its nodes has one
+            self._check_server(entry, file, path, may_be_left_out=left_out)
         if entry.get("only") is True and self._surroundings.in_ci:
-            message, hint = (
-                "focused tests (`only`) are refused under CI",
-                "remove it, and select with `--filter` instead",
-            )
-            self._places.tell(file, (*path, "only"), message, hint, key=True)
+            self._places.tell(file, (*path, "only"), *FOCUSED, key=True)
+        if "cache" in entry or "effects" in entry:
+            self._check_cache(test)
         if not shares:
             self._check_other(test)
             return
@@ -237,13 +258,30 @@ class _TestChecks:
         if "verify" in entry:
             self._check_steps(entry, file, path)
 
+    def _check_cache(self, test: PlacedTest) -> None:
+        from mcptest_engine.suite.cache_checks import check_cache  # few tests say anything of it
+
+        settings = self._settings(self._server_of(test.entry))
+        check_cache(test, settings, hooks=self._has_hooks, places=self._places)
+
     def _check_other(self, test: PlacedTest) -> None:
         """A test that is no call of a tool, resource or prompt."""
         from mcptest_engine.suite.other_checks import OtherChecks  # few suites have one
 
         if self._others is None:
             self._others = OtherChecks(self._places, self.assertions)
-        if test.kind is TestKind.COMPLIANCE:
+        if test.kind is TestKind.COMPOSITION:
+            from mcptest_engine.suite.composition_checks import CompositionChecks
+
+            checks = CompositionChecks(
+                self._places,
+                self.assertions,
+                self._check_server,
+                self._others.check_expectations,
+                in_ci=self._surroundings.in_ci,
+            )
+            checks.check(test)
+        elif test.kind is TestKind.COMPLIANCE:
             self._others.check_compliance(test, self._settings(test.entry.get("server")))
         else:
             self._others.check_agent(test)
@@ -296,7 +334,8 @@ class _TestChecks:
         if type(server) is str:
             self._check_known(server, file, (*path, "server"))
         elif "server" not in entry and not may_be_left_out and len(self._servers) > 1 and self._knows_servers:
-            message = f"the test names no server, and the suite declares {len(self._servers)}"
+            noun = "node" if "nodes" in path else "test"
+            message = f"the {noun} names no server, and the suite declares {len(self._servers)}"
             self._places.tell(file, path, message, f"add `server:` with one of {_listed(self._servers)}")
 
     def _check_known(self, server: Any, file: int, path: Pointer) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 METRICS = "derivedMetrics"
-WITHOUT_DEFAULTS = frozenset({TestKind.COMPLIANCE, TestKind.AGENT})
+WITHOUT_DEFAULTS = frozenset({TestKind.COMPLIANCE, TestKind.COMPOSITION, TestKind.AGENT, TestKind.EVAL})
 """The kinds of tests that `defaultTest` is not put into: what it expects of a call's answer says nothing of theirs."""
 
 

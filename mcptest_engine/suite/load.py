@@ -77,10 +77,10 @@ class TestEntry:
 class LoadedSuite:
     """A suite that can be run.
 
-    `servers`, `tests` and `hooks` (phase -> as written) have their templates replaced. `env` is the suite's own, `lookups`
-    the environment with `.env` behind it, in which `bearer_token_env` and the like are looked up. `files` are all files that
-    were read, the suite first; `secrets` the values to redact. `document` is the merged suite as one document, `data` the
-    bytes of the file asked for. Paths are absolute.
+    `servers`, `tests` and `hooks` (phase -> as written) have their templates replaced. `coverage` is None without that block.
+    `env` is the suite's own, `lookups` the environment with `.env` behind it, in which `bearer_token_env` and the like are
+    looked up. `files` are all files that were read, the suite first; `secrets` the values to redact. `document` is the merged
+    suite as one document, `data` the bytes of the file asked for. Paths are absolute.
     """
 
     name: str
@@ -98,6 +98,7 @@ class LoadedSuite:
     lookups: Mapping[str, str] = field(repr=False)
     document: Mapping[str, Any] = field(repr=False)
     hooks: Mapping[str, Any] = field(default_factory=dict)
+    coverage: Mapping[str, float] | None = None
 
     @cached_property
     def sha256(self) -> str:
@@ -348,6 +349,7 @@ class _Load:
             lookups=self._lookups,
             document=whole_document(merged, head, variables),
             hooks={name: placed.value for name, placed in merged.hooks.items()},
+            coverage=None if merged.coverage is None else {name: one.value for name, one in merged.coverage.items()},
         )
 
     def _tests(self, merged: Merged, places: Places) -> tuple[TestEntry, ...]:

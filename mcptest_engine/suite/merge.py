@@ -1,8 +1,8 @@
 """Several suite files made one: what each file gives, and who wins.
 
-Servers, variables, `env`, `run_options`, `performance`, `defaultTest` and `hooks` go by key, a file over what it imports
-and a later import over an earlier one. Tests add up: imported ones first, in import order, each file's in the order in which
-its blocks and entries stand. `name` and `description` are those of the file that was asked for.
+Servers, variables, `env`, `run_options`, `performance`, `coverage`, `defaultTest` and `hooks` go by key, a file over what it
+imports and a later import over an earlier one. Tests add up: imported ones first, in import order, each file's in the order
+in which its blocks and entries stand. `name` and `description` are those of the file that was asked for.
 
 The surprising thing: everything keeps the number of its file and its path there, because a problem found in the whole is
 told at the place where it was written. Nothing here judges; what has the wrong shape is left out, and the structural
@@ -25,6 +25,7 @@ BLOCKS: Mapping[str, TestKind] = {
     "resources": TestKind.RESOURCE,
     "prompts": TestKind.PROMPT,
     "compliance": TestKind.COMPLIANCE,
+    "compositions": TestKind.COMPOSITION,
     "agents": TestKind.AGENT,
 }
 PIN = "spec_version"
@@ -71,6 +72,7 @@ class Merged:
         self.hooks: dict[str, Placed] = {}
         self.run_options: dict[str, Any] = {}
         self.performance: dict[str, Any] = {}
+        self.coverage: dict[str, Placed] | None = None
         self.tests: list[PlacedTest] = []
         self.knows_servers = True
         self.knows_tests = True
@@ -107,6 +109,8 @@ def merge(documents: Iterable[tuple[int, Any]]) -> Merged:
         for name, whole in (("run_options", merged.run_options), ("performance", merged.performance)):
             if isinstance(options := document.get(name), dict):
                 whole.update(options)
+        if isinstance(document.get("coverage"), dict):
+            merged.coverage = {**(merged.coverage or {}), **_placed(document, "coverage", file)}
         merged.knows_servers = merged.knows_servers and isinstance(document.get("servers", {}), dict)
         for block, kind in _blocks(document):
             entries = document[block]
@@ -145,6 +149,8 @@ def whole_document(merged: Merged, head: Mapping[str, Any], variables: Mapping[s
         whole["run_options"] = merged.run_options
     if merged.performance:
         whole["performance"] = merged.performance
+    if merged.coverage is not None:
+        whole["coverage"] = {name: placed.value for name, placed in merged.coverage.items()}
     return whole
 
 

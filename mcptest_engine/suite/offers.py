@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 Catalog = dict[str, dict[str, Any]]
-_TESTS = ("tools", "resources", "prompts", "compliance", "agents")
+_TESTS = ("tools", "resources", "prompts", "compliance", "compositions", "agents")
 _TOP = re.compile(r"""["']?(\w+)["']?\s*:""")
 _TARGETS = {
     "tools": (
@@ -36,6 +36,15 @@ _TARGETS = {
         ("session.protocol_version", "The revision that was agreed on."),
         ("session.capabilities", "What the server declared when the session was opened."),
         ("session.server_info", "What it said of itself then."),
+    ),
+    "compositions": (
+        ("composition.ran", "Whether every node was done, or skipped for a reason that the composition gives."),
+        ("composition.order", "The nodes that were begun, in topological order."),
+        ("output", "The combined output."),
+        ("nodes", "The nodes by id, each with `status`, `output` and `duration_ms`."),
+        ("cost.total", "What the calls cost, in US dollars."),
+        ("tokens.total", "How many tokens they took."),
+        ("duration_ms", "How long it took."),
     ),
     "agents": (
         ("tool_names", "The names of the tools that were called, in order."),

@@ -52,7 +52,7 @@ class OtherChecks:
     def check_compliance(self, test: PlacedTest, server: Mapping[str, Any] | None) -> None:
         """`server` is what the suite says of the entry's server, None where that is not known."""
         entry, file, path = test.entry, test.file, test.path
-        self._check_expect(entry, COMPLIANCE_ROOTS, file, path)
+        self.check_expectations(entry, COMPLIANCE_ROOTS, file, path)
         check, pin = entry.get("check"), entry.get(PIN)
         if check not in CHECKS or (pin is not None and pin not in SPEC_VERSIONS):
             return  # the structural check tells
@@ -73,7 +73,7 @@ class OtherChecks:
         entry, file, path = test.entry, test.file, test.path
         if not entry.get("skip"):
             self._agents[file] = self._agents.get(file, 0) + 1
-        self._check_expect(entry, AGENT_ROOTS, file, path)
+        self.check_expectations(entry, AGENT_ROOTS, file, path)
         for one, several in _PAIRS:
             if one in entry and several in entry:
                 message = f"an agent test has either `{one}` or `{several}`, found both"
@@ -99,7 +99,8 @@ class OtherChecks:
             elif way in branch:
                 self._check_branch(branch[way], file, (*path, way))
 
-    def _check_expect(self, entry: Mapping[str, Any], roots: tuple[str, ...], file: int, path: Pointer) -> None:
+    def check_expectations(self, entry: Mapping[str, Any], roots: tuple[str, ...], file: int, path: Pointer) -> None:
+        """What an entry expects; `roots` is what its targets may start with."""
         expect, path = entry.get("expect"), (*path, "expect")
         items, below = expect, path
         if isinstance(expect, dict):

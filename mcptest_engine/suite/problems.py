@@ -300,10 +300,11 @@ class _Walk:
             return None
         definitions = {"Suite": self._schema, **self._schema["$defs"]}
         below = _mentioned(definitions[name]) if name in definitions else []
-        asserting = name in TESTS or name in ("Assertion", "Expect", "VerifyStep", "ComplianceCheck", "AgentTest")
+        asserting = name in TESTS or name in _ASSERTING
         other = [
             home for home in definitions if not (name in TESTS and home in TESTS) and (home != "Matcher" or asserting)
         ]
+        other.sort(key=_COMPOSED.__contains__)  # most suites have no compositions
         for home in (*below, *reversed(place.within), *other):
             if home != name and home in PLACES and key in definitions[home].get("properties", {}):
                 return PLACES[home]
@@ -369,6 +370,15 @@ _MISSING_HINTS = {
     ("ComplianceCheck", "name"): "a name says what holds when the check passes",
     ("ComplianceCheck", "check"): "say which request is checked, such as `check: tools/list`",
     ("Compliance", "checks"): "write a list of checks below `checks:`",
+    ("Composition", "name"): "a name says what holds when the composition passes",
+    ("Composition", "nodes"): "write a list of nodes below `nodes:`, each with `id` and `tool`",
+    ("Node", "id"): "say what other nodes call it, such as `id: search`",
+    ("Node", "tool"): "say which tool is called",
+    ("Mock", "result"): "say what stands for the server's answer, such as `mock: { result: { count: 1 } }`",
+    ("Loop", "until"): "say when the loop ends, a jq predicate over `{output, iteration, parents}`",
+    ("Loop", "max"): "say how many calls there may be, such as `max: 10`",
+    ("CompositionCase", "name"): "say what the case is called",
+    ("Assembly", "assemble"): "write a jq program over `{nodes: {id: output}}`",
     ("AgentTest", "name"): "a name says what holds when the test passes",
     ("Criterion", "name"): "say what the criterion is called",
     ("Threshold", "threshold"): "write from which score on it passes, such as `{ threshold: 0.7 }`",
@@ -388,6 +398,9 @@ _MISSING_HINTS = {
     ("ProtocolError", "code"): "a JSON-RPC error has a number, such as `code: -1`",
     ("ProtocolError", "message"): 'say what went wrong, such as `message: "rejected by the user"`',
 }
+# What holds assertions, beside the tests of `TESTS`.
+_ASSERTING = frozenset({"Assertion", "Expect", "VerifyStep", "ComplianceCheck", "Composition", "AgentTest"})
+_COMPOSED = frozenset({"Composition", "Node", "CompositionCase", "CompositionBudget", "Loop"})
 # A set, misplaced or misspelt: what an assertion needs is then not missed.
 _SET_STANDS_FOR = frozenset({"target", "matcher"})
 

@@ -24,7 +24,18 @@ _TEMPLATE = {
 # Blocks that are the suite's own shape: no template can stand for them.
 _SHAPE = frozenset(
     {
-        *("servers", "imports", "tools", "resources", "prompts", "compliance", "checks", "agents"),
+        *(
+            "servers",
+            "imports",
+            "tools",
+            "resources",
+            "prompts",
+            "compliance",
+            "checks",
+            "agents",
+            "compositions",
+            "nodes",
+        ),
         *("expect", "assertions", "matcher"),
     }
 )

@@ -34,10 +34,10 @@ MAX_VARIABLE_DEPTH = 50
 
 _TEMPLATE = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
 _WHOLE = re.compile(r"\$\{([^{}]*)\}")
-_LITERAL_KEYS = frozenset({"schema", "regex", "jq"})
-_DATA_MATCHERS = frozenset({"exact", "contains", "icontains", "contains-all", "contains-any", "one-of", "subset"})
+LITERAL_KEYS = frozenset({"schema", "regex", "jq"})
+DATA_MATCHERS = frozenset({"exact", "contains", "icontains", "contains-all", "contains-any", "one-of", "subset"})
 _NONE: frozenset[str] = frozenset()
-_PLAIN_BLOCKS = ("name", "description", "run_options", "performance", "hooks")
+_PLAIN_BLOCKS = ("name", "description", "run_options", "performance", "coverage", "hooks")
 _TEST_BLOCKS = ("tools", "resources", "prompts", "compliance", "agents")
 _ESCAPE_HINT = "write `$${` for a literal `${`"
 
@@ -122,13 +122,13 @@ class Templates:
         faults: list[Fault] = []
         if not isinstance(document, dict):
             return document, faults
-        walk = _Walk(self, config_dir, faults)
+        walk = Walk(self, config_dir, faults)
         return _mapped(document, walk.block), faults
 
     def expand_text(self, text: str, *, config_dir: str, path: Pointer) -> tuple[str, Fault | None]:
         """One text for which only the environment and `${CONFIG_DIR}` are known yet, such as an import's path."""
         faults: list[Fault] = []
-        value = _Walk(self, config_dir, faults).value(text, path)
+        value = Walk(self, config_dir, faults).value(text, path)
         return str(value), faults[0] if faults else None
 
     def value_of(self, expression: str, *, config_dir: str, in_env: bool) -> Any:
@@ -217,7 +217,7 @@ class Templates:
             return
         self._open.append(name)
         faults: list[Fault] = []
-        walk = _Walk(self, declared.config_dir, faults)
+        walk = Walk(self, declared.config_dir, faults)
         raw = declared.value
         if isinstance(raw, dict) and "from_env" in raw:
             value = self._from_environment(raw, walk, path)
@@ -233,7 +233,7 @@ class Templates:
         elif name not in self._broken:
             self.variables[name] = value
 
-    def _from_environment(self, raw: dict[str, Any], walk: _Walk, path: Pointer) -> Any:
+    def _from_environment(self, raw: dict[str, Any], walk: Walk, path: Pointer) -> Any:
         source, default = raw["from_env"], raw.get("default")
         place = (*path, "from_env")
         if not isinstance(source, str):
@@ -282,22 +282,24 @@ class Templates:
         return known[:2]
 
 
-class _Walk:
+class Walk:
     """One pass over plain data that shares what it does not change. `faults` collects what could not be expanded."""
 
     def __init__(self, templates: Templates, config_dir: str, faults: list[Fault], *, in_env: bool = False) -> None:
         self.templates, self.config_dir, self.faults = templates, config_dir, faults
         self._in_env = in_env
 
-    def in_env(self) -> _Walk:
+    def in_env(self) -> Walk:
         """The same pass for an `env:` map."""
-        return _Walk(self.templates, self.config_dir, self.faults, in_env=True)
+        return Walk(self.templates, self.config_dir, self.faults, in_env=True)
 
     def block(self, key: str, value: Any) -> Any:
         """The value of one top-level key."""
         if key in _TEST_BLOCKS:
             grouped = key == "compliance" and isinstance(value, dict)
             return self.checks(value, key) if grouped else self.tests(value, (key,))
+        if key == "compositions":
+            return self.compositions(value)
         if key == "servers":
             return self.servers(value)
         if key == "env":
@@ -320,6 +322,15 @@ class _Walk:
     def checks(self, written: dict[str, Any], block: str) -> Any:
         """A `compliance` that is a mapping: its checks under `checks`, and what they have in common."""
         return self._members(written, (block,), {"checks": lambda value: self.tests(value, (block, "checks"))})
+
+    def compositions(self, entries: Any) -> Any:
+        """What has a value only while a composition runs is left as it stands."""
+        if not isinstance(entries, list):
+            return entries
+        from mcptest_engine.suite.late_templates import LateWalk  # few suites have one
+
+        walk = LateWalk(self.templates, self.config_dir, self.faults)
+        return [walk.composition(entry, ("compositions", index)) for index, entry in enumerate(entries)]
 
     def tests(self, entries: Any, path: Pointer) -> Any:
         if not isinstance(entries, list):
@@ -355,7 +366,7 @@ class _Walk:
             if key == "verify" and type(item) is list:
                 new: Any = self._steps(item, (*path, key))
             else:
-                new = self.value(item, (*path, key), _LITERAL_KEYS if key == "expect" else _NONE)
+                new = self.value(item, (*path, key), LITERAL_KEYS if key == "expect" else _NONE)
             if new is not item:
                 if changed is None:
                     changed = dict(entry)
@@ -383,7 +394,7 @@ class _Walk:
             elif kind is dict or kind is list:
                 if key in literal:
                     continue
-                inside = _NONE if literal and key in _DATA_MATCHERS else literal
+                inside = _NONE if literal and key in DATA_MATCHERS else literal
                 new = self.value(item, (*path, key), inside)
             else:
                 continue

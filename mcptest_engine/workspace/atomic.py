@@ -17,15 +17,16 @@ TEMPORARY_SUFFIX = ".tmp"
 _BLOCK = 256 * 1024
 
 
-def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+def write_atomic(path: Path, data: bytes, *, mode: int = 0o644, flush: bool = True) -> None:
     """Replace the file at `path` by `data`; `mode` is narrowed by the umask. The directory must exist.
 
+    Without `flush`, other processes still see it whole or not at all, but a power cut may tear it.
     Raises: OSError; then nothing is left behind and what stood at `path` still does.
     """
-    write_atomic_pieces(path, (data,), mode=mode)
+    write_atomic_pieces(path, (data,), mode=mode, flush=flush)
 
 
-def write_atomic_pieces(path: Path, pieces: Iterable[bytes], *, mode: int = 0o644) -> int:
+def write_atomic_pieces(path: Path, pieces: Iterable[bytes], *, mode: int = 0o644, flush: bool = True) -> int:
     """The same for data made bit by bit, so that it is never in memory as a whole. Returns how many bytes were written.
 
     Raises: OSError, and whatever `pieces` raises.
@@ -37,13 +38,15 @@ def write_atomic_pieces(path: Path, pieces: Iterable[bytes], *, mode: int = 0o64
     try:
         with open(descriptor, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor, not a path
             size = sum(_write_all(file.fileno(), block) for block in _blocks(pieces))
-            os.fsync(descriptor)
+            if flush:
+                os.fsync(descriptor)
         os.replace(temporary, path)  # noqa: PTH105
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)  # noqa: PTH108
         raise
-    _flush_directory(directory)
+    if flush:
+        _flush_directory(directory)
     return size
 
 

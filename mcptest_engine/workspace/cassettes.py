@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from mcptest_engine.workspace.workspace import Workspace
 
 SCHEMA_VERSION = "mcptest.cassette/v1"
+FROZEN_SUFFIX = ".frozen"
+"""Ends the names of those that hold the results of nodes (`frozen.py`), which are no recordings of servers."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
 def cassette_path(workspace: Workspace, name: str) -> Path:
     """Where the cassette of this name is kept. Raises: UsageError for a name that could lead elsewhere."""
-    if _NAME.fullmatch(name) is None or name.endswith((".json", ".")):
+    if _NAME.fullmatch(name) is None or name.endswith((".json", ".", FROZEN_SUFFIX)):
         raise UsageError(
             f"`{name[:120]}` is no name for a cassette",
             hint="letters, digits, `.`, `_` and `-`, beginning with a letter or digit; without `.json`",
@@ -46,23 +48,33 @@ def cassette_names(workspace: Workspace) -> list[str]:
     folder = cassettes_dir(workspace)
     files = folder.glob("*.json") if folder.is_dir() else ()
     return sorted(
-        path.stem for path in files if path.is_file() and not path.is_symlink() and _NAME.fullmatch(path.stem)
+        path.stem
+        for path in files
+        if path.is_file()
+        and not path.is_symlink()
+        and _NAME.fullmatch(path.stem)
+        and not path.stem.endswith(FROZEN_SUFFIX)
     )
 
 
 def save_cassette(workspace: Workspace, name: str, cassette: Mapping[str, Any]) -> Path:
     """Write one over what was there. Raises: McptestError when the disk refuses it."""
     path = cassette_path(workspace, name)
+    write_cassette(path, cassette, workspace, doing=f"save the cassette as {path}")
+    return path
+
+
+def write_cassette(path: Path, cassette: Mapping[str, Any], workspace: Workspace, *, doing: str) -> None:
+    """Write a file of this folder. Raises: McptestError, which tells what cannot be done: `doing`, as "save it"."""
     try:
         text = json.dumps(cassette, ensure_ascii=False, indent=1, allow_nan=False)
         workspace.make_runs_dir()
         path.parent.mkdir(exist_ok=True)
         write_atomic(path, text.encode("utf-8", "backslashreplace") + b"\n")
     except OSError as wrong:
-        raise McptestError(f"cannot save the cassette as {path}: {wrong.strerror or wrong}") from wrong
+        raise McptestError(f"cannot {doing}: {wrong.strerror or wrong}") from wrong
     except (ValueError, RecursionError) as wrong:
-        raise McptestError(f"cannot save the cassette as {path}: {wrong}") from wrong
-    return path
+        raise McptestError(f"cannot {doing}: {wrong}") from wrong
 
 
 def load_cassette(workspace: Workspace, name: str) -> dict[str, Any]:

@@ -19,9 +19,14 @@ if TYPE_CHECKING:
 KEEP_INLINE = 1_000
 
 
+def inline_dir(workspace: Workspace) -> Path:
+    """Where they are kept."""
+    return workspace.data_dir / "inline"
+
+
 def save_inline(workspace: Workspace, run_id: str, text: str) -> Path:
     """Keep the text, and delete what is beyond the newest 1,000. Raises: McptestError when the disk refuses it."""
-    folder = workspace.data_dir / "inline"
+    folder = inline_dir(workspace)
     path = folder / f"{run_id}.yml"
     try:
         workspace.make_runs_dir()

@@ -25,3 +25,11 @@ def new_ulid() -> str:
 def is_ulid(text: str) -> bool:
     """Whether `text` is a ULID in its canonical spelling, capitals."""
     return len(text) == 26 and text[0] in _ALPHABET[:8] and all(character in _ALPHABET for character in text)
+
+
+def ulid_seconds(ulid: str) -> float:
+    """When a ULID was made, in seconds since 1970."""
+    made = 0
+    for character in ulid[:10]:
+        made = made << 5 | _ALPHABET.index(character)
+    return made / 1000

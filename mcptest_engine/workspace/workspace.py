@@ -5,7 +5,8 @@
     ├── runs/<run_id>.json      one record a run, the newest 1,000
     ├── runs/<run_id>/          its outputs of over 1 MiB
     ├── snapshots/<suite>.yml
-    └── cassettes/<name>.json
+    ├── cassettes/<name>.json
+    └── cache/                  results to be judged again; what the workbench remembers, drafts among it
 
 Any number of processes may work here at once without a lock: each writes files of its own, whole or not at all, and deletes
 only what is beyond the newest 1,000.
@@ -151,6 +152,10 @@ class Workspace:
                 if isinstance(test, dict) and test.get("verdict") != "skip":
                     verdicts.setdefault(str(test.get("id")), str(test.get("verdict")))
         return verdicts
+
+    def recent_runs(self, suite_path: str) -> Iterator[dict[str, Any]]:
+        """The newest 20 records of the suite with this path (as `relative` gives it), the newest first."""
+        return islice(self._runs_of(suite_path), _RUNS_REMEMBERED)
 
     def last_run(self, suite_path: str) -> dict[str, Any] | None:
         """The newest record of the suite with this path (as `relative` gives it), or None. Damaged records are passed by."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MODULES = ("app", "home", "tests", "edit", "servers", "review", "traffic")
+MODULES = ("app", "home", "tests", "edit", "servers", "review", "traffic", "agents")
 TITLES = {
     "app": "Everywhere",
     "home": "First screen",
@@ -23,6 +23,7 @@ TITLES = {
     "servers": "Servers",
     "review": "Review",
     "traffic": "Traffic",
+    "agents": "Agents",
 }
 
 

@@ -14,6 +14,14 @@ ACTIONS: tuple[Action, ...] = (
         "app.mode.4", "Review", ("4", "f5"), "go('review')", "Proposed tests and expectations, one by one.", show=False
     ),
     Action("app.mode.5", "Traffic", ("5", "f6"), "go('traffic')", "Every message to and from a server.", show=False),
+    Action(
+        "app.mode.6",
+        "Agents",
+        ("6", "shift+f6"),
+        "go('agents')",
+        "What coding agents did in this workspace.",
+        show=False,
+    ),
     Action("run.watch", "Watch", ("w",), "watch", "What a save runs: nothing, what is affected, or all.", show=False),
     Action("app.palette", "Palette", ("ctrl+p", "colon"), "command_palette", "Every action, by name; >test and @tool."),
     Action("app.help", "Help", ("question_mark", "f1"), "help", "The keys of the focused pane.", show=False),

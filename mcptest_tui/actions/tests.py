@@ -84,7 +84,10 @@ _JSON: tuple[Action, ...] = (
 _DIFF: tuple[Action, ...] = (
     Action("diff.wrap", "Wrap", ("w",), "wrap", "Long rows over several, or cut.", where="diff"),
 )
+_GRAPH: tuple[Action, ...] = (
+    Action("graph.open", "Look into", ("enter",), "choose", "The node's arguments, output and calls.", where="graph"),
+)
 _TEXT: tuple[Action, ...] = (
     Action("text.wrap", "Wrap", ("w",), "wrap", "Long rows over several, or cut.", where="text"),
 )
-ACTIONS: tuple[Action, ...] = (*_SCREEN, *_LIST, *_JSON, *_DIFF, *_TEXT, *_LINES)
+ACTIONS: tuple[Action, ...] = (*_SCREEN, *_LIST, *_JSON, *_DIFF, *_GRAPH, *_TEXT, *_LINES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -69,7 +70,7 @@ class Copying(Screen[None]):
         screen = self._its
         copy = screen.workbench.copy
         if what in MEMBERS:
-            screen.run_worker(self._copy_member(what, row), group="value", exclusive=True, exit_on_error=False)
+            screen.run_worker(partial(self._copy_member, what, row), group="value", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
         elif what == "command":
             copy(repro_command(screen.relative(row.path), row.name), "the command that runs this test")
         elif what == "yaml":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.words import counted
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.state.diff_rows import diff_of
+from mcptest_tui.state.graph_rows import GraphNode, first_to_see, nodes_of_trace, running_nodes
 from mcptest_tui.state.result_rows import (
     group_lines,
     history_lines,
@@ -26,6 +27,7 @@ from mcptest_tui.state.result_rows import (
 from mcptest_tui.state.run_view import repro_command
 from mcptest_tui.state.store import TestRow
 from mcptest_tui.state.tree_rows import Group, Note
+from mcptest_tui.widgets.detail import OF_CALLS, OF_COMPOSITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -47,6 +49,9 @@ class DetailFeed:
         self.entry: Entry | None = None
         self._whole: OrderedDict[tuple[str, str], dict[str, Any] | str] = OrderedDict()
         self._past: dict[str, list[dict[str, Any]] | str] = {}
+        self._graphs: dict[str, list[GraphNode]] = {}
+        self.node = ""
+        """The node of a composition that is looked at, by its id."""
         self._shown: tuple[str, str, str] = ("", "", "")
         self._asked = ""
 
@@ -58,6 +63,15 @@ class DetailFeed:
         """Be about something else."""
         self.entry = entry
         self.fill()
+
+    def moved(self, compositions: frozenset[str]) -> None:
+        """Nodes of these were begun or have ended."""
+        if self.entry is not None and self.entry.id in compositions and self._detail.tab == "graph":
+            self.fill()
+
+    def read_again(self) -> None:
+        """The suites may have other graphs now."""
+        self._graphs.clear()
 
     def finished(self, ids: tuple[str, ...]) -> None:
         """These tests came to something."""
@@ -115,6 +129,7 @@ class DetailFeed:
     def _test(self, row: TestRow) -> None:
         detail = self._detail
         detail.use_tabs(True)
+        detail.offer(OF_COMPOSITIONS if row.kind == "composition" else OF_CALLS)
         detail.head(row.name, self._subtitle(row))
         shown = (row.id, row.run_id, detail.tab)
         keep = self._shown[0] == row.id and self._shown[2] == detail.tab
@@ -137,6 +152,24 @@ class DetailFeed:
             lines = result_lines(row, result, self._server(row), repro, self._screen.run_view.hooks_around(row.id))
         self._detail.text("result").show(lines, keep=keep)
 
+    def _tab_graph(self, row: TestRow, keep: bool) -> None:
+        """The nodes as far as they are known: of the run that is on, of the result, of the suite alone."""
+        view = self._detail.graph
+        known = self._known(row)
+        trace = known.get("trace") if isinstance(known, dict) else None
+        if row.status == "running" and row.id in self._graphs:
+            view.show(running_nodes(self._graphs[row.id], row.nodes or {}), keep=keep)
+        elif isinstance(trace, dict):
+            view.show(nodes_of_trace(trace), keep=keep)
+        elif row.id in self._graphs:
+            view.show(self._graphs[row.id], keep=keep)
+        else:
+            view.show([], known if isinstance(known, str) else "reading …", keep=keep)
+        if row.id not in self._graphs:
+            self._work(partial(self._ask_graph, row.path, row.id))
+        elif known is None and row.verdict != "new" and not row.busy:
+            self._fetch(row)
+
     def _tab_diff(self, row: TestRow, keep: bool) -> None:
         known = self._known(row)
         result = known if isinstance(known, dict) else row.result
@@ -151,6 +184,9 @@ class DetailFeed:
         self._detail.diff.show(rows, nothing, keep=keep)
 
     def _tab_request(self, row: TestRow, keep: bool) -> None:
+        if row.kind == "composition":
+            self._node(row, keep)
+            return
         self._tree(row, "request", "nothing was sent", keep)
 
     def _tab_response(self, row: TestRow, keep: bool) -> None:
@@ -173,6 +209,20 @@ class DetailFeed:
             if not keep:
                 view.show([line(("reading earlier runs …", "dim"))])
             self._work(partial(self._ask_history, row.id))
+
+    def _node(self, row: TestRow, keep: bool) -> None:
+        """The node that is looked at: its arguments as sent, its output before and after the transform, its calls."""
+        view = self._detail.json("request")
+        known = self._known(row)
+        trace = known.get("trace") if isinstance(known, dict) else None
+        nodes = nodes_of_trace(trace) if isinstance(trace, dict) else []
+        if not nodes:
+            self._tree(row, "request", "no node was begun", keep)
+            return
+        node = next((node for node in nodes if node.id == self.node), None) or first_to_see(nodes)
+        same, self.node = keep and self.node == node.id and view.nodes is not None, node.id
+        view.show(node.trace, root=("nodes", node.id), keep=same)
+        self.told_path(view)
 
     def _tree(self, row: TestRow, member: str, nothing: str, keep: bool) -> None:
         view = self._detail.json("request" if member == "request" else "response")
@@ -226,6 +276,14 @@ class DetailFeed:
         self._whole[(test, run_id)] = found
         while len(self._whole) > KEPT:
             self._whole.popitem(last=False)
+        self._arrived(test)
+
+    async def _ask_graph(self, path: str, test: str) -> None:
+        try:
+            told = await self.ask("graph", path=path, id=test)
+        except EngineError:
+            told = []
+        self._graphs[test] = [GraphNode(one["id"], tuple(one["needs"]), one["tool"], one["server"]) for one in told]
         self._arrived(test)
 
     async def _ask_history(self, test: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ class EditChecks(EditBase):
         self._check_quietly()
 
     def _begin_check(self, doc: OpenDoc) -> None:
-        self.run_worker(self.check_now(doc), group="validate", exclusive=True, exit_on_error=False)
+        self.run_worker(partial(self.check_now, doc), group="validate", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     async def check_now(self, doc: OpenDoc) -> None:
         """Look at the text as it stands; if it changes meanwhile, the look after that counts."""

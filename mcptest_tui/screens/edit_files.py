@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from functools import partial
 from pathlib import Path
 
 from textual.containers import Container
@@ -258,7 +259,7 @@ class EditFiles(EditDisk):
         """`$EDITOR` at the line, with everything saved first, and read again after."""
         doc = self.current
         if doc is not None:
-            self.run_worker(self._external(doc), group="editor.external", exclusive=True, exit_on_error=False)
+            self.run_worker(partial(self._external, doc), group="editor.external", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     async def _external(self, doc: OpenDoc) -> None:
         from mcptest_tui.outside import edit_outside

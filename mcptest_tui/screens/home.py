@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -102,7 +103,7 @@ class HomeScreen(WorkScreen):
         target = target_of(typed) if typed else None
         if target is not None:
             self._note(f"asking the server for its tools: {typed}")
-            self.run_worker(self._make(target), group="home", exclusive=True, exit_on_error=False)
+            self.run_worker(partial(self._make, target), group="home", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     async def _make(self, target: dict[str, Any]) -> None:
         """Connect, and show what a suite for it would be; its session ends with the window."""

@@ -14,6 +14,7 @@ MODES = {
     "servers": ("mcptest_tui.screens.servers", "ServersScreen"),
     "review": ("mcptest_tui.screens.review", "ReviewScreen"),
     "traffic": ("mcptest_tui.screens.traffic", "TrafficScreen"),
+    "agents": ("mcptest_tui.screens.agents", "AgentsScreen"),
     "home": ("mcptest_tui.screens.home", "HomeScreen"),
 }
 

@@ -115,7 +115,7 @@ class TestActions(Screen[None]):
             more = len(screen.workbench.store.documents) - known
             screen.workbench.say(f"found {counted(more, 'suite')} more" if more > 0 else "no other suite lies here")
 
-        screen.run_worker(look(), group="look", exclusive=True, exit_on_error=False)
+        screen.run_worker(look, group="look", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     def action_filter(self) -> None:
         """Type one."""

@@ -145,6 +145,8 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
         if delta.began or delta.ended:
             self.refresh_bindings()
         self.feed.finished(delta.finished)
+        if delta.nodes:
+            self.feed.moved(delta.nodes)
         if self.following:
             self._follow(delta.finished)
         self._refresh_detail(delta)
@@ -161,6 +163,7 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
         if self._verdicts:
             store.remember(self._verdicts)
         self._known = Known.of(store.rows.values())
+        self.feed.read_again()
         self.test_list.dimmed = set(store.stale)
         self.test_list.marked &= store.rows.keys()
         self.rebuild()
@@ -172,7 +175,7 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
         """Back from another window, where suites may have been made."""
         if focused:
             suites = self.workbench.suites
-            self.run_worker(suites.search_again(), group="look", exclusive=True, exit_on_error=False)
+            self.run_worker(suites.search_again, group="look", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     def engine_changed(self, state: str, message: str) -> None:  # noqa: ARG002
         """Another engine: what could not be read can be asked for again."""
@@ -224,10 +227,13 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
             self.feed.told_path(self.detail.json_tree)
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
-        """Enter on a row of the list."""
+        """Enter on a row of the list, or on a node of a graph."""
         event.stop()
         if event.lines is self.test_list:
             self.action_open_detail()
+        elif event.lines is self.detail.graph and self.detail.graph.selected is not None:
+            self.feed.node = self.detail.graph.selected.id
+            self.detail.use_tab("request")
 
     def on_row_list_folded(self, event: RowList.Folded) -> None:
         """A group, or all of them."""

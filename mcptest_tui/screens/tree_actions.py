@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,7 +16,7 @@ from mcptest_tui.state.store import TestRow
 from mcptest_tui.widgets.json_tree import JsonTree, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from mcptest_tui.screens.tests import TestsScreen
     from mcptest_tui.widgets.detail import Detail
@@ -45,9 +46,9 @@ class TreeActions(Screen[None]):
         elif event.what == "assert":
             self._add_assertion(row, tree)
         elif event.what == "more":
-            self._later(self._more(row, event))
+            self._later(partial(self._more, row, event))
         elif event.what == "text" or not tree.is_whole():
-            self._later(self._asked(row, event))
+            self._later(partial(self._asked, row, event))
         else:
             self._use(event, text_of(tree.value()))
 
@@ -77,7 +78,7 @@ class TreeActions(Screen[None]):
     async def _asked(self, row: TestRow, event: JsonTree.Wanted) -> None:
         try:
             text = await self._tests.feed.ask(
-                "value", id=row.id, run_id=row.run_id or None, path=[self._member(event.tree), *event.path]
+                "value", id=row.id, run_id=row.run_id or None, path=[*self._member(row, event.tree), *event.path]
             )
         except EngineError as wrong:
             self._tests.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
@@ -85,7 +86,7 @@ class TreeActions(Screen[None]):
         self._use(event, str(text))
 
     async def _more(self, row: TestRow, event: JsonTree.Wanted) -> None:
-        path = [self._member(event.tree), *event.path]
+        path = [*self._member(row, event.tree), *event.path]
         try:
             more = await self._tests.feed.ask(
                 "expand", id=row.id, run_id=row.run_id or None, path=path, start=event.start
@@ -95,11 +96,14 @@ class TreeActions(Screen[None]):
             return
         event.tree.extend(event.path, more)
 
-    def _member(self, tree: JsonTree) -> str:
-        return "request" if tree.id == "detail-request" else "output"
+    def _member(self, row: TestRow, tree: JsonTree) -> list[str]:
+        """Where in the test's result a tree begins."""
+        if tree.id == "detail-request":
+            return ["trace", "nodes", self._tests.feed.node] if row.kind == "composition" else ["request"]
+        return ["output"]
 
-    def _later(self, asking: Coroutine[Any, Any, None]) -> None:
-        self._tests.run_worker(asking, group="value", exclusive=True, exit_on_error=False)
+    def _later(self, asking: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._tests.run_worker(asking, group="value", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     # Assertions
 

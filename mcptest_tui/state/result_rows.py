@@ -74,7 +74,15 @@ def result_lines(
     hooks: Sequence[Mapping[str, Any]] = (),
 ) -> list[TextLine]:
     """The tab "Result"; `hooks` are those around this test in the last run."""
-    lines = [_headline(row, result)]
+    lines = [_headline(row, result), *outcome_lines(result, server)]
+    lines += _hooks("hooks around this test", hooks)
+    lines += [BLANK, line(("run it again  ", "dim"), repro)]
+    return lines
+
+
+def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -> list[TextLine]:
+    """What a test came to, below its verdict: score, failure, assertions, metrics, `verify`, attempts, last words."""
+    lines: list[TextLine] = []
     if result.get("score") is not None:
         lines.append(line(("score  ", "dim"), *bar(result["score"], result.get("threshold"))))
     failure = result.get("failure")
@@ -95,8 +103,6 @@ def result_lines(
     lines += _attempts(result)
     if isinstance(failure, dict):
         lines += _last_words(failure, server)
-    lines += _hooks("hooks around this test", hooks)
-    lines += [BLANK, line(("run it again  ", "dim"), repro)]
     return lines
 
 
@@ -259,8 +265,9 @@ def _last_words(failure: Mapping[str, Any], server: ServerView | None) -> Iterat
 
 def summary_lines(summary: Summary, failing: Sequence[TestRow] = ()) -> list[TextLine]:
     """The last run, and what fails now."""
-    ink = "pass" if summary.passed else "fail" if summary.counts.get("fail") else "bold"
+    ink = "pass" if summary.passed else "fail" if summary.counts.get("fail") or summary.gates else "bold"
     lines = [line((summary.title, ink), ("   interrupted" if summary.interrupted else "", "inconclusive"))]
+    lines += [line((f"{mark('fail')} ", "fail"), _safe(gate), at=2) for gate in summary.gates]
     for title, names, sign in (
         ("failing since this run", summary.broken, "fail"),
         ("passing again", summary.mended, "pass"),

@@ -46,7 +46,7 @@ class ServerView(NamedTuple):
 class Summary:
     """What a run came to. The lists hold names of tests, `slowest` (name, milliseconds).
 
-    `hooks` and `rollups` are those of the record.
+    `hooks` and `rollups` are those of the record; `gates` says which floors of the suite's `coverage` were missed.
     """
 
     path: str = ""
@@ -60,6 +60,7 @@ class Summary:
     message: str = ""
     hooks: list[dict[str, Any]] = field(default_factory=list)
     rollups: list[dict[str, Any]] = field(default_factory=list)
+    gates: list[str] = field(default_factory=list)
 
     @property
     def passed(self) -> bool:
@@ -69,6 +70,7 @@ class Summary:
             and not self.counts.get("fail")
             and not self.counts.get("inconclusive")
             and not self.message
+            and not self.gates
         )
 
     @property
@@ -143,6 +145,7 @@ class RunView:
             interrupted=bool(record.get("interrupted")),
             hooks=_mappings(record.get("hooks")),
             rollups=_mappings(record.get("metric_rollups")),
+            gates=[str(gate) for gate in record.get("gates") or ()],
         )
 
 

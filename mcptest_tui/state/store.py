@@ -29,7 +29,8 @@ class TestRow:
 
     `digest` is of the test as it stands, `ran_digest` of the test as it was when its result came to be, `asked_digest` of the
     test as the newest run has it that was asked for and has not decided it ("" for none); that run is `run`. `added` says that
-    the test appeared while the suite was open, `remembered` that its verdict is of an earlier session.
+    the test appeared while the suite was open, `remembered` that its verdict is of an earlier session. `nodes` is how far the
+    nodes of a composition are that runs, by id: the events of it, None before.
     """
 
     id: str
@@ -59,6 +60,7 @@ class TestRow:
     verdict: str = "new"
     before: str = "new"
     folded: str = ""
+    nodes: dict[str, dict[str, Any]] | None = None
 
     @property
     def busy(self) -> bool:
@@ -84,7 +86,8 @@ class Moved(NamedTuple):
 class Delta(NamedTuple):
     """What a batch of events changed: `finished` are ids, `run` the key of a run that began or ended.
 
-    `added` are rows that came to the end of the list; others that came are told by `structure_changed`.
+    `added` are rows that came to the end of the list; others that came are told by `structure_changed`. `nodes` are the ids
+    of the compositions of which a node was begun or has ended.
     """
 
     rows_changed: bool = False
@@ -95,6 +98,7 @@ class Delta(NamedTuple):
     added: tuple[TestRow, ...] = ()
     began: bool = False
     ended: bool = False
+    nodes: frozenset[str] = frozenset()
 
 
 class Store:
@@ -233,6 +237,7 @@ class Store:
         """Take events in their order; those that are not about tests change nothing."""
         finished: list[str] = []
         run: str | None = None
+        nodes: list[str] = []
         began = ended = structure = False
         rows = self.rows
         for event in events:
@@ -249,8 +254,13 @@ class Store:
             elif name == "case.started":
                 row = rows.get(event["id"])
                 if row is not None:
-                    row.started = self._now()
+                    row.started, row.nodes = self._now(), None
                     self._set(row, "running")
+            elif name == "node.changed":
+                row = rows.get(event["id"])
+                if row is not None:
+                    row.nodes = {**(row.nodes or {}), event["node"]: event}
+                    nodes.append(row.id)
             elif name == "run.started":
                 structure = self._start(event) or structure
                 run, began = event["run"], True
@@ -262,7 +272,15 @@ class Store:
         added, self._added = tuple(self._added), []
         moved, self._moved = tuple(self._moved), []
         return Delta(
-            bool(moved or finished), structure, tuple(finished), run, moved, () if structure else added, began, ended
+            bool(moved or finished),
+            structure,
+            tuple(finished),
+            run,
+            moved,
+            () if structure else added,
+            began,
+            ended,
+            frozenset(nodes),
         )
 
     def _append(self) -> bool:

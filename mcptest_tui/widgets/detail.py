@@ -18,6 +18,7 @@ from textual.widgets import Input
 from mcptest_tui.problems import Sturdy
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.widgets.diff_view import DiffView
+from mcptest_tui.widgets.graph_view import GraphView
 from mcptest_tui.widgets.json_tree import JsonTree
 from mcptest_tui.widgets.text_view import TextView
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 TABS = (
     ("result", "Result", "Res"),
+    ("graph", "Graph", "Graph"),
     ("diff", "Diff", "Diff"),
     ("request", "Request", "Req"),
     ("response", "Response", "Resp"),
@@ -38,6 +40,10 @@ TABS = (
     ("history", "History", "Hist"),
 )
 NAMES = tuple(name for name, _, _ in TABS)
+OF_CALLS = frozenset(NAMES) - {"graph"}
+"""The tabs of a test that makes one call."""
+OF_COMPOSITIONS = frozenset(NAMES)
+"""Those of a test that makes many: its "request" is the node that is looked at."""
 
 
 class TabLine(Widget):
@@ -55,11 +61,12 @@ class TabLine(Widget):
         super().__init__()
         self.current = NAMES[0]
         self.counts: dict[str, str] = {}
+        self.offered = OF_CALLS
 
-    def show(self, current: str) -> None:
-        """Another tab."""
-        if current != self.current:
-            self.current = current
+    def show(self, current: str, offered: frozenset[str]) -> None:
+        """Another tab, or others to choose from."""
+        if (current, offered) != (self.current, self.offered):
+            self.current, self.offered = current, offered
             self.refresh()
 
     def render(self) -> Content:
@@ -82,9 +89,12 @@ class TabLine(Widget):
             yield x, 0, lambda name=name: self.post_message(self.Clicked(name))
 
     def _placed(self) -> list[tuple[str, int, str]]:
-        wide = sum(len(title) + 2 for _, title, _ in TABS) + 1 <= self.size.width
+        tabs = [tab for tab in TABS if tab[0] in self.offered]
+        wide = sum(len(title) + 2 for _, title, _ in tabs) + 1 <= self.size.width
         placed, x = [], 1
-        for name, title, short in TABS:
+        for name, title, short in tabs:
+            if name == "request" and self.offered == OF_COMPOSITIONS:
+                title = short = "Node"
             text = title if wide else short
             placed.append((name, x, text))
             x += cell_len(text) + 2
@@ -122,6 +132,8 @@ class Detail(Sturdy, Vertical):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes="pane")
         self.tab = NAMES[0]
+        self.offered = OF_CALLS
+        self._wanted = NAMES[0]
         self._paged = True
         self._head = ("", "")
 
@@ -132,6 +144,7 @@ class Detail(Sturdy, Vertical):
         page.add_class("-shown")
         yield page
         yield TextView(id="detail-result")
+        yield GraphView(id="detail-graph")
         yield DiffView(id="detail-diff")
         yield JsonTree(id="detail-request")
         yield JsonTree(id="detail-response", assertions=True)
@@ -166,18 +179,31 @@ class Detail(Sturdy, Vertical):
             self.set_class(tabs, "-tabs")
             self._switch()
 
+    def offer(self, tabs: frozenset[str]) -> None:
+        """Other tabs to choose from; where the one that was chosen is not among them, the first is shown meanwhile."""
+        if tabs != self.offered:
+            self.offered = tabs
+            tab = self._wanted if self._wanted in tabs else NAMES[0]
+            self.query_one(TabLine).show(tab, tabs)
+            if tab != self.tab:
+                self.tab = tab
+                self._switch()
+
     def use_tab(self, tab: str) -> None:
         """One of the tabs."""
-        if tab in NAMES and tab != self.tab:
+        if tab in NAMES:
+            self._wanted = tab
+        if tab in self.offered and tab != self.tab:
             self.tab = tab
-            self.query_one(TabLine).show(tab)
+            self.query_one(TabLine).show(tab, self.offered)
             self._switch()
             self.post_message(self.TabShown(tab))
 
     def step_tab(self, step: int) -> None:
         """The next tab, or the one before."""
         if not self._paged:
-            self.use_tab(NAMES[(NAMES.index(self.tab) + step) % len(NAMES)])
+            names = [name for name in NAMES if name in self.offered]
+            self.use_tab(names[(names.index(self.tab) + step) % len(names)])
 
     @property
     def page(self) -> TextView:
@@ -206,6 +232,11 @@ class Detail(Sturdy, Vertical):
     def json(self, tab: str) -> JsonTree:
         """The view of a tab that is a tree."""
         return self.query_one(f"#detail-{tab}", JsonTree)
+
+    @property
+    def graph(self) -> GraphView:
+        """The view of a composition's graph."""
+        return self.query_one(GraphView)
 
     @property
     def diff(self) -> DiffView:

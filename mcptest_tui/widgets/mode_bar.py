@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
     from textual import events
 
-MODES = (("tests", "Tests"), ("edit", "Edit"), ("servers", "Servers"), ("review", "Review"), ("traffic", "Traffic"))
+MODES = (
+    ("tests", "Tests"),
+    ("edit", "Edit"),
+    ("servers", "Servers"),
+    ("review", "Review"),
+    ("traffic", "Traffic"),
+    ("agents", "Agents"),
+)
 CURRENT = "bold $block-cursor-foreground on $block-cursor-background"
 
 
@@ -65,7 +72,7 @@ class ModeBar(Widget):
                 yield start, 0, f"app.go('{mode}')"
 
     def _tabs(self) -> list[tuple[str, int, int, Content]]:
-        narrow = self.size.width < 80
+        narrow = self.size.width < 90  # the name goes before the title of what is open does
         tabs: list[tuple[str, int, int, Content]] = []
         x = 0
         if not narrow:

@@ -53,10 +53,11 @@ class Splitter(Widget):
             self.apply()
 
     def grow(self, cells: int) -> None:
-        """Give the pane before this so many cells more."""
+        """Give the pane before this so many cells more than it is to have, which may not be laid out yet."""
         room, before = self._room(), self._before()
         if room and before is not None:
-            now = before.outer_size.height if self._lying else before.outer_size.width
+            laid = before.outer_size.height if self._lying else before.outer_size.width
+            now = laid if self.percent is None else int(room * self.percent / 100)
             self._set(100 * (now + cells) / room)
 
     def reset(self) -> None:

@@ -81,7 +81,7 @@ class TextView(Lines):
         if layout == self._laid_out:
             return
         self._laid_out = layout
-        width = max(self.size.width - 1, LEAST)
+        width = max(self.size.width - 2, LEAST)  # the bar at the left, and a scroll bar over the last column
         self._rows = []
         if not self.size.width:
             return  # not placed yet: a long text would be wrapped in vain

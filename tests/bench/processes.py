@@ -47,6 +47,15 @@ def run_once(argv: Sequence[str], cwd: Path) -> Finished:
     return Finished(wall_ms, usage.ru_maxrss * RSS_UNIT / 1e6, (usage.ru_utime + usage.ru_stime) * 1000)
 
 
+def in_turns(times: int, *measures: Callable[[], Finished]) -> list[list[Finished]]:
+    """Each measured `times` times, in turns, after a first turn that only warms the caches."""
+    if times > 3:
+        for measure in measures:
+            measure()
+    rounds = [[measure() for measure in measures] for _ in range(times)]
+    return [list(results) for results in zip(*rounds, strict=True)]
+
+
 def watch_times(argv: Sequence[str], suite: Path, *, saves: int) -> list[float]:
     """Milliseconds from each save of the suite to the line with the verdicts; the first save only warms up."""
     process = subprocess.Popen(

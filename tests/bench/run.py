@@ -23,8 +23,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+import compositions
+import door
 import workbench
-from processes import Finished, kill_test, run_once, watch_times
+from processes import Finished, in_turns, kill_test, run_once, watch_times
 from rows import Row
 from suites import write_suite
 
@@ -60,15 +62,6 @@ class Bench:
 
 def server_argv(server: str, *arguments: str) -> list[str]:
     return [PYTHON, str(SERVERS / f"{server}.py"), *arguments]
-
-
-def in_turns(times: int, *measures: Callable[[], Finished]) -> list[list[Finished]]:
-    """Each measured `times` times, in turns, after a first turn that only warms the caches."""
-    if times > 3:
-        for measure in measures:
-            measure()
-    rounds = [[measure() for measure in measures] for _ in range(times)]
-    return [list(results) for results in zip(*rounds, strict=True)]
 
 
 def wall(results: Sequence[Finished]) -> float:
@@ -140,6 +133,22 @@ def many_tests(bench: Bench) -> Iterator[Row]:
     yield Row(what="  memory", measured=max(result.rss_mb for result in run), unit="MB", limit=60)
     ten = bench.suite("ten-thousand", 10_000, "echo")
     yield Row(what="memory, 10,000 tests", measured=bench.mcptest("run", ten).rss_mb, unit="MB", limit=400)
+
+
+def cached(bench: Bench) -> Iterator[Row]:
+    """Fifty tests on a server that takes 300 ms to start: asked, asked and kept, and judged again by what was kept."""
+    slowly = f"import runpy, time; time.sleep(0.3); runpy.run_path({str(SERVERS / 'echo.py')!r}, run_name='__main__')"
+    suite = str(write_suite(bench.directory / "cached.yml", 50, command=[PYTHON, "-c", slowly]))
+    fresh = (str(bench.directory / f"fresh{number}") for number in range(100))
+    bench.mcptest("run", suite, "--cache")
+    warm, cold, asked = in_turns(
+        7,
+        lambda: bench.mcptest("run", suite, "--cache"),
+        lambda: bench.mcptest("run", suite, "--cache-dir", next(fresh)),
+        lambda: bench.mcptest("run", suite),
+    )
+    yield Row(what="run --cache, 50 tests, warm", measured=wall(warm), floor=wall(asked), most=0.6, note="floor: asked")
+    yield Row(what="  the first time", measured=wall(cold), floor=wall(asked), most=1.3, note="floor: without --cache")
 
 
 def latency(bench: Bench) -> Iterator[Row]:
@@ -219,6 +228,7 @@ SECTIONS = (
     validate,
     one_test,
     many_tests,
+    cached,
     synthesis,
     scaffolding,
     latency,
@@ -226,6 +236,8 @@ SECTIONS = (
     large_result,
     over_http,
     killed,
+    *compositions.SECTIONS,
+    *door.SECTIONS,
     *workbench.SECTIONS,
 )
 

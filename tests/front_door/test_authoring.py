@@ -56,6 +56,12 @@ def test_a_scaffold_goes_on_from_a_cursor(open_door: Callable[..., Door], tmp_pa
     assert len(door.call("scaffold_suite", command=command, all=True)["tools"]) == 27
 
 
+def test_scaffolds_of_other_layers_answer_with_their_members_and_no_others(writer: Door) -> None:
+    assert writer.call("scaffold_conformance", command=DEMO).keys() == {"suite", "checks_scaffolded", "notes"}
+    for verb in ("scaffold_redteam", "scaffold_eval"):
+        assert writer.call(verb, command=EVIL).keys() == {"suite", "tools_covered", "notes"}
+
+
 def test_a_proposal_is_made_of_two_calls_and_runs(writer: Door) -> None:
     made = writer.call("propose_assertions", command=DEMO, tool="status")
     assert made["calls_made"] == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -55,20 +56,71 @@ def test_a_declared_argv_runs_read_only(open_door: Callable[..., Door], tmp_path
     assert {tool["name"] for tool in open_door().call("list_tools", command=DEMO)["tools"]} >= {"status"}
 
 
-@pytest.mark.parametrize(
-    "argv",
-    [
-        [*DEMO, "--fault", "hang"],
-        DEMO[:3],
-        ["mcptest", "mock", "--preset", "evil"],
-        ["env", *DEMO],
-    ],
+OTHERS = (
+    [*DEMO, "--fault", "hang"],
+    DEMO[:3],
+    ["mcptest", "mock", "--preset", "evil"],
+    ["env", *DEMO],
+    [*DEMO, ""],
+    ["mcptest", "--preset", "demo", "mock"],
+    ["./mcptest", *DEMO[1:]],
+    ["MCPTEST", *DEMO[1:]],
+    ["mcptest mock --preset demo"],
+    ["sh", "-c", "mcptest mock --preset demo"],
+    ["sh", "-c", *DEMO],
+    ["mcptest", "mock", "--preset", "${var.preset}"],
+    ["mcptest", "mock", "--preset", "${preset}"],
+    ["mcptest", "mock", "--preset", "$PRESET"],
+    ["mcptest", "mock", "--preset", "demo\n"],
+    ["mcptest", "mock", "--preset", "\u202edemo"],
 )
-def test_other_words_than_the_declared_ones_are_refused(
-    open_door: Callable[..., Door], tmp_path: Path, argv: list[str]
+
+
+def test_other_words_than_the_declared_ones_are_refused(open_door: Callable[..., Door], tmp_path: Path) -> None:
+    """Templates are the file's: what a caller writes is compared with what they stand for, and expands to nothing."""
+    text = DECLARED.replace("demo]", '"${preset}"]') + "variables: { preset: demo }\n"
+    (tmp_path / "mcptest.yml").write_text(text)
+    door = open_door(PRESET="demo")
+    for argv in OTHERS:
+        words = door.refused("get_capabilities", command=argv)
+        assert "is not run" in words
+        assert "\u202e" not in words
+    assert door.call("get_capabilities", command=DEMO)["serverInfo"]
+
+
+def test_leave_to_run_is_what_the_file_says_now(open_door: Callable[..., Door], tmp_path: Path) -> None:
+    declared = tmp_path / "mcptest.yml"
+    declared.write_text(DECLARED)
+    door = open_door()
+    assert door.call("list_tools", command=DEMO)["tools"]
+    declared.write_text(DECLARED.replace("demo]", "evil]"))
+    assert "is not run" in door.refused("list_tools", command=DEMO)
+
+
+def test_a_declaration_that_lies_elsewhere_gives_no_leave(open_door: Callable[..., Door], tmp_path: Path) -> None:
+    (tmp_path / "inner" / ".mcptest").mkdir(parents=True)
+    (tmp_path / "elsewhere.yml").write_text(DECLARED)
+    (tmp_path / "inner" / "mcptest.yml").symlink_to(tmp_path / "elsewhere.yml")
+    words = open_door(cwd=tmp_path / "inner").refused("list_tools", command=DEMO)
+    assert "leads out of this workspace" in words
+
+
+def test_of_two_servers_with_one_argv_the_environment_says_which(
+    open_door: Callable[..., Door], tmp_path: Path
 ) -> None:
-    (tmp_path / "mcptest.yml").write_text(DECLARED)
-    assert "is not run" in open_door().refused("get_capabilities", command=argv)
+    server = f"command: [{sys.executable}, {SERVERS / 'recorder.py'}, diary]"
+    (tmp_path / "mcptest.yml").write_text(
+        f"servers:\n  one: {{ {server}, env: {{ WHO: one }} }}\n  two: {{ {server}, env: {{ WHO: two, API_KEY: k }} }}\n"
+        "tools: [{ name: ok, server: one, tool: t }]\n"
+    )
+    door = open_door()
+    command = [sys.executable, str(SERVERS / "recorder.py"), "diary"]
+    made = door.call("scaffold_suite", command=command, env={"WHO": "two", "API_KEY": "k"})["suite"]
+    assert "WHO: two" in made
+    assert "${API_KEY}" in made
+    assert "WHO: one" in door.call("scaffold_suite", command=command)["suite"]
+    for env in ({"WHO": "three"}, {"WHO": "one", "LD_PRELOAD": "./evil.so"}, {"LD_PRELOAD": "./evil.so"}):
+        assert "`env` differs" in door.refused("scaffold_suite", command=command, env=env)
 
 
 def test_a_declared_command_takes_no_environment_of_the_callers(open_door: Callable[..., Door], tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from tests.conftest import SERVERS
 from tests.front_door.conftest import SUITE
+from tests.tui.agents.working import agent
 
 if TYPE_CHECKING:
     import subprocess
@@ -268,3 +269,78 @@ def test_a_run_of_a_thousand_tests_is_answered_within_what_a_client_takes(writer
         if cursor is None:
             break
     assert len(seen) == 1_000
+
+
+COMPOSED = """\
+servers: { mock: { command: [mcptest, mock, --preset, demo] } }
+compositions:
+  - name: reads all
+    nodes:
+      - id: list
+        tool: status
+        mock: { result: { items: %s, _meta: { mcptest/usage: { cost_usd: 0.5, tokens: 7, model: x } } } }
+      - { id: each, needs: [list], for_each: "${list.items}", tool: status, mock: { result: "%s${item}" } }
+    cases: [{ name: one }]
+    expect: [{ target: nodes.each.output, matcher: { length: 3 } }]
+"""
+
+
+def test_a_suite_with_compositions_is_validated_and_run(writer: Door) -> None:
+    """Issue 8: a broken reference is named with its path; a run tells each case, and what it cost."""
+    text = COMPOSED % ("[1, 2, 3]", "a")
+    (error,) = writer.call(
+        "validate_suite", suite=text.replace("needs: [list]", "needs: [lst]").replace("${list.items}", "${lst}")
+    )["errors"]
+    assert error["path"] == "/compositions/0/nodes/1/needs/0"
+    assert error["hint"] == "did you mean `list`?"
+    answer = writer.call("run_tool_test", suite=text)
+    assert [(row["name"], row["verdict"]) for row in answer["results"]] == [("reads all [one]", "pass")]
+    assert answer["spending"] == {"cost_usd": 0.5, "tokens": 7}
+    (test,) = writer.call("get_run", run_id=answer["run_id"])["tests"]
+    assert test["trace"]["nodes"]["each"]["output"] == ["a1", "a2", "a3"]
+
+
+def test_a_run_of_a_huge_composition_has_room_in_an_answer(writer: Door) -> None:
+    """Agent-interface: every answer has a budget; the nodes and their statuses are what stays."""
+    answer = writer.call("run_tool_test", suite=COMPOSED % (json.dumps(list(range(2_000))), "x" * 2_000))
+    (failure,) = answer["failures"]
+    assert len(json.dumps(answer)) < 3_000
+    assert failure["repro"].endswith('--filter "reads all [one]"')
+    run = writer.call("get_run", run_id=answer["run_id"])
+    assert len(json.dumps(run)) < 60_000
+    nodes = run["tests"][0]["trace"]["nodes"]
+    assert [(name, node["status"]) for name, node in nodes.items()] == [("list", "ok"), ("each", "ok")]
+
+
+def test_coverage_is_that_of_the_latest_run_with_its_floors(writer: Door) -> None:
+    """Source: agent-interface, get_coverage."""
+    writer.call("run_tool_test", suite=SUITE)
+    unlisted = writer.call("get_coverage")
+    assert unlisted["tools_called"] == [{"server": "mock", "tool": "status", "calls": 2}]
+    assert "coverage" not in unlisted
+    assert "a suite with `coverage: {}` has its whole runs do that" in unlisted["notes"][0]
+    ran = writer.call("run_tool_test", suite=SUITE.replace("degraded", "operational") + "coverage: { tools: 100 }\n")
+    assert (ran["verdict"], ran["failed"]) == ("fail", 0)
+    told = writer.call("get_coverage")
+    assert told["run_id"] == ran["run_id"]
+    assert (told["coverage"]["tools"]["percent"], told["coverage"]["tools"]["met"]) == (8.3, False)
+    assert told["notes"][0].startswith("coverage: tools 8.3 % (1 of 12), below the floor of 100 %; not covered: `echo`")
+    assert told["notes"] == ran["notes"]
+
+
+def test_a_run_says_that_an_agent_asked_for_it_and_what_that_called_itself(
+    open_door: Callable[..., Door], tmp_path: Path
+) -> None:
+    (tmp_path / "mcptest.yml").write_text(SUITE)
+    door = open_door("--enable-writes")
+    taped = door.call("record_cassette", name="tape")["run_id"]
+    record = json.loads((tmp_path / ".mcptest" / "runs" / f"{taped}.json").read_bytes())
+    assert record["requested_by"] == {"via": "mcp-server", "client": {"name": "test", "version": "1"}}
+    assert (record["mode"], record["cassette"]) == ("recorded", "tape")
+    with agent(tmp_path, "--enable-writes", name="\x1b[2J" + "n" * 5_000, version="v\n2") as long:
+        run_id = long.call("trigger_run")["run_id"]
+    record = json.loads((tmp_path / ".mcptest" / "runs" / f"{run_id}.json").read_bytes())
+    assert len(record["requested_by"]["client"]["name"]) == 100
+    assert "\x1b" not in json.dumps(record["requested_by"], ensure_ascii=False)
+    assert record["requested_by"]["client"]["version"] == r"v\n2"
+    assert "cassette" not in record

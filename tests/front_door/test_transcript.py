@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING
 
 import anyio
-import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
@@ -69,27 +68,3 @@ def test_the_skill_is_put_where_agents_look_and_never_over_a_changed_one(
     assert file.read_text() == "mine"
     assert mcptest("skill", "--install", "--force").returncode == 0
     assert file.read_text() != "mine"
-
-
-@pytest.mark.parametrize("count", [10])
-def test_many_front_doors_on_one_workspace_lose_nothing(
-    mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str], count: int
-) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
-    suite = requests()[-1]["params"]["arguments"]["suite"]
-    run = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "run_tool_test", "arguments": {"suite": suite}}}
-    messages = [*requests()[:2], *({**run, "id": number} for number in range(1, 6))]
-    with ThreadPoolExecutor(count) as pool:
-        talks = list(pool.map(lambda _: played(mcptest_command, messages, tmp_path, clean_environ), range(count)))
-    ids = [
-        line["message"]["result"]["structuredContent"]["run_id"]
-        for talk in talks
-        for line in talk
-        if line["from"] == "server" and line["message"]["id"] > 0
-    ]
-    assert len(set(ids)) == 5 * count
-    for run_id in ids:
-        record = json.loads((tmp_path / ".mcptest" / "runs" / f"{run_id}.json").read_text())
-        assert record["verdict"] == "pass"
-        assert (tmp_path / ".mcptest" / "inline" / f"{run_id}.yml").read_text() == suite

@@ -11,6 +11,7 @@ import pytest
 from mcptest_engine.core.events import (
     CaseFinished,
     CaseStarted,
+    NodeChanged,
     PlannedTest,
     RunFinished,
     RunStarted,
@@ -205,3 +206,18 @@ def test_a_terminal_that_has_been_stopped_does_not_stop_the_run(build):
     drawing.join(5)
     assert stopped
     assert bench.frame()[0].endswith("1/3  1 passed, 0 failed  2s")
+
+
+def test_a_composition_is_shown_with_the_nodes_that_are_running(build):
+    """A long composition is quiet otherwise; issue 8."""
+    bench = Bench(build, names=["a"])
+
+    def node(name, status):
+        return NodeChanged(test="a", node=name, status=status)
+
+    bench.emit(CaseStarted(index=0, id="a"), *[node(name, "running") for name in ("n1", "n2", "n3", "n4", "n5")])
+    assert bench.frame(1.2)[-1] == "  running a: n1, n2, n3 and 2 more  1s"
+    bench.emit(*[node(name, "ok") for name in ("n1", "n2", "n3", "n4")])
+    assert bench.frame()[-1] == "  running a: n5  2s"
+    bench.emit(node("n5", "err"))
+    assert bench.frame()[-1] == "  running a  3s"

@@ -76,7 +76,10 @@ def test_the_closed_sets_are_those_of_the_engine():
 def test_the_members_stand_in_the_order_in_which_they_are_written(rich_record):
     """decisions 12: keys are written in this order."""
     schema = record_schema()
-    data = replace(rich_record, shard=(1, 2), flags=("--var", "a=1")).to_json()
+    agent = {"via": "mcp-server", "client": {"name": "agent", "version": "1"}}
+    known = {"cassette": "weather", "requested_by": agent}
+    data = replace(rich_record, shard=(1, 2), flags=("--var", "a=1"), **known).to_json()
+    assert errors(data) == []
     assert [key for key in schema["properties"] if key in data] == list(data)
     for test in data["tests"]:
         assert list(test) == [key for key in schema["$defs"]["test"]["properties"] if key in test]

@@ -5,12 +5,24 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcptest_engine.safety.findings import RULES
 from mcptest_engine.safety.poisoning import POISONING_RULES, description_warnings
 
 CORPUS = Path(__file__).parent / "corpus"
+HANDS = (
+    "blind",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+)  # files of lines with `rules` and `catalog`, each of a hand of its own
+UNTOUCHED = "untouched"
+"""A file of the same shape that nothing is learned from, nor chosen by."""
 
 
 @cache
@@ -32,6 +44,27 @@ def fired(text: str) -> frozenset[str]:
 
 def rules_on(tool: dict[str, Any]) -> frozenset[str]:
     return fired(json.dumps(tool))
+
+
+class Labelled(NamedTuple):
+    """A tool, the rules that it deserves, the names of the tools beside it, and whose hand it is of."""
+
+    author: str
+    tool: dict[str, Any]
+    rules: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+def labelled() -> list[Labelled]:
+    """All tools of all corpora."""
+    made = [Labelled("first", line["tool"], (line["rule"],), ()) for line in lines("poisoned")]
+    made += [Labelled("first", line["tool"], (), ()) for line in lines("benign")]
+    for name in HANDS:
+        made += [Labelled(name, line["tool"], tuple(line["rules"]), tuple(line["catalog"])) for line in lines(name)]
+    for catalog in public_catalogs():
+        names = tuple(tool["name"] for tool in catalog["tools"])
+        made += [Labelled(f"public:{catalog['package']}", tool, (), names) for tool in catalog["tools"]]
+    return made
 
 
 def rule_table() -> str:
@@ -83,6 +116,19 @@ def set_table() -> str:
     return _table(("set", "poisoned", "recall", "honest tools", "false alarms"), rows)
 
 
+def untouched_words() -> str:
+    """What the rules tell of the set that nothing was learned from, in the words of `docs/security.md`."""
+    poisoned = [line for line in lines(UNTOUCHED) if line["rules"]]
+    honest = [line for line in lines(UNTOUCHED) if not line["rules"]]
+    found = sum(bool(blind_found(line)) for line in poisoned)
+    fitting = sum(bool(blind_found(line) & set(line["rules"])) for line in poisoned)
+    alarms = sum(bool(blind_found(line)) for line in honest)
+    return (
+        f"{found} of {len(poisoned)} attacks by any alarm ({fitting} by a rule that they deserve), "
+        f"and of {alarms} of {len(honest)} honest descriptions"
+    )
+
+
 def blind_found(line: dict[str, Any]) -> frozenset[str]:
     """The rules that fire on a tool of the blind sets, listed together with the names of its neighbours."""
     tool = line["tool"]
@@ -91,14 +137,16 @@ def blind_found(line: dict[str, Any]) -> frozenset[str]:
 
 
 def blind_table() -> str:
-    """The sets that another hand wrote, as they are now: found is a tool of which one of its rules tells."""
+    """The files that other hands wrote, as they are now: found is a tool of which one of its rules tells."""
     rows = []
-    for name in dict.fromkeys(line["set"] for line in lines("blind")):
-        poisoned = [line for line in lines("blind") if line["set"] == name and line["rules"]]
-        honest = [line for line in lines("blind") if line["set"] == name and not line["rules"]]
+    every = [line for name in HANDS for line in lines(name)]
+    for name in dict.fromkeys(line["set"] for line in every):
+        poisoned = [line for line in every if line["set"] == name and line["rules"]]
+        honest = [line for line in every if line["set"] == name and not line["rules"]]
         found = sum(bool(blind_found(line) & set(line["rules"])) for line in poisoned)
         alarms = sum(bool(blind_found(line)) for line in honest)
-        rows.append((name, len(poisoned), f"{found / len(poisoned):.3f}", len(honest), alarms))
+        recall = f"{found / len(poisoned):.3f}" if poisoned else ""
+        rows.append((name, len(poisoned), recall, len(honest), alarms))
     return _table(("set", "poisoned", "recall", "honest tools", "false alarms"), rows)
 
 

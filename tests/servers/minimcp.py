@@ -58,7 +58,7 @@ def handshake(name="fixture"):
             return
 
 
-def serve(handler, name="fixture"):
+def serve(handler, name="fixture", capabilities=None):
     """Answer every request by `handler`; `initialize` and `ping` are answered here."""
     for message in messages():
         method, params = message.get("method"), message.get("params")
@@ -66,7 +66,7 @@ def serve(handler, name="fixture"):
             handler(method, params, message) if method is None else None
             continue
         if method == "initialize":
-            answer(message["id"], initialized(params, name))
+            answer(message["id"], initialized(params, name, capabilities))
             continue
         try:
             result = {} if method == "ping" else handler(method, params or {}, message)

@@ -13,6 +13,7 @@ IMPORTED = {
     "resources": [{"name": "r1"}],
     "tools": [{"name": "t1"}],
     "run_options": {"concurrency": 2, "bail": True},
+    "coverage": {"tools": 50, "prompts": 10},
 }
 MAIN = {
     "name": "main",
@@ -24,6 +25,7 @@ MAIN = {
     "prompts": [{"name": "p1"}],
     "run_options": {"concurrency": 4},
     "performance": {"p95_latency_ms": 10},
+    "coverage": {"tools": 100},
 }
 
 
@@ -37,6 +39,11 @@ def test_the_importing_file_wins_by_key() -> None:
     assert {name: placed.value for name, placed in merged.env.items()} == {"X": "main", "Y": "y"}
     assert merged.run_options == {"concurrency": 4, "bail": True}
     assert merged.performance == {"p95_latency_ms": 10}
+    assert merged.coverage is not None
+    assert {name: (placed.value, placed.file) for name, placed in merged.coverage.items()} == {
+        "tools": (100, 0),
+        "prompts": (10, 1),
+    }
     assert merged.name == "main"
 
 
@@ -81,4 +88,5 @@ def test_the_whole_is_one_document_of_the_language() -> None:
         "prompts": [{"name": "p1"}],
         "run_options": {"concurrency": 4, "bail": True},
         "performance": {"p95_latency_ms": 10},
+        "coverage": {"tools": 100, "prompts": 10},
     }

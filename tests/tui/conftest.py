@@ -20,6 +20,22 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No time is spent on frames that nobody looks at, nor on waiting for a clock."""
+    from tests.tui.waiting import quicken
+
+    quicken(monkeypatch)
+
+
+@pytest.fixture
+def every_frame(_quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw as before a terminal, each time that something has changed."""
+    from tests.tui.waiting import draw_every_frame
+
+    draw_every_frame(monkeypatch)
+
+
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A workspace that is the current directory; HOME and XDG_* lie beside it."""
@@ -53,6 +69,7 @@ def workbench(place: Path) -> Callable[..., Any]:
         *, size: tuple[int, int] = (120, 40), paths: list[str] | None = None, ready: bool = True, bugs: int = 0
     ) -> AsyncIterator[Any]:
         from mcptest_tui.app import Workbench
+        from tests.tui.pictures import drawn
         from tests.tui.waiting import until
 
         app = Workbench(paths)
@@ -61,6 +78,8 @@ def workbench(place: Path) -> Callable[..., Any]:
                 if ready:
                     await until(pilot, lambda: app.suites.searched, what="the suites")
                 yield pilot
+                if app.is_running and not app._exit:
+                    drawn(app)
             finally:
                 await app.leaving.end()
         assert app.problems.count == bugs, app.problems.report()

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from pathlib import Path
 from typing import Any
+
+from textual._compositor import visible_screen_stack
 
 PICTURES = Path(__file__).parent / "pictures"
 UPDATE = "MCPTEST_UPDATE_GOLDEN"
 _DURATION = re.compile(r" *\b\d+(\.\d+)? m?s\b")
 
 
+def drawn(app: Any) -> list[Any]:
+    """The rows of the terminal as strips of segments: the screen, and the screens behind it where it lets them through."""
+    visible_screen_stack.set(app._background_screens)
+    return list(app.screen._compositor.render_strips())
+
+
 def rows_of(app: Any) -> list[str]:
     """What stands on each row of the terminal, without the spaces at its end."""
-    strips = app.screen._compositor.render_strips()
-    return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+    return ["".join(segment.text for segment in strip).rstrip() for strip in drawn(app)]
 
 
 def text_of(app: Any) -> str:
@@ -40,4 +48,5 @@ def assert_picture(app: Any, name: str, *, folder: str = "", masks: tuple[tuple[
         path.write_text(text + "\n", encoding="utf-8")
         return
     assert path.is_file(), f"no picture {path.name} yet; {UPDATE}=1 makes it:\n{text}"
-    assert text + "\n" == path.read_text(encoding="utf-8")
+    known = path.read_text(encoding="utf-8")
+    assert text + "\n" == known, "\n".join(difflib.unified_diff(known.split("\n"), text.split("\n"), path.name, "now"))

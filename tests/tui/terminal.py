@@ -19,13 +19,7 @@ PATIENCE_SECONDS = 20.0
 _ESCAPES = re.compile(r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]|\x1b[=>78]")
 
 
-def _hear_ctrl_c() -> None:
-    """What was started in the background of a script has SIGINT ignored, and hands that on."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def _take_terminal() -> None:
-    _hear_ctrl_c()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
@@ -55,7 +49,7 @@ class Terminal:
             stdout=inside,
             stderr=inside if stderr is None else stderr,
             start_new_session=True,
-            preexec_fn=_take_terminal if owned else _hear_ctrl_c,  # noqa: PLW1509 - one thread
+            preexec_fn=_take_terminal if owned else None,  # noqa: PLW1509 - one thread
         )
         self._inside, self._owned = inside, owned
         self.output = b""

@@ -3,26 +3,112 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING, Any
+
+import textual.app
+import textual.pilot
+from textual._compositor import Compositor
+
+from tests.tui.pictures import drawn, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import pytest
+
 PATIENCE_SECONDS = 20.0
-STEP_SECONDS = 0.01
+STEP_SECONDS, LONGEST_STEP_SECONDS = 0.005, 0.04
+"""Between two looks; longer each time, because a look costs what the engine could be working with."""
+FRAME_SECONDS = 0.02
+"""A timer that is due within this time belongs to what a key has begun, such as Textual's own that draws the screen."""
+THREAD_SECONDS = 0.001
+BUSY_SECONDS = 0.25
+LONGEST_SETTLING_SECONDS = 0.5
 
 
 async def until(pilot: Any, condition: Callable[[], Any], *, seconds: float = PATIENCE_SECONDS, what: str = "") -> Any:
-    """Let the app work until `condition()` is true, and return what it gave. Fails with the screen's text after `seconds`."""
+    """Let the app work until `condition()` is true, and return what it gave. Fails with the screen's text after `seconds`.
+
+    What is on the screen then is drawn, so that a pane that cannot be drawn fails the test.
+    """
     clock = asyncio.get_running_loop().time
-    end = clock() + seconds
+    end, step = clock() + seconds, STEP_SECONDS
     while True:
         await pilot.pause()
         value = condition()
         if value:
+            if pilot.app.is_running and not pilot.app._exit:
+                drawn(pilot.app)
             return value
         if clock() > end:
-            from tests.tui.pictures import text_of
-
             raise AssertionError(f"waited {seconds} s for {what or condition}; on the screen:\n{text_of(pilot.app)}")
-        await asyncio.sleep(STEP_SECONDS)
+        await asyncio.sleep(step)
+        step = min(2 * step, LONGEST_STEP_SECONDS)
+
+
+async def settled(min_sleep: float = 0, max_sleep: float = 1) -> None:
+    """Until nothing is ready to run, no thread is at work, and no timer is due soon.
+
+    Textual's own `wait_for_idle`, which this stands for in tests, looks at the processor's time: it sleeps for 20 ms at
+    least, twice a key, and takes a process that the system lets wait for one that has nothing to do. What never rests is left
+    after `max_sleep` seconds of work.
+    """
+    loop: Any = asyncio.get_running_loop()
+    worked, end = time.process_time() + max_sleep, loop.time() + LONGEST_SETTLING_SECONDS
+    await asyncio.sleep(min_sleep)
+    while True:
+        await _nothing_ready(loop)
+        now = loop.time()
+        soon = [one._when for one in loop._scheduled if not one._cancelled and one._when <= now + FRAME_SECONDS]
+        if not soon or time.process_time() > worked or now > end:
+            return
+        await asyncio.sleep(max(0, min(soon) - now))
+
+
+async def _nothing_ready(loop: Any) -> None:
+    """Also nothing in a pipe, because the loop looks there in each round. An app that is never idle is not waited for."""
+    rounds, end = 0, loop.time() + BUSY_SECONDS
+    while rounds < 2 or (loop._ready and loop.time() < end):
+        rounds += 1
+        if _a_thread_works(loop):
+            await asyncio.sleep(THREAD_SECONDS)
+        else:
+            await asyncio.sleep(0)
+
+
+def _a_thread_works(loop: Any) -> bool:
+    executor = loop._default_executor
+    if executor is None:
+        return False
+    return executor._work_queue.qsize() > 0 or len(executor._threads) > executor._idle_semaphore._value
+
+
+async def _screen_settled(pilot: Any) -> bool:
+    """In the place of a message to each widget of the screen: when nothing is ready to run, every message was taken."""
+    await _nothing_ready(asyncio.get_running_loop())
+    return pilot.app._exception is None
+
+
+def _not_drawn(self: Compositor, full: bool = False, screen_stack: Any = None, simplify: bool = False) -> Any:
+    """In the place of `render_update`, whose picture nobody sees without a terminal, and which is half of a test's work."""
+    if full:
+        return _render_update(self, full=True, screen_stack=screen_stack, simplify=simplify)  # a picture was asked for
+    self._dirty_regions.clear()
+    return None
+
+
+_render_update = Compositor.render_update
+
+
+def quicken(patch: pytest.MonkeyPatch) -> None:
+    """Wait for what is to be waited for and not for a clock, and draw what is looked at and not every frame."""
+    patch.setattr(textual.app, "wait_for_idle", settled)
+    patch.setattr(textual.pilot, "wait_for_idle", settled)
+    patch.setattr(textual.pilot.Pilot, "_wait_for_screen", _screen_settled)
+    patch.setattr(Compositor, "render_update", _not_drawn)
+
+
+def draw_every_frame(patch: pytest.MonkeyPatch) -> None:
+    """For tests of what happens while it is drawn."""
+    patch.setattr(Compositor, "render_update", _render_update)

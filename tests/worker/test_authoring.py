@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -52,7 +53,8 @@ def test_a_scaffold_of_a_typed_command_hides_no_template(child, place):
 
 def test_a_scaffold_writes_no_secret_of_a_typed_command(child, place):
     """What a person has to set is told."""
-    command = ["env", "API_TOKEN=abcdef0123456789", "mcptest", "mock", "--preset", "demo"]
+    mock = [sys.executable, "-m", "mcptest_tui", "mock", "--preset", "demo"]
+    command = ["env", "API_TOKEN=abcdef0123456789", *mock]
     child.ask("connect", session="s", target={"command": command, "name": "typed"})
     child.event("server.state", session="s", state="ready")
     made = child.ask("scaffold", session="s", options={"tools": []})

@@ -38,6 +38,16 @@ def test_a_run_of_the_demo_suite_is_told_from_queue_to_record(child: Child, demo
     assert len(saved["tests"]) == record["totals"]["total"]
 
 
+def test_a_missed_floor_is_told_in_a_line(child: Child, suite_on: SuiteOn) -> None:
+    path = suite_on("echo", tests=echoes(1))
+    path.write_text(path.read_text(encoding="utf-8").rstrip("}\n") + ', "coverage": {"tools": 100, "prompts": 0}}')
+    record = run(child)["record"]
+    assert record["exit_code"] == 6
+    (gate,) = record["gates"]
+    assert gate.startswith("coverage: tools ")
+    assert "coverage" not in record
+
+
 def test_only_the_named_tests_run_focused_or_not(child: Child, suite_on: SuiteOn) -> None:
     """Whoever names a test means it, whatever else says `only: true`."""
     tests = echoes(3)

@@ -22,6 +22,7 @@ from mcptest_engine.running.worker.surroundings import Surroundings
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
+    from mcptest_engine.running.worker.agents import Agents
     from mcptest_engine.running.worker.browsing import Browsing
     from mcptest_engine.running.worker.files import Watching
     from mcptest_engine.running.worker.protocol import Output
@@ -153,6 +154,12 @@ class Service:
 
         return Watching(self._output.send)
 
+    @cached_property
+    def agents(self) -> Agents:
+        from mcptest_engine.running.worker.agents import Agents
+
+        return Agents(self._surroundings)
+
     # --- the commands
 
     def do_hello(self, cwd: str | None = None, environ: dict[str, str] | None = None) -> dict[str, Any]:
@@ -193,6 +200,11 @@ class Service:
     async def do_detail(self, id: str, run_id: str | None = None) -> dict[str, Any]:  # noqa: A002 - the protocol's words
         return await self.results.detail(id, run_id)
 
+    async def do_graph(self, path: str, id: str) -> list[dict[str, Any]]:  # noqa: A002 - the protocol's words
+        from mcptest_engine.running.compositions.planning import graph_of
+
+        return await asyncio.to_thread(graph_of, path, id, self._surroundings.start_dir, self._surroundings.environ)
+
     async def do_expand(
         self,
         id: str,  # noqa: A002
@@ -207,6 +219,12 @@ class Service:
 
     async def do_history(self, id: str, limit: int = 20) -> list[dict[str, Any]]:  # noqa: A002
         return await self.results.past(id, max(1, min(limit, MOST_HISTORY)))
+
+    async def do_agents(self, newest: int | None = None) -> dict[str, Any]:
+        return await self.agents.listed(newest)
+
+    async def do_agents_run(self, run_id: str) -> dict[str, Any]:
+        return await self.agents.run(run_id)
 
     def do_watch(self, paths: list[str]) -> None:
         self.watching.watch(self._surroundings.absolute(path) for path in paths)

@@ -15,6 +15,7 @@ from mcptest_engine.core.events import (
     CaseStarted,
     HookFinished,
     HookStarted,
+    NodeChanged,
     RunStarted,
     ServerFailed,
     ServerReady,
@@ -64,6 +65,9 @@ class RunTelling:
                 self._send({"event": "case.finished", "run": self._run, "id": result.id, "result": shown})
             case CaseStarted(id=test_id):
                 self._send({"event": "case.started", "run": self._run, "id": test_id})
+            case NodeChanged():
+                told = {"id": event.test, "node": event.node, "status": event.status, "duration_ms": event.duration_ms}
+                self._send({"event": "node.changed", "run": self._run, **told, "message": clipped(event.message or "")})
             case RunStarted():
                 self._started(event)
             case HookStarted(phase=phase, command=command, test=test):
@@ -202,13 +206,20 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def record_shown(record: RunRecord) -> dict[str, Any]:
-    """The record without its tests; of many hooks those of the whole run, and those that failed."""
+    """The record without its tests; of its coverage the floors that were missed, as `gates`, a line each.
+
+    Of many hooks it has those of the whole run, and those that failed.
+    """
     shown = record.with_tests(()).to_json()
     shown["totals"] = record.totals.to_json()
     del shown["tests"]
     for name in ("servers", "warnings"):
         if name in shown:
             shown[name] = pruned(shown[name])
+    if shown.pop("coverage", None):
+        from mcptest_engine.core.coverage import short_lines
+
+        shown["gates"] = [clipped(line) for line in short_lines(record.coverage)]
     if rollups := record.metric_rollups:
         shown["metric_rollups"] = [rollup.to_json() for rollup in rollups]
     if record.hooks:

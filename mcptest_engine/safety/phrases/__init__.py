@@ -8,15 +8,23 @@ needs to order.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.safety.phrases import exfiltration, foreign, injection, other_tools, preference
 from mcptest_engine.safety.phrases.phrase import Phrase
 
-__all__ = ["Phrase", "phrases", "phrases_to_try"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Phrase", "phrases", "phrases_to_try", "places_to_try"]
 
 _TOKEN = re.compile(r"[^\W\d_]+")
 _LONGEST_REMEMBERED = 24
+_MOST_REMEMBERED = 30_000
+_BLOCK = 320  # no phrase that was ever found is longer
+_MARGIN = 40
 
 
 @lru_cache(maxsize=1)
@@ -28,49 +36,90 @@ def phrases() -> tuple[Phrase, ...]:
 
 def phrases_to_try(text: str) -> tuple[Phrase, ...]:
     """The phrases that `text`, which is in small letters, may hold, by its words alone."""
-    marks, _ = _index()
-    present = 0
-    for token in set(_TOKEN.findall(text)):
-        present |= _bits_in(token)
-    for mark, bit in marks:
+    return tuple(phrases()[at] for at in _with_words(_present(text)))
+
+
+def places_to_try(text: str) -> Iterator[tuple[Phrase, int, int]]:
+    """The phrases that `text` may hold, in their order, each with the parts of `text` to look for it in.
+
+    Two neighbouring blocks must hold the words of a phrase: in a long text some place or other holds any word.
+    """
+    if len(text) <= 2 * _BLOCK:
+        for at in _with_words(_present(text)):
+            yield phrases()[at], 0, len(text)
+        return
+    starts = range(0, len(text), _BLOCK)
+    blocks = [_present(text[max(0, start - _MARGIN) : start + _BLOCK + _MARGIN]) for start in starts]
+    parts: dict[int, list[tuple[int, int]]] = {}
+    for start, one, other in zip(starts, blocks, blocks[1:], strict=False):
+        low, high = max(0, start - _MARGIN), min(len(text), start + 2 * _BLOCK + _MARGIN)
+        for at in _with_words(one | other):
+            known = parts.setdefault(at, [])
+            if known and known[-1][1] >= low:
+                known[-1] = (known[-1][0], high)
+            else:
+                known.append((low, high))
+    for at in sorted(parts):
+        for low, high in parts[at]:
+            yield phrases()[at], low, high
+
+
+def _present(text: str) -> int:
+    """The words of any phrase that `text` holds, as a sum of their bits."""
+    index = _index()
+    present = reduce(or_, map(index.tokens.__getitem__, set(_TOKEN.findall(text))), 0)
+    for mark, bit in index.marks:
         if mark in text:
             present |= bit
-    return _with_words(present)
-
-
-@lru_cache(maxsize=4096)
-def _with_words(present: int) -> tuple[Phrase, ...]:
-    _, masks = _index()
-    return tuple(phrase for phrase, one, two, three in masks if present & one and present & two and present & three)
-
-
-@lru_cache(maxsize=1)
-def _bits() -> dict[str, int]:
-    """Each word of any phrase, with a bit of its own."""
-    words = sorted({word for phrase in phrases() for group in phrase.needs for word in group})
-    return {word: 1 << at for at, word in enumerate(words)}
-
-
-@lru_cache(maxsize=1)
-def _index() -> tuple[tuple[tuple[str, int], ...], tuple[tuple[Phrase, int, int, int], ...]]:
-    """What is no plain word, with its bit; and each phrase with its groups of words, as sums of bits."""
-    bits = _bits()
-    marks = tuple((word, bit) for word, bit in bits.items() if not _TOKEN.fullmatch(word))
-    masks = []
-    for phrase in phrases():
-        one, two, three = (*(sum(bits[word] for word in group) for group in phrase.needs), -1, -1)[:3]
-        masks.append((phrase, one, two, three))
-    return marks, tuple(masks)
-
-
-def _bits_in(token: str) -> int:
-    return _remembered(token) if len(token) <= _LONGEST_REMEMBERED else _sum_of_bits(token)
+    return present
 
 
 @lru_cache(maxsize=16_384)
-def _remembered(token: str) -> int:
-    return _sum_of_bits(token)
+def _with_words(present: int) -> tuple[int, ...]:
+    """The numbers of the phrases all of whose groups have a word in `present`."""
+    return tuple(
+        at for at, (one, two, three) in enumerate(_index().masks) if present & one and present & two and present & three
+    )
 
 
-def _sum_of_bits(token: str) -> int:
-    return sum(bit for word, bit in _bits().items() if word in token)
+class _Tokens(dict[str, int]):
+    """The bits of the words that stand in a token, worked out once; `starts` are the words by their first two letters."""
+
+    def __init__(self, bits: dict[str, int]) -> None:
+        super().__init__()
+        self._starts: dict[str, list[tuple[str, int]]] = {}
+        for word, bit in bits.items():
+            self._starts.setdefault(word[:2], []).append((word, bit))
+
+    def __missing__(self, token: str) -> int:
+        found = 0
+        for at in range(len(token)):
+            for size in (1, 2):
+                for word, bit in self._starts.get(token[at : at + size], ()) if at + size <= len(token) else ():
+                    if token.startswith(word, at):
+                        found |= bit
+        if len(token) <= _LONGEST_REMEMBERED:
+            if len(self) >= _MOST_REMEMBERED:
+                self.clear()
+            self[token] = found
+        return found
+
+
+class _Index(NamedTuple):
+    """What is no plain word, with its bit; the bits of tokens; and of each phrase its groups of words, as sums of bits."""
+
+    marks: tuple[tuple[str, int], ...]
+    tokens: _Tokens
+    masks: tuple[tuple[int, int, int], ...]
+
+
+@lru_cache(maxsize=1)
+def _index() -> _Index:
+    words = sorted({word for phrase in phrases() for group in phrase.needs for word in group})
+    bits = {word: 1 << at for at, word in enumerate(words)}
+    plain = {word: bit for word, bit in bits.items() if _TOKEN.fullmatch(word)}
+    masks = []
+    for phrase in phrases():
+        one, two, three = (*(sum(bits[word] for word in group) for group in phrase.needs), -1, -1)[:3]
+        masks.append((one, two, three))
+    return _Index(tuple((word, bit) for word, bit in bits.items() if word not in plain), _Tokens(plain), tuple(masks))

@@ -9,6 +9,7 @@ in its length.
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
@@ -67,7 +68,7 @@ _NAMES = {
         r"|all results|chat so far|last (?:\w+ )?messages?)"
     ),
     "sink": (
-        r"(?:https?://|[\w.+-]{1,40}@[\w-]{1,40}\.\w|\b\d{1,3}(?:\.\d{1,3}){3}\b|\b(?:parameter|argument|field|property)\b|the request\b|our server"
+        r"(?:https?://|@[\w-]{1,40}\.\w|\b\d{1,3}(?:\.\d{1,3}){3}\b|\b(?:parameter|argument|field|property)\b|the request\b|our server"
         r"|this tool\b|the call\b|as [^\W_]+_\w+|here\b|along\b|this endpoint|our (?:api|endpoint|team))"
     ),
     "choose": r"(?:use|using|choose|choosing|select|selecting|pick|picking|prefer|call|calling|invoke|default to|rely on|go with)",
@@ -103,18 +104,25 @@ class Phrase:
     unless: str | None = None
     parameters_only: bool = False
 
-    def find(self, text: str) -> tuple[int, int] | None:
-        """Where the phrase stands in `text`, which is in small letters, the first place; in time linear in its length."""
-        parts = [_compiled(source) for source in self.sources]
-        if not all(_loosely(source).search(text) for source in reversed(self.sources)):
-            return None
-        chains = [(found.start(), found.end()) for found in parts[0].finditer(text)]
-        for part, gap in zip(parts[1:], self.gaps, strict=True):
+    def find(self, text: str, start: int = 0, end: int = sys.maxsize) -> tuple[int, int] | None:
+        """Where the phrase stands in this part of `text`, which is in small letters: the first place.
+
+        It takes time linear in the length of the part.
+        """
+        for source in reversed(self.sources):
+            if not _loosely(source).search(text, start, end):
+                return None
+        chains = [found.span() for found in _compiled(self.sources[0]).finditer(text, start, end)]
+        for source, gap in zip(self.sources[1:], self.gaps, strict=True):
             if not chains:
                 return None
-            chains = list(_continued(chains, part, gap, text))
+            chains = list(_continued(chains, _compiled(source).finditer(text, start, end), gap, text))
         unless = _compiled(self.unless) if self.unless else None
-        return next((chain for chain in chains if unless is None or not unless.search(text, *chain)), None)
+        for chain in chains:
+            cut_off = chain[1] == end < len(text)  # where a part ends, `$` matches
+            if not cut_off and (unless is None or not unless.search(text, *chain)):
+                return chain
+        return None
 
 
 @lru_cache(maxsize=1024)
@@ -128,10 +136,12 @@ def _compiled(source: str) -> re.Pattern[str]:
     return re.compile(source)
 
 
-def _continued(chains: list[tuple[int, int]], part: re.Pattern[str], gap: Gap, text: str) -> Iterator[tuple[int, int]]:
-    """The chains, in order of their ends, each carried on to the places of `part` that it is nearest to."""
+def _continued(
+    chains: list[tuple[int, int]], places: Iterator[re.Match[str]], gap: Gap, text: str
+) -> Iterator[tuple[int, int]]:
+    """The chains, in order of their ends, each carried on to the places of the next part that it is nearest to."""
     ends = [end for _, end in chains]
-    for found in part.finditer(text):
+    for found in places:
         nearest = bisect_right(ends, found.start()) - 1
         if nearest < 0 or found.start() - ends[nearest] > gap.most:
             continue

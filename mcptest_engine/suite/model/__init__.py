@@ -6,6 +6,7 @@ Importing this costs pydantic's start-up, so `run` and `validate` check a suite 
 from mcptest_engine.suite.model.agents import AgentBudget, AgentEval, AgentTest, Branch, Criterion, Rubric, Threshold
 from mcptest_engine.suite.model.client import Client, Elicitation, ProtocolError, Root, Sampling
 from mcptest_engine.suite.model.compliance import Compliance, ComplianceCheck
+from mcptest_engine.suite.model.compositions import Composition, CompositionCase, Node
 from mcptest_engine.suite.model.entries import (
     Assertion,
     Delay,
@@ -33,6 +34,8 @@ __all__ = [
     "Client",
     "Compliance",
     "ComplianceCheck",
+    "Composition",
+    "CompositionCase",
     "Criterion",
     "Delay",
     "Elicitation",
@@ -42,6 +45,7 @@ __all__ = [
     "Http",
     "JsonType",
     "Matcher",
+    "Node",
     "OAuth",
     "Performance",
     "PromptTest",

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from mcptest_engine.suite.model.base import Many, Milliseconds, Part, Text
-from mcptest_engine.suite.model.entries import Expect, ExpectItem, Reason  # noqa: TC001  (pydantic reads the annotations)
+from mcptest_engine.suite.model.entries import Cache, Expect, ExpectItem, Reason  # noqa: TC001  (pydantic reads the annotations)
 
 Check = Literal[
     "initialize",
@@ -66,6 +66,7 @@ class ComplianceCheck(Part):
     retries: Annotated[int, Field(ge=0, le=100)] | None = Field(
         default=None, description="How many times a failed check is tried again."
     )
+    cache: Cache | None = Field(default=None, description="Whether `run --cache` may replay its result.")
     timeout_ms: Milliseconds | None = Field(default=None, description="How long the request may take, in milliseconds.")
 
 

@@ -33,6 +33,9 @@ Reason = Annotated[
 ]
 
 
+Cache = Literal["always", "never"]
+
+
 class Transform(Part):
     """A rewriting of the value before it is judged."""
 
@@ -200,6 +203,16 @@ class Test(Shared):
         default=None, description="Do not run this test; a text says why.", examples=["needs the staging database"]
     )
     only: bool | None = Field(default=None, description="Run only tests so marked; refused in CI.")
+    cache: Cache | None = Field(
+        default=None,
+        description="Whether `run --cache` may replay this test's result: never, or always, also where it would not by itself.",
+        examples=["never"],
+    )
+    effects: Many[Text] = Field(
+        default=(),
+        description="What the call does beyond its server: with `external`, such as a mail sent, its result is never replayed.",
+        examples=[["external"]],
+    )
     fault: Literal["drop_response", "disconnect"] | Delay | None = Field(
         default=None,
         description="What goes wrong with the first answer, on purpose: it is thrown away (`drop_response`), the connection is "

@@ -164,6 +164,12 @@ class Server(OneWay):
         examples=[{"sampling": "Paris", "elicitation": "accept"}],
     )
     serial: bool | None = Field(default=None, description="Run the tests of this server one after the other.")
+    server_version: Text | None = Field(
+        default=None,
+        description="Which build of the server this is, as you name it. A result kept by `run --cache` is replayed only while "
+        "it stays the same; of a server with `url` none is kept without it.",
+        examples=["2026-01-31", "1f3c9ab"],
+    )
     timeout_ms: Milliseconds | None = Field(
         default=None, description="How long one call may take, in milliseconds.", examples=[30000]
     )

@@ -12,6 +12,7 @@ from mcptest_engine.suite.model.compliance import (  # noqa: TC001  (pydantic re
     Compliance,
     ComplianceCheck,
 )
+from mcptest_engine.suite.model.compositions import Composition  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.entries import (  # noqa: TC001  (pydantic reads the annotations)
     DefaultTest,
     PromptTest,
@@ -94,6 +95,28 @@ class Performance(Part):
     )
 
 
+Percentage = Annotated[float, Field(ge=0, le=100)]
+
+
+class Coverage(Part):
+    """How much of what the servers offer the tests have to exercise, in percent; less ends the run with exit code 6."""
+
+    tools: Percentage | None = Field(default=None, description="Of the tools, how many are called.", examples=[100])
+    parameters: Percentage | None = Field(
+        default=None, description="Of all parameters of all tools, how many are given by some call."
+    )
+    enum_values: Percentage | None = Field(
+        default=None, description="Of the values that parameters with an `enum` may have, how many are given."
+    )
+    resources: Percentage | None = Field(
+        default=None, description="Of the resources and resource templates, how many are read."
+    )
+    prompts: Percentage | None = Field(default=None, description="Of the prompts, how many are got.")
+    error_paths: Percentage | None = Field(
+        default=None, description="Of the tools that are called, how many are seen to refuse something."
+    )
+
+
 class Suite(Part):
     """A suite of tests for MCP servers."""
 
@@ -132,6 +155,9 @@ class Suite(Part):
         description="Checks of what the protocol asks of every server: a list, or a mapping with `checks` and what they have "
         "in common.",
     )
+    compositions: Many[Composition] = Field(
+        default=(), description="Fixed workflows: calls of tools that feed each other, as a graph without cycles."
+    )
     agents: Many[AgentTest] = Field(
         default=(),
         description="Tests of how a model uses the servers. This version of mcptest reads and checks them only.",
@@ -139,4 +165,9 @@ class Suite(Part):
     run_options: RunOptions | None = Field(default=None, description="How the suite is run.")
     performance: Performance | None = Field(
         default=None, description="How fast the servers ought to be: a timeout and an advisory figure."
+    )
+    coverage: Coverage | None = Field(
+        default=None,
+        description="How much of what the servers offer has to be exercised, in percent; an empty mapping only measures it.",
+        examples=[{"tools": 100}],
     )

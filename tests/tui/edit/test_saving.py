@@ -128,6 +128,8 @@ async def test_when_both_have_changed_a_person_decides(
     async with workbench(size=size) as pilot:
         await opened(pilot, suite)
         await typed(pilot, "# mine\n")
+        await checked(pilot)
+        await until(pilot, lambda: "name (string)" in text_of(pilot.app), what="the line of help")
         suite.write_text("# theirs\n" + SUITE)
         await _question(pilot, "has changed on the disk, and here")
         assert_picture(pilot.app, "both-changed", folder="edit")

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from mcptest_engine.core.shipped import shipped
+from tests.front_door.conftest import SUITE
+from tests.tui.agents.working import agent, asked, watching
 from tests.tui.edit.typing import opened
 from tests.tui.pictures import UPDATE, text_of
 from tests.tui.servers.driving import connected, form_of, sent
@@ -23,6 +25,11 @@ ROOT = Path(__file__).parents[3]
 IMAGES = ROOT / "docs" / "images"
 SIZE = (112, 32)
 FONTS = 'ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace'
+
+
+@pytest.fixture(autouse=True)
+def _quick():
+    """In the place of the one that has nothing drawn: here it is."""
 
 
 @pytest.fixture
@@ -101,7 +108,39 @@ async def palette(pilot, library):
     await until(pilot, lambda: "Run test" in text_of(pilot.app))
 
 
-SCENES = {"tests": listed, **{scene.__name__: scene for scene in (diff, edit, servers, review, traffic, palette)}}
+async def graph(pilot, library):
+    """A composition that has run, with its times."""
+    app = pilot.app
+    test = await until(pilot, lambda: next(iter(app.store.rows.values()), None))
+    app.screen.show_test(test)
+    app.screen.detail.use_tab("graph")
+    app.run_tests(None)
+    await until(pilot, lambda: app.store.counts["pass"] == 1 and not app.runs.progress.busy)
+    await until(pilot, lambda: "3 calls" in text_of(app))
+
+
+async def agents(pilot, library):
+    """What an agent did, and what failed of it."""
+    app = await watching(pilot)
+    suite = library.read_text(encoding="utf-8")
+    with agent(library.parent, "--enable-writes") as door:
+        await asked(door, "run_tool_test", suite=f"name: first try\n{ANSWERS}")
+        await asked(door, "trigger_run")
+        await asked(door, "record_cassette", name="library")
+        await asked(door, "run_tool_test", suite=SUITE)
+    assert library.read_text(encoding="utf-8") == suite
+    await pilot.press("6")
+    await until(pilot, lambda: app.current_mode == "agents" and len(app.agents.view.rows) == 4)
+    await until(pilot, lambda: "run it again" in text_of(app) and "Review •2" in text_of(app))
+
+
+ANSWERS = (
+    "servers: { mock: { command: [mcptest, mock, --preset, demo] } }\ntools: [{ name: it answers, tool: status }]\n"
+)
+SCENES = {
+    "tests": listed,
+    **{scene.__name__: scene for scene in (diff, graph, edit, servers, review, traffic, agents, palette)},
+}
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -110,6 +149,12 @@ async def test_a_picture_shows_the_workbench_as_it_is(workbench, library, name):
     if name == "servers":
         suite = (shipped("examples") / "demo" / "mcptest.yml").read_text(encoding="utf-8")
         library.write_text(suite, encoding="utf-8")
+    if name == "graph":
+        examples = shipped("examples")
+        library.write_text((examples / "composition-pipeline.yml").read_text(encoding="utf-8"), encoding="utf-8")
+        (library.parent / "compositions").mkdir()
+        manifest = (examples / "compositions" / "manifest.yml").read_text(encoding="utf-8")
+        (library.parent / "compositions" / "manifest.yml").write_text(manifest, encoding="utf-8")
     async with workbench(size=SIZE) as pilot:
         await SCENES[name](pilot, library)
         await until(pilot, lambda: not pilot.app.screen.query("Toast"))
@@ -135,6 +180,6 @@ def picture(app):
 def words(svg):
     """The texts of a picture, times by their shape only."""
     texts = [unescape(text).replace("\xa0", " ") for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
-    text = re.sub(r"\d\d:\d\d:\d\d(\.\d+)?", "CLOCK", " ".join(texts))
-    text = re.sub(r"\b01[0-9A-Z]{24}\b", "RUN", text)
+    text = re.sub(r"(\d{4}-\d\d-\d\d )?\b\d\d:\d\d(:\d\d)?(\.\d+)?", "CLOCK", " ".join(texts))
+    text = re.sub(r"━+", "BAR", re.sub(r"\b01[0-9A-Z]{24}\b", "RUN", text))
     return re.sub(r"\d+(\.\d+)? *m?s\b", "TIME", text).split()

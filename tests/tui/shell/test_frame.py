@@ -331,8 +331,7 @@ async def test_pictures_of_the_lists(workbench, demo, size):
     """The palette and the help of a pane, as a person sees them."""
     async with workbench(size=size) as pilot:
         await pilot.press("4")
-        await until(pilot, lambda: pilot.app.current_mode == "review")
-        await pilot.pause()
+        await until(pilot, lambda: "Nothing to review" in text_of(pilot.app))
         assert_picture(pilot.app, "review", folder="shell")
         await pilot.press("question_mark")
         await until(pilot, lambda: "Everywhere" in text_of(pilot.app))

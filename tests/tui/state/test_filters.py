@@ -118,3 +118,11 @@ def test_any_text_is_a_filter(text):
     assert set(filter_.select(store.rows.values())) <= set(store.rows.values())
     for whole, _ in completions(text, Known.of(store.rows.values())):
         parse_filter(whole)
+
+
+def test_what_came_from_the_cache_is_found(store):
+    test = id_of("lists cities")
+    store.apply_many([started("u3", test), finished("u3", test, cached=True)])
+    assert chosen(store, "is:cached") == ["lists"]
+    store.apply_many([started("u4", test), finished("u4", test)])
+    assert chosen(store, "is:cached") == []

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcptest_tui.state.progress import Progress
 from mcptest_tui.state.result_rows import (
     group_lines,
     history_lines,
@@ -121,6 +122,22 @@ def test_a_run_says_what_broke_what_is_mended_and_what_is_slow():
     assert (
         told.index("failing since this run") < told.index("passing again") < told.index("slowest") < told.index("50 ms")
     )
+
+
+def test_a_run_says_which_floor_it_missed():
+    store = store_of(item("a"))
+    view = RunView()
+    missed = "coverage: tools 50 % (1 of 2), below the floor of 80 %; not covered: `b`"
+    events = [started("u1", id_of("a")), finished("u1", id_of("a")), ended("u1", gates=[missed], exit_code=6)]
+    store.apply_many(events)
+    view.apply(events, store)
+    assert view.summary is not None
+    assert not view.summary.passed
+    assert f"  ✗ {missed}" in text(summary_lines(view.summary))
+    progress = Progress(clock=lambda: 0.0)
+    for event in events:
+        progress.apply(event)
+    assert (progress.last, progress.last_failed) == ("below a coverage floor", True)
 
 
 def test_a_server_is_remembered_with_its_stderr():

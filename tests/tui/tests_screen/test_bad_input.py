@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.pictures import assert_picture, text_of
+from tests.tui.pictures import assert_picture, drawn, text_of
 from tests.tui.tests_screen.conftest import MIXED, on, ran
 from tests.tui.waiting import until
 
@@ -17,7 +17,7 @@ SERVERS = Path(__file__).parents[2]
 
 
 def segments(app):
-    return [segment.text for strip in app.screen._compositor.render_strips() for segment in strip]
+    return [segment.text for strip in drawn(app) for segment in strip]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
@@ -89,6 +89,7 @@ async def test_an_answer_full_of_escapes_and_markup_reaches_no_terminal(workbenc
             assert not [character for character in text if ord(character) < 32 or 0x7F <= ord(character) < 0xA0]
 
 
+@pytest.mark.usefixtures("every_frame")
 async def test_a_row_that_cannot_be_drawn_is_told_and_the_panel_can_be_closed(workbench, mixed, monkeypatch):
     """A bug of ours in one pane: what lies above it must still be drawn. Source: workbench.md 8.9."""
     from mcptest_tui.screens.modals import ErrorPanel

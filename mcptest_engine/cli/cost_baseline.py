@@ -1,0 +1,63 @@
+"""The file of `run --cost-baseline` and `--save-cost-baseline`: small, sorted, and meant to be committed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcptest_engine.cli.common import json_text
+from mcptest_engine.core.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.running.cost_gate import Cost, CostGate
+
+
+def read_gate(path: str, tolerance_percent: float) -> CostGate:
+    """The baseline at `path`. Raises: UsageError when it is none."""
+    from mcptest_engine.running.cost_gate import CostGate
+
+    return CostGate(_read(path), path, tolerance_percent)
+
+
+def save_baseline(path: str, record: RunRecord, *, whole: bool) -> bool:
+    """Keep what the run cost, and say so; False when the disk refuses it. A run of a part changes that part alone.
+
+    Only a run that passed is kept.
+    """
+    from mcptest_engine.running.cost_gate import baseline_of
+    from mcptest_engine.workspace.atomic import write_atomic
+
+    if record.exit_code != ExitCode.PASSED:
+        sys.stderr.write(f"the costs were not saved to `{path}`: the run did not pass\n")
+        return True
+    try:
+        data = baseline_of(record, None if whole or not Path(path).exists() else _read(path))
+        if data is None:
+            sys.stderr.write(f"the costs were not saved to `{path}`: no call of this run says what it cost\n")
+            return True
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(Path(path), json_text(data).encode())
+    except (OSError, UsageError) as wrong:
+        sys.stderr.write(f"error: the costs were not saved to `{path}`: {getattr(wrong, 'strerror', None) or wrong}\n")
+        return False
+    sys.stderr.write(f"costs saved to {path}: commit it, and hold later runs against it with --cost-baseline\n")
+    return True
+
+
+def _read(path: str) -> dict[str, Cost]:
+    from mcptest_engine.running.cost_gate import costs_in
+
+    try:
+        return costs_in(json.loads(Path(path).read_bytes()))
+    except OSError as wrong:
+        raise UsageError(
+            f"the cost baseline `{path}` cannot be read: {wrong.strerror or wrong}",
+            hint=f"make one: mcptest run --save-cost-baseline {path}",
+        ) from None
+    except (ValueError, RecursionError) as wrong:
+        raise UsageError(
+            f"`{path}` is no cost baseline: {wrong}", hint="it is what --save-cost-baseline writes"
+        ) from None

@@ -1,0 +1,159 @@
+"""What a run cost, and what its compositions came to, each with its cases: sums over its tests, read off when asked for."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+
+from mcptest_engine.core.kinds import TestKind, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mcptest_engine.core.results import TestResult
+
+_REPEAT = " #run"
+_MOST = 1e15
+"""More dollars or tokens than anybody has; what is larger has digits that sums and reports could not hold."""
+
+
+def sum_costs(costs: Iterable[float | None]) -> float | None:
+    """Summed as the decimals that they were written as, so that three times 0.1 is 0.3; None when one is unknown."""
+    from decimal import Decimal  # few runs cost anything
+
+    amount = Decimal(0)
+    for cost in costs:
+        if cost is None:
+            return None
+        if cost:
+            amount += Decimal(repr(cost))
+    return float(amount)
+
+
+def is_amount(value: object) -> TypeGuard[float]:
+    """Whether a value can be what something cost, in dollars or in tokens."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MOST
+
+
+def added_up(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of {"model", "calls", "tokens", "cost_usd"} with one for each model, the dearest first."""
+    groups: dict[str | None, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(row["model"], []).append(row)
+    return dearest_first(
+        {
+            "model": model,
+            "calls": sum(row["calls"] for row in group),
+            "tokens": sum(row["tokens"] for row in group),
+            "cost_usd": sum_costs(row["cost_usd"] for row in group),
+        }
+        for model, group in groups.items()
+    )
+
+
+def dearest_first(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of models by what they cost; those whose price is unknown come first."""
+
+    def key(row: Mapping[str, Any]) -> tuple[float, str]:
+        return -(math.inf if row["cost_usd"] is None else row["cost_usd"]), row["model"] or ""
+
+    return sorted(rows, key=key)
+
+
+class Spending(NamedTuple):
+    """What the calls of a run say that they cost. `models` are rows of {"model", "calls", "tokens", "cost_usd"}."""
+
+    cost_usd: float | None
+    tokens: int
+    models: tuple[Mapping[str, Any], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cost_usd": self.cost_usd, "tokens": self.tokens, "models": [dict(row) for row in self.models]}
+
+    @classmethod
+    def of(cls, tests: Iterable[TestResult]) -> Spending | None:
+        """The sum over the tests that tell of any; None where none does."""
+        told = [test for test in tests if test.tokens is not None]
+        if not told:
+            return None
+        models = added_up(row for test in told for row in (test.trace or {}).get("models", ()))
+        return cls(
+            cost_usd=sum_costs(test.cost_usd for test in told),
+            tokens=sum(test.tokens or 0 for test in told),
+            models=tuple(models),
+        )
+
+
+class CompositionSum(NamedTuple):
+    """One composition and what its cases came to, in declared order; repeats of a case count like cases."""
+
+    name: str
+    tests: tuple[TestResult, ...]
+
+    def came_to(self, verdict: Verdict) -> int:
+        """How many of its cases came to `verdict`."""
+        return sum(test.verdict is verdict for test in self.tests)
+
+    @property
+    def spending(self) -> Spending | None:
+        """What its calls cost."""
+        return Spending.of(self.tests)
+
+    @property
+    def duration_ms(self) -> float:
+        """How long its cases took, added up."""
+        return round(math.fsum(test.duration_ms for test in self.tests), 3)
+
+    @property
+    def budget_tripped(self) -> str | None:
+        """The cap of its budget that was crossed, or None."""
+        caps = ((test.trace or {}).get("composition", {}).get("budget_tripped") for test in self.tests)
+        return next((cap for cap in caps if cap is not None), None)
+
+    def to_json(self) -> dict[str, Any]:
+        first, spending, tripped = self.tests[0], self.spending, self.budget_tripped
+        return {
+            "name": self.name,
+            "file": first.file,
+            "line": first.line,
+            "cases": len(self.tests),
+            "passed": self.came_to(Verdict.PASS),
+            "failed": self.came_to(Verdict.FAIL),
+            "inconclusive": self.came_to(Verdict.INCONCLUSIVE),
+            "skipped": self.came_to(Verdict.SKIP),
+            "duration_ms": self.duration_ms,
+            **({} if spending is None else {"cost_usd": spending.cost_usd, "tokens": spending.tokens}),
+            **({} if tripped is None else {"budget_tripped": tripped}),
+        }
+
+    @classmethod
+    def of(cls, tests: Sequence[TestResult]) -> tuple[CompositionSum, ...]:
+        """Each composition among the tests, in declared order."""
+        groups: dict[tuple[str, int, str], list[TestResult]] = {}
+        for test in compositions_of(tests):
+            groups.setdefault((test.file, test.line, composition_name(test)), []).append(test)
+        return tuple(cls(name=name, tests=tuple(group)) for (_, _, name), group in groups.items())
+
+
+def compositions_of(tests: Iterable[TestResult]) -> Iterator[TestResult]:
+    """The tests that are compositions."""
+    return (test for test in tests if test.kind is TestKind.COMPOSITION)
+
+
+def composition_name(test: TestResult) -> str:
+    """The name of a test's composition: its own, without the case and the number of a repeat."""
+    return composition_base(test.name, test.id, test.case)
+
+
+def base_id(test_id: str) -> str:
+    """The id without the number that a repeat gave it."""
+    base, mark, number = test_id.rpartition(_REPEAT)
+    return base if mark and number.isdigit() else test_id
+
+
+def composition_base(name: str, test_id: str, case: str | None) -> str:
+    """The name of a composition, from the name and id of a test of it."""
+    if _REPEAT in test_id:
+        base, _, number = name.rpartition(" #")
+        name = base if number.isdigit() else name
+    return name if case is None else name.removesuffix(f" [{case}]")

@@ -1,0 +1,106 @@
+"""What comes from a client: every request gets an answer, also one that the SDK's parser refuses.
+
+The SDK puts a line that it cannot read aside without a word, and its client waits for ever. Here half a surrogate pair (a text
+that was cut in the middle of a character) is mended, and anything else is answered with a JSON-RPC error, under the request's
+id where one can be made out.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Self
+
+import mcp_types as types
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from mcptest_engine.front_door.paging import HALF_CHARACTERS
+
+if TYPE_CHECKING:
+    from mcp.shared._stream_protocols import ReadStream, WriteStream
+
+
+class Incoming:
+    """The SDK's stream of messages, in which no exception is left."""
+
+    def __init__(self, messages: ReadStream[SessionMessage | Exception], answers: WriteStream[SessionMessage]) -> None:
+        self._messages, self._answers = messages, answers
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message that can be read."""
+        while True:
+            item = await self._messages.receive()
+            if isinstance(item, SessionMessage):
+                return item
+            found = _mended(item)
+            if isinstance(found, SessionMessage):
+                return found
+            if found is not None:
+                await self._answers.send(SessionMessage(found))
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        from anyio import EndOfStream
+
+        try:
+            return await self.receive()
+        except EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def aclose(self) -> None:
+        """Close the SDK's stream."""
+        await self._messages.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_told: object) -> None:
+        await self.aclose()
+
+
+def _mended(refused: Exception) -> SessionMessage | types.JSONRPCError | None:
+    """The message that was meant, or the error to answer with; None for an empty line."""
+    told = _input_of(refused)
+    if isinstance(told, str):
+        if not told.strip():
+            return None
+        try:
+            told = json.loads(told)
+        except (ValueError, RecursionError) as wrong:
+            return _error(None, types.PARSE_ERROR, f"this line is no JSON: {wrong}")
+    try:
+        mended = _without_halves(told)
+        return SessionMessage(types.jsonrpc_message_adapter.validate_python(mended, by_name=False))
+    except RecursionError:
+        return _error(told, types.INVALID_REQUEST, "the request is nested too deeply")
+    except ValidationError:
+        return _error(told, types.INVALID_REQUEST, "this is no JSON-RPC request, notification or response")
+
+
+def _input_of(refused: Exception) -> Any:
+    if not isinstance(refused, ValidationError):
+        return ""
+    errors = refused.errors(include_url=False)
+    # What a message lacks is told of the whole of it, what is wrong in it of that part alone.
+    return next((error["input"] for error in errors if error["type"] == "missing"), errors[0]["input"])
+
+
+def _without_halves(value: Any) -> Any:
+    match value:
+        case str():
+            return value if value.isascii() else HALF_CHARACTERS.sub("\ufffd", value)
+        case dict():
+            return {_without_halves(key): _without_halves(part) for key, part in value.items()}
+        case list():
+            return [_without_halves(part) for part in value]
+    return value
+
+
+def _error(told: Any, code: int, message: str) -> types.JSONRPCError:
+    number = told.get("id") if isinstance(told, dict) else None
+    known = number if isinstance(number, int | str) and not isinstance(number, bool) else None
+    if isinstance(known, str):
+        known = HALF_CHARACTERS.sub("\ufffd", known)
+    return types.JSONRPCError(jsonrpc="2.0", id=known, error=types.ErrorData(code=code, message=message[:300]))

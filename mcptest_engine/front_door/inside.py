@@ -1,0 +1,72 @@
+"""What a verb may open: regular files of the workspace. A link that leads out of it, a pipe or a device is none of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.errors import PolicyDenied, UsageError
+from mcptest_engine.workspace.workspace import SUITE_FILES
+
+if TYPE_CHECKING:
+    from mcptest_engine.workspace.workspace import Workspace
+
+_WRITTEN_INTO = ("", "runs", "inline", "cassettes", "snapshots", "cache")
+
+
+def named_file(root: Path, named: str) -> Path:
+    """The file that `named` means. Raises: UsageError unless it is a file of the workspace, links followed."""
+    shown = json.dumps(named, ensure_ascii=False)[:200]
+    try:
+        path = root / named
+        if not _leads_inside(path, root):
+            raise UsageError(f"{shown} lies outside of this workspace", hint="only files of the workspace are read")
+        mode = path.stat().st_mode
+    except (OSError, ValueError, RuntimeError):
+        raise UsageError(f"there is no file {shown} in this workspace") from None
+    if not stat.S_ISREG(mode):
+        raise UsageError(f"{shown} is no file", hint="name a suite of this workspace")
+    return path
+
+
+def is_own_file(root: Path, path: Path) -> bool:
+    """Whether this is a regular file, and one of the workspace when links are followed."""
+    try:
+        return path.is_file() and _leads_inside(path, root)
+    except (OSError, ValueError, RuntimeError):
+        return False
+
+
+def own_suites(root: Path) -> tuple[Path, ...]:
+    """The workspace's `mcptest.yaml` and `mcptest.yml`, those that are there. Raises: PolicyDenied for a link out of it."""
+    found = tuple(root / name for name in SUITE_FILES if (root / name).is_file())
+    for path in found:
+        if not is_own_file(root, path):
+            raise PolicyDenied(
+                f"{path.name} is a link that leads out of this workspace, so it is not read",
+                hint="put the file itself here, or start the front door where it lies",
+            )
+    return found
+
+
+def own_suite(root: Path) -> Path | None:
+    """The workspace's suite, None where there is none. Raises: PolicyDenied as `own_suites` does."""
+    return next(iter(own_suites(root)), None)
+
+
+def check_places(workspace: Workspace) -> None:
+    """Before something is kept. Raises: PolicyDenied when a link under `.mcptest` leads out of the workspace."""
+    for name in _WRITTEN_INTO:
+        path = workspace.data_dir / name
+        if os.path.lexists(path) and not _leads_inside(path, workspace.root):
+            raise PolicyDenied(
+                f"{workspace.relative(path)} is a link that leads out of this workspace, so nothing is kept there",
+                hint="put a directory in its place",
+            )
+
+
+def _leads_inside(path: Path, root: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))

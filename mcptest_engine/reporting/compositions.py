@@ -1,0 +1,221 @@
+"""What every reporter says of compositions: their lines, what failed in a graph and what was not run for it, costs.
+
+All text given here is one line and sanitised. Two lines are a contract with whoever reads logs:
+`composition [PASS] NAME [CASE]` and `ran N composition(s): P passed, F failed`. Source: compositions, Running a composition.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.costs import compositions_of
+from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.words import counted
+from mcptest_engine.reporting import facts
+from mcptest_engine.reporting.layout import Ink, columns, pad, word_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcptest_engine.core.costs import CompositionSum, Spending
+    from mcptest_engine.core.results import RunRecord, TestResult
+
+INDENT = "  "
+NODES_SHOWN = 5
+IDS_SHOWN = 8
+ARGS_LIMIT = 300
+MODELS_SHOWN = 12
+MODEL_LIMIT = 48
+UNNAMED = "(no model named)"
+UNKNOWN = "unknown"
+BY_WHEN = "`when` did not hold"
+"""Why a node was skipped by its own condition; a node may be called `when`."""
+_PLAIN = Ink(on=False)
+
+
+class GraphFailure(NamedTuple):
+    """A node that failed: why, the arguments of the call that failed as they were resolved, and what was skipped for it."""
+
+    node: str
+    message: str
+    args: str | None
+    skipped: tuple[str, ...]
+
+
+def line_of(test: TestResult, ink: Ink = _PLAIN) -> str:
+    """`composition [PASS] NAME [CASE]`."""
+    return f"composition [{word_of(test.verdict, ink)}] {one_line(test.name)}"
+
+
+def sum_lines(record: RunRecord) -> list[str]:
+    """`ran 2 composition(s): 2 passed, 0 failed`, and the rest where there are any; [] without a composition."""
+    tests = list(compositions_of(record.tests))
+    if not tests:
+        return []
+    count = {verdict: sum(test.verdict is verdict for test in tests) for verdict in Verdict}
+    rare = ((Verdict.INCONCLUSIVE, "inconclusive"), (Verdict.SKIP, "skipped"))
+    more = "".join(f", {count[verdict]} {word}" for verdict, word in rare if count[verdict])
+    return [f"ran {len(tests)} composition(s): {count[Verdict.PASS]} passed, {count[Verdict.FAIL]} failed{more}"]
+
+
+def cases_text(one: CompositionSum) -> str:
+    """`1 of 2 cases passed`; "" of one that has no cases and was run once."""
+    if len(one.tests) == 1 and one.tests[0].case is None:
+        return ""
+    return f"{one.came_to(Verdict.PASS)} of {counted(len(one.tests), 'case')} passed"
+
+
+def spent_text(spending: Spending | None) -> str:
+    """`4,200 tokens, $0.0123`; "" where no call says what it cost."""
+    return "" if spending is None else f"{spending.tokens:,} tokens, {money(spending.cost_usd)}"
+
+
+def money(cost: float | None) -> str:
+    """`$0.0123`, or "unknown"; never a number with an exponent."""
+    if cost is None:
+        return UNKNOWN
+    text = f"{cost:.6f}".rstrip("0")
+    whole, _, part = text.partition(".")
+    return f"${int(whole):,}.{part.ljust(2, '0')}" if float(text) or not cost else "under $0.000001"
+
+
+def told_cases(record: RunRecord) -> Iterator[tuple[str, str]]:
+    """(name, `1 of 2 cases passed (674ms, 550 tokens, $0.034)`) of each composition that has cases or cost anything."""
+    return ((one_line(one.name), told) for one in record.compositions if (told := _told(one)))
+
+
+def _told(one: CompositionSum) -> str:
+    cases, spent = cases_text(one), spent_text(one.spending)
+    about = ", ".join(part for part in (facts.duration_text(one.duration_ms), spent) if part)
+    return f"{cases} ({about})" if cases else about if spent else ""
+
+
+def list_lines(record: RunRecord, ink: Ink) -> list[str]:
+    """The composition's lines, its cases together, and below them how many of them passed; [] without any."""
+    lines = []
+    for one in record.compositions:
+        for test in one.tests:
+            remark = facts.listed_remark(test)
+            lines.append(line_of(test, ink) + (f"  {ink.yellow(remark)}" if remark else ""))
+        if told := _told(one):
+            lines.append(f"{INDENT}{ink.dim(f'{one_line(one.name)}: {told}')}")
+    return lines
+
+
+def spending_lines(record: RunRecord, ink: Ink) -> list[str]:
+    """What each model cost, as a table under `spent`; [] where no call says."""
+    spending = record.spending
+    if spending is None:
+        return []
+    rows = [("model", "calls", "tokens", "cost"), *model_rows(spending)]
+    widths = [max(columns(row[column]) for row in rows) for column in range(4)]
+    lines = [
+        INDENT * 2
+        + pad(row[0], widths[0])
+        + "".join(f"  {cell.rjust(widths[at])}" for at, cell in enumerate(row) if at)
+        for row in rows
+    ]
+    return [f"{INDENT}spent", ink.dim(lines[0]), *lines[1:]]
+
+
+def model_rows(spending: Spending) -> list[tuple[str, str, str, str]]:
+    """(model, calls, tokens, cost) of the dearest models as text, and of all of them where there are several."""
+    rows = [
+        (
+            one_line(row["model"], MODEL_LIMIT) if row["model"] else UNNAMED,
+            f"{row['calls']:,}",
+            f"{row['tokens']:,}",
+            cost,
+        )
+        for row in spending.models[:MODELS_SHOWN]
+        for cost in (money(row["cost_usd"]),)
+    ]
+    if len(spending.models) > MODELS_SHOWN:
+        rows.append((f"… {counted(len(spending.models) - MODELS_SHOWN, 'more model')}", "", "", ""))
+    if len(rows) > 1:
+        calls = sum(row["calls"] for row in spending.models)
+        rows.append(("all", f"{calls:,}", f"{spending.tokens:,}", money(spending.cost_usd)))
+    return rows
+
+
+def graph_lines(test: TestResult) -> list[str]:
+    """What failed in the graph of a failed composition, and what was not run for it; what its reasons say is not repeated."""
+    trace = test.trace
+    if trace is None or test.verdict is not Verdict.FAIL:
+        return []
+    said = " ".join(reason.text for reason in facts.reasons(test))
+    if test.failure is not None and test.failure.hint:
+        said += one_line(test.failure.hint)
+    lines: list[str] = []
+    failures = graph_failures(trace)
+    for failure in failures[:NODES_SHOWN]:
+        lines.append(f"node `{failure.node}`" + ("" if failure.message in said else f": {failure.message}"))
+        if failure.args is not None:
+            lines.append(f"{INDENT}args: {failure.args}")
+        if failure.skipped:
+            lines.append(f"{INDENT}skipped because of it: {_ids(failure.skipped)}")
+    if len(failures) > NODES_SHOWN:
+        lines.append(f"… {counted(len(failures) - NODES_SHOWN, 'more failed node')}")
+    return lines + list(_unrun(trace, said))
+
+
+def _unrun(trace: Mapping[str, Any], said: str) -> Iterator[str]:
+    """The budget that was crossed, and nodes that nothing failed for: those it kept from running, and by their own `when`."""
+    cap = trace["composition"].get("budget_tripped")
+    if cap is not None and f"budget {cap}" not in said:
+        yield f"budget {cap} was crossed"
+    unrun = [node["id"] for node in trace["nodes"].values() if node["status"] == "skipped"]
+    if cap is not None and unrun:
+        yield f"not run: {_ids(unrun)}"
+    elif unrun:
+        held = [node for node in trace["nodes"].values() if str(node.get("message", "")).startswith(BY_WHEN)]
+        if held:
+            yield f"skipped by `when`: {_ids([node['id'] for node in held])}"
+
+
+def graph_failures(trace: Mapping[str, Any]) -> list[GraphFailure]:
+    """The nodes that failed, in order."""
+    nodes = trace["nodes"]
+    children: dict[str, list[str]] = {}
+    for node in nodes.values():
+        for parent in node["needs"]:
+            children.setdefault(parent, []).append(node["id"])
+    return [
+        GraphFailure(
+            node=one_line(node["id"]),
+            message=one_line(node.get("message") or "failed", facts.MESSAGE_LIMIT),
+            args=_args_of(node),
+            skipped=tuple(_skipped_after(node["id"], nodes, children)),
+        )
+        for node in nodes.values()
+        if node["status"] == "err"
+    ]
+
+
+def _args_of(node: Mapping[str, Any]) -> str | None:
+    """The arguments of the call that failed, with the item it was for; None where none was made."""
+    if "args" in node:
+        return one_line(facts.value_text(node["args"]), ARGS_LIMIT)
+    call = next((call for call in reversed(node.get("calls", ())) if call["status"] == "err"), None)
+    if call is None:
+        return None
+    item = f" (item {call['item']})" if "item" in call else ""
+    return one_line(facts.value_text(call["args"]), ARGS_LIMIT) + item
+
+
+def _skipped_after(failed: str, nodes: Mapping[str, Any], children: Mapping[str, list[str]]) -> Iterator[str]:
+    """The nodes that were skipped since `failed` failed, or since one of these was."""
+    waiting, seen = [failed], {failed}
+    while waiting:
+        for child in children.get(waiting.pop(0), ()):
+            told = str(nodes[child].get("message", ""))
+            if child not in seen and nodes[child]["status"] == "skipped" and not told.startswith((BY_WHEN, "not run")):
+                seen.add(child)
+                waiting.append(child)
+                yield child
+
+
+def _ids(ids: tuple[str, ...] | list[str]) -> str:
+    shown = ", ".join(f"`{one_line(node_id)}`" for node_id in ids[:IDS_SHOWN])
+    return shown if len(ids) <= IDS_SHOWN else f"{shown} and {len(ids) - IDS_SHOWN} more"

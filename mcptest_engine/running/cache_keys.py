@@ -1,0 +1,152 @@
+"""What a kept result goes by: this exact test, this exact server build, this exact set of matchers.
+
+A key is a SHA-256 over all of it, so nothing of it, secret or not, can be read from the key. The surprising thing is what
+came before: a test's key holds what the run asked earlier of tools that change something, because its answer may depend on it.
+Source: upstream-facts 6.1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine import __version__
+from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.core.targets import parse_target
+from mcptest_engine.running.cache_files import CacheFiles, directory_of
+from mcptest_engine.safety.policy import ToolClass, classify_name
+from mcptest_engine.suite.items import assertions_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mcptest_engine.running.cases import Case
+    from mcptest_engine.running.compositions.program import Row
+    from mcptest_engine.servers.spec import ServerSpec
+
+EXTERNAL = "external"
+_FORMAT = 1
+_CHANGE_THE_SESSION = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
+_CHANGING = frozenset({ToolClass.MUTATING, ToolClass.DESTRUCTIVE})
+
+
+def may_be_kept(case: Case, *, over_http: bool, pinned: bool) -> bool:
+    """Whether a test's result may be kept and replayed. `pinned`: its server has a `server_version`.
+
+    The precedence is: `cache: never`; what the test does or where its server is; `cache: always`; its kind. That a server says
+    `cacheScope: no-store` is known only from its answer (`forbids_keeping`).
+    """
+    if case.composition is not None or case.cache == "never" or EXTERNAL in case.effects:
+        return False
+    if over_http and not pinned and case.kind is not TestKind.COMPLIANCE:
+        return False
+    if case.fault is not None or case.verify or case.client is not None or case.watches:
+        return False  # more than one answer decides, or what comes beside it
+    return case.cache == "always" or not (_changes_something(case) or _looks_at_time(case))
+
+
+def forbids_keeping(result: object) -> bool:
+    """Whether the server says that its answer is not to be stored. Source: SEP-2549."""
+    if not isinstance(result, dict):
+        return False
+    meta = result.get("_meta")
+    scopes = (result.get("cacheScope"), meta.get("cacheScope") if isinstance(meta, dict) else None)
+    return "no-store" in scopes
+
+
+def histories(cases: Sequence[Case]) -> Iterator[str]:
+    """For each case what comes before it in the plan and may change what it is answered."""
+    total = hashlib.sha256()
+    for case in cases:
+        yield total.hexdigest()
+        if case.begins and may_leave_traces(case):
+            steps = [(step.server, step.method, step.params) for step in case.verify]
+            asked = (case.method, case.params) if case.composition is None else _asked_by(case.composition)
+            total.update(_canonical([case.server, *asked, steps]))
+
+
+def may_leave_traces(case: Case) -> bool:
+    """Whether what a later test is answered may depend on this one."""
+    if case.cache == "never" or case.effects or case.fault is not None or case.verify:
+        return True
+    return _changes_something(case)
+
+
+def _asked_by(row: Row) -> tuple[object, ...]:
+    """What a composition asks for, as far as that is known before it runs."""
+    nodes = [[node.server, node.tool, node.args] for node in row.program.nodes if not node.mock]
+    return row.case, row.variables, nodes
+
+
+def _changes_something(case: Case) -> bool:
+    """By its name, as for the order of tests."""
+    if case.composition is not None:
+        return any(not node.mock and classify_name(node.tool) in _CHANGING for node in case.composition.program.nodes)
+    if case.method in _CHANGE_THE_SESSION:
+        return True
+    return case.method == "tools/call" and case.tool is not None and classify_name(case.tool) in _CHANGING
+
+
+def _looks_at_time(case: Case) -> bool:
+    if "max_duration_ms" in case.expect:
+        return True
+    rows = assertions_of(case.expect["assertions"])
+    return any(parse_target(row["target"]).segments[0] == "duration_ms" for row in rows)
+
+
+class Keys:
+    """Makes the keys of one moment: each server and each file is looked at once.
+
+    `versions` holds the `server_version` of servers that have one.
+    """
+
+    def __init__(self, specs: Mapping[str, ServerSpec], versions: Mapping[str, str]) -> None:
+        self._specs = specs
+        self._versions = versions
+        self._servers: dict[str, str] = {}
+        self._files = CacheFiles()
+
+    def key(self, case: Case, history: str) -> str:
+        """What the case's result goes by. Raises: TooMuchError when too many files belong to it."""
+        material = [
+            _FORMAT,
+            __version__,
+            self.server(case.server),
+            [case.id, case.kind.value, case.method, case.params, case.check, case.pin, case.timeout_seconds],
+            [case.expect, case.threshold, case.metrics],
+            self._files.of_arguments(self._specs[case.server], case.params),
+            history,
+        ]
+        return hashlib.sha256(_canonical(material)).hexdigest()
+
+    def server(self, name: str) -> str:
+        """The fingerprint of a server: how it is started or reached, and the files that belong to it."""
+        if name not in self._servers:
+            spec = self._specs[name]
+            how = {
+                "command": spec.command,
+                "url": spec.url,
+                "env": spec.env if spec.command is not None else None,
+                "cwd": str(directory_of(spec)),
+                "headers": spec.headers,
+                "oauth": spec.oauth,
+                "client": spec.client,
+                "protocol": spec.protocol,
+                "server_version": self._versions.get(name),
+                "files": self._files.of_server(spec, pinned=name in self._versions),
+            }
+            self._servers[name] = hashlib.sha256(_canonical(how)).hexdigest()
+        return self._servers[name]
+
+
+def _canonical(value: Any) -> bytes:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=_plain)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _plain(value: object) -> Any:
+    """What JSON has no word for, such as a read-only mapping."""
+    from collections.abc import Mapping
+
+    return dict(value) if isinstance(value, Mapping) else repr(value)

@@ -1,0 +1,283 @@
+"""The result cache of one run: which tests are not asked again, and which results are kept for the next run.
+
+What is kept is a server's answer as it came, and it is judged again by the matchers as they are now. Only a real answer is
+kept, and only one that holds nothing secret: the answer without its secrets would be another one.
+"""
+
+from __future__ import annotations
+
+import json
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine import __version__
+from mcptest_engine.core.kinds import JUDGED_FAILURES, Verdict
+from mcptest_engine.core.words import counted
+from mcptest_engine.running.attempts import Decision
+from mcptest_engine.running.cache_keys import Keys, forbids_keeping, histories, may_be_kept, may_leave_traces
+from mcptest_engine.running.keeping import shallow
+from mcptest_engine.workspace.fingerprints import TooMuchError
+from mcptest_engine.workspace.json_text import to_json_bytes
+from mcptest_engine.workspace.result_cache import LARGEST, SCHEMA_VERSION, ResultCache, results_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from mcptest_engine.running.calling import Caller
+    from mcptest_engine.running.cases import Case, Plan
+    from mcptest_engine.running.pool import Pool
+    from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.running.verdicts import Outcome
+    from mcptest_engine.servers.session import Session
+    from mcptest_engine.suite.load import LoadedSuite
+    from mcptest_engine.workspace.workspace import Workspace
+
+_LISTS = ("notifications", "server_requests")
+
+
+class Opened(NamedTuple):
+    """What a check looks at of the session over which it was answered."""
+
+    protocol_version: str | None
+    capabilities: Mapping[str, Any]
+    server_info: Mapping[str, Any] | None
+
+
+class Kept(NamedTuple):
+    """A result as it was kept: the answer with what came beside it, and how long it took. A check has the last two as well."""
+
+    answer: Mapping[str, Any]
+    duration_ms: float
+    size: int
+    request: Mapping[str, Any] | None = None
+    opened: Opened | None = None
+
+
+class _Noted(NamedTuple):
+    case: Case
+    history: str
+    data: bytes
+
+
+def caching_for(suite: LoadedSuite, plan: Plan, settings: RunSettings, pool: Pool, workspace: Workspace) -> Caching:
+    """The cache of this run, with what it holds of the plan's tests already found."""
+    folder = results_dir(workspace) if settings.cache_dir is None else settings.cache_dir
+    caching = Caching(
+        suite, pool, ResultCache(folder), make_folder=None if settings.cache_dir else workspace.make_runs_dir
+    )
+    if suite.hooks:
+        caching.warnings.append("nothing is cached: the suite has `hooks`")
+    else:
+        # Whoever asks for what failed wants to know whether it still does.
+        caching.look_up(plan.cases, replays=settings.selection.ids is None)
+    return caching
+
+
+class Caching:
+    """What is replayed in a run, and what is noted to be kept after it. `warnings` are for the record."""
+
+    def __init__(
+        self, suite: LoadedSuite, pool: Pool, cache: ResultCache, *, make_folder: Callable[[], object] | None = None
+    ) -> None:
+        self._pool = pool
+        self._cache = cache
+        self._make_folder = make_folder
+        versions = {name: server.get("server_version") for name, server in suite.servers.items()}
+        self._versions = {name: version for name, version in versions.items() if version is not None}
+        self._keys: dict[str, tuple[str, str]] = {}
+        self._found: dict[str, Kept] = {}
+        self._noted: dict[str, _Noted] = {}
+        self._places: dict[str, int] = {}
+        self._unanswered: dict[str, Case] = {}  # of those that later answers may depend on
+        self.warnings: list[str] = []
+
+    def look_up(self, cases: Sequence[Case], *, replays: bool = True) -> None:
+        """Find out what each case goes by, and with `replays` what is kept of it."""
+        keys = Keys(self._pool.specs, self._versions)
+        unpinned: dict[str, None] = {}
+        for place, (case, history) in enumerate(zip(cases, histories(cases), strict=True)):
+            if not case.begins:
+                continue
+            self._places[case.id] = place
+            if may_leave_traces(case):
+                self._unanswered[case.id] = case
+            if case.composition is not None:
+                continue  # many answers decide
+            over_http = self._pool.specs[case.server].url is not None
+            pinned = case.server in self._versions
+            if not may_be_kept(case, over_http=over_http, pinned=pinned):
+                if over_http and not pinned:
+                    unpinned[case.server] = None
+                continue
+            try:
+                key = keys.key(case, history)
+            except TooMuchError as wrong:
+                advice = "" if pinned or over_http else "; with a `server_version` only what is named is looked at"
+                self._warn(f'not cached: tests of server "{case.server}", since {wrong}{advice}')
+                continue
+            self._keys[case.id] = (key, history)
+            entry = self._cache.get(key) if replays else None
+            if entry is not None:
+                self._find(case, entry)
+        for server in unpinned:
+            self._warn(f'not cached: tests of server "{server}", which has a `url` and no `server_version`')
+        if self._cache.damaged:
+            self._warn(f"cannot be read and counts as not there: {counted(self._cache.damaged, 'cached result')}")
+
+    def _warn(self, text: str) -> None:
+        text = self._pool.redactor.redact_text(text)
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def _find(self, case: Case, entry: Mapping[str, Any]) -> None:
+        kept = _kept(entry, checked=case.check is not None)
+        if kept is None:
+            self._cache.damaged += 1
+        else:
+            self._found[case.id] = kept
+
+    def asked(self, cases: Iterable[Case]) -> list[Case]:
+        """The cases whose servers are needed."""
+        return [case for case in cases if case.id not in self._found]
+
+    async def judged_again(self, case: Case, caller: Caller) -> Decision | None:
+        """What the case comes to by its kept answer; None where there is none, or where it fails and may be tried again."""
+        kept = self._found.get(case.id)
+        if kept is None:
+            return None
+        outcome = await caller.judge_again(case, kept)
+        if outcome is None or (outcome.verdict is Verdict.FAIL and case.retries):
+            return None
+        return Decision(outcome, (), cached=True)
+
+    def note(self, case: Case, decision: Decision) -> None:
+        """Have what a case came to kept after the run, if it may be."""
+        outcome = decision.outcome
+        if outcome.output is None or not _is_judged(outcome):
+            return
+        once = len(decision.attempts) == 1 and (outcome.trace is None or outcome.trace["composition"]["ran"])
+        if once or case.fault is not None:
+            self._unanswered.pop(case.id, None)
+        if case.id not in self._keys or not once:
+            return
+        key, history = self._keys[case.id]
+        entry: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "key": key,
+            "mcptest_version": __version__,
+            "test": case.id,
+            "answer": dict(outcome.output),
+            "duration_ms": round(outcome.duration_ms, 3),
+        }
+        if case.check is not None:
+            session = self._session(case)
+            if session is None:
+                return
+            entry |= {"request": outcome.request, "session": _opened(session)._asdict()}
+        data = self._fit(entry)
+        if data is not None:
+            self._noted[case.id] = _Noted(case, history, data)
+
+    def _session(self, case: Case) -> Session | None:
+        return self._pool.ready(case.server if case.pin is None else self._pool.pinned(case.server, case.pin))
+
+    def _fit(self, entry: dict[str, Any]) -> bytes | None:
+        """The entry as it is written; None when it would not be read as what it is, or must not be kept."""
+        answer = entry["answer"]
+        result = answer.get("result")
+        if forbids_keeping(result) or answer.get("server_requests") or shallow(answer) is not answer:
+            return None
+        if isinstance(result, dict) and result.get("resultType") == "input_required":
+            return None
+        redact = self._pool.redactor.redact
+        if any(redact(entry[part]) is not entry[part] for part in ("answer", "request", "session") if part in entry):
+            return None
+        try:
+            data = to_json_bytes(entry)
+            whole = len(data) <= LARGEST and json.loads(data) == entry
+        except (RecursionError, ValueError):
+            return None
+        return data if whole and _kept(entry, checked="session" in entry) is not None else None
+
+    def save(self) -> None:
+        """Keep what was noted, unless it came to be otherwise than its key says."""
+        sure = self._sure()
+        if not sure:
+            return
+        keys = Keys(self._pool.specs, self._versions)
+        entries = {}
+        changed: dict[str, None] = {}
+        for noted in sure:
+            key = self._keys[noted.case.id][0]
+            try:
+                same = keys.key(noted.case, noted.history) == key
+            except TooMuchError:
+                same = False
+            if same:
+                entries[key] = noted.data
+            else:
+                changed[noted.case.server] = None
+        for server in changed:
+            self._warn(f'not cached: tests of server "{server}", a file of which changed during the run')
+        try:
+            if entries and self._make_folder is not None:
+                self._make_folder()
+            if entries:
+                self._cache.put(entries)
+        except OSError as wrong:
+            what = counted(len(entries), "result")
+            self._warn(f"{what} could not be cached in {self._cache.folder}: {wrong.strerror or wrong}")
+
+    def _sure(self) -> list[_Noted]:
+        """What was noted and came to be as the plan has it.
+
+        Not so where a server died and forgot what it was told, nor after a test that should have changed something and was
+        not answered, or not even asked, having been replayed.
+        """
+        restarted = {server.name for server in self._pool.records() if server.restarts}
+        for name in restarted.intersection(noted.case.server for noted in self._noted.values()):
+            self._warn(f'not cached: tests of server "{name}", which had to be started again during the run')
+        sure = [noted for noted in self._noted.values() if noted.case.server not in restarted]
+        doubtful = min(self._unanswered.values(), key=lambda case: self._places[case.id], default=None)
+        if doubtful is None:
+            return sure
+        before = [noted for noted in sure if self._places[noted.case.id] < self._places[doubtful.id]]
+        if len(before) < len(sure):
+            told = "which may change something and was replayed, or not answered"
+            self._warn(f'not cached: the tests after "{doubtful.name}", {told}')
+        return before
+
+
+def _is_judged(outcome: Outcome) -> bool:
+    if outcome.verdict not in {Verdict.PASS, Verdict.FAIL}:
+        return False
+    return outcome.failure is None or outcome.failure.kind in JUDGED_FAILURES
+
+
+def _opened(session: Session) -> Opened:
+    return Opened(session.protocol_version, session.capabilities, session.server_info)
+
+
+def _kept(entry: Mapping[str, Any], *, checked: bool) -> Kept | None:
+    """The result that an entry holds; None when it holds none: whoever can write there may have written anything."""
+    answer, took = entry.get("answer"), entry.get("duration_ms")
+    if not isinstance(answer, dict) or ("result" in answer) == ("error" in answer):
+        return None
+    if not isinstance(answer.get("result", answer.get("error")), dict):
+        return None
+    if not isinstance(took, (int, float)) or isinstance(took, bool) or not isfinite(took) or took < 0:
+        return None
+    if not isinstance(answer.get("http", {}), dict) or not all(
+        isinstance(answer.get(name, []), list) for name in _LISTS
+    ):
+        return None
+    kept = Kept(answer, float(took), LARGEST)
+    if not checked:
+        return kept
+    request, session = entry.get("request"), entry.get("session")
+    if not isinstance(request, dict) or not isinstance(session, dict):
+        return None
+    try:
+        return kept._replace(request=request, opened=Opened(**session))
+    except TypeError:
+        return None

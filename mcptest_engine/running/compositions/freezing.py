@@ -1,0 +1,118 @@
+"""The results of nodes with `freeze:` during one run: looked up for `golden`, kept for `record`, written once at the end.
+
+What a node gave in this run takes the place of all that was kept of it before. A run that is replayed keeps nothing: what it
+hears is a recording already. Args are compared as cassettes compare them: redacted, and without moments and UUIDs.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine import __version__
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.words import counted
+from mcptest_engine.running.compositions.world import NotFrozen
+from mcptest_engine.running.ids import name_of_case
+from mcptest_engine.servers.tape import normalised
+from mcptest_engine.workspace.frozen import CallKey, NodeKey, digest, frozen_path, load_frozen, save_frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.running.cases import Case
+    from mcptest_engine.running.compositions.trace import Call, NodeTrace
+    from mcptest_engine.workspace.workspace import Workspace
+
+_HINT = "write `freeze: record`, run once, look at what was kept, and write `freeze: golden` again"
+
+
+class Freezer:
+    """What was kept of a suite's nodes. Raises: UsageError when the file cannot be read."""
+
+    def __init__(self, workspace: Workspace, suite: str, *, redact: Callable[[Any], Any], keeps: bool) -> None:
+        self._workspace = workspace
+        self._path = frozen_path(workspace, suite)
+        self._redact = redact
+        self._keeps = keeps
+        self._kept = load_frozen(self._path)
+        self._fresh: dict[NodeKey, dict[CallKey, dict[str, Any]]] = {}
+        self._too_deep: dict[str, None] = {}
+
+    def get(self, case: Case, node: NodeTrace, call: Call) -> Mapping[str, Any]:
+        """What was kept of a call, as {"result": …}. Raises: NotFrozen."""
+        of_node = self._kept.get(_key_of(case, node))
+        try:
+            found = None if of_node is None else of_node.get(self._key(call))
+        except RecursionError:
+            raise NotFrozen("`freeze: golden`: its args are nested too deeply to be looked for", _HINT) from None
+        if found is None:
+            told = "" if not of_node else " with these args"
+            raise NotFrozen(f"`freeze: golden`: no result of this node{told} was kept", _HINT)
+        if (found["server"], found["tool"]) != (node.plan.server, node.plan.tool):
+            told = f"`{one_line(found['tool'], 80)}` of server `{one_line(found['server'], 80)}`"
+            raise NotFrozen(f"`freeze: golden`: what was kept of this node came from {told}", _HINT)
+        return found
+
+    def keep(self, case: Case, node: NodeTrace) -> None:
+        """Remember what a node's calls gave, of several attempts the last one's."""
+        if not self._keeps:
+            return
+        key = _key_of(case, node)
+        try:
+            calls = self._calls(key, node)
+        except RecursionError:
+            self._too_deep[f"`{key.node}` of `{key.composition}`"] = None
+            return
+        if calls:
+            self._fresh[key] = calls
+
+    def _calls(self, key: NodeKey, node: NodeTrace) -> dict[CallKey, dict[str, Any]]:
+        """What to keep of a node; nothing where a call went unanswered, since half of it would take the place of the whole."""
+        plan = node.plan
+        calls: dict[CallKey, dict[str, Any]] = {}
+        unanswered: set[CallKey] = set()
+        for call in node.calls:
+            call_key = self._key(call)
+            if call.result is None:
+                unanswered.add(call_key)
+                continue
+            at = {"item": call.item, "iteration": call.iteration}
+            calls[call_key] = {
+                **key._asdict(),
+                **{key: value for key, value in at.items() if value is not None},
+                "server": plan.server,
+                "tool": plan.tool,
+                "args": normalised(self._redact(call.args)),
+                "result": self._redact(call.result),
+            }
+        return calls if unanswered <= calls.keys() else {}
+
+    def save(self, record: RunRecord) -> Iterator[str]:
+        """Write what this run kept, and say where, a line each. Raises: McptestError when the disk refuses it."""
+        for node in self._too_deep:
+            yield f"nothing was kept of {node}: its args or results are nested too deeply"
+        if not self._fresh:
+            return
+        head = {
+            "recorded_at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            "mcptest_version": __version__,
+            "suite": {"name": record.suite.name, "path": record.suite.path},
+        }
+        save_frozen(self._path, {**self._kept, **self._fresh}, head=head, workspace=self._workspace)
+        results = counted(sum(map(len, self._fresh.values())), "result")
+        place = self._workspace.relative(self._path)
+        yield f"{results} of {counted(len(self._fresh), 'node')} kept in {place}: look at it and commit it"
+
+    def _key(self, call: Call) -> CallKey:
+        return CallKey(call.item, call.iteration, digest(normalised(self._redact(call.args))))
+
+
+def _key_of(case: Case, node: NodeTrace) -> NodeKey:
+    """By the composition's name, with ` #2` for the second of that name."""
+    row = case.composition
+    assert row is not None
+    name = row.program.name
+    number = case.snapshot_name.removeprefix(name if row.case is None else name_of_case(name, row.case))
+    return NodeKey(f"{name}{number}", row.case, node.plan.id)

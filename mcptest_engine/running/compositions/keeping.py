@@ -1,0 +1,87 @@
+"""What of a composition's trace is kept: secrets taken out of it, and a large one put aside, its outline left in the record.
+
+The trace is taken apart by its members, since a node may be called `token`, and the words of a record are never masked. What
+reporters tell of (statuses, messages, times, costs) stays in the record however large the values are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.schemas import nested_deeper_than
+from mcptest_engine.running.keeping import ACTUAL_LIMIT, DEEPEST, clip, too_deep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcptest_engine.core.redaction import Redactor
+
+FOREIGN = ("args", "result", "output")
+TEXTS = ("message", "hint", "model", "tool", "server")
+MOST_CALLS = 20
+"""Of a trace that is put aside, the calls of one node that stay in the record, and as many that failed."""
+ROOM = 1 << 19
+SHORTEST = 64
+MODEL_LIMIT = 200
+
+
+def keep_trace(
+    trace: Mapping[str, Any], *, redactor: Redactor, externalise: Callable[[Any, str], Any], name: str
+) -> Mapping[str, Any]:
+    """The trace, fit for the record; where it is too large for one, `whole` says where all of it is.
+
+    `externalise(value, name)` gives the value, or a reference to its side file.
+    """
+    kept = dict(trace)
+    kept["nodes"] = {node_id: _kept(node, redactor) for node_id, node in trace["nodes"].items()}
+    kept["output"] = _shallow(redactor.redact(trace["output"]))
+    if "models" in trace:
+        kept["models"] = [_kept(row, redactor) for row in trace["models"]]
+    aside = externalise(kept, f"{name} trace")
+    return kept if aside is kept else {**_outline(kept), "whole": aside}
+
+
+def _kept(row: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
+    """A node, one of its calls, or a model's row."""
+    out = dict(row)
+    for key in FOREIGN:
+        if key in out:
+            out[key] = _shallow(redactor.redact(out[key]))
+    for key in TEXTS:
+        if out.get(key) is not None:
+            out[key] = redactor.redact_text(out[key])
+    if len(out.get("model") or "") > MODEL_LIMIT:
+        out["model"] = f"{out['model'][:MODEL_LIMIT]}…"
+    if "calls" in out and isinstance(out["calls"], list):
+        out["calls"] = [_kept(call, redactor) for call in out["calls"]]
+    return out
+
+
+def _shallow(value: Any) -> Any:
+    return too_deep(value) if nested_deeper_than(value, DEEPEST) else value
+
+
+def _outline(trace: Mapping[str, Any]) -> dict[str, Any]:
+    """A trace with less in it: every node, the first of its calls, and the beginnings of values."""
+    nodes = {node_id: _fewer_calls(node) for node_id, node in trace["nodes"].items()}
+    values = sum(1 + len(node.get("calls", ())) for node in nodes.values()) * len(FOREIGN)
+    limit = max(SHORTEST, min(ACTUAL_LIMIT, ROOM // values))
+    out = dict(trace)
+    out["nodes"] = {node_id: _clipped(node, limit) for node_id, node in nodes.items()}
+    out["output"] = clip(trace["output"], limit)
+    return out
+
+
+def _fewer_calls(node: Mapping[str, Any]) -> dict[str, Any]:
+    calls = node.get("calls", ())
+    if len(calls) <= 2 * MOST_CALLS:
+        return dict(node)
+    failed = [call for call in calls[MOST_CALLS:] if call["status"] != "ok"][:MOST_CALLS]
+    return {**node, "calls": [*calls[:MOST_CALLS], *failed], "calls_total": len(calls)}
+
+
+def _clipped(row: Mapping[str, Any], limit: int) -> dict[str, Any]:
+    out = {key: clip(value, limit) if key in FOREIGN else value for key, value in row.items()}
+    if "calls" in out:
+        out["calls"] = [_clipped(call, limit) for call in out["calls"]]
+    return out

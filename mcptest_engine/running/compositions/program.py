@@ -1,0 +1,172 @@
+"""A composition made ready to run: its nodes by number, their order, and all that can be known before the first call.
+
+Pure, and made once for all its cases. The entry has been checked. Source: compositions, Anatomy; decisions 14, Compositions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.suite.graph import parents_of, topological_order
+from mcptest_engine.suite.references import Reference, holds_templates, parse_reference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mcptest_engine.running.compositions.spending import Spending
+
+
+class Cap(NamedTuple):
+    """What one call, or all of a loop, may come to; None where there is no cap."""
+
+    cost_usd: float | None = None
+    tokens: int | None = None
+
+
+class Loop(NamedTuple):
+    """`until` is a jq predicate; at most `most` calls, `delay_seconds` between two. `cap` holds for all of them together."""
+
+    until: str
+    most: int
+    delay_seconds: float = 0.0
+    cap: Cap = Cap()
+
+
+class NodePlan(NamedTuple):
+    """One node. `parents` and `children` are numbers of nodes; `defaults` is what stands for an optional parent without output.
+
+    `args` holds templates if `templated`. `mock` is a one-tuple with the result that stands for the server's, else empty.
+    `freeze` is "record" where results are kept, "golden" where those that were kept stand for the server's, else None.
+    """
+
+    id: str
+    server: str
+    tool: str
+    args: Mapping[str, Any]
+    templated: bool
+    parents: tuple[int, ...]
+    children: tuple[int, ...]
+    timeout_seconds: float
+    defaults: Mapping[int, Any]
+    transform: str | None = None
+    when: str | None = None
+    for_each: Reference | None = None
+    max_concurrency: int = 1
+    loop: Loop | None = None
+    mock: tuple[Any, ...] = ()
+    freeze: str | None = None
+    retries: int = 0
+    cap: Cap = Cap()
+
+    @property
+    def stood_in(self) -> bool:
+        """Whether no server is asked."""
+        return bool(self.mock) or self.freeze == "golden"
+
+
+class Program(NamedTuple):
+    """A composition. `order` is the topological order of the nodes' numbers.
+
+    `output` is the number of the node whose output is the composition's, or the jq program that makes one of all. `spending` is
+    shared by its cases.
+    """
+
+    name: str
+    nodes: tuple[NodePlan, ...]
+    order: tuple[int, ...]
+    output: int | str
+    concurrency: int | None
+    spending: Spending
+
+    def servers(self) -> Iterator[str]:
+        """The servers that calls go to, in order, again and again."""
+        return (self.nodes[number].server for number in self.order if not self.nodes[number].stood_in)
+
+
+class Row(NamedTuple):
+    """A composition with one case's variables; `case` is None and `variables` is empty where it has no cases."""
+
+    program: Program
+    case: str | None
+    variables: Mapping[str, Any]
+
+
+def make_program(
+    data: Mapping[str, Any],
+    spending: Spending,
+    *,
+    only_server: str,
+    timeouts: Mapping[str, float],
+    timeout_seconds: float,
+) -> Program:
+    """The program of a sound composition.
+
+    `timeouts` is how long a call of each server may take, in seconds, `timeout_seconds` that of any other.
+    """
+    nodes = data["nodes"]
+    numbers = {node["id"]: number for number, node in enumerate(nodes)}
+    needs = [{numbers[parent.id]: parent for _, parent in parents_of(node)} for node in nodes]
+    children: list[list[int]] = [[] for _ in nodes]
+    for number, of_one in enumerate(needs):
+        for parent in of_one:
+            children[parent].append(number)
+    order = tuple(topological_order([list(of_one) for of_one in needs]))
+    plans = []
+    for number, node in enumerate(nodes):
+        server = node.get("server", only_server)
+        written = node.get("timeout_ms", data.get("timeout_ms"))
+        plans.append(
+            _node(
+                node,
+                server=server,
+                parents=tuple(needs[number]),
+                children=tuple(children[number]),
+                defaults={at: parent.default for at, parent in needs[number].items() if parent.optional},
+                timeout_seconds=timeouts.get(server, timeout_seconds) if written is None else written / 1000,
+            )
+        )
+    return Program(
+        name=data["name"],
+        nodes=tuple(plans),
+        order=order,
+        output=_output(data.get("output"), numbers, order),
+        concurrency=data.get("concurrency"),
+        spending=spending,
+    )
+
+
+def _node(node: Mapping[str, Any], **known: Any) -> NodePlan:
+    args = node.get("args") or {}
+    loop = node.get("loop")
+    source = node.get("for_each")
+    transform = node.get("transform")
+    return NodePlan(
+        id=node["id"],
+        tool=node["tool"],
+        args=args,
+        templated=holds_templates(args),
+        transform=None if transform is None else transform["jq"],
+        when=node.get("when"),
+        for_each=None if source is None else parse_reference(source.strip()[2:-1]),
+        max_concurrency=node.get("max_concurrency", 1),
+        loop=None if loop is None else _loop(loop),
+        mock=(node["mock"]["result"],) if "mock" in node else (),
+        freeze=node.get("freeze"),
+        retries=node.get("retries", 0),
+        cap=Cap(node.get("max_cost_per_call_usd"), node.get("max_tokens_per_call")),
+        **known,
+    )
+
+
+def _loop(loop: Mapping[str, Any]) -> Loop:
+    cap = Cap(loop.get("max_cost_usd"), loop.get("max_tokens"))
+    return Loop(loop["until"], loop["max"], loop.get("delay_ms", 0) / 1000, cap)
+
+
+def _output(output: Any, numbers: Mapping[str, int], order: Sequence[int]) -> int | str:
+    if output is None:
+        return order[-1]
+    if isinstance(output, str):
+        return numbers[output]
+    program: str = output["assemble"]
+    return program

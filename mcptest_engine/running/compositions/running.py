@@ -1,0 +1,222 @@
+"""One attempt at a composition: its walk over the run's servers, and what comes of it by the suite's own judgement.
+
+A walk's clock and servers are those of the run; its nodes are told of as they begin and end.
+
+Source: compositions; decisions 14, Compositions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import ServerError
+from mcptest_engine.core.events import NodeChanged
+from mcptest_engine.core.results import Failure, FailureKind, Verdict
+from mcptest_engine.core.words import counted
+from mcptest_engine.running.compositions.spending import USAGE
+from mcptest_engine.running.compositions.walk import Walk
+from mcptest_engine.running.compositions.world import ComputeError, NotFrozen
+from mcptest_engine.running.verdicts import Outcome, failure_of, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from concurrent.futures import Executor
+
+    from mcptest_engine.core.events import Emit
+    from mcptest_engine.judging.snapshots import SnapshotStore
+    from mcptest_engine.running.cases import Case
+    from mcptest_engine.running.compositions.freezing import Freezer
+    from mcptest_engine.running.compositions.trace import Call, NodeTrace, Trace
+    from mcptest_engine.running.sessions import Sessions
+
+_EMPTY: Mapping[str, Any] = {"error": None, "notifications": (), "server_requests": (), "http": None}
+
+
+class RunningWorld:
+    """What a walk needs, over the sessions of a run. `tell` is given a case's id and a node of it, begun or ended."""
+
+    def __init__(
+        self,
+        case: Case,
+        sessions: Sessions,
+        *,
+        executor: Executor,
+        redact: Callable[[Any], Any],
+        clock: Callable[[], float],
+        emit: Emit | None,
+        answered: Callable[[str, str], None],
+        freezer: Freezer | None = None,
+        cut_short: Callable[[Mapping[str, Any]], None] | None = None,
+    ) -> None:
+        self._case = case
+        self._sessions = sessions
+        self._executor = executor
+        self._emit = emit
+        self._answered = answered
+        self._freezer = freezer
+        self._cut_short = cut_short
+        self.redact = redact
+        self.clock = clock
+
+    async def call(self, server: str, tool: str, args: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
+        """The answer of one call. Raises: ServerError."""
+        session = None
+        try:
+            session = await self._sessions.get(server)
+            params = {"name": tool, "arguments": args}
+            exchange = await session.request("tools/call", params, timeout_seconds=timeout_seconds)
+        except ServerError as error:
+            if session is not None:
+                self._sessions.failed(server, session, error)
+            await asyncio.sleep(0)  # a server that is gone fails every call at once, and others want their turn
+            raise
+        answer = exchange.answer
+        if "result" in answer and answer["result"].get("isError") is not True:
+            self._answered(server, tool)
+        return answer
+
+    async def compute(self, program: str, value: Any) -> list[Any]:
+        """The outputs of a jq program, which runs beside the loop. Raises: ComputeError."""
+        from mcptest_engine.core.clipping import show_text
+        from mcptest_engine.core.jq import JqProgramError, JqRunError, run_program
+
+        beside = partial(asyncio.get_running_loop().run_in_executor, self._executor)
+        try:
+            return await beside(run_program, program, value)
+        except (JqProgramError, JqRunError) as wrong:
+            told, is_late = wrong.message, isinstance(wrong, JqRunError) and wrong.timed_out
+        shown = value if is_late else self.redact(value)
+        if shown is not value:  # jq cuts off what it quotes, and half a secret is not known as one
+            try:
+                await beside(run_program, program, shown)
+                told = "it fails because of a secret"
+            except (JqProgramError, JqRunError) as wrong:
+                told = wrong.message
+        raise ComputeError(show_text(self.redact(told)))
+
+    def frozen(self, node: NodeTrace, call: Call) -> Mapping[str, Any]:
+        """The answer that was kept of a call. Raises: NotFrozen."""
+        if self._freezer is None:
+            raise NotFrozen("`freeze: golden`: there is nowhere to look for what was kept", "run it with mcptest run")
+        return self._freezer.get(self._case, node, call)
+
+    def freeze(self, node: NodeTrace) -> None:
+        """Keep what came of a node's calls."""
+        if self._freezer is not None:
+            self._freezer.keep(self._case, node)
+
+    def cut_short(self, trace: Trace) -> None:
+        """The run was interrupted in the middle of this."""
+        if self._cut_short is not None:
+            self._cut_short(trace.envelope())
+
+    async def judged(self, judging: Callable[[], Outcome]) -> Outcome:
+        """What the judgement says, beside the loop where it takes its time."""
+        if not self._case.slow_to_judge:
+            return judging()
+        return await asyncio.get_running_loop().run_in_executor(self._executor, judging)
+
+    def kind_of(self, error: ServerError) -> FailureKind:
+        """Whose failure an error is."""
+        return failure_of(error).kind
+
+    def told(self, node: NodeTrace, *, begun: bool) -> None:
+        """A node was begun, or has ended."""
+        if self._emit is None:
+            return
+        status = "running" if begun else node.status
+        message = None if node.reason is None else str(self.redact(node.reason))
+        duration_ms = None if node.duration_ms is None else round(node.duration_ms, 3)
+        self._emit(
+            NodeChanged(test=self._case.id, node=node.plan.id, status=status, duration_ms=duration_ms, message=message)
+        )
+
+
+async def run_composition(case: Case, world: RunningWorld, *, number: int, snapshots: SnapshotStore | None) -> Outcome:
+    """The `number`-th attempt at a composition."""
+    row = case.composition
+    assert row is not None
+    walk = Walk(row, world)
+    try:
+        trace = await walk.run()
+    except asyncio.CancelledError:
+        world.cut_short(walk.so_far())
+        raise
+    envelope = {**_EMPTY, **trace.envelope(), "attempt": number}
+    outcome = await world.judged(partial(judge, case, envelope, snapshots=snapshots, redact=world.redact))
+    told = {key: value for key, value in envelope.items() if key not in _EMPTY and key != "attempt"}
+    outcome = outcome._replace(output={"output": trace.output}, trace=told)
+    unsaid = _unsaid(trace)
+    if unsaid is not None:
+        outcome = outcome._replace(warnings=(*outcome.warnings, unsaid))
+    return _ended(case, trace, outcome)
+
+
+def _unsaid(trace: Trace) -> str | None:
+    """Caps on what no call tells of hold nothing, which whoever set them has to know."""
+    spending = trace.program.spending
+    caps = [
+        name
+        for name, cap in (("max_cost_usd", spending.max_cost_usd), ("max_tokens", spending.max_tokens))
+        if cap is not None
+    ]
+    calls = [call for node in trace.nodes for call in node.calls]
+    unpriced = sum(call.usage.cost_usd is None for call in calls)
+    if unpriced and spending.max_cost_usd is not None:
+        return f"{counted(unpriced, 'call')} told no price, so that nothing of it counts towards `max_cost_usd`"
+    if not caps or not calls or any(call.usage.said for call in calls):
+        return None
+    return f'no call said what it cost (`_meta["{USAGE}"]`), so that nothing counts towards `{"` and `".join(caps)}`'
+
+
+def _ended(case: Case, trace: Trace, outcome: Outcome) -> Outcome:
+    """With assertions they and the budget decide; without, every node has to have run.
+
+    An assertion that failed comes first, and what failed in the graph is its hint.
+    """
+    failure = outcome.failure
+    if trace.tripped is not None:
+        words = f"budget {trace.budget_words}"
+        if failure is None:
+            failure = Failure(kind=FailureKind.BUDGET, message=words)
+        else:
+            failure = replace(failure, message=f"{failure.message}; {words}")
+    elif failure is None and not case.expect["assertions"] and not trace.ran:
+        failure = _graph_failure(trace)
+    elif failure is not None and failure.hint is None and not trace.ran:
+        failure = replace(failure, hint=_graph_hint(trace), stderr_tail=_stderr_tail(trace))
+    if failure is outcome.failure:
+        return outcome
+    assert failure is not None
+    return outcome._replace(verdict=Verdict.FAIL, message=failure.message, failure=failure)
+
+
+def _graph_failure(trace: Trace) -> Failure:
+    failed = trace.failed
+    kind = failed[0].kind if failed and failed[0].kind is not None else FailureKind.ASSERTION
+    hint = failed[0].hint if failed else None
+    return Failure(kind=kind, message=_graph_words(trace), hint=hint, stderr_tail=_stderr_tail(trace))
+
+
+def _graph_hint(trace: Trace) -> str:
+    """What failed in the graph, and what to do about it, below an assertion that does not hold because of it."""
+    advice = trace.failed[0].hint if trace.failed else None
+    return _graph_words(trace) + (f"; {advice}" if advice else "")
+
+
+def _stderr_tail(trace: Trace) -> str | None:
+    return trace.failed[0].stderr_tail if trace.failed else None
+
+
+def _graph_words(trace: Trace) -> str:
+    failed = trace.failed
+    if not failed:
+        return trace.output_problem or "the composition did not run to its end"
+    first = failed[0]
+    skipped = sum(node.status == "skipped" for node in trace.nodes)
+    after = f" ({counted(skipped, 'node')} skipped)" if skipped else ""
+    more = f"; so did {', '.join(f'`{node.plan.id}`' for node in failed[1:4])}" if len(failed) > 1 else ""
+    return f"node `{first.plan.id}` failed: {first.reason}{more}{after}"

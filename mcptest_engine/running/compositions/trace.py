@@ -1,0 +1,185 @@
+"""What came of a composition: each node's status, output and time, the combined output, and what it cost.
+
+Source: compositions, Trace shape. Times are in milliseconds, from the start of the composition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.running.compositions.spending import Usage, by_model, total_said
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcptest_engine.core.results import FailureKind
+    from mcptest_engine.running.compositions.program import NodePlan, Program
+
+OK, ERR, SKIPPED = "ok", "err", "skipped"
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of a node, or one that was stood in for. `problem` is why it failed, None when it did not.
+
+    `result` is what came back, `output` what the transform made of it. `kind` says whose a failure is, `stderr_tail` what its
+    server said last. `item` numbers the element of a fan-out, from 0, and `iteration` the round of a loop, from 1; None where
+    there is none.
+    """
+
+    args: Any = None
+    result: Any = None
+    output: Any = None
+    problem: str | None = None
+    hint: str | None = None
+    kind: FailureKind | None = None
+    stderr_tail: str | None = None
+    started_ms: float = 0.0
+    duration_ms: float = 0.0
+    usage: Usage = field(default_factory=Usage)
+    attempt: int = 1
+    item: int | None = None
+    iteration: int | None = None
+
+    def to_json(self, *, transformed: bool) -> dict[str, Any]:
+        """One of several calls of a node."""
+        out: dict[str, Any] = {}
+        if self.item is not None:
+            out["item"] = self.item
+        if self.iteration is not None:
+            out["iteration"] = self.iteration
+        if self.attempt > 1:
+            out["attempt"] = self.attempt
+        out["status"] = OK if self.problem is None else ERR
+        out["started_ms"] = round(self.started_ms, 3)
+        out["duration_ms"] = round(self.duration_ms, 3)
+        out["args"] = self.args
+        if transformed and self.result is not None:
+            out["result"] = self.result
+        out["output"] = self.output
+        if self.problem is not None:
+            out["message"] = self.problem
+        return out
+
+
+@dataclass(slots=True)
+class NodeTrace:
+    """What came of one node. `reason` is why it failed or was skipped.
+
+    As JSON: {"id", "status", "output", "duration_ms", "started_ms"?, "message"?, "hint"?, "server", "tool", "needs", "mocked"?,
+    "frozen"?, "cost_usd"?, "tokens"?, "model"?} and, of a single call, "args" and the "result" before a transform, else
+    "calls".
+    """
+
+    plan: NodePlan
+    status: str = SKIPPED
+    output: Any = None
+    started_ms: float | None = None
+    duration_ms: float | None = None
+    reason: str | None = None
+    hint: str | None = None
+    kind: FailureKind | None = None
+    stderr_tail: str | None = None
+    calls: list[Call] = field(default_factory=list)
+
+    @property
+    def usage(self) -> Usage:
+        """What its calls cost."""
+        return total_said(call.usage for call in self.calls)
+
+    def to_json(self, parents: Sequence[str]) -> dict[str, Any]:
+        """The node; `parents` holds the ids of all nodes by their numbers."""
+        plan = self.plan
+        out: dict[str, Any] = {"id": plan.id, "status": self.status, "output": self.output}
+        out["duration_ms"] = None if self.duration_ms is None else round(self.duration_ms, 3)
+        if self.started_ms is not None:
+            out["started_ms"] = round(self.started_ms, 3)
+        if self.reason is not None:
+            out["message"] = self.reason
+        if self.hint is not None:
+            out["hint"] = self.hint
+        out["server"], out["tool"] = plan.server, plan.tool
+        out["needs"] = [parents[parent] for parent in plan.parents]
+        if plan.mock:
+            out["mocked"] = True
+        elif plan.freeze == "golden":
+            out["frozen"] = True
+        usage = self.usage
+        if usage.said:
+            out["cost_usd"], out["tokens"] = usage.cost_usd, usage.tokens
+            if usage.model is not None:
+                out["model"] = usage.model
+        if len(self.calls) == 1 and self.calls[0].item is None:
+            only = self.calls[0]
+            out["args"] = only.args
+            if plan.transform is not None or self.status != OK:
+                out["result"] = only.result
+        elif self.calls:
+            out["calls"] = [call.to_json(transformed=plan.transform is not None) for call in self.calls]
+        return out
+
+
+@dataclass(slots=True)
+class Trace:
+    """What came of a composition. `tripped` is the cap that was crossed, `budget_words` by how much."""
+
+    program: Program
+    nodes: list[NodeTrace]
+    output: Any = None
+    output_problem: str | None = None
+    duration_ms: float = 0.0
+    tripped: str | None = None
+    budget_words: str | None = None
+
+    @property
+    def ran(self) -> bool:
+        """Whether every node was done, or skipped for a reason that the composition gives."""
+        failed = any(node.status == ERR for node in self.nodes)
+        return not failed and self.tripped is None and self.output_problem is None
+
+    @property
+    def failed(self) -> list[NodeTrace]:
+        """The nodes that failed, in order."""
+        return [self.nodes[number] for number in self.program.order if self.nodes[number].status == ERR]
+
+    def order(self) -> list[str]:
+        """The nodes that were begun, in topological order, which is the same in every run."""
+        return [self.nodes[number].plan.id for number in self.program.order if self.nodes[number].status != SKIPPED]
+
+    def critical_path(self) -> list[str]:
+        """The chain of nodes that the end waited for: the last to end, and before each the last of its parents."""
+        ends = {
+            number: (node.started_ms or 0.0) + node.duration_ms
+            for number, node in enumerate(self.nodes)
+            if node.duration_ms is not None
+        }
+        way: list[str] = []
+        at = max(ends, key=lambda number: ends[number], default=None)
+        while at is not None:
+            way.append(self.nodes[at].plan.id)
+            before = [parent for parent in self.nodes[at].plan.parents if parent in ends]
+            at = max(before, key=lambda number: ends[number], default=None)
+        return way[::-1]
+
+    def envelope(self) -> dict[str, Any]:
+        """What a target looks into, `duration_ms` included; the record keeps the same."""
+        usage = total_said(node.usage for node in self.nodes)
+        composition: dict[str, Any] = {"ran": self.ran, "order": self.order()}
+        composition["cost_total"], composition["tokens_total"] = usage.cost_usd, usage.tokens
+        if self.tripped is not None:
+            composition["budget_tripped"] = self.tripped
+        composition["critical_path"] = self.critical_path()
+        ids = [node.plan.id for node in self.nodes]
+        out: dict[str, Any] = {
+            "composition": composition,
+            "nodes": {node.plan.id: node.to_json(ids) for node in self.nodes},
+            "output": self.output,
+            "cost": {"total": usage.cost_usd},
+            "tokens": {"total": usage.tokens},
+            "duration_ms": round(self.duration_ms, 3),
+        }
+        models = by_model(call.usage for node in self.nodes for call in node.calls)
+        if models:
+            out["models"] = models
+        return out

@@ -1,0 +1,122 @@
+"""What the servers of a run offer, and how much of that its tests have exercised: the run's coverage, with its floors.
+
+Servers are asked for their lists only where the suite has a `coverage` block and all of its tests run, or one shard of them;
+then once, when the last test is over. Otherwise the coverage is told of runs whose own tests have asked for the lists.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.coverage import DIMENSIONS, SHARDED, TOLD_AS, Dimension
+from mcptest_engine.core.errors import ServerError
+from mcptest_engine.running.coverage import Offered, coverage_of, offered_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.running.cases import Plan
+    from mcptest_engine.running.pool import Pool
+
+LISTING_SECONDS = 60.0
+_OFFERED = frozenset({"tools", "resources", "prompts"})
+_UNASKED = Offered(tools=None, resources=None, prompts=None)
+
+
+def survey_of(
+    plan: Plan, floors: Mapping[str, float] | None, servers: Sequence[str], shard: tuple[int, int] | None
+) -> Survey | None:
+    """The survey of a run, None where nothing could be told of its coverage. `servers` are all of the suite's."""
+    whole = plan.selected == plan.declared
+    if floors is None or not whole or not plan.cases:
+        note = None
+        if floors and not whole and plan.cases:
+            note = f"{TOLD_AS}its floors are not judged, as {plan.selected} of {plan.declared} tests were selected"
+        lists = any(case.method == "tools/list" for case in plan.cases)
+        return Survey(servers=tuple(servers), note=note) if lists or note is not None else None
+    split = shard is not None and shard[1] > 1
+    note = SHARDED if floors and split else None
+    return Survey(servers=tuple(servers), floors=floors, asks=True, judges=not split, note=note)
+
+
+@dataclass(slots=True, kw_only=True)
+class Survey:
+    """Looks at the servers of one run. `judges` is false where floors are for somebody else to judge."""
+
+    servers: tuple[str, ...]
+    floors: Mapping[str, float] | None = None
+    asks: bool = False
+    judges: bool = False
+    note: str | None = None
+    _offered: dict[str, Offered] | None = None
+    _unknown: str | None = None
+
+    async def look(self, pool: Pool) -> None:
+        """Ask every server for its lists; one that does not give them leaves a floor unreached, and ends nothing."""
+        if not self.asks:
+            return
+        found = await asyncio.gather(*(self._asked(pool, name) for name in self.servers))
+        self._offered = dict(zip(self.servers, found, strict=True))
+
+    def seen(self, record: RunRecord, pool: Pool) -> RunRecord:
+        """The record with its coverage, as far as that is known."""
+        rows = () if record.interrupted else self._rows(record, pool)
+        notes = [] if self.note is None else [self.note]
+        if self.floors and self.judges and not rows and not record.interrupted:
+            notes.append(f"{TOLD_AS}its floors are not judged, as no test was begun")
+        idle = (row for row in rows if row.name in _OFFERED and row.floor and not row.total and row.unknown is None)
+        notes += (
+            f"{TOLD_AS}no {row.name} are offered, so the floor of {row.floor:g} % demands nothing" for row in idle
+        )
+        return replace(record, coverage=rows, warnings=(*record.warnings, *notes))
+
+    async def _asked(self, pool: Pool, name: str) -> Offered:
+        from mcptest_engine.servers.catalog import read_catalog
+
+        try:
+            async with asyncio.timeout(LISTING_SECONDS):
+                catalog = await read_catalog(await pool.session(name))
+        except ServerError as error:
+            self._unknown = self._unknown or pool.redactor.redact_text(error.message)
+            return _UNASKED
+        except TimeoutError:
+            self._unknown = self._unknown or f'server "{name}" did not give its lists within {LISTING_SECONDS:g} s'
+            return _UNASKED
+        if catalog.errors:
+            self._unknown = self._unknown or pool.redactor.redact_text(next(iter(catalog.errors.values())))
+        return Offered.of(catalog)
+
+    def _rows(self, record: RunRecord, pool: Pool) -> tuple[Dimension, ...]:
+        if self.asks and self._offered is None:
+            return ()  # `beforeAll` let no test begin
+        tests = [_asked_of(test) for test in record.tests]
+        offered = self._offered
+        if offered is None:
+            offered = offered_in(tests)
+            if not offered or any(server.name not in offered for server in record.servers):
+                return ()
+        redact, several = pool.redactor.redact_text, len(self.servers) > 1
+        rows = {row.name: row for row in coverage_of(offered, tests, redact=redact, several=several)}
+        floors = self.floors or {}
+        for name in floors.keys() - rows.keys():
+            rows[name] = Dimension(name=name, unknown=self._unknown or "its lists are not known")
+        floored = (replace(rows[name], floor=floors.get(name)) for name in DIMENSIONS if name in rows)
+        return tuple(replace(row, judged=self.judges and row.floor is not None) for row in floored)
+
+
+def _asked_of(test: TestResult) -> Mapping[str, Any]:
+    """A test's requests and their answers, as they stand in the record."""
+    steps = [
+        {"server": step.server, "verdict": step.verdict.value, "request": step.request, "output": step.output}
+        for step in test.verify
+    ]
+    return {
+        "server": test.server,
+        "verdict": test.verdict.value,
+        "request": test.request,
+        "output": test.output,
+        "verify": steps,
+    }

@@ -1,0 +1,80 @@
+"""What agents did here, for a list of it; and one run of theirs, with the tests that did not pass."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import RecordError
+from mcptest_engine.core.results import RunRecord, Verdict
+from mcptest_engine.running.worker.protocol import Refused
+from mcptest_engine.running.worker.telling import record_shown, result_shown
+from mcptest_engine.workspace.activity import NEWEST, Activity
+from mcptest_engine.workspace.ulid import is_ulid
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcptest_engine.running.worker.surroundings import Surroundings
+    from mcptest_engine.workspace.workspace import Workspace
+
+MOST_NEWEST = 100_000
+MOST_TESTS = 30
+"""Of the tests that did not pass."""
+MOST_NAMES = 200
+"""Of those that did."""
+LARGEST_RECORD = 64 * 1024 * 1024
+_BAD = (Verdict.FAIL, Verdict.INCONCLUSIVE)
+
+
+class Agents:
+    """One workspace's activity. Questions wait for each other: what one has read, the next need not read."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        self._activity: Activity | None = None
+        self._turn = asyncio.Lock()
+
+    async def listed(self, newest: int | None) -> dict[str, Any]:
+        """`{rows, more}`, as `Activity.rows` tells them."""
+        async with self._turn:
+            workspace = self._surroundings.workspace
+            if self._activity is None or self._activity.workspace.root != workspace.root:
+                self._activity = Activity(workspace)
+            wanted = max(1, min(newest or NEWEST, MOST_NEWEST))
+            rows, more = await asyncio.to_thread(self._activity.rows, wanted)
+        return {"rows": rows, "more": more}
+
+    async def run(self, run_id: str) -> dict[str, Any]:
+        """`{record, tests, left_out, others}`: the record without its tests; those that failed or are inconclusive, as events
+        tell them; how many of these are too many; and (verdict, name) of the others.
+
+        Raises: Refused for what cannot be read.
+        """
+        if not is_ulid(run_id):
+            raise Refused("this is no run's id", kind="protocol")
+        workspace = self._surroundings.workspace
+        return await asyncio.to_thread(_run, workspace, workspace.runs_dir / f"{run_id}.json")
+
+
+def _run(workspace: Workspace, path: Path) -> dict[str, Any]:
+    try:
+        size = path.stat().st_size
+        if not path.is_file() or size > LARGEST_RECORD:
+            raise Refused(f"the record is too large to be shown here ({size // 1_000_000:,} MB)", kind="gone")
+        record = RunRecord.from_json(workspace.load_run(path))
+        bad = [test for test in record.tests if test.verdict in _BAD]
+        others = (test for test in record.tests if test.verdict not in _BAD)
+        return {
+            "record": record_shown(record),
+            "tests": [result_shown(test) for test in bad[:MOST_TESTS]],
+            "left_out": max(len(bad) - MOST_TESTS, 0),
+            "others": [(test.verdict.value, test.name, test.duration_ms) for test in islice(others, MOST_NAMES)],
+        }
+    except RecordError as wrong:
+        raise Refused(wrong.message, hint=wrong.hint, kind="gone") from None
+    except OSError as wrong:
+        raise Refused(f"the record cannot be read: {wrong.strerror or wrong}", kind="gone") from None
+    except (TypeError, ValueError, AttributeError, KeyError) as wrong:  # a foreign file may hold anything anywhere
+        raise Refused(f"the record is damaged: {wrong}", kind="gone") from None

@@ -1,0 +1,13 @@
+"""A small learned judge of sentences: the second layer of SEC-001, SEC-002, SEC-003 and SEC-006.
+
+Where `phrases` knows wordings, this weighs words, what they mean (`lexicon.txt`) and their order, with weights
+(`weights.txt`) that `tests/safety/train.py` learns from the corpora. The surprising thing is how little of a text is weighed in
+full: a first look at the single words of a sentence passes over most of what honest descriptions say.
+"""
+
+from __future__ import annotations
+
+from mcptest_engine.safety.learned.judge import Steering, first_look, steering
+from mcptest_engine.safety.learned.windows import stems_of_name
+
+__all__ = ["Steering", "first_look", "steering", "stems_of_name"]

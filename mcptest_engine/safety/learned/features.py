@@ -1,0 +1,110 @@
+"""A window as the features that the learned judge weighs: its words, what they mean, and in which order.
+
+Each is a short text whose first letter tells its kind: `w` one or two words in a row, `p` how a word begins, `g` parts of
+words in other scripts, `c` a concept and the form that its word stands in, `o` two concepts in this order, `a` the shape of two
+or three neighbours, `s` how the window begins, `@` where it stands.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from mcptest_engine.safety.learned.windows import FORMS
+
+if TYPE_CHECKING:
+    from mcptest_engine.safety.learned.windows import Window
+
+__all__ = ["features"]
+
+_FARTHEST = 9
+_PASSED_OVER = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "of",
+        "and",
+        "that",
+        "with",
+        "for",
+        "on",
+        "at",
+        "by",
+        "from",
+        "be",
+        "been",
+        "this",
+        "these",
+        "those",
+        "such",
+        "than",
+        "as",
+        "or",
+    ]
+)
+
+
+def features(window: Window, place: str) -> set[str]:
+    """All features of a window; `place` is a letter for what the text is: `d` a description, `p` that of an argument …"""
+    found = {f"@{place}", f"@{place}{min(window.index, 2)}", f"@n{min(len(window.words) // 6, 6)}", *window.belongs}
+    if window.pair:
+        found.add("@pair")
+    if window.capitals >= 3:
+        found.add("@capitals")
+    before = "^"
+    shape: list[str] = []
+    meant: list[tuple[str, ...]] = []
+    for word, meaning in zip(window.words, window.concepts, strict=True):
+        found.update(_of_word(word))
+        found.add(f"w{before} {word}")
+        before = word
+        if meaning:
+            names, main, kind = _of_meaning(meaning)
+            found.update(names)
+            shape.append(kind)
+            if main:
+                meant.append(main)
+        elif word not in _PASSED_OVER:
+            shape.append("x")
+    for at, one in enumerate(meant):
+        for other in meant[at + 1 : at + _FARTHEST]:
+            found.update(_of_order(one, other))
+    row = ["^", *shape, "$"]
+    found.update(map(_of_two, row, row[1:]))
+    found.update(map(_of_three, row, row[1:], row[2:]))
+    found.add(f"s{min(window.index, 1)}{place}{row[1]}")
+    return found
+
+
+@lru_cache(maxsize=8192)
+def _of_word(word: str) -> tuple[str, ...]:
+    if not word.isascii():
+        parts = {f"g{word[at : at + size]}" for at in range(min(len(word), 40) - 1) for size in (2, 3)}
+        return (f"w{word}", *parts)
+    return (f"w{word}", f"p{word[:5]}") if len(word) > 5 and word[0] != "<" else (f"w{word}",)
+
+
+@lru_cache(maxsize=4096)
+def _of_meaning(meaning: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    """Its features, its concepts without the form, and its part in the shape."""
+    main = tuple(name for name in meaning if name not in FORMS)
+    form = next((name for name in meaning if name in FORMS), "")
+    ends = ("", f".{form}") if form else ("",)
+    kind = f"{main[0] if main else ''}{'.' + form if form else ''}"
+    return tuple(f"c{name}{end}" for name in main for end in ends), main, kind
+
+
+@lru_cache(maxsize=32_768)
+def _of_order(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"o{first}>{second}" for first in one for second in other)
+
+
+@lru_cache(maxsize=16_384)
+def _of_two(one: str, two: str) -> str:
+    return f"a{one}_{two}"
+
+
+@lru_cache(maxsize=32_768)
+def _of_three(one: str, two: str, three: str) -> str:
+    return f"a{one}_{two}_{three}"

@@ -1,0 +1,146 @@
+"""Weighs the windows of a text with the learned weights, and tells which rules fire where."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib import resources
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcptest_engine.safety.learned.features import features
+from mcptest_engine.safety.learned.lexicon import lexicon, runs
+from mcptest_engine.safety.learned.windows import Prose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from mcptest_engine.safety.learned.windows import Window
+
+__all__ = ["RULES", "glance_names", "glance_words", "steering"]
+
+RULES = ("SEC-001", "SEC-002", "SEC-003", "SEC-006")
+SHARED = 0.25  # how much less a feature says among many
+FEWEST_WEIGHED = 12  # of more sentences those with the most telling words are weighed, so many and some by length
+TEXT_FOR_ONE_MORE = 500
+_SEEN = re.compile(r"[^\W\d][\w']{0,23}|[~<\[{#/$*@:|]+")
+_LONGEST_REMEMBERED, _MOST_REMEMBERED = 24, 30_000
+
+
+class Steering(NamedTuple):
+    """A rule that fires between two places of a text."""
+
+    rule: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What was learned: by feature what it says for an alarm, and, in lines as they were read, for each of `RULES`.
+
+    `glance` is what single words alone say for an alarm.
+    """
+
+    bias: tuple[int, ...]
+    threshold: int
+    least_glance: int
+    glance: Mapping[str, int]
+    alarm: Mapping[str, int]
+    lines: tuple[str, ...]
+
+    @cached_property
+    def by_rule(self) -> tuple[Mapping[str, int], ...]:
+        """Read when something raises an alarm: most texts do not."""
+        return tuple(dict(zip(self.alarm, map(int, line.split(" ")), strict=True)) for line in self.lines)
+
+
+class _Glance(dict[str, int]):
+    """What a word says by itself and by what it means; worked out once."""
+
+    def __init__(self, said: Mapping[str, int]) -> None:
+        super().__init__()
+        self._said = said
+
+    def __missing__(self, word: str) -> int:
+        total = sum(self._said.get(name, 0) for name in glance_names(word))
+        if len(word) <= _LONGEST_REMEMBERED:
+            if len(self) >= _MOST_REMEMBERED:
+                self.clear()
+            self[word] = total
+        return total
+
+
+def steering(
+    text: str, place: str, names: frozenset[str] = frozenset(), own: str = "", about: frozenset[str] = frozenset()
+) -> Iterator[Steering]:
+    """What fires in a text in its plain form, in its order; see `windows` for the rest."""
+    weights = learned_weights()
+    prose = Prose(text, names, own, about)
+    said = [glance(text[start:end], weights.glance) for start, end in prose.spans]
+    least = weights.least_glance
+    chosen = [(one, at, False) for at, one in enumerate(said) if one >= least]
+    chosen += [(one + other, at, True) for at, (one, other) in enumerate(pairwise(said)) if one + other >= least]
+    if len(chosen) > FEWEST_WEIGHED:
+        chosen = sorted(chosen, reverse=True)[: FEWEST_WEIGHED + len(text) // TEXT_FOR_ONE_MORE]
+    for _, at, both in sorted(chosen, key=lambda one: one[1:]):
+        for window in prose.two(at) if both else prose.sentence(at):
+            yield from _fired(window, place, weights)
+
+
+def first_look(text: str) -> int:
+    """How telling the single words of any text are."""
+    return glance(text, learned_weights().glance)
+
+
+def glance_words(text: str) -> list[str]:
+    """The words and marks that a first look sees."""
+    return _SEEN.findall(text.lower())
+
+
+def glance_names(word: str) -> tuple[str, ...]:
+    """What a first look knows a word by: itself, and `*` before each concept that it stands for."""
+    known = lexicon().words
+    if "_" in word.strip("_"):
+        meaning: Iterable[str] = ("REF",)
+    elif word.isascii():
+        meaning = known.get(word, ())
+    else:
+        meaning = dict.fromkeys(concept for part in runs().findall(word) for concept in known[part])
+    return (word, *(f"*{concept}" for concept in meaning))
+
+
+def glance(text: str, known: Mapping[str, int]) -> int:
+    """What the single words of a sentence say for an alarm: a cheap look before all features are weighed."""
+    return sum(map(known.__getitem__, glance_words(text)))
+
+
+def _fired(window: Window, place: str, weights: Weights) -> Iterator[Steering]:
+    found = features(window, place) & weights.alarm.keys()
+    share = len(found) ** -SHARED if found else 0.0
+    if weights.bias[0] + share * sum(map(weights.alarm.__getitem__, found)) < weights.threshold:
+        return
+    by_rule = [
+        bias + share * sum(map(said.__getitem__, found))
+        for bias, said in zip(weights.bias[1:], weights.by_rule, strict=True)
+    ]
+    most = max(by_rule)
+    for rule, score in zip(RULES, by_rule, strict=True):
+        if score == most or score > 0:
+            yield Steering(rule, window.start, window.end)
+
+
+@lru_cache(maxsize=1)
+def learned_weights() -> Weights:
+    """What `weights.txt` holds, all numbers in hundredths.
+
+    Thresholds and biases; words and what they say at a glance; the features; a line for an alarm and one for each rule.
+    """
+    text = resources.files(__package__).joinpath("weights.txt").read_text(encoding="utf-8")
+    head, glances, names, alarm, *lines = text.removesuffix("\n").split("\n")
+    threshold, least_glance, *bias = map(int, head.split(" "))
+    words = glances.split(" ")
+    known = dict(zip(words[::2], map(int, words[1::2]), strict=True))
+    by_feature = dict(zip(names.split("\t"), map(int, alarm.split(" ")), strict=True))
+    return Weights(tuple(bias), threshold, least_glance, _Glance(known), by_feature, tuple(lines))

@@ -1,0 +1,443 @@
+"""What can be wrong with a composition although its shape is right: its graph, its references, its programs, its cases.
+
+Each problem is told at the node that it is in. Source: compositions, Load-time validation; decisions 14, Compositions.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.targets import TargetSyntaxError, parse_target
+from mcptest_engine.suite.checks import FOCUSED
+from mcptest_engine.suite.graph import Parent, a_cycle, parents_of
+from mcptest_engine.suite.items import ASSERT_SET
+from mcptest_engine.suite.places import quoted
+from mcptest_engine.suite.program_mentions import mentions
+from mcptest_engine.suite.references import (
+    ID_PATTERN,
+    RESERVED,
+    Reference,
+    ReferenceSyntaxError,
+    Unresolved,
+    parse_reference,
+    part_of,
+    templates_in,
+)
+from mcptest_engine.suite.templates import LITERAL_KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from mcptest_engine.suite.assertion_checks import AssertionChecks
+    from mcptest_engine.suite.merge import PlacedTest
+    from mcptest_engine.suite.places import Places
+    from mcptest_engine.suite.yaml import Pointer
+
+ROOTS = ("composition", "nodes", "output", "cost", "tokens", "duration_ms")
+"""What a target may start with in a composition: the members of its trace. Source: compositions, Trace shape."""
+_MEMBERS: Mapping[str, tuple[str, ...]] = {
+    "composition": ("ran", "order", "critical_path", "cost_total", "tokens_total", "budget_tripped"),
+    "cost": ("total",),
+    "tokens": ("total",),
+}
+_NODE_MEMBERS = (
+    *("status", "output", "args", "result", "calls", "duration_ms", "started_ms", "message", "hint", "id", "server"),
+    *("tool", "needs", "mocked", "frozen", "cost_usd", "tokens", "model"),
+)
+_SHOWN_CYCLE = 12
+_PROGRAMS = (("transform", "jq"), ("when",), ("loop", "until"))
+_PROGRAM_MENTIONS = re.compile(r"""\.parents(?:\.|\[\s*")([A-Za-z_][A-Za-z0-9_-]*)""")
+_ID = re.compile(ID_PATTERN)
+_FOR_EACH = re.compile(r"\s*\$\{([^{}]*)\}\s*")
+_ESCAPE_HINT = "write `$${` for a literal `${`"
+
+
+class _Node(NamedTuple):
+    """A node that can be looked at: its data, its place, and its parents by their place in `needs`."""
+
+    data: Mapping[str, Any]
+    id: str
+    path: Pointer
+    parents: tuple[tuple[int, Parent], ...]
+    templates: tuple[tuple[Pointer, str, int, str | None], ...]
+
+
+class CompositionChecks:
+    """Checks of compositions; `check_server` tells of a call's server, `assertions` compiles what it is given at its end."""
+
+    def __init__(
+        self,
+        places: Places,
+        assertions: AssertionChecks,
+        check_server: Callable[..., None],
+        check_expect: Callable[..., None],
+        *,
+        in_ci: bool,
+    ) -> None:
+        self._places = places
+        self._assertions = assertions
+        self._check_server = check_server
+        self._check_expect = check_expect
+        self._in_ci = in_ci
+
+    def check(self, test: PlacedTest) -> None:
+        """Tell everything that is wrong with one composition."""
+        entry, file, path = test.entry, test.file, test.path
+        nodes = list(self._nodes(entry, file, path))
+        known = {node.id for node in nodes}
+        cases = entry.get("cases")
+        rows = [row for row in cases if isinstance(row, dict)] if isinstance(cases, list) else None
+        for node in nodes:
+            self._check_needs(node, known, file)
+            self._check_references(node, known, rows, file)
+            self._check_programs(node, known, file)
+            if "mock" not in node.data:
+                self._check_server(node.data, file, node.path)
+            self._check_ways(node, file)
+        self._check_cycle(nodes, file)
+        self._check_output(entry, known, file, path)
+        self._check_expect(entry, ROOTS, file, path)
+        self._check_targets(entry.get("expect"), known, file, (*path, "expect"))
+        inheriting = None if rows is None else [row for row in rows if "expect" not in row]
+        self._check_expected(entry.get("expect"), inheriting, file, (*path, "expect"))
+        if rows is not None:
+            self._check_cases(rows, known, file, path)
+        graded = entry.get("eval")
+        if graded:
+            self._places.warn(
+                file,
+                (*path, "eval"),
+                "judged metrics are deferred: this version of mcptest asks no model yet",
+                key=True,
+            )
+
+    def _nodes(self, entry: Mapping[str, Any], file: int, path: Pointer) -> Iterator[_Node]:
+        nodes = entry.get("nodes")
+        seen: set[str] = set()
+        for index, node in enumerate(nodes if isinstance(nodes, list) else ()):
+            if not isinstance(node, dict) or not isinstance(node.get("id"), str):
+                continue  # the structural check tells
+            place = (*path, "nodes", index)
+            own_id = node["id"]
+            if own_id in RESERVED:
+                message = f"a node cannot be called {quoted(own_id)}, which templates use for something else"
+                self._places.tell(file, (*place, "id"), message, "choose another id")
+            elif not _ID.fullmatch(own_id):
+                message = f"{quoted(own_id)} is no node id: templates could not name it"
+                hint = "letters, digits, `_` and `-`, and no digit or `-` first"
+                self._places.tell(file, (*place, "id"), message, hint)
+            elif own_id in seen:
+                message = f"duplicate node id {quoted(own_id)}: two nodes of a composition cannot have one id"
+                self._places.tell(file, (*place, "id"), message, "choose another id")
+            else:
+                seen.add(own_id)
+                templates = tuple(
+                    found for key in ("args", "mock") if key in node for found in templates_in(node[key], (key,))
+                )
+                yield _Node(node, own_id, place, tuple(parents_of(node)), templates)
+
+    def _check_needs(self, node: _Node, known: set[str], file: int) -> None:
+        seen: set[str] = set()
+        for index, parent in node.parents:
+            place: Pointer = (*node.path, "needs", index)
+            if parent.id not in known:
+                message = f"`needs` names {quoted(parent.id)}, and the composition has no such node"
+                self._places.tell(file, place, message, _among(parent.id, known - {node.id}))
+            elif parent.id in seen:
+                self._places.warn(file, place, f"{quoted(parent.id)} stands in `needs` twice", "remove one of the two")
+            seen.add(parent.id)
+        if not node.parents:
+            return
+        used = set(_used_by(node))
+        for index, parent in node.parents:
+            if parent.id in known and parent.id not in used and parent.id != node.id:
+                message = f"`needs` names {quoted(parent.id)}, and nothing in the node uses its output"
+                hint = "it only orders the two; remove it if that was not meant"
+                self._places.warn(file, (*node.path, "needs", index), message, hint)
+
+    def _check_references(self, node: _Node, known: set[str], rows: list[dict[str, Any]] | None, file: int) -> None:
+        needs = {parent.id for _, parent in node.parents}
+        for below, text, at, expression in node.templates:
+            told = self._wrong_with(expression, node, known, needs, rows)
+            if told is not None:
+                self._places.tell(file, (*node.path, *below), told[0], told[1], inside=(text, at))
+        source = node.data.get("for_each")
+        if isinstance(source, str):
+            self._check_source(source, node, known, needs, file)
+
+    def _wrong_with(
+        self,
+        expression: str | None,
+        node: _Node,
+        known: set[str],
+        needs: set[str],
+        rows: list[dict[str, Any]] | None,
+    ) -> tuple[str, str | None] | None:
+        """What is wrong with one template of a node, and what may be meant."""
+        if expression is None:
+            return "`${` is not closed by `}`", _ESCAPE_HINT
+        try:
+            reference = parse_reference(expression)
+        except ReferenceSyntaxError as wrong:
+            return wrong.message, _ESCAPE_HINT
+        if reference.space == "item":
+            if "for_each" in node.data:
+                return None
+            return "`${item}` has a value only in a node with `for_each`", 'add `for_each: "${PARENT}"`'
+        if reference.space == "var":
+            return _wrong_variable(reference, rows)
+        if reference.space == "env" or reference.name in needs:
+            return None
+        shown = quoted(reference.name)
+        if reference.name in known and reference.name != node.id:
+            return f"`${{{reference.text}}}` refers to {shown}, which is not in the node's `needs`", (
+                f"add {shown} to `needs`"
+            )
+        if reference.name == node.id:
+            return f"`${{{reference.text}}}` refers to the node itself", "a node sees the outputs of its `needs` only"
+        return f"`${{{reference.text}}}`: there is no node {shown}, and no variable", _among(reference.name, known)
+
+    def _check_source(self, source: str, node: _Node, known: set[str], needs: set[str], file: int) -> None:
+        place = (*node.path, "for_each")
+        found = _FOR_EACH.fullmatch(source)
+        hint = 'write a parent\'s output, such as `for_each: "${search}"`'
+        if found is None:
+            self._places.tell(file, place, f"`for_each` is one template, found {quoted(source)}", hint)
+            return
+        try:
+            reference = parse_reference(found[1])
+        except ReferenceSyntaxError as wrong:
+            self._places.tell(file, place, wrong.message, hint)
+            return
+        if reference.space != "node":
+            self._places.tell(file, place, f"`for_each` goes over a parent's output, found {quoted(source)}", hint)
+            return
+        told = self._wrong_with(found[1], node, known, needs, None)
+        if told is not None:
+            self._places.tell(file, place, told[0], told[1])
+
+    def _check_programs(self, node: _Node, known: set[str], file: int) -> None:
+        needs = {parent.id for _, parent in node.parents}
+        for way in _PROGRAMS:
+            if way[0] not in node.data:
+                continue
+            value: Any = node.data
+            for key in way:
+                value = value.get(key) if isinstance(value, dict) else None
+            self._assertions.check_program(value, file, (*node.path, *way))
+            if way[0] != "transform" and isinstance(value, str):
+                self._check_mentions(value, node, needs, known, file, way)
+
+    def _check_mentions(
+        self, program: str, node: _Node, needs: set[str], known: set[str], file: int, way: tuple[str, ...]
+    ) -> None:
+        """A parent that a program names has to be one: of any other it would see null, and skip the node in silence."""
+        for name in dict.fromkeys(mentions(program, "parents")):
+            if name in needs:
+                continue
+            message = f"`{_path('parents', name)}` refers to {quoted(name)}, which is not in the node's `needs`"
+            if name in known and name != node.id:
+                hint: str | None = f"add {quoted(name)} to `needs`"
+            else:
+                hint = _dashed(name, needs, "parents") or _among(name, needs)
+            self._places.tell(file, (*node.path, *way), message, hint)
+
+    def _check_ways(self, node: _Node, file: int) -> None:
+        """What a node says that has no effect beside something else that it says."""
+        data = node.data
+        if data.get("freeze") == "record" and self._in_ci:
+            message = "`freeze: record` is refused under CI, which keeps nothing"
+            hint = "commit what was kept, and write `freeze: golden`"
+            self._places.tell(file, (*node.path, "freeze"), message, hint)
+        if "max_concurrency" in data and "for_each" not in data:
+            message = "`max_concurrency` does nothing without `for_each`"
+            self._places.warn(file, (*node.path, "max_concurrency"), message, key=True)
+        if "mock" in data:
+            for key in ("freeze", "loop", "retries", "timeout_ms"):
+                if key in data:
+                    message = f"`{key}` does nothing beside `mock`: nothing is called"
+                    self._places.warn(file, (*node.path, key), message, "remove one of the two", key=True)
+
+    def _check_cycle(self, nodes: list[_Node], file: int) -> None:
+        numbers = {node.id: number for number, node in enumerate(nodes)}
+        parents = [
+            list(dict.fromkeys(numbers[parent.id] for _, parent in node.parents if parent.id in numbers))
+            for node in nodes
+        ]
+        circle = a_cycle(parents)
+        if circle is None:
+            return
+        names = [nodes[number].id for number in circle]
+        shown = " → ".join(f"`{name}`" for name in names[:_SHOWN_CYCLE])
+        more = " → …" if len(names) > _SHOWN_CYCLE else ""
+        first, after = nodes[circle[0]], names[1 % len(names)]
+        index = next(index for index, parent in first.parents if parent.id == after)
+        message = f"the nodes need each other in a cycle: {shown}{more} → `{names[0]}`"
+        self._places.tell(file, (*first.path, "needs", index), message, "take one of these out of its `needs`")
+
+    def _check_output(self, entry: Mapping[str, Any], known: set[str], file: int, path: Pointer) -> None:
+        output = entry.get("output")
+        if isinstance(output, str) and output not in known:
+            message = f"`output` names {quoted(output)}, and the composition has no such node"
+            self._places.tell(file, (*path, "output"), message, _among(output, known))
+        elif isinstance(output, dict):
+            place = (*path, "output", "assemble")
+            self._assertions.check_program(output.get("assemble"), file, place)
+            program = output.get("assemble")
+            for name in dict.fromkeys(mentions(program, "nodes") if isinstance(program, str) else ()):
+                if name not in known:
+                    message = f"`{_path('nodes', name)}` names {quoted(name)}, and the composition has no such node"
+                    self._places.tell(file, place, message, _dashed(name, known, "nodes") or _among(name, known))
+
+    def _check_targets(self, expect: Any, known: set[str], file: int, path: Pointer) -> None:
+        """Targets that name a node have to name one that is there, and look at what a trace has."""
+        items, below = expect, path
+        if isinstance(expect, dict):
+            items, below = expect.get("assertions"), (*path, "assertions")
+        for place, item in _assertions(items, below):
+            target = item.get("target")
+            try:
+                segments = parse_target(target).segments if isinstance(target, str) else ()
+            except TargetSyntaxError:
+                continue
+            if len(segments) > 1 and segments[0] == "nodes" and isinstance(segments[1], str):
+                name = segments[1]
+                if name not in known:
+                    message = f"the composition has no node {quoted(name)}"
+                    self._places.tell(file, (*place, "target"), message, _among(name, known))
+                    continue
+            told = _no_member(segments)
+            if told is not None:
+                self._places.tell(file, (*place, "target"), *told)
+
+    def _check_expected(self, expect: Any, rows: list[dict[str, Any]] | None, file: int, path: Pointer) -> None:
+        """Templates in what is expected: a case's variables have a value there, what nodes give has not."""
+        for below, text, at, expression in templates_in(expect, literal=LITERAL_KEYS):
+            if expression is None:
+                told: tuple[str, str | None] | None = ("`${` is not closed by `}`", _ESCAPE_HINT)
+            else:
+                try:
+                    reference = parse_reference(expression)
+                except ReferenceSyntaxError as wrong:
+                    told = wrong.message, _ESCAPE_HINT
+                else:
+                    told = _wrong_expected(reference, rows)
+            if told is not None:
+                self._places.tell(file, (*path, *below), told[0], told[1], inside=(text, at))
+
+    def _check_cases(self, rows: list[dict[str, Any]], known: set[str], file: int, path: Pointer) -> None:
+        seen: set[str] = set()
+        for index, row in enumerate(rows):
+            place: Pointer = (*path, "cases", index)
+            name = row.get("name")
+            if isinstance(name, str):
+                if name in seen:
+                    message = f"duplicate case {quoted(name)}: two cases of a composition cannot have one name"
+                    self._places.tell(file, (*place, "name"), message, "choose another name")
+                seen.add(name)
+            if row.get("only") is True and self._in_ci:
+                self._places.tell(file, (*place, "only"), *FOCUSED, key=True)
+            if "expect" in row:
+                self._check_expect(row, ROOTS, file, place)
+                self._check_targets(row["expect"], known, file, (*place, "expect"))
+                self._check_expected(row["expect"], [row], file, (*place, "expect"))
+
+
+def _no_member(segments: Sequence[Any]) -> tuple[str, str | None] | None:
+    """What is wrong with a target that looks for something that no trace has, and what may be meant."""
+    start, *rest = segments or (None,)
+    of_node = start == "nodes" and len(rest) > 1
+    members, name = (_NODE_MEMBERS, rest[1]) if of_node else (_MEMBERS.get(str(start)), rest[0] if rest else None)
+    if members is None or not isinstance(name, str) or name in members:
+        return None
+    return f"{'a node' if of_node else f'`{start}`'} has no {quoted(name)}", _among(name, members)
+
+
+def _path(root: str, name: str) -> str:
+    return f".{root}.{name}" if name.isidentifier() else f'.{root}["{name}"]'
+
+
+def _dashed(name: str, ids: Iterable[str], root: str) -> str | None:
+    """To jq `.parents.a-b` is a difference."""
+    meant = next((one for one in sorted(ids) if one.startswith(f"{name}-")), None)
+    return None if meant is None else f'write `.{root}["{meant}"]`: to jq a `-` after a name subtracts'
+
+
+def _wrong_expected(reference: Reference, rows: list[dict[str, Any]] | None) -> tuple[str, str | None] | None:
+    if reference.space == "var":
+        return _wrong_variable(reference, rows)
+    if reference.space == "env":
+        return None
+    shown = f"`${{{reference.text}}}` has no value in `expect`"
+    if reference.space == "node":
+        return shown, f"a `target` looks at outputs, such as `nodes.{reference.name}.output`; {_ESCAPE_HINT}"
+    return shown, _ESCAPE_HINT
+
+
+def _wrong_variable(reference: Reference, rows: list[dict[str, Any]] | None) -> tuple[str, str | None] | None:
+    """A variable that the suite does not have has to stand in every case; without cases it is sent as it stands."""
+    if rows is None:
+        return None
+    lacking = [row.get("name") for row in rows if not _has(row, reference.name)]
+    if not lacking:
+        return _wrong_part(reference, rows)
+    names = {name for row in rows if isinstance(row.get("vars"), dict) for name in row["vars"]}
+    if len(lacking) < len(rows):
+        return f"the case {quoted(str(lacking[0]))} has no variable {quoted(reference.name)}", "add it to its `vars`"
+    return f"no case has a variable {quoted(reference.name)}, and neither has the suite", _among(reference.name, names)
+
+
+def _wrong_part(reference: Reference, rows: list[dict[str, Any]]) -> tuple[str, str | None] | None:
+    """A part of a variable that one case's value does not have."""
+    for row in rows if reference.path else ():
+        try:
+            part_of(reference, row["vars"][reference.name])
+        except Unresolved as wrong:
+            return f"{wrong.message}, in the case {quoted(str(row.get('name')))}", None
+    return None
+
+
+def _has(row: Mapping[str, Any], name: str) -> bool:
+    variables = row.get("vars")
+    return isinstance(variables, dict) and name in variables
+
+
+def _used_by(node: _Node) -> Iterator[str]:
+    """The nodes whose outputs a node uses, in templates and in programs."""
+    source = node.data.get("for_each")
+    for _, _, _, expression in (*node.templates, *(() if source is None else templates_in(source))):
+        try:
+            reference = parse_reference(expression or "")
+        except ReferenceSyntaxError:
+            continue
+        if reference.space == "node":
+            yield reference.name
+    loop = node.data.get("loop")
+    for program in (node.data.get("when"), loop.get("until") if isinstance(loop, dict) else None):
+        if isinstance(program, str):
+            named = _PROGRAM_MENTIONS.findall(program)
+            if ".parents" in program and not named:  # looked at as a whole
+                yield from (parent.id for _, parent in node.parents)
+            yield from named
+
+
+def _assertions(items: Any, path: Pointer) -> Iterator[tuple[Pointer, Mapping[str, Any]]]:
+    for index, item in enumerate(items if isinstance(items, list) else ()):
+        if not isinstance(item, dict):
+            continue
+        inner = item.get(ASSERT_SET)
+        if isinstance(inner, dict):
+            yield from _assertions(inner.get("assertions"), (*path, index, ASSERT_SET, "assertions"))
+        else:
+            yield (*path, index), item
+
+
+def _among(word: str, known: Iterable[str]) -> str | None:
+    names = sorted(known)
+    if near := did_you_mean(word[:80], names):
+        return near
+    shown = ", ".join(f"`{name}`" for name in names[:8])
+    verb = "is" if len(names) == 1 else "are"
+    return f"there {verb} {shown}{', …' if len(names) > 8 else ''}" if names else None

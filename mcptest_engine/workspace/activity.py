@@ -1,0 +1,131 @@
+"""What agents did in a workspace through the front door, from the files that are left of it: runs, inline suites, proposals.
+
+Ids are ULIDs, so that names alone give the order in time; of a record only its head is read, and only once. Whoever asks for
+the newest ones pays for those, however many there are.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.workspace.heads import head_of
+from mcptest_engine.workspace.inline import inline_dir
+from mcptest_engine.workspace.proposals import proposals_dir
+from mcptest_engine.workspace.ulid import is_ulid, ulid_seconds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcptest_engine.workspace.workspace import Workspace
+
+    Row = dict[str, Any]
+
+NEWEST = 300
+"""How many of the newest files of each folder are looked at, unless somebody asks for more."""
+LONGEST = 300
+_COUNTS = ("total", "passed", "failed", "inconclusive", "skipped")
+
+
+class Activity:
+    """Reads one workspace. Not to be used from two threads at once."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self._known: dict[Path, tuple[tuple[int, int], Row | None]] = {}
+
+    def rows(self, newest: int = NEWEST) -> tuple[list[Row], bool]:
+        """What there is, newest first, and whether older files were left out.
+
+        A row has `id`, `at` (seconds since 1970) and `kind`: "run", of the front door; "inline", a suite that came as text and
+        has no record, or none yet; "proposal", which waits for a person; "unreadable", a file that is none of these.
+        """
+        runs, more = _newest(self.workspace.runs_dir, ".json", newest)
+        inline, more_inline = _newest(inline_dir(self.workspace), ".yml", newest)
+        proposals, more_proposals = _newest(proposals_dir(self.workspace), ".json", newest)
+        seen = {path: self._read(path, _run, "tests") for path in runs}
+        waiting = {path: self._read(path, _proposal, "test") for path in proposals}
+        self._known = {path: known for path, known in self._known.items() if path in seen or path in waiting}
+        oldest = runs[-1].stem if more and runs else ""
+        found = [row for row in (*seen.values(), *waiting.values()) if row is not None]
+        decided = {path.stem for path in runs}
+        found += [_row(path, "inline") for path in inline if path.stem not in decided and path.stem >= oldest]
+        return sorted(found, key=lambda row: str(row["id"]), reverse=True), more or more_inline or more_proposals
+
+    def _read(self, path: Path, make: Any, until: str) -> Row | None:
+        """The row of a file, None for one that is not an agent's; read again only when it is another one."""
+        try:
+            state = path.stat()
+        except OSError:
+            return None  # taken away meanwhile
+        stamp = state.st_mtime_ns, state.st_size
+        known = self._known.get(path)
+        if known is None or known[0] != stamp:
+            head = head_of(path, until)
+            row = _unreadable(path, stamp[1]) if head is None else make(path, head)
+            known = self._known[path] = stamp, row
+        return known[1]
+
+
+def _newest(folder: Path, suffix: str, most: int) -> tuple[list[Path], bool]:
+    """The files in a folder that are named by a ULID, newest first, and whether there are more than these."""
+    try:
+        names = sorted(os.listdir(folder), reverse=True)  # noqa: PTH208 - names are all that is needed
+    except OSError:
+        return [], False
+    named = (name for name in names if name.endswith(suffix) and is_ulid(name[: -len(suffix)]))
+    found = list(islice(named, most + 1))
+    return [folder / name for name in found[:most]], len(found) > most
+
+
+def _run(path: Path, head: Row) -> Row | None:
+    """A record's row: None when the front door did not make it."""
+    suite, totals, by = head.get("suite"), head.get("totals"), head.get("requested_by")
+    if not isinstance(suite, dict) or not isinstance(totals, dict) or head.get("run_id") != path.stem:
+        return _unreadable(path, None)
+    place = _text(suite.get("path"))
+    is_inline = place == f".mcptest/inline/{path.stem}.yml"
+    if not isinstance(by, dict) and not is_inline:
+        return None
+    client = by.get("client") if isinstance(by, dict) else None
+    told = _row(path, "run")
+    told |= {
+        "verdict": _text(head.get("verdict")),
+        "suite": place,
+        "name": _text(suite.get("name")),
+        "inline": is_inline,
+        "mode": _text(head.get("mode")),
+        "interrupted": head.get("interrupted") is True,
+        "duration_ms": _number(head.get("duration_ms")),
+        "totals": {name: int(_number(totals.get(name))) for name in _COUNTS},
+    }
+    if isinstance(client, dict):
+        told["client"] = {"name": _text(client.get("name")), "version": _text(client.get("version"))}
+    if isinstance(head.get("cassette"), str):
+        told["cassette"] = _text(head["cassette"])
+    return told
+
+
+def _proposal(path: Path, head: Row) -> Row:
+    if head.get("id") != path.stem:
+        return _unreadable(path, None)
+    told = {name: _text(head.get(name)) for name in ("suite", "source")}
+    return {**_row(path, "proposal"), **told, "name": _text(head.get("test_name"))}
+
+
+def _row(path: Path, kind: str) -> Row:
+    return {"id": path.stem, "kind": kind, "at": ulid_seconds(path.stem), "file": str(path)}
+
+
+def _unreadable(path: Path, size: int | None) -> Row:
+    return {**_row(path, "unreadable"), **({} if size is None else {"bytes": size})}
+
+
+def _text(value: object) -> str:
+    return value[:LONGEST] if isinstance(value, str) else ""
+
+
+def _number(value: object) -> float:
+    """Counts and times are what others wrote: JSON allows 1e999 too."""
+    return float(value) if isinstance(value, (int, float)) and 0 <= value < 1e15 else 0.0

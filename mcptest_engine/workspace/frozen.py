@@ -1,0 +1,106 @@
+"""Results of nodes that were kept: `.mcptest/cassettes/<suite>.frozen.json`, one file for each suite.
+
+    { schema_version: "mcptest.cassette/v1", name, recorded_at, mcptest_version, suite: {name, path}, servers: {},
+      nodes: [ { composition, case, node, item?, iteration?, server, tool, args, result } ] }
+
+A cassette with its answers by node in place of by server. A result is found by its composition, case and node, the element of
+a fan-out, the round of a loop, and the args. All of it is redacted before it comes here; made to be committed.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.errors import UsageError
+from mcptest_engine.workspace.cassettes import (
+    FROZEN_SUFFIX,
+    SCHEMA_VERSION,
+    cassettes_dir,
+    read_cassette,
+    write_cassette,
+)
+from mcptest_engine.workspace.slug import slug
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from mcptest_engine.workspace.workspace import Workspace
+
+
+class NodeKey(NamedTuple):
+    """A node of a composition, run with one case; `case` is None where it has none."""
+
+    composition: str
+    case: str | None
+    node: str
+
+
+class CallKey(NamedTuple):
+    """One call of a node: the element of its fan-out, the round of its loop, and a digest of its args."""
+
+    item: int | None
+    iteration: int | None
+    args: str
+
+
+def digest(args: Any) -> str:
+    """What args go by."""
+    text = json.dumps(args, sort_keys=True, ensure_ascii=False, default=str)
+    return sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def frozen_path(workspace: Workspace, suite: str) -> Path:
+    """Where the results of a suite are kept; `suite` is its path relative to the workspace, without its ending."""
+    return cassettes_dir(workspace) / f"{slug(suite)}{FROZEN_SUFFIX}.json"
+
+
+def load_frozen(path: Path) -> dict[NodeKey, dict[CallKey, dict[str, Any]]]:
+    """What is kept in this file, nothing where there is none. Raises: UsageError for anything that is no such file."""
+    if not path.exists():
+        return {}
+    kept: dict[NodeKey, dict[CallKey, dict[str, Any]]] = {}
+    entries = read_cassette(path).get("nodes")
+    if not isinstance(entries, list):
+        raise UsageError(f"{path} holds no results of nodes: `nodes` is no list")
+    for number, entry in enumerate(entries):
+        if not _is_sound(entry):
+            raise UsageError(
+                f"{path}: node {number} needs texts for `composition`, `node`, `server` and `tool`, an object for `args`, "
+                "and a `result`"
+            )
+        key = CallKey(entry.get("item"), entry.get("iteration"), digest(entry["args"]))
+        kept.setdefault(NodeKey(entry["composition"], entry.get("case"), entry["node"]), {})[key] = entry
+    return kept
+
+
+def save_frozen(
+    path: Path,
+    kept: Mapping[NodeKey, Mapping[CallKey, Mapping[str, Any]]],
+    *,
+    head: Mapping[str, Any],
+    workspace: Workspace,
+) -> None:
+    """Write all of it, over what was there. Raises: McptestError when the disk refuses it."""
+    entries = [entry for _, calls in sorted(kept.items(), key=_place) for entry in calls.values()]
+    document = {"schema_version": SCHEMA_VERSION, "name": path.stem, **head, "servers": {}, "nodes": entries}
+    write_cassette(path, document, workspace, doing=f"keep the results of nodes in {path}")
+
+
+def _is_sound(entry: Any) -> bool:
+    return (
+        isinstance(entry, dict)
+        and all(isinstance(entry.get(key), str) for key in ("composition", "node", "server", "tool"))
+        and all(isinstance(entry.get(key), int | None) for key in ("item", "iteration"))
+        and isinstance(entry.get("case"), str | None)
+        and isinstance(entry.get("args"), dict)
+        and "result" in entry
+    )
+
+
+def _place(kept: tuple[NodeKey, Mapping[CallKey, Mapping[str, Any]]]) -> tuple[str, str, str]:
+    """Where an entry stands in the file, so that recording again changes only what has changed."""
+    key = kept[0]
+    return key.composition, key.case or "", key.node

@@ -1,0 +1,72 @@
+"""The first members of a JSON file, without reading the rest: what a list of a thousand runs needs of each.
+
+A file may be torn, of another shape, or as large as it likes: it is read as far as the members that are wanted reach, and no
+further than a bound.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FIRST_BYTES = 16 * 1024
+MOST_BYTES = 4 * 1024 * 1024
+_SPACE = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+
+
+def head_of(path: Path, until: str) -> dict[str, Any] | None:
+    """The members of the object in a file that stand before `until`, or all of them; None for what is no such file."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:  # noqa: PTH123
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # a pipe would be waited for
+                return None
+            data = file.read(FIRST_BYTES)
+            found = _members(data, until)
+            if found is None and len(data) == FIRST_BYTES:
+                found = _members(data + file.read(MOST_BYTES - FIRST_BYTES), until)
+            return found
+    except OSError:
+        return None
+
+
+def _members(data: bytes, until: str) -> dict[str, Any] | None:
+    """None when the text ends, or goes wrong, before `until`."""
+    text = data.decode("utf-8", "replace")
+    found: dict[str, Any] = {}
+    try:
+        at = _past(text, _after(text, 0), "{")
+        if text[at] == "}":
+            return found
+        while True:
+            name, at = _DECODER.raw_decode(text, at)
+            if name == until or not isinstance(name, str):
+                return found if name == until else None
+            at = _past(text, _after(text, at), ":")
+            found[name], at = _DECODER.raw_decode(text, at)
+            at = _after(text, at)
+            if text[at] == "}":
+                return found
+            at = _past(text, at, ",")
+    except (ValueError, IndexError, RecursionError):
+        return None
+
+
+def _past(text: str, at: int, sign: str) -> int:
+    """Where the next value begins, behind `sign`."""
+    if text[at] != sign:
+        raise ValueError(sign)
+    return _after(text, at + 1)
+
+
+def _after(text: str, at: int) -> int:
+    """Behind the white space."""
+    matched = _SPACE.match(text, at)
+    assert matched is not None
+    return matched.end()

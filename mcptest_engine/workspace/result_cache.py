@@ -1,0 +1,151 @@
+"""Results kept to be judged again: one file each, `<key>.json`, in `.mcptest/cache/results` or a folder of the user's.
+
+    { schema_version: "mcptest.result/v1", key, mcptest_version, test, answer: {result | error, http?, notifications?},
+      duration_ms, request?, session? }
+
+Any number of processes may read and write here at once without a lock: a file is there whole or not at all, and whatever
+cannot be read counts as not there. Nothing but files of that name is ever deleted, so that the folder may hold others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import stat
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.workspace.atomic import TEMPORARY_SUFFIX, write_atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from mcptest_engine.workspace.workspace import Workspace
+
+SCHEMA_VERSION = "mcptest.result/v1"
+LARGEST = 1024 * 1024
+"""Bytes of one result that is kept."""
+MOST_RESULTS = 5_000
+MOST_BYTES = 64 * 1024 * 1024
+_KEPT_SHARE = 0.9
+_ABANDONED_SECONDS = 3600
+_NAME = re.compile(r"[0-9a-f]{64}\.json")
+_UNFINISHED = re.compile(r"\.[0-9a-f]{40}\.[0-9]+\.[0-9a-f]{12}" + re.escape(TEMPORARY_SUFFIX))
+
+
+class _File(NamedTuple):
+    used_at: float
+    size: int
+    path: str
+
+
+class CacheSize(NamedTuple):
+    """How many results there are, and how many bytes they take."""
+
+    results: int
+    size: int
+
+
+def results_dir(workspace: Workspace) -> Path:
+    """Where results are kept unless told otherwise; beside what the workbench keeps, which is none of it."""
+    return workspace.data_dir / "cache" / "results"
+
+
+class ResultCache:
+    """The results in one folder, which is made when there is something to keep. `damaged` counts those that were none."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.damaged = 0
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """What is kept under `key`, None when nothing is, or nothing that can be read."""
+        path = self._path(key)
+        try:
+            found = os.stat(path)  # noqa: PTH116
+        except OSError:
+            return None
+        entry = _read(path) if stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST else None
+        if entry is None or entry.get("schema_version") != SCHEMA_VERSION or entry.get("key") != key:
+            self.damaged += 1
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)  # what was used last is deleted last
+        return entry
+
+    def put(self, entries: Mapping[str, bytes]) -> None:
+        """Keep these, by key, and delete what is beyond the bounds. Raises: OSError when the disk refuses one."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for key, data in entries.items():
+            # Not flushed to the disk: what a power cut tears is read as nothing.
+            write_atomic(self.folder / f"{key}.json", data, mode=0o600, flush=False)
+        self._trim()
+
+    def size(self) -> CacheSize:
+        """What is kept now."""
+        files = self._files()
+        return CacheSize(len(files), sum(file.size for file in files))
+
+    def clear(self) -> CacheSize:
+        """Delete every result; gives what was deleted. Raises: OSError when one cannot be."""
+        deleted = 0
+        files = self._files()
+        for file in files:
+            os.unlink(file.path)  # noqa: PTH108
+            deleted += file.size
+        self._sweep()
+        with contextlib.suppress(OSError):  # other files may be there
+            self.folder.rmdir()
+        return CacheSize(len(files), deleted)
+
+    def _path(self, key: str) -> str:
+        return os.path.join(self.folder, f"{key}.json")  # noqa: PTH118
+
+    def _trim(self) -> None:
+        files = self._files()
+        size = sum(file.size for file in files)
+        if len(files) <= MOST_RESULTS and size <= MOST_BYTES:
+            return
+        left = len(files)
+        for file in sorted(files):
+            if left <= MOST_RESULTS * _KEPT_SHARE and size <= MOST_BYTES * _KEPT_SHARE:
+                break
+            with contextlib.suppress(OSError):
+                os.unlink(file.path)  # noqa: PTH108
+            left, size = left - 1, size - file.size
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Delete what killed processes left half written; what is new may be being written."""
+        for entry in self._entries():
+            if _UNFINISHED.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    if time.time() - entry.stat().st_mtime >= _ABANDONED_SECONDS:
+                        os.unlink(entry.path)  # noqa: PTH108
+
+    def _files(self) -> list[_File]:
+        found = []
+        for entry in self._entries():
+            if _NAME.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    state = entry.stat(follow_symlinks=False)
+                    found.append(_File(state.st_mtime, state.st_size, entry.path))
+        return found
+
+    def _entries(self) -> Iterable[os.DirEntry[str]]:
+        try:
+            return list(os.scandir(self.folder))
+        except OSError:
+            return []
+
+
+def _read(path: str) -> dict[str, Any] | None:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            entry = json.loads(file.read())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return entry if isinstance(entry, dict) else None

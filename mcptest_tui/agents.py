@@ -1,0 +1,92 @@
+"""What agents did, for the app: kept here, so that the mode bar can count before the screen was ever shown.
+
+Read again when one of the folders that it is made of has changed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_tui.engine_client import EngineError
+from mcptest_tui.state.agents import AgentsView, news, row_of
+from mcptest_tui.words import MARKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcptest_tui.app import Workbench
+
+MODE = "agents"
+NEWEST = 300
+
+
+class Agents:
+    """Asks the engine; the screen shows `view`."""
+
+    def __init__(self, app: Workbench) -> None:
+        self._app = app
+        self.view = AgentsView()
+        self.is_read = False
+        self.problem = ""
+        self._said = ""
+        self._newest = self._looked = NEWEST
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """What is to be watched, beside the folder of proposals."""
+        return tuple(str(self._app.workspace.data_dir / name) for name in ("runs", "inline"))
+
+    @property
+    def badge(self) -> dict[str, str]:
+        """`•2` for the mode bar: runs that have ended while a person was elsewhere."""
+        return {MODE: f"{MARKS['dot']}{self.view.unseen}"} if self.view.unseen else {}
+
+    def read(self) -> None:
+        """Ask what there is, beside everything else; of several askings the last counts."""
+        self._app.run_worker(self._read, group="agents.read", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+
+    def read_older(self) -> None:
+        """Look further back."""
+        self._newest *= 4
+        self.read()
+
+    def saved(self, paths: Iterable[str]) -> list[str]:
+        """Files have changed, or are watched from now on; returns those that are of interest to others."""
+        folders = self.folders
+        paths = list(paths)
+        if any(path in folders or path == self._app.reviews.folder for path in paths):
+            self.read()
+        return [path for path in paths if path not in folders]
+
+    def seen(self) -> None:
+        """The list is on the screen: there is nothing to be said of it any more."""
+        self.view.unseen = 0
+        if self._said and self._app.message[0] == self._said:
+            self._app.message = ("", "information")
+
+    async def _read(self) -> None:
+        await self._app.engine_ready.wait()
+        wanted = self._newest
+        try:
+            answer = await self._app.engine.ask("agents", newest=wanted)
+        except EngineError as wrong:
+            self.problem = wrong.message if wrong.kind != "gone" else ""
+        else:
+            self.problem, self.is_read = "", True
+            self._take(answer, further=wanted != self._looked)
+            self._looked = wanted
+        for screen in self._app.work_screens():
+            if screen.MODE == MODE:
+                screen.caught_up()
+        self._app.refresh_status()
+
+    def _take(self, answer: dict[str, Any], *, further: bool) -> None:
+        fresh = self.view.put((row_of(told) for told in answer["rows"]), more=bool(answer["more"]), further=further)
+        if not fresh:
+            return
+        self._app.reviews.read()  # what failed may have something to propose
+        if self._app.current_mode != MODE:
+            self.view.unseen += len(fresh)
+            failed = any(row.status == "fail" for row in fresh)
+            self._said = f"{news(fresh)}; 6 shows it"
+            self._app.say(self._said, "warning" if failed else "information")

@@ -1,0 +1,112 @@
+"""What agents did as rows: verdict, time, what it came to, the suite, and who asked for it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+
+from mcptest_tui.safe import one_line
+from mcptest_tui.state.agent_rows import clock_shown
+from mcptest_tui.widgets.lines import Lines
+from mcptest_tui.widgets.text_view import TextView
+from mcptest_tui.words import MARKS, mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcptest_tui.state.agents import AgentRow, AgentsView
+    from mcptest_tui.widgets.lines import Piece
+
+HELP = """What coding agents did in this workspace through `mcptest mcp-server`, newest first, as it happens: runs with what
+they came to, suites that came as text and have no result, and proposals that wait for you. Enter shows what a run came to; c
+copies the command that runs it again; e opens its suite; t goes to the test that failed; u reviews what is proposed."""
+OLDER = "older runs were not looked through: o does"
+OUTCOME, WHO = 14, 16
+WIDE = 64
+"""Cells from which there is room for seconds."""
+
+
+class AgentList(Lines):
+    """Draws an `AgentsView`. The cursor stays on its row when others come above it."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"agent-list--{name}" for name in ("pass", "fail", "inconclusive", "skip", "new", "dim", "who")
+    }
+    DEFAULT_CSS = """
+    AgentList {
+        & > .agent-list--pass { color: $verdict-pass; text-style: bold; }
+        & > .agent-list--fail { color: $verdict-fail; text-style: bold; }
+        & > .agent-list--inconclusive { color: $verdict-inconclusive; text-style: bold; }
+        & > .agent-list--skip { color: $verdict-skip; }
+        & > .agent-list--new { color: $foreground 65%; }
+        & > .agent-list--dim { color: $foreground 65%; }
+        & > .agent-list--who { color: $accent; }
+    }
+    """
+    PANE = "What agents did"
+    HELP = HELP
+
+    def __init__(self, view: AgentsView, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.view = view
+        self._first: str | None = None
+
+    def count(self) -> int:
+        """The rows, and a line below them when there are older ones, or none."""
+        return len(self.view.shown) + bool(self._below())
+
+    def _below(self) -> str:
+        if not self.view.shown and self.view.rows:
+            return "no run failed: ! shows everything"
+        return OLDER if self.view.more else ""
+
+    def rebuilt(self) -> None:
+        """Other rows. Whoever looks at the top sees what comes there; elsewhere everything stays in its place."""
+        offset, was_top = self.cursor - self.scroll_offset.y, self.scroll_offset.y == 0
+        at = self.view.at
+        self.changed(cursor=at, top=0 if was_top else at - offset)
+        self.show_row(at)
+
+    def pieces(self, at: int, width: int) -> Sequence[Piece]:
+        """One row."""
+        if at >= len(self.view.shown):
+            return [(one_line(f"  {self._below()}", width), "agent-list--dim")]
+        width = min(width, max(self.scrollable_content_region.width - 1, 1))
+        row = self.view.shown[at]
+        wide = width >= WIDE
+        clock = clock_shown(row.at, time.time(), seconds=wide)
+        told: list[Piece] = [
+            (f"{mark(row.status)} ", f"agent-list--{row.status}"),
+            (f"{clock:>{8 if wide else 6}}  ", "agent-list--dim"),
+            (_fit(row.outcome, OUTCOME), f"agent-list--{row.status}"),
+        ]
+        room = width - sum(cell_len(text) for text, _ in told) - 1
+        who = one_line(row.who, min(WHO, room // 2 - 2)) if room >= 24 else ""
+        what = _what(row)
+        room -= cell_len(who) + 2 if who else 0
+        return [*told, (" ", ""), (_fit(what, max(room, 0)), ""), ("  " if who else "", ""), (who, "agent-list--who")]
+
+    def jump_targets(self) -> Iterator[tuple[int, int, object]]:
+        """Every row in view, for the jump overlay."""
+        top = self.scroll_offset.y
+        for at in range(top, min(top + self.page, len(self.view.shown))):
+            yield 1, at - top, lambda at=at: self.move_to(at)
+
+
+class AgentDetail(TextView):
+    """All about the row under the cursor."""
+
+    PANE = "What it came to"
+    HELP = HELP
+
+
+def _what(row: AgentRow) -> str:
+    tape = f" {MARKS['dot']} {row.cassette}" if row.cassette else ""
+    return f"{row.what}{tape}"
+
+
+def _fit(text: str, width: int) -> str:
+    told = one_line(text, width)
+    return told + " " * max(width - cell_len(told), 0)

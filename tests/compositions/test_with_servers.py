@@ -1,0 +1,449 @@
+"""Compositions over real servers: what is called, at once or after each other, and what comes of it when a server will not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.results import FailureKind, Verdict
+from mcptest_engine.reporting.facts import failed_server
+from mcptest_engine.reporting.registry import RenderOptions, render
+from tests.compositions.conftest import calls_in, nodes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from mcptest_engine.core.results import RunRecord
+
+    Run = Callable[..., RunRecord]
+
+
+def node(own_id: str, tool: str = "give", *needs: Any, **more: Any) -> dict[str, Any]:
+    return {"id": own_id, "tool": tool, "needs": list(needs), **more}
+
+
+def wants(target: str, value: Any) -> dict[str, Any]:
+    return {"target": target, "matcher": {"exact": value}}
+
+
+def test_three_servers_feed_each_other_in_one_composition(run: Run, log: Path) -> None:
+    """Issue 8: a composition over three real servers."""
+    composition = {
+        "nodes": [
+            node(
+                "c",
+                "give",
+                "a",
+                "b",
+                server="three",
+                args={"value": ["${a.structuredContent}", "${b.structuredContent.n}"]},
+            ),
+            node("b", "give", "a", server="two", args={"value": {"n": "${a.structuredContent.n}"}}),
+            node("a", server="one", args={"value": {"n": 3}}),
+        ],
+        "output": "c",
+        "expect": [wants("output.structuredContent.value", [{"n": 3}, 3]), wants("composition.order", ["a", "b", "c"])],
+    }
+    record = run(composition, servers=("one", "two", "three"))
+    assert record.tests[0].verdict is Verdict.PASS, record.tests[0].message
+    assert [call[1:] for call in calls_in(log) if call[0] == "start"] == [
+        ("one", "give"),
+        ("two", "give"),
+        ("three", "give"),
+    ]
+    assert {server.name for server in record.servers} == {"one", "two", "three"}
+
+
+def test_nodes_without_edges_between_them_run_at_once(run: Run) -> None:
+    """Both are answered only when both are in hand."""
+    record = run({"nodes": [node("a", "meet", args={"party": 2}), node("b", "meet", args={"party": 2})]})
+    assert record.tests[0].verdict is Verdict.PASS, record.tests[0].message
+
+
+def test_max_concurrency_is_really_parallel_and_results_come_in_the_order_of_the_elements(run: Run) -> None:
+    """The server answers the last call first."""
+    record = run(
+        {
+            "nodes": [
+                node("list", mock={"result": [1, 2, 3, 4, 5, 6]}),
+                node(
+                    "each",
+                    "meet",
+                    "list",
+                    for_each="${list}",
+                    max_concurrency=3,
+                    args={"party": 3, "value": "${item}"},
+                    transform={"jq": ".result.structuredContent"},
+                ),
+            ]
+        }
+    )
+    each = nodes_of(record)["each"]
+    assert each["output"] == [{"value": item, "at_once": 3} for item in range(1, 7)]
+    assert [call["item"] for call in each["calls"]] == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_fan_out_is_sequential_when_nothing_is_said(run: Run, log: Path) -> None:
+    each = node("each", "give", "list", for_each="${list[*]}", args={"value": "${item}"})
+    run({"nodes": [node("list", mock={"result": [1, 2]}), each]})
+    assert [call[0] for call in calls_in(log)] == ["start", "end", "start", "end"]
+
+
+def test_an_element_that_fails_ends_the_fan_out_with_its_index(run: Run, log: Path) -> None:
+    """Compositions, Fan-out, Edge cases."""
+    record = run(
+        {
+            "nodes": [
+                node("list", mock={"result": [0, 0, 9, 0]}),
+                node("each", "flaky", "list", for_each="${list}", args={"key": "k${item}", "fails": "${item}"}),
+                node("after", "give", "each", args={"value": "${each}"}),
+            ]
+        }
+    )
+    nodes = nodes_of(record)
+    assert nodes["each"]["status"] == "err"
+    assert nodes["each"]["message"] == "item 2: the tool reported an error: not yet"
+    assert [call["status"] for call in nodes["each"]["calls"]] == ["ok", "ok", "err"]
+    assert (nodes["after"]["status"], nodes["after"]["output"], nodes["after"]["duration_ms"]) == (
+        "skipped",
+        None,
+        None,
+    )
+    assert nodes["after"]["message"] == "`each` failed"
+    assert sum(call[0] == "start" for call in calls_in(log)) == 3
+
+
+def test_calls_under_way_when_the_time_is_over_are_cancelled_at_the_server(run: Run, log: Path) -> None:
+    """The server is there before the time begins to run."""
+    record = run(
+        {"nodes": [node("warm")]},
+        {
+            "nodes": [
+                node("list", mock={"result": [1, 2, 3]}),
+                node("each", "hang", "list", for_each="${list}", max_concurrency=2, args={"n": "${item}"}),
+                node("alone", "hang"),
+                node("after", "give", "alone"),
+            ],
+            "budget": {"max_duration_ms": 100},
+        },
+        workers=1,
+    )
+    nodes = nodes_of(record, 1)
+    assert [nodes[name]["status"] for name in ("each", "alone", "after")] == ["err", "err", "skipped"]
+    assert nodes["alone"]["message"] == "ended: the budget was used up (max_duration_ms)"
+    assert nodes["after"]["message"] == "not run: the budget was used up (max_duration_ms)"
+    assert [call["message"] for call in nodes["each"]["calls"]] == ["ended before it was answered"] * 2
+    failure = record.tests[1].failure
+    assert failure is not None
+    assert (failure.kind, failure.message) == (
+        FailureKind.BUDGET,
+        "budget max_duration_ms: it took longer than 100 ms",
+    )
+    assert [call[0] for call in calls_in(log)].count("cancelled") == 3
+
+
+def test_an_empty_source_is_an_ok_node_with_an_empty_array(run: Run, log: Path) -> None:
+    record = run({"nodes": [node("list", mock={"result": []}), node("each", "give", "list", for_each="${list}")]})
+    assert (nodes_of(record)["each"]["status"], nodes_of(record)["each"]["output"]) == ("ok", [])
+    assert calls_in(log) == []
+
+
+def test_a_source_that_is_no_array_fails_the_node_naming_the_parent_and_the_type(run: Run) -> None:
+    record = run(
+        {"nodes": [node("thing", mock={"result": {"a": 1}}), node("each", "give", "thing", for_each="${thing}")]}
+    )
+    assert nodes_of(record)["each"]["message"] == (
+        "`for_each` needs an array, and `${thing}` (node `thing`) is an object"
+    )
+    assert record.tests[0].message == (
+        "node `each` failed: `for_each` needs an array, and `${thing}` (node `thing`) is an object"
+    )
+
+
+def test_a_fan_out_over_a_fan_out_walks_its_results(run: Run) -> None:
+    record = run(
+        {
+            "nodes": [
+                node("list", mock={"result": [1, 2]}),
+                node("one", "give", "list", for_each="${list}", args={"value": {"n": "${item}"}}),
+                node("two", "give", "one", for_each="${one}", args={"value": {"m": "${item.structuredContent.n}"}}),
+                node("all", "give", "two", args={"value": "${two[*].structuredContent.m}"}),
+            ],
+            "expect": [wants("output.structuredContent.value", [1, 2])],
+        }
+    )
+    assert record.tests[0].verdict is Verdict.PASS, record.tests[0].message
+
+
+def test_a_refusal_and_a_protocol_error_make_a_node_err_with_a_null_output(run: Run) -> None:
+    """Decisions 14, Compositions."""
+    record = run(
+        {"nodes": [node("a", "refuse", args={"text": "not today"}), node("b", "reject"), node("c", "give", "a")]}
+    )
+    nodes = nodes_of(record)
+    assert (nodes["a"]["status"], nodes["a"]["output"]) == ("err", None)
+    assert nodes["a"]["message"] == "the tool reported an error: not today"
+    assert nodes["b"]["status"] == "err"
+    assert "rejected" in nodes["b"]["message"]
+    assert record.tests[0].message == (
+        "node `a` failed: the tool reported an error: not today; so did `b` (1 node skipped)"
+    )
+
+
+def test_an_expected_failure_passes_when_only_the_assertions_are_to_hold(run: Run) -> None:
+    """Decisions 14: with `expect`, only the assertions and the budget gate."""
+    expect = [wants("nodes.a.status", "err"), wants("nodes.b.status", "skipped"), wants("composition.ran", False)]
+    record = run({"nodes": [node("a", "refuse"), node("b", "give", "a")], "expect": expect})
+    assert record.tests[0].verdict is Verdict.PASS, record.tests[0].message
+
+
+def test_an_optional_parent_that_failed_is_stood_in_for(run: Run) -> None:
+    needs = [{"id": "a", "optional": True, "default": {"n": 7}}, {"id": "skips", "optional": True}]
+    record = run(
+        {
+            "nodes": [
+                node("a", "refuse"),
+                node("skips", when="false"),
+                node("b", "give", *needs, args={"value": {"n": "${a.n}", "none": "${skips}"}}),
+            ],
+            "expect": [wants("nodes.b.output.structuredContent", {"n": 7, "none": None})],
+        }
+    )
+    assert record.tests[0].verdict is Verdict.PASS, record.tests[0].message
+
+
+def test_a_loop_calls_until_its_condition_holds(run: Run, log: Path) -> None:
+    until = ".output.structuredContent.count >= 3"
+    record = run(
+        {
+            "nodes": [node("poll", "count", args={"key": "k"}, loop={"until": until, "max": 9, "delay_ms": 1})],
+            "expect": [wants("output.structuredContent.count", 3), wants("nodes.poll.calls[-1].iteration", 3)],
+        }
+    )
+    assert record.tests[0].verdict is Verdict.PASS, record.tests[0].message
+    assert sum(call[0] == "start" for call in calls_in(log)) == 3
+
+
+def test_a_loop_that_never_ends_well_fails_its_node(run: Run) -> None:
+    record = run({"nodes": [node("poll", "count", args={"key": "k"}, loop={"until": "false", "max": 2})]})
+    assert record.tests[0].message == "node `poll` failed: `loop.until` did not hold within 2 calls"
+
+
+def test_a_call_that_fails_is_tried_again_as_often_as_the_node_says(run: Run) -> None:
+    nodes = [node("a", "flaky", args={"key": "a", "fails": 2}, retries=2)]
+    record = run({"nodes": nodes}, {"nodes": [node("b", "flaky", args={"key": "b", "fails": 2}, retries=1)]})
+    assert [test.verdict for test in record.tests] == [Verdict.PASS, Verdict.FAIL]
+    assert [call["status"] for call in nodes_of(record)["a"]["calls"]] == ["err", "err", "ok"]
+
+
+def test_a_server_that_dies_in_the_middle_fails_its_node_and_is_there_for_the_next(run: Run) -> None:
+    record = run(
+        {"nodes": [node("a"), node("b", "die", "a"), node("c", "give", "b"), node("d", "give", "a")]},
+        {"nodes": [node("a"), node("b", "give", "a")]},
+        workers=1,
+    )
+    nodes = nodes_of(record)
+    assert (nodes["b"]["status"], nodes["c"]["status"]) == ("err", "skipped")
+    assert "exit code 3" in nodes["b"]["message"] or "exited" in nodes["b"]["message"]
+    assert record.tests[0].failure is not None
+    assert record.tests[0].failure.kind is FailureKind.SERVER
+    assert record.tests[1].verdict is Verdict.PASS, record.tests[1].message
+
+
+def test_a_call_that_hangs_fails_by_the_time_of_its_node(run: Run, log: Path) -> None:
+    record = run({"nodes": [node("a", "hang", timeout_ms=50), node("b", "give", "a")]})
+    assert record.tests[0].failure is not None
+    assert record.tests[0].failure.kind is FailureKind.TIMEOUT
+    assert nodes_of(record)["b"]["status"] == "skipped"
+
+
+def test_a_server_that_does_not_start_fails_the_nodes_that_need_it_only(run: Run) -> None:
+    record = run(
+        {
+            "nodes": [node("a", server="shop"), node("b", server="gone"), node("c", "give", "a", server="shop")],
+            "expect": [wants("nodes.c.status", "ok"), wants("nodes.b.status", "err")],
+        },
+        servers=("shop", "gone"),
+        broken=("gone",),
+    )
+    assert record.tests[0].verdict is Verdict.PASS, record.tests[0].message
+
+
+def test_the_last_words_of_the_server_that_failed_a_node_are_told(run: Run) -> None:
+    """With assertions and without; the server is the node's, not the first one's."""
+    nodes = [node("a", server="shop"), node("b", "give", "a", server="gone"), node("c", "give", "b", server="shop")]
+    record = run(
+        {"nodes": nodes},
+        {"nodes": nodes, "expect": [wants("nodes.c.status", "ok")]},
+        servers=("shop",),
+        broken=("gone",),
+    )
+    for test in record.tests:
+        assert test.failure is not None
+        assert test.failure.stderr_tail == "giving up\n"
+        assert failed_server(test) == "gone"
+    shown = render("pretty", record, RenderOptions()).text
+    assert "server gone" in shown
+    assert "stderr of gone:" in shown
+
+
+def test_a_tool_that_the_server_does_not_know_is_told_with_the_nearest_one(run: Run) -> None:
+    nodes = [node("a"), node("b", "givee", "a")]
+    record = run({"nodes": nodes}, {"nodes": nodes, "expect": [wants("nodes.b.status", "ok")]})
+    for test in record.tests:
+        assert test.failure is not None
+        assert test.failure.hint is not None
+        assert test.failure.hint.endswith("did you mean `give`?")
+
+
+def test_what_to_do_about_a_node_that_failed_is_told_below_an_assertion_too(run: Run) -> None:
+    record = run(
+        {
+            "nodes": [node("a", args={"value": 1}), node("b", "give", "a", args={"value": "${a.value}"})],
+            "expect": [wants("nodes.b.status", "ok")],
+        }
+    )
+    failure = record.tests[0].failure
+    assert failure is not None
+    assert failure.hint is not None
+    assert "`a.value` is absent" in failure.hint
+    assert "`${a.structuredContent.value}` is there" in failure.hint
+
+
+def test_caps_add_up_over_the_cases(run: Run) -> None:
+    """Decisions 14: composition caps add up over all its cases."""
+    cases = [{"name": name, "vars": {"tokens": 40}} for name in ("one", "two", "three")]
+    nodes = [
+        node("a", "spend", args={"tokens": "${var.tokens}", "cost_usd": 0.02, "model": "m"}),
+        node("b", "give", "a", args={"value": "${a.structuredContent}"}),
+    ]
+    record = run({"nodes": nodes, "cases": cases, "budget": {"max_tokens": 79}}, workers=1)
+    assert [test.verdict for test in record.tests] == [Verdict.PASS, Verdict.FAIL, Verdict.FAIL]
+    assert [test.message for test in record.tests[1:]] == [
+        "budget max_tokens: the calls took 80 tokens, over 79",
+        "budget max_tokens: the calls took 80 tokens, over 79",
+    ]
+    assert [nodes_of(record, 1)[name]["status"] for name in "ab"] == ["ok", "skipped"]
+    assert {item["status"] for item in nodes_of(record, 2).values()} == {"skipped"}
+    assert (record.tests[0].cost_usd, record.tests[0].tokens) == (0.02, 40)
+    assert record.tests[0].trace is not None
+    assert record.tests[0].trace["models"] == [{"model": "m", "calls": 1, "tokens": 40, "cost_usd": 0.02}]
+
+
+def test_a_cost_that_is_exactly_the_cap_is_within_it(run: Run) -> None:
+    nodes = [node(name, "spend", args={"cost_usd": 0.1}) for name in "abc"]
+    record = run({"nodes": nodes, "budget": {"max_cost_usd": 0.3}, "expect": [wants("cost.total", 0.3)]})
+    assert record.tests[0].verdict is Verdict.PASS, record.tests[0].message
+
+
+def test_a_budget_that_no_call_counts_towards_is_told(run: Run) -> None:
+    """Decisions 14: no attribution counts zero with a note."""
+    record = run({"nodes": [node("a")], "budget": {"max_cost_usd": 1, "max_tokens": 1}})
+    assert any("no call said what it cost" in warning for warning in record.warnings)
+
+
+def test_one_call_over_its_own_cap_fails_its_node(run: Run) -> None:
+    nodes = [
+        node("a", "spend", args={"cost_usd": 0.2}, max_cost_per_call_usd=0.1),
+        node("b", "spend", args={"tokens": 9}, max_tokens_per_call=8),
+        node("c", "spend", args={"cost_usd": None}, max_cost_per_call_usd=0.1),
+    ]
+    told = nodes_of(run({"nodes": nodes}))
+    assert [told[name]["message"] for name in "abc"] == [
+        "the call cost $0.2, over `max_cost_per_call_usd: 0.1`",
+        "the call took 9 tokens, over `max_tokens_per_call: 8`",
+        "the call cost an unknown price, over `max_cost_per_call_usd: 0.1`",
+    ]
+
+
+def test_a_loop_over_its_own_cap_fails_its_node(run: Run, log: Path) -> None:
+    """Compositions, Planned follow-up: bounded loops: a loop never quietly blows the budget. Each element has its own."""
+    dollars = {"until": "false", "max": 9, "max_cost_usd": 0.5}
+    tokens = {"until": ".iteration == 2", "max": 9, "max_tokens": 16}
+    nodes = [
+        node("a", "spend", args={"cost_usd": 0.2}, loop=dollars),
+        node("list", mock={"result": [8, 9]}),
+        node("b", "spend", "list", for_each="${list}", args={"tokens": "${item}"}, loop=tokens),
+        node("c", "spend", args={"cost_usd": None}, loop=dollars),
+    ]
+    told = nodes_of(run({"nodes": nodes}))
+    assert [told[name]["message"] for name in "abc"] == [
+        "the calls of the loop cost $0.6, over `loop.max_cost_usd: 0.5`",
+        "item 1: the calls of the loop took 18 tokens, over `loop.max_tokens: 16`",
+        "the calls of the loop cost an unknown price, over `loop.max_cost_usd: 0.5`",
+    ]
+    assert [call[0] for call in calls_in(log)].count("start") == 3 + 4 + 1
+
+
+def test_a_mocked_composition_calls_nothing(run: Run, log: Path) -> None:
+    """Compositions, Determinism: a mock-only suite runs entirely offline."""
+    nodes = [
+        node("search", mock={"result": {"top_hit": {"name": "mcptest"}}}, transform={"jq": ".result.top_hit"}),
+        node(
+            "readme", "get", "search", args={"package": "${search.name}"}, mock={"result": {"body": "# ${search.name}"}}
+        ),
+    ]
+    expect = [wants("output.body", "# mcptest"), wants("nodes.readme.args.package", "mcptest")]
+    record = run({"nodes": nodes, "expect": expect})
+    assert record.tests[0].verdict is Verdict.PASS, record.tests[0].message
+    assert [node["duration_ms"] for node in nodes_of(record).values()] == [0, 0]
+    assert not log.exists()
+    assert record.servers == ()
+
+
+def test_a_golden_is_one_more_assertion_beside_the_others(run: Run) -> None:
+    cases = [{"name": "good", "golden": {"a": 1}}, {"name": "bad", "golden": {"a": 2}}]
+    nodes = [node("x", mock={"result": {"a": 1}})]
+    record = run({"nodes": nodes, "cases": cases, "expect": [wants("composition.ran", True)]})
+    assert [test.name for test in record.tests] == ["c0 [good]", "c0 [bad]"]
+    assert [test.verdict for test in record.tests] == [Verdict.PASS, Verdict.FAIL]
+    names = [item.name for item in record.tests[1].assertions]  # type: ignore[union-attr]
+    assert names == [None, "golden.matched"]
+
+
+def test_an_assembled_output_is_what_is_judged(run: Run) -> None:
+    nodes = [node("stars", mock={"result": {"count": 3}}), node("latest", mock={"result": {"tag": "v1"}})]
+    assemble = {"assemble": "{ stars: .nodes.stars.count, release: .nodes.latest.tag }"}
+    wanted = [wants("output", {"stars": 3, "release": "v1"})]
+    record = run(
+        {"nodes": nodes, "output": assemble, "expect": wanted}, {"nodes": nodes, "output": {"assemble": ".nodes[]"}}
+    )
+    assert record.tests[0].verdict is Verdict.PASS, record.tests[0].message
+    assert record.tests[1].message == "`output.assemble` has to give one value, and gave 2"
+
+
+def test_judged_metrics_are_deferred_and_never_a_pass(run: Run) -> None:
+    record = run({"nodes": [node("x", mock={"result": 1})], "eval": {"mcp_use": {"threshold": 0.7}}})
+    assert [test.verdict for test in record.tests] == [Verdict.PASS, Verdict.INCONCLUSIVE]
+    assert record.exit_code == 0
+
+
+def test_a_composition_that_changes_something_runs_alone_unless_it_says_otherwise(run: Run, log: Path) -> None:
+    """Decisions 4: as for a test of such a tool; the name is what it is judged by."""
+    cases = [{"name": "one"}, {"name": "two"}]
+    nodes = [node("make", "create_record"), node("wait", "give", args={"ms": 20})]
+    run({"nodes": nodes, "cases": cases, "expect": [wants("nodes.make.status", "err")]})
+    assert [call[0] for call in calls_in(log) if call[2] == "give"] == ["start", "end"] * 2
+    log.unlink()
+    meet = [node("made", "create_record", mock={"result": {}}), node("meet", "meet", args={"party": 2})]
+    record = run({"nodes": meet, "cases": cases})
+    assert [test.verdict for test in record.tests] == [Verdict.PASS, Verdict.PASS]
+    meet[0].pop("mock")
+    ran = [wants("nodes.meet.status", "ok")]
+    record = run({"nodes": meet, "cases": cases, "serial": False, "expect": ran})
+    assert [test.verdict for test in record.tests] == [Verdict.PASS, Verdict.PASS]
+
+
+def test_a_server_that_died_is_there_again_for_the_next_try_of_a_node(run: Run, tmp_path: Path) -> None:
+    record = run({"nodes": [node("a", "die", retries=1), node("b", "give", {"id": "a", "optional": True})]}, workers=1)
+    nodes = nodes_of(record)
+    assert [call["status"] for call in nodes["a"]["calls"]] == ["err", "err"]
+    assert nodes["b"]["status"] == "err"
+    assert "it had been restarted once already" in nodes["b"]["message"]
+
+
+def test_a_focused_case_starts_no_server_of_the_others(run: Run, log: Path) -> None:
+    cases = [{"name": "one", "only": True}, {"name": "two"}]
+    record = run({"nodes": [node("a", mock={"result": 1})], "cases": cases}, {"nodes": [node("b")]})
+    assert [test.name for test in record.tests] == ["c0 [one]"]
+    assert record.servers == ()

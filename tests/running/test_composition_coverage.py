@@ -1,0 +1,32 @@
+"""The calls of compositions count as calls: what a server offers is covered by the nodes that asked for it. Source: issue 8."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcptest_engine.running.coverage import Offered, calls_of, coverage_of
+
+
+def node(tool: str, **more: Any) -> dict[str, Any]:
+    return {"id": tool, "status": "ok", "server": "s", "tool": tool, **more}
+
+
+def test_nodes_that_were_answered_count_and_stand_ins_do_not() -> None:
+    """A fan-out counts each call; what was mocked, frozen or skipped asked nobody; a refusal is an answer."""
+    refused = {"status": "err", "message": "the tool reported an error: no", "args": {"a": 9}}
+    nodes = [
+        node("one", args={"a": 1}),
+        node(
+            "many",
+            calls=[{"status": "ok", "args": {"a": 2}}, refused, {"status": "err", "message": "no answer", "args": {}}],
+        ),
+        node("mocked", args={}, mocked=True),
+        node("frozen", args={}, frozen=True),
+        node("skipped", status="skipped"),
+    ]
+    tests = [{"server": "s", "request": None, "output": None, "trace": {"nodes": {row["id"]: row for row in nodes}}}]
+    assert calls_of(tests) == {("s", "one"): 1, ("s", "many"): 2}
+    offered = Offered(tools=[{"name": row["tool"]} for row in nodes])
+    rows = {row.name: row for row in coverage_of({"s": offered}, tests)}
+    assert (rows["tools"].covered, rows["tools"].total) == (2, 5)
+    assert rows["error_paths"].missing == ("one",)

@@ -1,0 +1,129 @@
+"""The files of the result cache: bounded, and nobody else's."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcptest_engine.workspace import fingerprints, result_cache
+from mcptest_engine.workspace.result_cache import SCHEMA_VERSION, CacheSize, ResultCache
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def entry(number: int) -> tuple[str, bytes]:
+    key = f"{number:064x}"
+    return key, json.dumps({"schema_version": SCHEMA_VERSION, "key": key, "number": number}).encode()
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> ResultCache:
+    return ResultCache(tmp_path / "a" / "results")
+
+
+def test_what_was_put_is_got_and_nothing_else(cache: ResultCache) -> None:
+    cache.put(dict([entry(1)]))
+    found = cache.get(entry(1)[0])
+    assert found is not None
+    assert found["number"] == 1
+    assert (cache.get(entry(2)[0]), cache.damaged) == (None, 0)
+
+
+def test_beyond_the_bound_what_was_used_longest_ago_goes(cache: ResultCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(result_cache, "MOST_RESULTS", 10)
+    cache.put(dict(map(entry, range(10))))
+    for number in range(10):
+        os.utime(cache.folder / f"{entry(number)[0]}.json", (number, number))
+    cache.get(entry(0)[0])
+    cache.put(dict([entry(10)]))
+    assert cache.size().results == 9
+    assert [number for number in range(11) if cache.get(entry(number)[0]) is None] == [1, 2]
+
+
+def test_the_bytes_are_bounded_too(cache: ResultCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.put(dict(map(entry, range(10))))
+    monkeypatch.setattr(result_cache, "MOST_BYTES", cache.size().size)
+    cache.put(dict([entry(10)]))
+    assert cache.size().size <= 0.9 * result_cache.MOST_BYTES
+
+
+def test_clearing_deletes_results_and_leaves_every_other_file(cache: ResultCache) -> None:
+    cache.put(dict(map(entry, range(3))))
+    others = ["notes.txt", "0.json", f"{'g' * 64}.json", f"{'0' * 64}.json.bak"]
+    for name in others:
+        (cache.folder / name).write_text("mine")
+    size = cache.size()
+    assert cache.clear() == size
+    assert sorted(path.name for path in cache.folder.iterdir()) == sorted(others)
+    assert cache.clear() == CacheSize(0, 0)
+
+
+def test_a_cleared_cache_leaves_no_folder(cache: ResultCache) -> None:
+    assert cache.clear() == CacheSize(0, 0)
+    cache.put(dict([entry(1)]))
+    cache.clear()
+    assert not cache.folder.exists()
+
+
+def test_a_killed_process_leaves_nothing_for_long(cache: ResultCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.put(dict([entry(1)]))
+    torn = [cache.folder / f".{'0' * 40}.{pid}.0123456789ab.tmp" for pid in (1, 2)]
+    for path in torn:
+        path.touch()
+    os.utime(torn[0], (1, 1))
+    cache.clear()
+    assert [path.exists() for path in torn] == [False, True]
+
+
+def test_a_folder_is_known_by_names_and_contents_and_by_nothing_hidden(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("1")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "b.py").write_text("2")
+
+    def now(suffixes: frozenset[str] | None = None) -> str:
+        return fingerprints.of_folder(tmp_path, skipped={"node_modules"}, suffixes=suffixes)
+
+    first, python = now(), now(frozenset({".py"}))
+    (tmp_path / ".hidden").write_text("x")
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules" / "c.py").write_text("x")
+    assert (now(), now(frozenset({".py"}))) == (first, python)
+    (tmp_path / "report.xml").write_text("x")
+    assert (now() == first, now(frozenset({".py"})) == python) == (False, True)
+    (tmp_path / "sub" / "b.py").rename(tmp_path / "b.py")
+    assert now(frozenset({".py"})) != python
+
+
+def test_a_link_to_a_folder_is_followed_and_a_circle_of_them_ends(tmp_path: Path) -> None:
+    """Where several servers share a folder, it is linked into each."""
+    shared, server = tmp_path / "shared", tmp_path / "server"
+    (shared / "env").mkdir(parents=True)
+    server.mkdir()
+    (shared / "words.py").write_text("1")
+    (shared / "env" / "pyvenv.cfg").touch()
+    (server / "lib").symlink_to(shared)
+    (shared / "back").symlink_to(server)
+    first = fingerprints.of_folder(server, skipped=())
+    (shared / "env" / "installed.py").touch()
+    assert fingerprints.of_folder(server, skipped=()) == first
+    (shared / "words.py").write_text("2")
+    assert fingerprints.of_folder(server, skipped=()) != first
+
+
+def test_a_file_that_is_none_has_no_fingerprint(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert fingerprints.of_file(tmp_path / "pipe") is None
+    assert fingerprints.of_file(tmp_path / "missing") is None
+    assert fingerprints.of_file(f"{tmp_path}/a\0b") is None
+
+
+def test_a_large_file_is_known_by_its_size_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fingerprints, "LARGEST_READ", 4)
+    path = tmp_path / "program"
+    path.write_text("12345")
+    os.utime(path, ns=(7, 7))
+    assert fingerprints.of_file(path) == "5@7"
