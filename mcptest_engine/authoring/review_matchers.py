@@ -10,6 +10,7 @@ import math
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.authoring.shapes import type_of
 from mcptest_engine.core.clipping import show
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _contains_any(argument: Any, actual: Any) -> Restated | None:
 
 
 def _type(_argument: Any, actual: Any) -> Restated | None:
-    kind = _json_type(actual)
+    kind = type_of(actual)
     if kind == "null":
         return Restated({"type": kind}, "accepts null")
     return Restated({"type": kind})
@@ -271,17 +272,3 @@ def _beyond(value: float, step: int) -> float:
     scale = 10.0 ** (1 - math.floor(math.log10(abs(value))))
     rounded: float = (math.ceil if step > 0 else math.floor)(value * scale) / scale
     return rounded if rounded != value else value + step / scale
-
-
-def _json_type(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    if isinstance(value, float):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    return "array" if isinstance(value, list) else "object"

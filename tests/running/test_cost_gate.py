@@ -13,7 +13,7 @@ from mcptest_engine.running.conclude import concluded
 from mcptest_engine.running.cost_gate import Cost, CostGate, baseline_of, costs_in, regression
 
 
-def test_of(name: str, cost_usd: float | None, tokens: int, *, verdict: Verdict = Verdict.PASS) -> TestResult:
+def a_test(name: str, cost_usd: float | None, tokens: int, *, verdict: Verdict = Verdict.PASS) -> TestResult:
     return TestResult(
         id=f"m.yml::composition::{name}",
         name=name,
@@ -27,9 +27,6 @@ def test_of(name: str, cost_usd: float | None, tokens: int, *, verdict: Verdict 
         cost_usd=cost_usd,
         tokens=tokens,
     )
-
-
-test_of.__test__ = False  # type: ignore[attr-defined]
 
 
 def run(*tests: TestResult) -> RunRecord:
@@ -54,9 +51,9 @@ def gate(record: RunRecord, tolerance: float = 10.0) -> CostGate:
 
 def test_more_than_the_tolerance_allows_is_a_regression() -> None:
     """Issue 8: the run costs more than the baseline plus a tolerance."""
-    before = gate(run(test_of("a", 0.1, 10), test_of("b", 0.2, 20)))
-    assert regression(run(test_of("a", 0.1, 10), test_of("b", 0.23, 20)), before) == (None, False)
-    told, over = regression(run(test_of("a", 0.1, 10), test_of("b", 0.26, 20)), before)
+    before = gate(run(a_test("a", 0.1, 10), a_test("b", 0.2, 20)))
+    assert regression(run(a_test("a", 0.1, 10), a_test("b", 0.23, 20)), before) == (None, False)
+    told, over = regression(run(a_test("a", 0.1, 10), a_test("b", 0.26, 20)), before)
     assert over
     assert told == "cost regression: the run cost $0.36, 20% over the $0.3 of costs.json (10% allowed)"
 
@@ -64,20 +61,20 @@ def test_more_than_the_tolerance_allows_is_a_regression() -> None:
 def test_three_times_a_tenth_is_no_regression() -> None:
     """Costs are summed as the decimals that they are, and the limit itself is allowed."""
     before = CostGate({"m.yml::composition::a": Cost(0.3, 1)}, "costs.json", 0.0)
-    same = [replace(test_of("a", 0.1, 1), id=f"m.yml::composition::a #run{number}") for number in (1, 2, 3)]
-    assert regression(run(test_of("a", 0.3, 1)), before) == (None, False)
+    same = [replace(a_test("a", 0.1, 1), id=f"m.yml::composition::a #run{number}") for number in (1, 2, 3)]
+    assert regression(run(a_test("a", 0.3, 1)), before) == (None, False)
     assert baseline_of(run(*same))["tests"] == {"m.yml::composition::a": {"cost_usd": 0.1, "tokens": 1}}  # type: ignore[index]
 
 
 def test_a_run_of_a_part_is_held_against_that_part() -> None:
     """`--filter` must not hide a regression behind tests that did not run."""
-    before = gate(run(test_of("a", 0.1, 10), test_of("b", 5.0, 20)))
-    assert regression(run(test_of("a", 0.2, 10)), before)[1]
+    before = gate(run(a_test("a", 0.1, 10), a_test("b", 5.0, 20)))
+    assert regression(run(a_test("a", 0.2, 10)), before)[1]
 
 
 def test_a_test_that_the_baseline_does_not_know_adds_to_the_run_and_is_told() -> None:
     """What is new costs money as well."""
-    told, over = regression(run(test_of("a", 0.1, 10), test_of("new", 0.1, 1)), gate(run(test_of("a", 0.1, 10))))
+    told, over = regression(run(a_test("a", 0.1, 10), a_test("new", 0.1, 1)), gate(run(a_test("a", 0.1, 10))))
     assert over
     assert told is not None
     assert told.endswith("; the baseline does not know 1 test of it")
@@ -87,14 +84,14 @@ def test_a_test_that_the_baseline_does_not_know_adds_to_the_run_and_is_told() ->
 def test_where_a_price_is_unknown_tokens_are_compared(unknown_before: bool) -> None:
     """Decisions 7: an unknown price is null, never 0."""
     costs = (None, 0.1) if unknown_before else (0.1, None)
-    told, over = regression(run(test_of("a", costs[1], 150)), gate(run(test_of("a", costs[0], 100))))
+    told, over = regression(run(a_test("a", costs[1], 150)), gate(run(a_test("a", costs[0], 100))))
     assert over
     assert told == "cost regression: the run took 150 tokens, 50% over the 100 of costs.json (10% allowed)"
 
 
 def test_over_a_baseline_of_nothing_everything_is_too_much() -> None:
     """No division by zero."""
-    told, over = regression(run(test_of("a", 0.1, 10)), gate(run(test_of("a", 0.0, 0))))
+    told, over = regression(run(a_test("a", 0.1, 10)), gate(run(a_test("a", 0.0, 0))))
     assert over
     assert "all of it over the $0 of" in str(told)
 
@@ -102,8 +99,8 @@ def test_over_a_baseline_of_nothing_everything_is_too_much() -> None:
 @pytest.mark.parametrize(("verdict", "code"), [(Verdict.PASS, 6), (Verdict.FAIL, 1)])
 def test_the_exit_code_is_6_unless_a_test_failed(verdict: Verdict, code: int) -> None:
     """Decisions 4: of several, 1 comes before 6; the regression is told in both cases."""
-    record = run(test_of("a", 0.9, 10, verdict=verdict))
-    before = gate(run(test_of("a", 0.1, 10)))
+    record = run(a_test("a", 0.9, 10, verdict=verdict))
+    before = gate(run(a_test("a", 0.1, 10)))
     done = concluded(record, performance={}, empty_is_fine=False, declared=1, cost_gate=before)
     assert done.exit_code == code
     assert done.warnings[0].startswith("cost regression")
@@ -111,7 +108,7 @@ def test_the_exit_code_is_6_unless_a_test_failed(verdict: Verdict, code: int) ->
 
 def test_a_run_that_says_nothing_of_costs_is_no_baseline() -> None:
     """An empty one would let everything look expensive."""
-    silent = replace(test_of("a", None, 0), tokens=None)
+    silent = replace(a_test("a", None, 0), tokens=None)
     assert baseline_of(run(silent)) is None
     assert regression(run(silent), CostGate({}, "costs.json")) == (None, False)
 
