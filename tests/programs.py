@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -21,7 +22,15 @@ def needs(program: str, *, hint: str = "install it with the system's package man
     """The path of `program`, from PATH or from the environment that runs the tests."""
     found = shutil.which(program, path=search_path())
     if found is None:
-        _missing(f"{program} is not installed; {hint}")
+        unavailable(f"{program} is not installed; {hint}")
+    return found
+
+
+def needs_one_of(*programs: str, hint: str) -> str:
+    """The path of the first of these programs that is installed."""
+    found = next(filter(None, (shutil.which(program, path=search_path()) for program in programs)), None)
+    if found is None:
+        unavailable(f"none of {', '.join(programs)} is installed; {hint}")
     return found
 
 
@@ -29,7 +38,7 @@ def needs_npm(program: str) -> str:
     """The path of a program that `make npm` installs, which also needs a Node to run."""
     found = shutil.which(program, path=str(NODE_MODULES / ".bin"))
     if found is None:
-        _missing(f"{program} is not installed; run `make npm`")
+        unavailable(f"{program} is not installed; run `make npm`")
     needs("node", hint="run `make npm`, which brings one for Linux and macOS")
     return found
 
@@ -45,7 +54,8 @@ def in_ci() -> bool:
     return os.environ.get("CI", "").lower() not in {"", "0", "false"}
 
 
-def _missing(reason: str) -> None:
+def unavailable(reason: str) -> NoReturn:
+    """Skip the test for `reason`; under CI fail it."""
     if in_ci():
         pytest.fail(f"under CI nothing is skipped: {reason}", pytrace=False)
     pytest.skip(reason)

@@ -39,6 +39,10 @@ COMMANDS = {
     "call": ("mcptest_engine.cli.call", "command", "call one tool and print its result"),
     "login": ("mcptest_engine.cli.login", "command", "log in at a server with OAuth and keep the token for its runs"),
     "mcp-server": ("mcptest_engine.cli.mcp_server", "command", "serve these verbs to a coding agent as MCP tools"),
+    "view": ("mcptest_engine.cli.view", "command", "show the runs that are kept here in a browser"),
+    "diff": ("mcptest_engine.cli.diff", "command", "what changed between two catalogs, and whether it breaks"),
+    "diff-runs": ("mcptest_engine.cli.diff_runs", "command", "what became of each test from one run to another"),
+    "evidence": ("mcptest_engine.cli.evidence", "command", "what a run proves, as a small document to keep"),
     "coverage": ("mcptest_engine.cli.coverage", "command", "how much of what the servers offer a run has exercised"),
     "record": ("mcptest_engine.cli.record", "command", "run a suite and keep what its servers answer"),
     "serve": ("mcptest_engine.cli.serve", "command", "stand in for a recorded server"),
@@ -51,10 +55,6 @@ WORKBENCH = "tui"
 """Opened by the console script before any of this is imported: the engine knows no workbench."""
 LATER = {
     "eval": "`mcptest eval`",
-    "view": "the run viewer",
-    "diff": "`mcptest diff`",
-    "diff-runs": "`mcptest diff-runs`",
-    "evidence": "`mcptest evidence`",
 }
 
 

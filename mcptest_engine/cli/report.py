@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -41,7 +42,8 @@ def command(
     if no_color:
         os.environ["NO_COLOR"] = "1"
     sinks = make_sinks((form,), output)
-    read = [_record(name) for name in records or (_newest(),)]
+    gc.disable()  # records are read, told and done with: looking for garbage among them is a tenth of a merge
+    read = [read_record(name) for name in records or (_newest(),)]
     missed = False
     if merge:
         from mcptest_engine.reporting.merge import has_unjudged_floors, merge_records
@@ -55,7 +57,7 @@ def command(
     ctx.exit(ExitCode.FAILED if lost else ExitCode.GATE if missed else ExitCode.PASSED)
 
 
-def _record(name: str) -> RunRecord:
+def read_record(name: str) -> RunRecord:
     """The record of that name. Raises RecordError for one that is not as its published schema says."""
     from mcptest_engine.reporting.record_schema import record_fault
 

@@ -51,7 +51,8 @@ def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
     "reporters",
     multiple=True,
     metavar="FMT[=PATH]",
-    help="pretty, minimal, json, ndjson, junit, tap, md, github or agent; several go together. [default: pretty]",
+    help="pretty, minimal, json, ndjson, junit, tap, md, github, sarif, gitlab, openinference or agent; several go "
+    "together. [default: pretty]",
 )
 @click.option("--output", type=click.Path(), metavar="PATH", help="Where the report goes instead of stdout.")
 @click.option(
@@ -90,6 +91,16 @@ def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
     help="How much more than the baseline a run may cost. [default: 10]",
 )
 @click.option("--save-cost-baseline", metavar="FILE", help="Keep what a run that passed has cost as a baseline.")
+@click.option(
+    "--executor",
+    type=click.Choice(["local", "dask"]),
+    default="local",
+    show_default=True,
+    help="Where tests run: here, or on the workers of a Dask cluster.",
+)
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="With --executor dask: the scheduler, such as tcp://10.0.0.1:8786."
+)
 @click.option("--watch", is_flag=True, help="Run again whenever the suite, its imports or a server's file is saved.")
 @click.option("--update-snapshots", is_flag=True, help="Accept what the servers answer now as the snapshots.")
 @click.option("--allow-update-in-ci", is_flag=True, help="Let --update-snapshots work under CI.")
@@ -116,6 +127,7 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     path = suite_path(flags["file"], flags["config"])
     variables = parse_variables(flags["variables"])
     settings = _settings(flags, bail)
+    _check_executor(flags)
     if flags["estimate_cost"] and not flags["dry_run"]:
         raise UsageError("--estimate-cost calls nothing", hint="add --dry-run")
     from mcptest_engine.cli.sinks import make_sinks
@@ -139,6 +151,11 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
 
         ctx.exit(show(suite, settings, workspace, form="json" if as_json else "table"))
     saved_costs = flags["save_cost_baseline"]
+    if flags["executor"] == "dask":
+        from mcptest_engine.cli.cluster.dask import run_on_cluster
+
+        record = run_on_cluster(suite, settings, workspace, scheduler=flags["scheduler"], variables=variables)
+        ctx.exit(_told(record, settings, workspace, sinks, agent_budget=flags["agent_budget"], saved_costs=saved_costs))
     ctx.exit(run_once(suite, settings, workspace, sinks, agent_budget=flags["agent_budget"], saved_costs=saved_costs))
 
 
@@ -155,7 +172,7 @@ def run_once(
 
     `saved_costs` is the file that what it cost is kept in.
     """
-    from mcptest_engine.cli.sinks import live_progress, write_reports
+    from mcptest_engine.cli.sinks import live_progress
 
     progress = live_progress(sinks)
     try:
@@ -163,6 +180,21 @@ def run_once(
     finally:
         if progress is not None:
             progress.close()
+    return _told(record, settings, workspace, sinks, agent_budget=agent_budget, saved_costs=saved_costs)
+
+
+def _told(
+    record: RunRecord,
+    settings: RunSettings,
+    workspace: Workspace,
+    sinks: Sequence[Sink],
+    *,
+    agent_budget: int,
+    saved_costs: str | None,
+) -> int:
+    """Save the record, write the reports, and give the exit code of the whole."""
+    from mcptest_engine.cli.sinks import write_reports
+
     save(workspace, record)
     lost = write_reports(record, sinks, workspace=workspace, agent_budget=agent_budget)
     if saved_costs is not None:
@@ -335,6 +367,20 @@ def _settings(flags: dict[str, Any], bail: int | None) -> RunSettings:
             hint="run it on your machine and commit the snapshots, or add --allow-update-in-ci",
         )
     return settings
+
+
+def _check_executor(flags: dict[str, Any]) -> None:
+    """Raises: UsageError for flags that do not go together."""
+    if flags["executor"] != "dask":
+        if flags["scheduler"] is not None:
+            raise UsageError("--scheduler without a cluster", hint="add --executor dask")
+        return
+    if flags["scheduler"] is None:
+        raise UsageError(
+            "--executor dask without a scheduler", hint="add --scheduler ADDRESS, such as tcp://127.0.0.1:8786"
+        )
+    if flags["watch"]:
+        raise UsageError("--watch and --executor dask do not go together")
 
 
 def _with_cost_gate(settings: RunSettings, flags: dict[str, Any]) -> RunSettings:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mcptest_engine.workspace.workspace import Workspace
 
 DEFAULT_FORMAT = "pretty"
+SUMMARISED = "github"
+"""The report that comes with a job's summary."""
 
 
 class Sink(NamedTuple):
@@ -120,6 +122,8 @@ def write_reports(record: RunRecord, sinks: Sequence[Sink], *, workspace: Worksp
     for sink in sinks:
         options = render_options(sink.path, config=config, default_config=default_config, agent_budget=agent_budget)
         rendered = render(sink.format, record, options)
+        if sink.format == SUMMARISED:
+            _summarise(record, config=config, default_config=default_config)
         if sink.path is None:
             sys.stdout.write(rendered.stdout)
             sys.stdout.flush()
@@ -138,3 +142,10 @@ def write_reports(record: RunRecord, sinks: Sequence[Sink], *, workspace: Worksp
     for line in lost:
         sys.stderr.write(f"error: {line}\n")
     return bool(lost)
+
+
+def _summarise(record: RunRecord, *, config: str, default_config: bool) -> None:
+    from mcptest_engine.cli.job_summary import add_to_summary
+    from mcptest_engine.reporting.registry import RenderOptions, render
+
+    add_to_summary(render("md", record, RenderOptions(config=config, default_config=default_config)).text)

@@ -141,7 +141,7 @@ def model_rows(spending: Spending) -> list[tuple[str, str, str, str]]:
 
 def graph_lines(test: TestResult) -> list[str]:
     """What failed in the graph of a failed composition, and what was not run for it; what its reasons say is not repeated."""
-    trace = test.trace
+    trace = facts.graph_of(test)
     if trace is None or test.verdict is not Verdict.FAIL:
         return []
     said = " ".join(reason.text for reason in facts.reasons(test))

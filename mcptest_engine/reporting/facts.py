@@ -16,7 +16,7 @@ from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from mcptest_engine.core.results import AssertionResult, Failure, RunRecord, TestResult, VerifyResult
 
@@ -123,7 +123,7 @@ def reasons(test: TestResult) -> tuple[Reason, ...]:
 
 def _crossed_budget(test: TestResult) -> str:
     """The cap that a composition crossed, which is why assertions failed, where the failure tells it after one of them."""
-    failure, trace = test.failure, test.trace
+    failure, trace = test.failure, graph_of(test)
     if failure is None or trace is None or failure.kind is not FailureKind.ASSERTION:
         return ""
     cap = trace["composition"].get("budget_tripped")
@@ -189,10 +189,16 @@ def failed_server(test: TestResult) -> str:
     return one_line(_server_of_failed_node(test) or test.server)
 
 
+def graph_of(test: TestResult) -> Mapping[str, Any] | None:
+    """The trace of a composition; None for a test without one, and for an agent's, which has no nodes."""
+    return test.trace if test.trace is not None and "composition" in test.trace else None
+
+
 def _server_of_failed_node(test: TestResult) -> str | None:
-    if test.trace is None:
+    trace = graph_of(test)
+    if trace is None:
         return None
-    nodes = (test.trace["nodes"].get(node_id) for node_id in test.trace["composition"]["order"])
+    nodes = (trace["nodes"].get(node_id) for node_id in trace["composition"]["order"])
     return next((str(node["server"]) for node in nodes if node is not None and node["status"] == "err"), None)
 
 

@@ -1,5 +1,8 @@
 """`github`: GitHub Actions annotations. A failure is an `::error` at the test's line, what is doubtful a `::warning`.
 
+GitHub shows the first ten errors and the first ten warnings of a step as annotations, so what failed the run as a whole comes
+first, and a line says when there are more. The job summary beside them is `md`, and written by `cli/job_summary.py`.
+
 The escapes are the runner's: `%`, carriage return and newline in a message, and `:` and `,` besides in a property.
 Paths are relative to the workspace, which GitHub takes for the repository's root. Source: actions/toolkit,
 `command.ts`.
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.results import RunRecord, TestResult
     from mcptest_engine.reporting.registry import RenderOptions
 
+SHOWN = 10
 _DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
 
@@ -30,20 +34,31 @@ def render(record: RunRecord, options: RenderOptions) -> str:
         _annotation("error" if told.phase == "beforeAll" else "warning", told.text, title=told.phase)
         for told in hook_facts.told_hooks(record)
     ]
-    alike = hook_facts.setup_failure(record) is not None  # the hook's annotation says it for all of them
-    tests = (test for test in record.tests if not (alike and hook_facts.is_kept(test)))
-    lines += (line for test in tests if (line := _of_test(record, test, options)))
     reason = facts.run_reason(record)
     if reason is not None:
         lines.append(_annotation("error", reason, title="mcptest"))
+    alike = hook_facts.setup_failure(record) is not None  # the hook's annotation says it for all of them
+    tests = (test for test in record.tests if not (alike and hook_facts.is_kept(test)))
+    lines += (line for test in tests if (line := _of_test(record, test, options)))
     for warning in hook_facts.other_warnings(record):
         missed = record.exit_code == ExitCode.GATE and warning.startswith(TOLD_AS)
         lines.append(_annotation("error" if missed else "warning", warning, title="mcptest"))
+    lines += _beyond(lines)
     lines += (f"mcptest: composition {name}: {told}" for name, told in compositions.told_cases(record))
     lines += (f"mcptest: {line}" for line in compositions.sum_lines(record))
     sums = f"{facts.counts_text(record)} in {facts.duration_text(record.duration_ms)}"
     lines.append(f"mcptest: {sums}{', interrupted' if record.interrupted else ''}")
     return "\n".join(lines) + "\n"
+
+
+def _beyond(lines: list[str]) -> list[str]:
+    """A line for each level of which there are more annotations than GitHub shows."""
+    counts = {level: sum(line.startswith(f"::{level} ") for line in lines) for level in ("error", "warning")}
+    return [
+        f"mcptest: GitHub shows {SHOWN} of these {count} {level}s as annotations; this log and the job summary have more"
+        for level, count in counts.items()
+        if count > SHOWN
+    ]
 
 
 def _of_test(record: RunRecord, test: TestResult, options: RenderOptions) -> str | None:

@@ -139,7 +139,8 @@ def _composition_facts(test: TestResult) -> dict[str, str]:
             "tokens": str(test.tokens),
             "cost_usd": compositions.UNKNOWN if test.cost_usd is None else repr(test.cost_usd),
         }
-    if test.trace is not None and (cap := test.trace["composition"].get("budget_tripped")) is not None:
+    graph = facts.graph_of(test)
+    if graph is not None and (cap := graph["composition"].get("budget_tripped")) is not None:
         found["budget_tripped"] = cap
     return found
 

@@ -64,7 +64,11 @@ FORMATS: Mapping[str, Format] = {
     "junit": Format("junit", "JUnit XML, one suite a server"),
     "tap": Format("tap", "Test Anything Protocol, version 14"),
     "md": Format("markdown", "Markdown for a pull request or a job summary"),
-    "github": Format("github", "GitHub Actions annotations at the suite's lines"),
+    "html": Format("html.page", "the auditor's report: one page that loads nothing"),
+    "github": Format("github", "GitHub Actions annotations at the suite's lines, and a job summary"),
+    "sarif": Format("sarif_run", "SARIF 2.1.0 for code-scanning services"),
+    "gitlab": Format("gitlab", "Code Quality JSON for a GitLab merge request"),
+    "openinference": Format("openinference", "OpenInference spans, one a line, for tracing backends"),
     "agent": Format("agent", "for coding agents: the verdict and the failures, within a token budget", machine=False),
 }
 

@@ -12,7 +12,7 @@ from typing import Any
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.safety.tool_surface import Surface
 
-__all__ = ["surfaces_in"]
+__all__ = ["sections_in", "surfaces_in"]
 
 _HINT = 'a catalog is `{"tools": [...]}`, a `tools/list` response, a list of tools, or `{"servers": {name: {"tools": [...]}}}`'
 _LISTS = {"tools": "tools", "prompts": "prompts", "resources": "resources", "resourceTemplates": "templates"}
@@ -26,6 +26,21 @@ def surfaces_in(document: Any, *, file: str) -> dict[str | None, Surface]:
     if isinstance(document, Mapping) and "servers" in document:
         return {name: _surface(held, f"{file}: server `{name}`") for name, held in _servers(document["servers"], file)}
     return {None: _surface(document, file)}
+
+
+def sections_in(document: Any) -> frozenset[str]:
+    """Which lists a catalog holds, by their names in the protocol, and "instructions"; of the others it says nothing."""
+    if isinstance(document, list):
+        return frozenset({"tools"})
+    if not isinstance(document, Mapping):
+        return frozenset()
+    if "servers" in document:
+        servers = document["servers"]
+        held = list(servers.values()) if isinstance(servers, Mapping) else servers if isinstance(servers, list) else []
+        return frozenset().union(*map(sections_in, held))
+    if "jsonrpc" in document:
+        return sections_in(document.get("result"))
+    return frozenset(key for key in (*_LISTS, "instructions") if document.get(key) is not None)
 
 
 def _servers(servers: Any, file: str) -> list[tuple[str, Any]]:

@@ -23,8 +23,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+import cluster
 import compositions
 import door
+import report
+import viewer
 import workbench
 from processes import Finished, in_turns, kill_test, run_once, watch_times
 from rows import Row
@@ -238,6 +241,9 @@ SECTIONS = (
     killed,
     *compositions.SECTIONS,
     *door.SECTIONS,
+    *report.SECTIONS,
+    *viewer.SECTIONS,
+    *cluster.SECTIONS,
     *workbench.SECTIONS,
 )
 

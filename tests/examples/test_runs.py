@@ -20,7 +20,7 @@ GREEN = sorted(
     path.relative_to(EXAMPLES).as_posix()
     for path in EXAMPLES.rglob("*.yml")
     if path.name != "manifest.yml"
-    and path.parent.name not in {"agent-reporter", "lost-answers", "snapshots", "shared"}
+    and path.parent.name not in {"agent-reporter", "auditor-view", "lost-answers", "snapshots", "shared"}
     and path.relative_to(EXAMPLES).parts[0]
     != "public"  # tests/e2e runs those, against the public servers that they are about
     and path.name != "servers.yml"
@@ -82,3 +82,20 @@ def test_the_tool_that_pays_twice_is_found_and_nothing_else(mcptest: Command, ex
         "(`result.structuredContent.balance`) failed: expected `90`, got `80`"
     }
     assert not any("flaky" in test for test in tests)
+
+
+def test_the_auditors_example_has_something_of_everything(mcptest: Command, examples: Path) -> None:
+    """Agent interface, Auditing an agent run: the fixture beside it is such a run, and the report of both is one page."""
+    folder = examples / "auditor-view"
+    done = mcptest("run", "--reporter", "json=fresh.json", "--reporter", "html=fresh.html", cwd=folder)
+    assert done.returncode == 1
+    assert mcptest("report", "fresh.json", "--format", "html", "--output", "again.html", cwd=folder).returncode == 0
+    assert (folder / "again.html").read_bytes() == (folder / "fresh.html").read_bytes()
+    assert mcptest("report", "run.json", "--format", "html", "--output", "kept.html", cwd=folder).returncode == 0
+    fresh, kept = (json.loads((folder / name).read_text(encoding="utf-8")) for name in ("fresh.json", "run.json"))
+    verdicts = [[(test["name"], test["verdict"]) for test in record["tests"]] for record in (fresh, kept)]
+    assert verdicts[0] == verdicts[1]
+    assert {verdict for _, verdict in verdicts[0]} == {"pass", "fail", "inconclusive", "skip"}
+    page = (folder / "kept.html").read_text(encoding="utf-8")
+    assert "Audit this run" in page
+    assert kept["source"]["commit"] in page

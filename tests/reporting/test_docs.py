@@ -16,7 +16,9 @@ def shown(name, record):
     format_name, *more = name.split()
     options = RenderOptions(agent_budget=int(more[1]) if more[:1] == ["budget"] else 1024)
     text = render(format_name, record, options).text
-    if format_name in {"json", "ndjson"}:
+    if format_name == "html":
+        text = text.partition("<style>")[0]
+    if format_name in {"json", "ndjson", "html", "gitlab", "openinference"}:
         # A whole test is too long for a page: the first 76 characters of each line.
         return "".join(line if len(line) <= 76 else f"{line[:76]}…" for line in text.splitlines(keepends=True)).replace(
             "…", "…\n"

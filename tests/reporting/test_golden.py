@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
 from mcptest_engine.core.errors import UsageError
-from mcptest_engine.core.results import RunRecord
+from mcptest_engine.core.results import RunRecord, TestKind
 from mcptest_engine.reporting.registry import FORMATS, RenderOptions, render
 
-ENDINGS = {"json": "json", "ndjson": "ndjson", "junit": "xml", "tap": "tap", "md": "md"}
+ENDINGS = {
+    "json": "json",
+    "ndjson": "ndjson",
+    "junit": "xml",
+    "tap": "tap",
+    "md": "md",
+    "html": "html",
+    "sarif": "sarif",
+    "gitlab": "json",
+    "openinference": "ndjson",
+}
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_report_is_the_accepted_one(name, rich_record, golden):
     """House: what is looked at is a snapshot."""
-    golden(f"{name}.{ENDINGS.get(name, 'txt')}", render(name, rich_record, RenderOptions(agent_budget=600)).text)
+    text = render(name, rich_record, RenderOptions(agent_budget=600)).text
+    golden(f"{name}.{ENDINGS.get(name, 'txt')}", without_assets(text) if name == "html" else text)
+
+
+def without_assets(page):
+    """A page without its style and its script, which are files of their own, and without their hashes."""
+    inside = re.sub(r"(?<=<style>).*?(?=</style>)|(?<=<script>).*?(?=</script>)", "…", page, flags=re.DOTALL)
+    return re.sub(r"sha256-[\w+/=]+", "…", inside)
 
 
 def test_a_report_on_a_terminal_is_the_accepted_one(rich_record, golden):
@@ -65,6 +84,14 @@ def test_every_report_says_that_a_run_was_interrupted(name, build):
     """decisions 4: the report of what ran is still written."""
     record = build.record(build.test("a"), build.test("b", "skip"), exit_code=130, interrupted=True)
     assert "interrupted" in render(name, record).text
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_report_can_tell_of_an_agent_whose_test_failed(name, build):
+    """An agent's trace is none of a graph."""
+    trace = {"tool_calls": [{"name": "status", "args": {}}], "final_response": "done"}
+    test = build.test("a", "fail", trace=trace, request=None)
+    assert "not found in" in render(name, build.record(replace(test, kind=TestKind.AGENT))).text
 
 
 def test_an_unknown_format_is_refused_with_the_nearest_one():

@@ -1,0 +1,79 @@
+"""One shard of a run, in a process of its own on a worker: told in a line of JSON on stdin, its record goes to stdout.
+
+A process rather than a thread of the worker, so that working directory, servers and their signals are its own. stdin stays
+open as a lifeline: when it ends, the worker has died or the run was called off, and the shard is ended early, with its record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import McptestError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcptest_engine.core.results import RunRecord
+
+
+def main() -> None:
+    """Run the shard that stdin asks for."""
+    asked = json.loads(sys.stdin.buffer.readline())
+    try:
+        told: dict[str, Any] = {"record": asyncio.run(_run(asked)).to_json()}
+    except McptestError as error:
+        told = {"error": str(error.message), "hint": error.hint}
+    json.dump(told, sys.stdout)
+    sys.stdout.flush()
+    os._exit(0)  # a thread of asyncio may still wait for stdin
+
+
+async def _run(asked: Mapping[str, Any]) -> RunRecord:
+    from mcptest_engine.cli.common import find_here, load
+    from mcptest_engine.running.launch import launch
+    from mcptest_engine.running.listening import Listeners
+
+    workspace = find_here()
+    path = Path(asked["suite"])
+    suite = load(path, workspace, asked["variables"])
+    if suite.sha256 != asked["sha256"]:
+        raise McptestError(f"this worker sees another text of {path}", hint="give the workers the same directory")
+    task = asyncio.ensure_future(launch(suite, _settings(asked["settings"]), workspace=workspace, emit=Listeners([])))
+    asyncio.get_running_loop().add_reader(0, _ended, task)
+    return await task
+
+
+def _settings(told: Mapping[str, Any]) -> Any:
+    from mcptest_engine.running.settings import RunSettings, Selection
+
+    selection = told["selection"]
+    sets = {name: frozenset(selection[name]) for name in ("tags", "skip_tags", "servers", "rows")}
+    ids = selection["ids"]
+    return RunSettings(
+        **{
+            **told,
+            "selection": Selection(
+                filter=selection["filter"],
+                shard=tuple(selection["shard"]),
+                ids=None if ids is None else frozenset(ids),
+                **sets,
+            ),
+            "server_command": None if told["server_command"] is None else tuple(told["server_command"]),
+            "flags": tuple(told["flags"]),
+        }
+    )
+
+
+def _ended(task: asyncio.Future[RunRecord]) -> None:
+    if not os.read(0, 4096):
+        asyncio.get_running_loop().remove_reader(0)
+        task.cancel()
+
+
+if __name__ == "__main__":
+    main()

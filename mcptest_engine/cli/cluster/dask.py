@@ -1,0 +1,302 @@
+"""The side of a cluster run that asks: which shards, on which workers, and their records as one.
+
+A shard is a part of the suite by a stable hash of each test's id, as with `--shard`, so that coverage, gates and totals come
+out as they do for CI's shards; the tests then stand in declared order again. What only one process can hold is refused: hooks,
+serial tests, cassettes, the result cache. The suite is not sent: workers read it where it lies, and its text must be the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+import warnings
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine import __version__
+from mcptest_engine.core.errors import ExitCode, McptestError, UsageError
+from mcptest_engine.core.results import RunRecord, Verdict
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mcptest_engine.running.cases import Plan
+    from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.suite.load import LoadedSuite
+    from mcptest_engine.workspace.workspace import Workspace
+
+LEAST_TESTS = 50
+"""How many tests a batch has at least, unless there are fewer: starting one costs a good part of a second."""
+BATCHES_PER_THREAD = 2
+CONNECT_SECONDS = 5.0
+WORKERS_SECONDS = 10.0
+STOP_SECONDS = 15.0
+INSTALL = "pip install 'mcptest[dask]'"
+
+
+class ClusterError(McptestError):
+    """The cluster could not be used; nothing is wrong with the command line, so the exit code is 1."""
+
+    stderr_tail = ""
+
+
+def run_on_cluster(
+    suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *, scheduler: str, variables: Mapping[str, str]
+) -> RunRecord:
+    """Run the suite on the cluster behind `scheduler`. Raises: UsageError for what does not go with it, ClusterError."""
+    from mcptest_engine.running.plan import plan_of
+
+    plan = plan_of(suite, settings, relative=workspace.relative)
+    _check(suite, settings, plan)
+    distributed = _library()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of versions that differ: what has to be alike is asked below
+        with _connected(distributed, scheduler) as client:
+            directory, path = str(Path.cwd()), str(suite.path)
+            threads = _check_workers(client, directory, path)
+            count = max(1, min(len(plan.cases) // LEAST_TESTS, threads * BATCHES_PER_THREAD))
+            run = _Run(suite, settings, plan, count, directory, dict(variables))
+            sys.stderr.write(
+                f"{counted(len(plan.cases), 'test')} in {_batches(count)} on {_told(threads, scheduler)}\n"
+            )
+            return run.on(distributed, client)
+
+
+def _batches(count: int) -> str:
+    return "1 batch" if count == 1 else f"{count} batches"
+
+
+def _told(threads: int, scheduler: str) -> str:
+    return f"{counted(threads, 'worker thread')} at {one_line(scheduler, 200)}"
+
+
+def _library() -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module("distributed")
+    except ImportError:
+        raise UsageError("the dask executor is not installed", hint=INSTALL) from None
+
+
+def _check(suite: LoadedSuite, settings: RunSettings, plan: Plan) -> None:
+    """Raises: UsageError for what one process alone can hold."""
+    hint = "run it without --executor"
+    if suite.hooks:
+        raise UsageError("the suite has hooks, which bracket a whole run, and a cluster runs it in parts", hint=hint)
+    serial = [case.name for case in plan.cases if case.serial]
+    if serial:
+        more = f" and {len(serial) - 1} more" if len(serial) > 1 else ""
+        told = f'"{one_line(serial[0], 100)}"{more} must run alone on a server, and each batch starts its own'
+        raise UsageError(
+            told, hint="say `serial: false` where that is safe, leave them out (--skip-tag), or run without --executor"
+        )
+    for name, given in (
+        ("record", settings.record), ("replay", settings.replay), ("cache", settings.cache), ("bail", plan.bail),
+        ("update-snapshots", settings.update_snapshots), ("shard", settings.selection.shard),
+        ("cost-baseline", settings.cost_gate),
+    ):  # fmt: skip
+        if given:
+            raise UsageError(f"--{name} and --executor dask do not go together", hint=hint)
+
+
+@contextlib.contextmanager
+def _connected(distributed: Any, scheduler: str) -> Iterator[Any]:
+    import logging
+
+    for name in ("distributed", "distributed.client", "distributed.comm"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        client = distributed.Client(scheduler, timeout=CONNECT_SECONDS)
+    except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as wrong:
+        why = one_line(str(wrong).split("\n")[0], 200) or type(wrong).__name__
+        hint = "start one with `dask scheduler`, and give its address, such as tcp://127.0.0.1:8786"
+        raise ClusterError(f"no scheduler answers at `{one_line(scheduler, 200)}`: {why}", hint=hint) from None
+    try:
+        yield client
+    finally:
+        with contextlib.suppress(Exception):
+            client.close(timeout=2)
+
+
+def _check_workers(client: Any, directory: str, suite: str) -> int:
+    """How many threads the workers have. Raises: ClusterError for none, and for one that could not run the suite."""
+    from mcptest_engine.cli.cluster.task import probe
+
+    try:
+        client.wait_for_workers(1, timeout=WORKERS_SECONDS)
+    except TimeoutError:
+        raise ClusterError("the scheduler has no workers", hint="start some with: dask worker ADDRESS") from None
+    try:
+        told = client.run(probe, directory, suite)
+    except Exception as wrong:  # noqa: BLE001 - whatever a worker says, it cannot be used
+        raise ClusterError(
+            f"a worker cannot run mcptest: {type(wrong).__name__}: {one_line(str(wrong), 200)}",
+            hint=f"install mcptest {__version__} for the workers as well",
+        ) from None
+    for found in told.values():
+        if found["mcptest"] != __version__:
+            hint = "install the same version for the workers"
+            raise ClusterError(
+                f"a worker on {found['host']} has mcptest {found['mcptest']}, and this is {__version__}", hint=hint
+            )
+        if not found["suite"]:
+            hint = "workers read the suite where it lies: share the directory with them"
+            raise ClusterError(f"a worker on {found['host']} does not see `{one_line(suite, 200)}`", hint=hint)
+    return max(1, sum(map(int, client.nthreads().values())))
+
+
+class _Run:
+    """The shards of one run, handed out and brought together."""
+
+    def __init__(
+        self,
+        suite: LoadedSuite,
+        settings: RunSettings,
+        plan: Plan,
+        count: int,
+        directory: str,
+        variables: dict[str, str],
+    ) -> None:
+        from mcptest_engine.workspace.ulid import new_ulid
+
+        self.suite, self.settings, self.plan, self.count = suite, settings, plan, count
+        self.directory, self.variables = directory, variables
+        self.run_id = settings.run_id or new_ulid()
+
+    def on(self, distributed: Any, client: Any) -> RunRecord:
+        """The run's record; after Ctrl-C of what was done until then. Raises: ClusterError when no batch has a record."""
+        from mcptest_engine.cli.cluster.task import run_batch
+
+        started, clock = datetime.now().astimezone(), time.perf_counter()
+        stop = f"mcptest-{self.run_id}"
+        event = distributed.Event(stop, client=client)
+        futures = [
+            client.submit(run_batch, self._asked(index), stop, key=f"mcptest-{self.run_id}-{index}", pure=False)
+            for index in range(1, self.count + 1)
+        ]
+        interrupted = False
+        try:
+            with _interruptible():
+                distributed.wait(futures)
+        except KeyboardInterrupt:
+            interrupted = True
+            sys.stderr.write("\ninterrupted: ending the batches\n")
+            event.set()
+            with contextlib.suppress(KeyboardInterrupt, Exception):
+                distributed.wait(futures, timeout=STOP_SECONDS)
+        records, troubles = self._records(futures)
+        if not records:
+            raise ClusterError(troubles[0] if troubles else "no batch came to an end")
+        lasted = (time.perf_counter() - clock) * 1000
+        return self._whole(records, troubles, started, lasted, interrupted=interrupted)
+
+    def _asked(self, index: int) -> dict[str, Any]:
+        selection, settings = self.settings.selection, self.settings
+        return {
+            "version": __version__,
+            "directory": self.directory,
+            "suite": str(self.suite.path),
+            "sha256": self.suite.sha256,
+            "variables": self.variables,
+            "settings": {
+                "selection": {
+                    "filter": selection.filter,
+                    "tags": sorted(selection.tags),
+                    "skip_tags": sorted(selection.skip_tags),
+                    "servers": sorted(selection.servers),
+                    "rows": sorted(selection.rows),
+                    "ids": None if selection.ids is None else sorted(selection.ids),
+                    "shard": (index, self.count),
+                },
+                "workers": settings.workers,
+                "retries": settings.retries,
+                "repeat": settings.repeat,
+                "server_command": settings.server_command,
+                "protocol": settings.protocol,
+                "wait_for_ready_seconds": settings.wait_for_ready_seconds,
+                "flags": settings.flags,
+                "run_id": self.run_id,
+            },
+        }
+
+    def _records(self, futures: Sequence[Any]) -> tuple[list[RunRecord], list[str]]:
+        """What the batches came to, and why some came to nothing, each reason once."""
+        records: list[RunRecord] = []
+        troubles: dict[str, None] = {}
+        for future in futures:
+            if future.status == "finished":
+                told = future.result()
+                if "record" in told:
+                    records.append(RunRecord.from_json(told["record"]))
+                else:
+                    troubles[one_line(told["error"], 300)] = None
+            elif future.status == "error":
+                wrong = future.exception()
+                dead = type(wrong).__name__ == "KilledWorker"
+                why = "every worker that was given it died" if dead else f"{type(wrong).__name__}: {wrong}"
+                troubles[f"a batch was lost: {one_line(why, 300)}"] = None
+        return records, list(troubles)
+
+    def _whole(
+        self, records: list[RunRecord], troubles: Iterable[str], started: datetime, lasted: float, *, interrupted: bool
+    ) -> RunRecord:
+        from mcptest_engine.reporting.merge import merge_records
+
+        merged = merge_records([_since(record, started) for record in records])
+        order = {case.id: place for place, case in enumerate(self.plan.cases)}
+        tests = tuple(sorted(merged.tests, key=lambda test: order.get(test.id, len(order))))
+        code = ExitCode.INTERRUPTED if interrupted or merged.interrupted else merged.exit_code
+        if code == ExitCode.PASSED and len(records) < self.count:
+            code = ExitCode.FAILED
+        return replace(
+            merged.with_tests(tests),
+            run_id=self.run_id,
+            started_at=_utc(started),
+            duration_ms=round(lasted, 3),
+            interrupted=interrupted or merged.interrupted,
+            exit_code=int(code),
+            verdict=Verdict.PASS if code == ExitCode.PASSED else Verdict.FAIL,
+            warnings=(*troubles, *merged.warnings),
+        )
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C and SIGTERM as an exception; a command leaves at once otherwise."""
+    import signal
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, signal.default_int_handler) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _since(record: RunRecord, started: datetime) -> RunRecord:
+    """The batch's record with its times counted from the start of the whole run."""
+    try:
+        shift = (datetime.fromisoformat(record.started_at) - started).total_seconds() * 1000
+    except (ValueError, TypeError):
+        return record
+    tests = tuple(
+        replace(test, started_offset_ms=round(max(0.0, test.started_offset_ms + shift), 3)) for test in record.tests
+    )
+    return replace(record, tests=tests)
+
+
+def _utc(moment: datetime) -> str:
+    from datetime import UTC
+
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

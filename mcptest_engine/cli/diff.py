@@ -1,0 +1,120 @@
+"""`mcptest diff`: what changed between two catalogs of a server, and whether it breaks whoever used the old one."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcptest_engine.cli.common import colours, json_text
+from mcptest_engine.cli.target import target_options, target_spec, with_session
+from mcptest_engine.core.errors import ExitCode, McptestError, UsageError
+from mcptest_engine.core.sanitise import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcptest_engine.safety.tool_surface import Surface
+    from mcptest_engine.servers.catalog import Catalog
+    from mcptest_engine.servers.session import Session
+
+Held = tuple["dict[str | None, Surface]", frozenset[str], "Callable[[str], str]"]
+
+
+@click.command()
+@click.argument("old", type=click.Path())
+@click.argument("new", required=False, type=click.Path())
+@target_options
+@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@click.option("--output", type=click.Path(), metavar="PATH", help="Where it goes instead of stdout.")
+@click.pass_context
+def command(ctx: click.Context, /, old: str, new: str | None, form: str, output: str | None, **flags: Any) -> None:
+    """Compare two saved catalogs, or a saved one with a server; exit 1 when a client of the old one may break.
+
+    \b
+    Example:
+      mcptest diff old.json new.json --format markdown
+    """
+    from mcptest_engine.reporting.catalog_diff import diff_json, diff_markdown, diff_text
+    from mcptest_engine.safety.changes.catalogs import catalog_changes
+
+    named = any(flags[name] for name in ("url", "argv", "server", "config", "env", "bearer_token_env"))
+    if new is not None and named:
+        raise UsageError("both a second catalog and a server are named", hint="name one")
+    if new is None and not named:
+        raise UsageError("only one catalog is named", hint="name the new one, or a server: --url, --command, --server")
+    before = _read(old)
+    after = _read(new) if new is not None else _listed(flags)
+    sections = before[1] & after[1]
+    if not sections:
+        raise UsageError("the two catalogs hold no list that both have", hint="compare tools with tools")
+    compared = catalog_changes(before[0], after[0], sections=sections)
+    if form == "json":
+        text = json_text(diff_json(compared))
+    elif form == "markdown":
+        text = diff_markdown(compared)
+    else:
+        text = diff_text(compared, colours(sys.stdout) if output is None else lambda _code, plain: plain)
+    _write(after[2](text), output)
+    ctx.exit(ExitCode.FAILED if compared.breaks else ExitCode.PASSED)
+
+
+def _read(file: str) -> Held:
+    """The catalog in a file. Raises: UsageError for what cannot be read."""
+    from mcptest_engine.safety.saved_catalog import sections_in, surfaces_in
+
+    hint = "save a catalog with: mcptest tools --format json --output FILE"
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_bytes().decode("utf-8-sig")
+        document = json.loads(text)
+    except OSError as wrong:
+        raise UsageError(f"`{file}` cannot be read: {wrong.strerror or wrong}", hint=hint) from None
+    except UnicodeDecodeError:
+        raise UsageError(f"`{file}` is no UTF-8 text", hint=hint) from None
+    except json.JSONDecodeError as wrong:
+        raise UsageError(f"{file}:{wrong.lineno}:{wrong.colno}: no JSON: {wrong.msg}", hint=hint) from None
+    except RecursionError:
+        raise UsageError(f"`{file}` is nested too deeply to be read") from None
+    return surfaces_in(document, file=f"`{file}`"), sections_in(document), str
+
+
+def _listed(flags: Mapping[str, Any]) -> Held:
+    """What a server offers now; a list that it does not give is not compared, and said."""
+    from mcptest_engine.safety.tool_surface import Surface
+
+    spec = target_spec(flags)
+
+    async def ask(session: Session) -> Catalog:
+        from mcptest_engine.servers.catalog import read_catalog
+
+        return await read_catalog(session, timeout_seconds=flags["timeout_seconds"])
+
+    catalog = with_session(spec, ask)
+    for what, why in catalog.errors.items():
+        sys.stderr.write(f"warning: {what} could not be listed: {one_line(spec.redact(why), 300)}\n")
+    surface = Surface(
+        tools=catalog.tools,
+        prompts=catalog.prompts,
+        resources=catalog.resources,
+        templates=catalog.templates,
+        instructions=catalog.instructions,
+    )
+    failed = {name.replace("resources/templates", "resourceTemplates") for name in catalog.errors}
+    return (
+        {None: surface},
+        frozenset({"tools", "prompts", "resources", "resourceTemplates", "instructions"}) - failed,
+        spec.redact,
+    )
+
+
+def _write(text: str, output: str | None) -> None:
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        Path(output).write_text(text, encoding="utf-8")
+    except OSError as wrong:
+        raise McptestError(f"`{output}` was not written: {wrong.strerror or wrong}") from None

@@ -1,0 +1,86 @@
+"""`mcptest diff-runs`: what became of each test from one run to another."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import click
+
+from mcptest_engine.cli.common import colours, find_here, json_text
+from mcptest_engine.cli.report import read_record
+from mcptest_engine.core.errors import ExitCode, McptestError, UsageError
+from mcptest_engine.core.results import RunRecord
+
+_LATEST = re.compile(r"latest(?:~(\d{1,4}))?")
+
+
+@click.command()
+@click.argument("before", default="latest~1")
+@click.argument("after", default="latest")
+@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@click.option("--output", type=click.Path(), metavar="PATH", help="Where it goes instead of stdout.")
+@click.option(
+    "--slower-ratio",
+    type=click.FloatRange(min=1),
+    default=1.5,
+    show_default=True,
+    help="Slower is this many times as long…",
+)
+@click.option(
+    "--slower-floor",
+    type=click.FloatRange(min=0),
+    default=50.0,
+    show_default=True,
+    metavar="MS",
+    help="…and by this much.",
+)
+@click.pass_context
+def command(
+    ctx: click.Context, before: str, after: str, form: str, output: str | None, slower_ratio: float, slower_floor: float
+) -> None:
+    """Compare two runs: a file, a run id, `latest` or `latest~1` (the one before). Exit 1 when a test newly fails.
+
+    \b
+    Example:
+      mcptest diff-runs latest~1 latest --format markdown
+    """
+    from mcptest_engine.reporting.compare import Thresholds, compare_runs
+    from mcptest_engine.reporting.run_diff import run_diff_markdown, run_diff_text
+
+    limits = Thresholds(ratio=slower_ratio, floor_ms=slower_floor)
+    compared = compare_runs(_named(before), _named(after), limits)
+    if form == "json":
+        text = json_text(compared.to_json())
+    elif form == "markdown":
+        text = run_diff_markdown(compared)
+    else:
+        text = run_diff_text(compared, colours(sys.stdout) if output is None else lambda _code, plain: plain)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        try:
+            Path(output).write_text(text, encoding="utf-8")
+        except OSError as wrong:
+            raise McptestError(f"`{output}` was not written: {wrong.strerror or wrong}") from None
+    ctx.exit(ExitCode.FAILED if compared.newly_failing else ExitCode.PASSED)
+
+
+def _named(name: str) -> RunRecord:
+    """The run of that name. `latest~2` is two before the newest one, of the same suite."""
+    found = _LATEST.fullmatch(name)
+    if found is None or Path(name).exists():
+        return read_record(name)
+    workspace = find_here()
+    newest = workspace.runs()
+    if not newest:
+        raise UsageError("no run is saved here yet", hint="run a suite first: mcptest run")
+    latest = RunRecord.from_json(workspace.load_run(newest[0]))
+    back = int(found[1] or 0)
+    if not back:
+        return latest
+    for at, record in enumerate(workspace.recent_runs(latest.suite.path)):
+        if at == back:
+            return RunRecord.from_json(record)
+    raise UsageError(f"there is no `{name}`: of {latest.suite.path} not that many of the newest runs are kept here")

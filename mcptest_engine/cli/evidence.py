@@ -1,0 +1,100 @@
+"""`mcptest evidence`: a run as a small document of who was tested, by what, from which source, with which result."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mcptest_engine.cli.common import find_here, json_text
+from mcptest_engine.cli.report import read_record
+from mcptest_engine.core.errors import McptestError, RecordError, UsageError
+
+LEVELS = ("critical", "high", "medium", "low", "info")
+
+
+@click.command()
+@click.argument("record", metavar="RUN.json")
+@click.option("--output", "--out", type=click.Path(), metavar="PATH", help="Where it goes instead of stdout.")
+@click.option(
+    "--security", type=click.Path(), metavar="FILE", help="Findings to count, from `mcptest security --format json`."
+)
+@click.option("--reproducible", is_flag=True, help="The same inputs give the same bytes: the time is the run's own.")
+@click.option("--sign", is_flag=True, hidden=True)
+def command(record: str, output: str | None, security: str | None, reproducible: bool, sign: bool) -> None:
+    """Say what a run (a file, or a run id) proves: servers, suite, source, counts, digests.
+
+    \b
+    Example:
+      mcptest evidence run.json --security findings.json --reproducible --output evidence.json
+    """
+    if sign:
+        hint = "sign the file itself, with the tool that whoever checks it uses"
+        raise UsageError("--sign: mcptest does not sign", hint=hint)
+    from mcptest_engine.reporting.evidence import evidence_of
+
+    run = read_record(record)
+    found = None if security is None else _findings(security)
+    document = evidence_of(
+        run,
+        record_bytes=_bytes_of(record),
+        generated_at=_time(run.started_at) if reproducible else _now(),
+        reproducible=reproducible,
+        severity_counts=None if found is None else found[0],
+        security_bytes=None if found is None else found[1],
+    )
+    text = json_text(document)
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        Path(output).write_text(text, encoding="utf-8")
+    except OSError as wrong:
+        raise McptestError(f"`{output}` was not written: {wrong.strerror or wrong}") from None
+
+
+def _bytes_of(record: str) -> bytes:
+    """The bytes whose digest is told: those of the file, wherever it was found."""
+    path = Path(record)
+    if not path.exists():
+        path = find_here().runs_dir / f"{record.upper()}.json"
+    try:
+        return path.read_bytes()
+    except OSError as wrong:
+        raise RecordError(f"`{record}` cannot be read: {wrong.strerror or wrong}") from None
+
+
+def _findings(file: str) -> tuple[dict[str, int], bytes]:
+    """How many findings of each severity a file holds, and its bytes. Raises: UsageError."""
+    hint = "write it with: mcptest security … --format json --output FILE"
+    try:
+        data = Path(file).read_bytes()
+        told: Any = json.loads(data)
+    except OSError as wrong:
+        raise UsageError(f"`{file}` cannot be read: {wrong.strerror or wrong}") from None
+    except (ValueError, RecursionError) as wrong:
+        raise UsageError(f"`{file}` is no JSON: {wrong}", hint=hint) from None
+    found = told.get("findings") if isinstance(told, dict) else None
+    if not isinstance(found, list) or not all(isinstance(one, dict) and one.get("severity") in LEVELS for one in found):
+        raise UsageError(f"`{file}` holds no findings of `mcptest security`", hint=hint)
+    return {level: sum(one["severity"] == level for one in found) for level in LEVELS}, data
+
+
+def _time(started_at: str) -> str:
+    """The run's own time, or what SOURCE_DATE_EPOCH says."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if not epoch:
+        return started_at
+    try:
+        return datetime.fromtimestamp(int(epoch), UTC).isoformat().replace("+00:00", "Z")
+    except (ValueError, OverflowError, OSError):
+        raise UsageError("SOURCE_DATE_EPOCH is not a number of seconds") from None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,114 @@
+"""What changed between two catalogs, as text, as Markdown for a changelog, and as JSON values."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.words import counted
+from mcptest_engine.safety.changes.change import Change, Impact
+from mcptest_engine.safety.findings import warning_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcptest_engine.safety.changes.catalogs import Compared
+
+_HEADINGS = {
+    Impact.BREAKING: "Breaking",
+    Impact.UNKNOWN: "Cannot tell",
+    Impact.COMPATIBLE: "Not breaking",
+}
+_COLOURS = {Impact.BREAKING: "1;31", Impact.UNKNOWN: "33", Impact.COMPATIBLE: "32"}
+_MARKDOWN = re.compile(r"([\\`*_\[\]#|~]|^[-+=])")
+
+
+def diff_text(compared: Compared, paint: Callable[[str, str], str]) -> str:
+    """By impact, the worst first, each entry with its changes below it; then warnings, and the sums."""
+    lines: list[str] = []
+    for impact, groups in _grouped(compared):
+        lines.append(paint(_COLOURS[impact], _HEADINGS[impact].lower()))
+        for title, changes in groups.items():
+            if len(changes) == 1:
+                lines.append(f"  {title}: {_told(changes[0])}")
+            else:
+                lines += [f"  {title}", *(f"    {_told(change)}" for change in changes)]
+        lines.append("")
+    if compared.warnings:
+        lines.append(paint("33", "warnings about new texts"))
+        lines += [f"  {one_line(found.tool)}: {found.rule} {one_line(found.summary)}" for found in compared.warnings]
+        lines.append("")
+    return "\n".join([*lines, sums(compared)]) + "\n"
+
+
+def diff_markdown(compared: Compared) -> str:
+    """A section for each impact, an entry in bold, its changes as a list."""
+    sections = []
+    for impact, groups in _grouped(compared):
+        lines = [f"### {_HEADINGS[impact]}", ""]
+        for title, changes in groups.items():
+            if len(changes) == 1:
+                lines.append(f"- **{_inline(title)}**: {_inline(_told(changes[0]))}")
+            else:
+                lines += [f"- **{_inline(title)}**", *(f"  - {_inline(_told(change))}" for change in changes)]
+        sections.append("\n".join(lines))
+    if compared.warnings:
+        found = [
+            f"- **{_inline(one_line(one.tool))}**: {one.rule} {_inline(one_line(one.summary))}"
+            for one in compared.warnings
+        ]
+        sections.append("\n".join(["### Warnings about new texts", "", *found]))
+    return "\n\n".join([f"## Catalog: {sums(compared)}", *sections]) + "\n"
+
+
+def diff_json(compared: Compared) -> dict[str, Any]:
+    """`verdict` is "breaking", "unknown", "compatible" or "same"."""
+    counts = {impact.value: compared.count(impact) for impact in Impact}
+    verdict = next((impact.value for impact in Impact if counts[impact.value]), "same")
+    return {
+        "verdict": verdict,
+        "counts": counts,
+        "changes": [change.to_json() for change in compared.changes],
+        "warnings": [warning_json(found) for found in compared.warnings],
+    }
+
+
+def sums(compared: Compared) -> str:
+    """`2 breaking changes, 1 that cannot be told, 3 others`."""
+    if not compared.changes:
+        return "no change"
+    breaking, unknown, others = (compared.count(impact) for impact in Impact)
+    parts = [counted(breaking, "breaking change")]
+    if unknown:
+        parts.append(f"{unknown} that cannot be told")
+    return ", ".join([*parts, counted(others, "other")])
+
+
+def _grouped(compared: Compared) -> Iterator[tuple[Impact, dict[str, list[Change]]]]:
+    for impact in Impact:
+        groups: dict[str, list[Change]] = {}
+        for change in compared.changes:
+            if change.impact is impact:
+                groups.setdefault(_title(change), []).append(change)
+        if groups:
+            yield impact, groups
+
+
+def _title(change: Change) -> str:
+    server = "" if change.server is None else f"{one_line(change.server, 80)}/"
+    return f"{change.kind} {server}{one_line(change.name, 200)}"
+
+
+def _told(change: Change) -> str:
+    sides = {"inputSchema": "argument", "outputSchema": "result", "arguments": "argument"}
+    if change.path and change.where in sides:
+        return f"{sides[change.where]} `{change.path}` {change.message}"
+    if change.where in {"inputSchema", "outputSchema"}:
+        return change.message if change.where in change.message else f"{sides[change.where]}s: {change.message}"
+    return change.message
+
+
+def _inline(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", html.escape(text, quote=False))

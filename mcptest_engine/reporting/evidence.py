@@ -1,0 +1,86 @@
+"""What a run proves, as a small document to keep or hand on: who was tested, by what, from which source, with which result.
+
+A function of the record, its bytes and the findings given with it. Source: upstream-facts 4.5, `evidence`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcptest_engine.core.results import RunRecord
+
+SCHEMA_VERSION = "mcptest.dev/evidence/v1"
+
+
+def evidence_of(
+    record: RunRecord,
+    *,
+    record_bytes: bytes,
+    generated_at: str,
+    reproducible: bool,
+    severity_counts: Mapping[str, int] | None = None,
+    security_bytes: bytes | None = None,
+) -> dict[str, Any]:
+    """The document. `severity_counts` and `security_bytes` are of a `mcptest security --format json`, None without one."""
+    source = record.source
+    revisions = sorted({server.protocol_version for server in record.servers if server.protocol_version})
+    digests = {"record": _digest(record_bytes)}
+    if security_bytes is not None:
+        digests["security"] = _digest(security_bytes)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "generated_at": generated_at,
+        "mcptest_version": record.mcptest_version,
+        "run": {
+            "run_id": record.run_id,
+            "started_at": record.started_at,
+            "verdict": record.verdict.value,
+            "exit_code": record.exit_code,
+            "mode": record.mode,
+            "interrupted": record.interrupted,
+        },
+        "server_identity": [
+            {
+                "name": server.name,
+                "transport": server.transport,
+                "auth": server.auth,
+                "server_info": server.server_info,
+                "protocol_version": server.protocol_version,
+            }
+            for server in record.servers
+        ],
+        "spec_version": ", ".join(revisions) or None,
+        "corpus_version": f"sha256:{record.suite.sha256}",
+        "source": {
+            "repo": source.get("repo"),
+            "branch": source.get("branch"),
+            "commit_sha": source.get("commit"),
+            "dirty": source.get("dirty"),
+        },
+        "grades": {
+            "tests_total": record.totals.total,
+            "tests_passed": record.totals.passed,
+            "tests_failed": record.totals.failed,
+            "tests_inconclusive": record.totals.inconclusive,
+            "tests_skipped": record.totals.skipped,
+            "security_severity_counts": None if severity_counts is None else dict(severity_counts),
+        },
+        "digests": digests,
+        "reproducible": reproducible,
+        "unverifiable_origin": unverifiable_origin(record),
+    }
+
+
+def unverifiable_origin(record: RunRecord) -> bool:
+    """Whether nobody can go back to what was tested: no repository or commit, changes on top, or answers of a cassette."""
+    source = record.source
+    known = bool(source.get("repo")) and bool(source.get("commit")) and source.get("dirty") is False
+    return not known or record.mode == "replayed"
+
+
+def _digest(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"

@@ -1,0 +1,80 @@
+"""`gitlab`: the Code Quality report that GitLab shows in a merge request, an entry for each test that did not pass.
+
+The fingerprint leaves the message out, so a failure that words itself differently stays the same finding. Source:
+upstream-facts 4.4; GitLab, "Code Quality report format".
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.safe_json import safe_json
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.reporting import facts, hook_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.reporting.registry import RenderOptions
+
+CHECK_NAME = "mcptest.assertion"
+RUN_CHECK_NAME = "mcptest.run"
+HOOK_CHECK_NAME = "mcptest.hook"
+
+
+def render(record: RunRecord, options: RenderOptions) -> str:  # noqa: ARG001 - every format takes both
+    """A list with one entry a line, empty when there is nothing to show."""
+    entries = [safe_json(entry) for entry in _entries(record)]
+    return "[\n" + ",\n".join(f"  {entry}" for entry in entries) + "\n]\n" if entries else "[]\n"
+
+
+def _entries(record: RunRecord) -> Iterator[dict[str, Any]]:
+    reason = facts.run_reason(record)
+    if reason is not None:
+        yield _of_run(record, "; ".join([reason, *hook_facts.other_warnings(record)]), RUN_CHECK_NAME, "critical")
+    for hook in hook_facts.told_hooks(record):
+        severity = "critical" if hook.phase == "beforeAll" else "minor"
+        yield _of_run(record, hook.text, f"{HOOK_CHECK_NAME}.{hook.phase}", severity, title=hook.title)
+    alike = hook_facts.setup_failure(record) is not None  # the hook's entry says it for all of them
+    for test in record.tests:
+        if test.verdict is not Verdict.PASS and not (alike and hook_facts.is_kept(test)):
+            yield _entry(test)
+
+
+def _of_run(record: RunRecord, told: str, check: str, severity: str, *, title: str = "") -> dict[str, Any]:
+    """What is no test's own, at the first line of the suite."""
+    place = one_line(record.suite.path)
+    return {
+        "description": f"{one_line(record.suite.name)}: {told}",
+        "check_name": check,
+        "fingerprint": _fingerprint(f"{check}{title}", place, 1),
+        "severity": severity,
+        "location": {"path": place, "lines": {"begin": 1}},
+    }
+
+
+def _entry(test: TestResult) -> dict[str, Any]:
+    name, file, line = one_line(test.name), one_line(test.file), max(test.line, 1)
+    return {
+        "description": f"{name}: {_message(test)}",
+        "check_name": CHECK_NAME,
+        "fingerprint": _fingerprint(name, file, line),
+        "severity": "major" if test.verdict is Verdict.FAIL else "minor",
+        "location": {"path": file, "lines": {"begin": line}},
+        "properties": {"duration_ms": test.duration_ms, "cache_hit": test.cached},
+    }
+
+
+def _message(test: TestResult) -> str:
+    if test.verdict is Verdict.FAIL:
+        return facts.reasons(test)[0].text
+    if test.verdict is Verdict.INCONCLUSIVE:
+        return f"inconclusive: {facts.inconclusive_text(test)}"
+    return f"skipped: {remark}" if (remark := facts.remark(test)) else "skipped"
+
+
+def _fingerprint(name: str, file: str, line: int) -> str:
+    return hashlib.sha256(f"{name}\0{file}\0{line}".encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,146 @@
+// One test in full. What a member means is told in details.py.
+const titled = (title, ...children) => [el("h3", {}, title), ...children];
+
+function factsList(rows) {
+  return el("dl", {class: "facts"}, rows.filter(([, value]) => value !== undefined && value !== null && value !== "").map(
+    ([term, value]) => el("div", {class: term === "Id" ? "whole" : null}, el("dt", {}, term), el("dd", {}, value))));
+}
+
+function testBody(test) {
+  return [
+    factsList([
+      ["Kind", test.kind], ["Server", test.server], ["Tool", test.tool], ["Case", test.case],
+      ["Took", duration(test.duration_ms)], ["Began", `+${duration(test.started_offset_ms)}`],
+      ["Where", test.line > 0 ? `${test.file}:${test.line}` : test.file], ["Tags", (test.tags || []).join(", ")],
+      ["Answered", test.cached ? "from the result cache; no server was asked" : ""],
+      ["Flaky", test.flaky ? "passed only after an attempt that failed" : ""],
+      ["Tokens", test.tokens === undefined ? "" : test.tokens.toLocaleString("en")],
+      ["Cost", test.tokens === undefined ? "" : test.cost_usd === null ? "unknown" : `$${figure(test.cost_usd)}`],
+      ["Id", el("code", {}, test.id)],
+    ]),
+    reasonPart(test),
+    test.repro ? titled("Run it again", textBlock([test.repro])) : null,
+    scorePart(test),
+    test.assertions.length ? titled(`Assertions (${test.assertions.length})`, assertionList(test.assertions)) : null,
+    test.request ? titled("Request", jsonBlock(test.request)) : null,
+    responsePart(test),
+    test.graph ? titled("Composition", graphPicture(test.graph, test.critical_path || []),
+      el("p", {class: "muted"}, "The thick line is the critical path: what the end waited for."), test.graph.map(nodeFold)) : null,
+    test.conversation ? conversationPart(test.conversation) : null,
+    test.verify ? titled("Verified afterwards", test.verify.map(stepFold)) : null,
+    attemptsPart(test.attempts),
+    hooksPart(test.hooks),
+    test.trace ? el("details", {}, el("summary", {}, "The rest of the trace"), jsonBlock(test.trace)) : null,
+  ];
+}
+
+function reasonPart(test) {
+  const failure = test.failure;
+  const message = (failure && failure.message) || test.message;
+  if (!message && !failure) return null;
+  const scorer = failure && failure.scorer_error;
+  return titled(test.verdict === "fail" ? `Why it failed${failure ? ` (${failure.kind})` : ""}` : "Why",
+    el("p", {class: "why"}, worded(message || "")),
+    failure && failure.hint ? el("p", {}, el("strong", {}, "Hint: "), worded(failure.hint)) : null,
+    scorer ? factsList([["Scorer", scorer.scorer], ["Scorer's fault", scorer.kind], ["It said", scorer.message]]) : null,
+    scorer && scorer.stderr_tail ? [el("h4", {}, "stderr of the scorer"), textBlock([scorer.stderr_tail])] : null,
+    failure && failure.stderr_tail ? [el("h4", {}, "stderr"), textBlock([failure.stderr_tail])] : null);
+}
+
+function scorePart(test) {
+  const metrics = test.derived_metrics || [];
+  if (test.score === undefined && !metrics.length) return null;
+  const rows = metrics.map((metric) => [metric.name, [figure(metric.value),
+    metric.threshold === undefined ? null : `, needs ${figure(metric.threshold)} `,
+    metric.passed === undefined ? null : badge(metric.passed ? "pass" : "fail"),
+    metric.missing ? ` refers to nothing: ${metric.missing.join(", ")}` : null]]);
+  if (test.score !== undefined) {
+    const enough = test.score >= test.threshold;
+    rows.unshift(["Score", [`${figure(test.score)}, needs ${figure(test.threshold)} `, badge(enough ? "pass" : "fail")]]);
+    rows.push(["Reckoned from", test.assertions.map((row) =>
+      `${row.name || `#${row.index}`}: ${row.set ? figure(row.set.score) : row.passed ? 1 : row.passed === null ? "deferred" : 0} × weight ${figure(row.weight ?? 1)}`).join("; ")]);
+  }
+  return titled("Score", factsList(rows));
+}
+
+const assertionList = (rows) => el("ul", {class: "assertions"}, rows.map((row) => el("li", {}, assertionFold(row))));
+
+function assertionFold(row) {
+  const state = row.passed === null ? "inconclusive" : row.passed ? "pass" : "fail";
+  const about = row.set ? `${row.set.name || "set"}: score ${figure(row.set.score)}, needs ${figure(row.set.threshold)}` : row.name || "";
+  const title = el("summary", {}, badge(state), ` #${row.index} `, row.target ? el("code", {}, row.target) : null, about ? ` ${about}` : null,
+    row.weight === undefined ? null : el("span", {class: "muted"}, ` weight ${figure(row.weight)}`));
+  return el("details", {open: row.passed !== true}, title,
+    row.message ? el("p", {}, worded(row.message)) : null,
+    row.pointer ? el("p", {class: "muted"}, "differs first at ", el("code", {}, row.pointer)) : null,
+    row.diff ? [el("h4", {}, "Difference"), diffBlock(row.diff)] : null,
+    row.set ? assertionList(row.set.assertions) : el("div", {class: "pair"},
+      el("div", {}, el("h4", {}, "Expected"), row.matcher ? jsonBlock(row.matcher) : null),
+      el("div", {}, el("h4", {}, "Actual"), row.actual === undefined ? el("p", {class: "none"}, "nothing there") : jsonBlock(row.actual))));
+}
+
+function responsePart(test) {
+  if (test.aside) {
+    const size = test.aside.bytes === null || test.aside.bytes === undefined ? "" : ` (${test.aside.bytes.toLocaleString("en")} bytes)`;
+    return titled("Response", el("p", {}, "Kept in a file of its own", size, ": ",
+      test.aside.path ? el("code", {}, `.mcptest/${test.aside.path}`) : "which could not be written"));
+  }
+  if (!test.output) return test.request ? titled("Response", el("p", {class: "none"}, "nothing came")) : null;
+  return titled("Response", contentTexts(test.output).map((text) => [el("h4", {}, "Text"), textBlock([text]), el("h4", {}, "As it was sent")]), jsonBlock(test.output));
+}
+
+function nodeFold(node) {
+  const title = el("summary", {}, badge(node.status || "?"), " ", el("code", {}, node.id), " ",
+    el("span", {class: "muted"}, [node.tool && `${node.server}: ${node.tool}`, node.needs.length && `after ${node.needs.join(", ")}`, duration(node.duration_ms)].filter(Boolean).join(" · ")));
+  return el("details", {open: node.status === "err"}, title,
+    node.message ? el("p", {class: "why"}, worded(node.message)) : null,
+    node.hint ? el("p", {}, el("strong", {}, "Hint: "), worded(node.hint)) : null,
+    exchangeParts(node), (node.calls || []).map(callFold));
+}
+
+function exchangeParts(call) {
+  return [["args", "Arguments"], ["arguments", "Arguments"], ["input", "Arguments"], ["result", "Result"], ["output", "Output"]].map(
+    ([key, title]) => (call[key] === undefined ? null : [el("h4", {}, title), jsonBlock(call[key])]));
+}
+
+function callFold(call, at) {
+  const state = call.status || (call.is_error ? "err" : null);
+  const about = [call.name || `call ${at + 1}`, call.server, call.item === undefined ? "" : `item ${call.item}`, call.iteration === undefined ? "" : `round ${call.iteration}`,
+    call.attempt === undefined ? "" : `attempt ${call.attempt}`, duration(call.duration_ms)];
+  return el("details", {}, el("summary", {}, state ? [badge(state), " "] : null, about.filter(Boolean).join(" · ")),
+    call.message ? el("p", {}, call.message) : null, exchangeParts(call));
+}
+
+function conversationPart(talk) {
+  const tokens = Object.entries(talk.tokens || {}).map(([name, count]) => `${count.toLocaleString("en")} ${name}`).join(", ");
+  const parts = titled("Conversation", factsList([["Model", talk.model], ["Tokens", tokens]]));
+  if (talk.turns) {
+    parts.push(el("ol", {class: "turns"}, talk.turns.map((turn) => el("li", {class: ["user", "assistant", "tool"].includes(turn.role) ? turn.role : ""},
+      el("strong", {}, turn.role), turn.content === undefined ? null : textBlock(turn.content), (turn.calls || []).map(callFold)))));
+  }
+  if (talk.calls && talk.calls.length) parts.push(el("h4", {}, "Tool calls"), talk.calls.map(callFold));
+  if (talk.final !== undefined) parts.push(el("h4", {}, "Final response"), textBlock(talk.final));
+  return parts;
+}
+
+function stepFold(step) {
+  const title = el("summary", {}, badge(step.verdict), ` #${step.index} ${step.name || step.tool || ""} `,
+    el("span", {class: "muted"}, `${step.server} · ${duration(step.duration_ms)}`));
+  return el("details", {open: step.verdict === "fail"}, title, step.message ? el("p", {class: "why"}, worded(step.message)) : null,
+    step.assertions.length ? assertionList(step.assertions) : null,
+    step.request ? [el("h4", {}, "Request"), jsonBlock(step.request)] : null,
+    step.output ? [el("h4", {}, "Response"), jsonBlock(step.output)] : null);
+}
+
+function attemptsPart(attempts) {
+  if (!attempts) return null;
+  return titled(`Attempts (${attempts.length})`, el("ol", {}, attempts.map((one) => el("li", {}, badge(one.verdict), ` ${duration(one.duration_ms)}`,
+    one.fault ? ` fault: ${one.fault}` : null, one.message ? ` ${one.message}` : null))));
+}
+
+function hooksPart(hooks) {
+  if (!hooks) return null;
+  return titled("Hooks around it", hooks.map((hook) => el("details", {open: !hook.passed},
+    el("summary", {}, badge(hook.passed ? "pass" : "fail"), ` ${hook.phase} `, el("code", {}, hook.command)),
+    hook.message ? el("p", {}, hook.message) : null, hook.output ? textBlock([hook.output]) : null)));
+}

@@ -1,0 +1,107 @@
+"""The data of the page: columns for the table, and a line of details for each test.
+
+A report stays a file that a browser can open: when the details come to more than `ROOM` bytes, long values are cut until they
+fit, each with a note of how long it was. The run record has them whole.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.reporting import facts
+from mcptest_engine.reporting.html.details import details_of
+from mcptest_engine.reporting.html.markup import name_text
+from mcptest_engine.reporting.html.values import Values, cleaned, cut_longest, data_line, needs_cleaning
+from mcptest_engine.reporting.repro import repro_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mcptest_engine.core.results import HookResult, RunRecord, TestResult
+    from mcptest_engine.reporting.registry import RenderOptions
+
+ROOM = 12_500_000
+ROUNDS = 4
+"""How often values are cut before the rest is left: escapes and other alphabets make bytes of a text hard to foresee."""
+NOTE_LIMIT = 200
+
+
+def columns(record: RunRecord, slugs: Mapping[str, str]) -> dict[str, Any]:
+    """The table by columns: a value for each test, and for words that repeat the number of the word in `words`."""
+    words: dict[str, int] = {}
+
+    def number(word: str) -> int:
+        return words.setdefault(word, len(words))
+
+    tests = record.tests
+    out: dict[str, Any] = {
+        "slug": [slugs[test.id] for test in tests],
+        "name": [name_text(test.name) for test in tests],
+        "note": [note_of(test) for test in tests],
+        "verdict": [number(test.verdict.value) for test in tests],
+        "kind": [number(test.kind.value) for test in tests],
+        "server": [number(name_text(test.server)) for test in tests],
+        "tool": [number(one_line(test.tool or "", 100)) for test in tests],
+        "tags": [[number(one_line(tag, 100)) for tag in test.tags] for test in tests],
+        "took": [test.duration_ms for test in tests],
+        "score": [test.score for test in tests] if any(test.score is not None for test in tests) else None,
+    }
+    return {"words": list(words), **out}
+
+
+def note_of(test: TestResult) -> str:
+    """What stands under a test's name: its first reason, or what else is to be said of it."""
+    text = facts.reasons(test)[0].text if test.verdict is Verdict.FAIL else facts.listed_remark(test)
+    if test.cached:
+        text = f"{text}; from the cache" if text else "from the cache"
+    return one_line(text, NOTE_LIMIT)
+
+
+class Details(NamedTuple):
+    """Each test's details, and the same as lines of the page's data."""
+
+    tests: tuple[Mapping[str, Any], ...]
+    lines: str
+
+
+def all_details(record: RunRecord, options: RenderOptions) -> Details:
+    """The details of every test, with values cut where all of them are too much for one page."""
+    around: dict[str, list[HookResult]] = {}
+    for hook in record.hooks:
+        if hook.test is not None:
+            around.setdefault(hook.test, []).append(hook)
+    found, made = [], []
+    lines: list[str] = []
+    for test in record.tests:
+        details, line, values = _details(record, test, hooks=around.get(test.id, ()), options=options)
+        found.append(details)
+        lines.append(line)
+        made += values.made
+    for _ in range(ROUNDS):
+        size = sum(map(_bytes, lines))
+        if size <= ROOM:
+            break
+        cut_longest(made, 0.98 * ROOM / size)
+        lines = [data_line(details) for details in found]
+    return Details(tuple(found), "\n".join(lines))
+
+
+def _bytes(line: str) -> int:
+    return len(line) if line.isascii() else len(line.encode())
+
+
+def _details(
+    record: RunRecord, test: TestResult, *, hooks: Sequence[HookResult], options: RenderOptions
+) -> tuple[dict[str, Any], str, Values]:
+    data, around = test.to_json(), [hook.to_json() for hook in hooks]
+    repro = repro_line(record, test, options) if test.verdict in {Verdict.FAIL, Verdict.INCONCLUSIVE} else None
+    values = Values()
+    details = details_of(data, values, hooks=around, repro=repro)
+    line = data_line(details)
+    if needs_cleaning(line):
+        values = Values()
+        details = details_of(cleaned(data), values, hooks=cleaned(around), repro=repro)
+        line = data_line(details)
+    return details, line, values

@@ -1,0 +1,153 @@
+"""All that is known of one test, as the page's script shows it when the test is opened.
+
+The members are those of the run record; what holds a value of a suite or a server (`matcher`, `actual`, `request`, `output`,
+`args`, `result`) is what `Values` makes of it. A composition's trace gives `graph`, an agent's `conversation`; what else a
+trace holds is `trace`. Traces are read leniently: a member that is not there, or is something else, is left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mcptest_engine.reporting.html.values import Values
+
+_PLAIN = (
+    "id", "name", "kind", "server", "tool", "case", "verdict", "duration_ms", "started_offset_ms", "cached", "flaky",
+    "attempts", "file", "line", "tags", "score", "threshold", "derived_metrics", "message", "failure", "cost_usd", "tokens",
+)  # fmt: skip
+_NODE = (
+    "id", "status", "server", "tool", "needs", "started_ms", "duration_ms", "message", "hint", "mocked", "frozen", "cost_usd",
+    "tokens", "model", "calls_total",
+)  # fmt: skip
+_CALL = ("item", "iteration", "attempt", "status", "started_ms", "duration_ms", "message", "name", "server", "is_error")
+_ROW = ("index", "name", "target", "weight", "passed", "message", "pointer", "diff")
+_STEP = ("index", "name", "server", "tool", "verdict", "duration_ms", "message", "failure")
+_VALUES = ("args", "arguments", "input", "result", "output")
+_CONVERSED = frozenset({"conversation", "tool_calls", "tool_names", "final_response", "model"})
+
+
+def details_of(
+    data: Mapping[str, Any], values: Values, *, hooks: Sequence[Mapping[str, Any]] = (), repro: str | None = None
+) -> dict[str, Any]:
+    """One test, from its JSON values in the record. `hooks` are those that ran around it."""
+    out = _members(data, _PLAIN)
+    if not data.get("tags"):
+        out.pop("tags", None)
+    if not data.get("cached"):
+        out.pop("cached", None)
+    out["assertions"] = [_assertion(row, values) for row in data["assertions"]]
+    out.update(_exchange(data, values))
+    if data.get("verify"):
+        out["verify"] = [_step(step, values) for step in data["verify"]]
+    if isinstance(data.get("trace"), dict):
+        out.update(_trace(data["trace"], values))
+    if hooks:
+        out["hooks"] = [*hooks]
+    if repro is not None:
+        out["repro"] = repro
+    return out
+
+
+def _members(data: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: data[name] for name in names if name in data}
+
+
+def _assertion(row: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    out = _members(row, _ROW)
+    if row.get("weight") == 1:
+        del out["weight"]
+    for name in ("matcher", "actual"):
+        if name in row and "set" not in row:
+            out[name] = values.json(row[name])
+    inside = row.get("set")
+    if inside is not None:
+        out["set"] = _members(inside, ("name", "threshold", "score", "passed"))
+        out["set"]["assertions"] = [_assertion(one, values) for one in inside["assertions"]]
+    return out
+
+
+def _exchange(data: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    """What was sent and what came; of an output in a file of its own, where that is."""
+    out: dict[str, Any] = {}
+    if data.get("request") is not None:
+        out["request"] = values.json(data["request"])
+    output = data.get("output")
+    if isinstance(output, dict) and "$file" in output:
+        out["aside"] = {"path": output["$file"], "bytes": output.get("bytes")}
+    elif output is not None:
+        out["output"] = values.json(output)
+    return out
+
+
+def _step(step: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    rows = [_assertion(row, values) for row in step["assertions"]]
+    return {**_members(step, _STEP), "assertions": rows, **_exchange(step, values)}
+
+
+def _trace(trace: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    """The graph, the conversation, and what is left of a trace."""
+    out: dict[str, Any] = {}
+    rest = dict(trace)
+    nodes = trace.get("nodes")
+    if isinstance(nodes, dict) and nodes and all(isinstance(node, dict) for node in nodes.values()):
+        out["graph"] = [_node(name, node, values) for name, node in nodes.items()]
+        about = trace.get("composition")
+        path = about.get("critical_path") if isinstance(about, dict) else None
+        out["critical_path"] = path if isinstance(path, list) else []
+        del rest["nodes"]
+    conversation = trace.get("conversation")
+    if isinstance(conversation, dict) or isinstance(trace.get("tool_calls"), list):
+        out["conversation"] = _conversation(trace, conversation if isinstance(conversation, dict) else {}, values)
+        rest = {name: value for name, value in rest.items() if name not in _CONVERSED}
+    if rest:
+        out["trace"] = values.json(rest)
+    return out
+
+
+def _node(name: str, node: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    out = {"id": name, "status": "", "needs": [], **_members(node, _NODE)}
+    out["needs"] = [str(one) for one in out["needs"]] if isinstance(out["needs"], list) else []
+    out.update(_texts(node, values))
+    if isinstance(node.get("calls"), list):
+        out["calls"] = [_call(call, values) for call in node["calls"] if isinstance(call, dict)]
+    return out
+
+
+def _call(call: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    return {**_members(call, _CALL), **_texts(call, values)}
+
+
+def _texts(data: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    return {name: values.json(data[name]) for name in _VALUES if data.get(name) is not None}
+
+
+def _conversation(trace: Mapping[str, Any], conversation: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    turns, calls, tokens = conversation.get("turns"), trace.get("tool_calls"), conversation.get("tokens")
+    out: dict[str, Any] = {}
+    if isinstance(turns, list):
+        out["turns"] = [_turn(turn, values) for turn in turns if isinstance(turn, dict)]
+    if isinstance(calls, list):
+        out["calls"] = [_call(call, values) for call in calls if isinstance(call, dict)]
+    if isinstance(tokens, dict):
+        out["tokens"] = {str(name): count for name, count in tokens.items() if isinstance(count, int | float)}
+    if isinstance(trace.get("model"), str):
+        out["model"] = trace["model"]
+    if trace.get("final_response") is not None:
+        out["final"] = _said(trace["final_response"], values)
+    return out
+
+
+def _turn(turn: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    out: dict[str, Any] = {"role": str(turn.get("role", "unknown"))}
+    if turn.get("content") is not None:
+        out["content"] = _said(turn["content"], values)
+    if isinstance(turn.get("tool_calls"), list):
+        out["calls"] = [_call(call, values) for call in turn["tool_calls"] if isinstance(call, dict)]
+    return out
+
+
+def _said(content: Any, values: Values) -> Any:
+    return values.text(content) if isinstance(content, str) else values.json(content)

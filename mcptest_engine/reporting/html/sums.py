@@ -1,0 +1,151 @@
+"""The blocks below the table: hooks, coverage, metrics, compositions, what was spent, and the foot of the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.results import SCHEMA_VERSION, Verdict
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.reporting import compositions, facts, hook_facts
+from mcptest_engine.reporting.html.markup import Html, badge, bar, joined, name_text, plain_table, section, tag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcptest_engine.core.costs import CompositionSum
+    from mcptest_engine.core.coverage import Dimension
+    from mcptest_engine.core.results import HookResult, RunRecord
+
+HOOKS_SHOWN = 200
+NAMES_SHOWN = 500
+
+
+def blocks(record: RunRecord) -> Iterator[Html | None]:
+    """Each block of which the run has anything to tell."""
+    yield _compositions(record)
+    yield _hooks(record)
+    yield _coverage(record)
+    yield _metrics(record)
+    yield _spending(record)
+
+
+def foot(record: RunRecord) -> Html:
+    """What this file is, and what it is not."""
+    what = (
+        f"An auditor's report of the run {name_text(record.run_id)}, made by mcptest {name_text(record.mcptest_version)} "
+        f"from its record ({SCHEMA_VERSION}) and nothing else. Its verdicts and its provenance are the run's own."
+    )
+    trust = (
+        "This file is complete in itself: it loads nothing, sends nothing, and runs no script out of the data it shows. "
+        "Texts of servers are shown with control characters made visible; secrets were masked before the run was kept."
+    )
+    mark = tag("p", tag("span", "mcp", class_="brand-a"), tag("span", "test", class_="brand-b"), class_="brand")
+    return joined([mark, tag("p", what), tag("p", trust)])
+
+
+def _compositions(record: RunRecord) -> Html | None:
+    found = record.compositions
+    if not found:
+        return None
+    costs = any(one.spending is not None for one in found)
+    heads = ("Composition", "Passed", *(("Tokens", "Cost") if costs else ()), "Time")
+    rows = [_composition(one, costs=costs) for one in found]
+    table = plain_table("Compositions", heads, rows, numbers=len(heads) - 1)
+    return section("compositions", "Compositions", table)
+
+
+def _composition(one: CompositionSum, *, costs: bool) -> tuple[str, ...]:
+    verdict = Verdict.FAIL if one.came_to(Verdict.FAIL) else one.tests[0].verdict
+    spending = one.spending
+    spent = ("", "") if spending is None else (f"{spending.tokens:,}", compositions.money(spending.cost_usd))
+    return (
+        joined([badge(verdict), " ", name_text(one.name)]),
+        f"{one.came_to(Verdict.PASS)} of {len(one.tests)}",
+        *(spent if costs else ()),
+        facts.duration_text(one.duration_ms),
+    )
+
+
+def _hooks(record: RunRecord) -> Html | None:
+    if not record.hooks:
+        return None
+    names = {test.id: test.name for test in record.tests}
+    failed_first = sorted(record.hooks, key=lambda hook: hook.passed)[:HOOKS_SHOWN]
+    rows = [_hook_row(hook, names.get(hook.test or "", "")) for hook in failed_first]
+    more = len(record.hooks) - len(rows)
+    left = tag("p", f"{more:,} more hooks passed; the run record has them.", class_="note") if more else None
+    heads = ("Hook", "Command", "Around", "Came to", "Time")
+    return section("hooks", "Hooks", plain_table("Hooks that ran", heads, rows, numbers=1), left)
+
+
+def _hook_row(hook: HookResult, test: str) -> tuple[str, ...]:
+    lines = hook_facts.output_lines(hook)
+    output = tag("details", tag("summary", "output"), tag("pre", "\n".join(lines))) if lines else None
+    told = one_line(hook.message or f"exit code {hook.exit_code}", facts.MESSAGE_LIMIT)
+    came_to = joined([badge(Verdict.PASS if hook.passed else Verdict.FAIL), " ", told, output])
+    where = name_text(test) if hook.test is not None else "the run"
+    return hook.phase, tag("code", name_text(hook.command)), where, came_to, facts.duration_text(hook.duration_ms)
+
+
+def _coverage(record: RunRecord) -> Html | None:
+    if not record.coverage:
+        return None
+    heads = ("What is counted", "Share", "Covered", "Percent", "Floor")
+    table = plain_table(
+        "Coverage of what the servers offer", heads, [_covered(row) for row in record.coverage], numbers=3, extra=1
+    )
+    missing = [_missing(row) for row in record.coverage if row.missing]
+    return section(
+        "coverage", "Coverage", table, *missing, note="How much of what the servers offer the tests exercised."
+    )
+
+
+def _covered(row: Dimension) -> tuple[str, ...]:
+    name = row.shown_name.capitalize()
+    if row.unknown is not None:
+        return name, "", f"not counted: {one_line(row.unknown, facts.MESSAGE_LIMIT)}", "", _floor(row)
+    if not row.total:
+        return name, "", "nothing offered", "", _floor(row)
+    kind = "fail" if row.is_short else "pass" if row.judged else "plain"
+    return (
+        name,
+        bar(0, row.percent, kind, total=100),
+        f"{row.covered} of {row.total}",
+        f"{row.percent_told:g} %",
+        _floor(row),
+    )
+
+
+def _floor(row: Dimension) -> str:
+    if row.floor is None:
+        return "none"
+    judged = ("met" if row.reaches_floor else "not met") if row.judged else "not judged"
+    return f"{row.floor:g} %, {judged}"
+
+
+def _missing(row: Dimension) -> Html:
+    names = [tag("li", tag("code", name_text(name))) for name in row.missing[:NAMES_SHOWN]]
+    more = len(row.missing) - len(names)
+    title = tag("summary", f"{row.shown_name.capitalize()} that no test exercised ({len(row.missing)})")
+    return tag("details", title, tag("ul", *names, tag("li", f"and {more} more") if more else None, class_="names"))
+
+
+def _metrics(record: RunRecord) -> Html | None:
+    rows = [(name_text(one.name), facts.number_text(one.mean), str(one.count)) for one in record.metric_rollups]
+    heads = ("Metric", "Mean", "Tests")
+    return section("metrics", "Metric rollups", plain_table("Metric rollups", heads, rows, numbers=2)) if rows else None
+
+
+def _spending(record: RunRecord) -> Html | None:
+    spending = record.spending
+    if spending is None:
+        return None
+    table = plain_table(
+        "What each model cost", ("Model", "Calls", "Tokens", "Cost"), compositions.model_rows(spending), numbers=3
+    )
+    return section(
+        "spending",
+        "Spending",
+        table,
+        note=f"Together {compositions.spent_text(spending)}, as the calls said themselves.",
+    )

@@ -1,0 +1,124 @@
+"""Every test as a row, and for readers without a script every test in full.
+
+With a script the rows are drawn anew from the page's data, so that ten thousand of them can be sorted and searched; without one
+the rows are there up to `ROWS`, and the details up to `WHOLE` characters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.words import counted
+from mcptest_engine.reporting import facts
+from mcptest_engine.reporting.html.data import note_of
+from mcptest_engine.reporting.html.markup import Html, badge, joined, name_text, section, tag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mcptest_engine.core.results import RunRecord, TestResult
+
+ROWS = 1000
+WHOLE = 1_000_000
+_HEADS = (
+    ("verdict", "Verdict"),
+    ("name", "Test"),
+    ("kind", "Kind"),
+    ("server", "Server"),
+    ("score", "Score"),
+    ("took", "Time"),
+)
+
+
+def block(record: RunRecord, slugs: Mapping[str, str]) -> Html:
+    """The table, under it the place for the script's controls."""
+    scored = any(test.score is not None for test in record.tests)
+    heads = [(key, word) for key, word in _HEADS if scored or key != "score"]
+    head = tag("tr", *(tag("th", word, scope="col", data_key=key, class_=_class(key)) for key, word in heads))
+    shown = record.tests if len(record.tests) <= ROWS else ()
+    rows = (_row(test, slugs[test.id], scored=scored) for test in shown)
+    caption = tag("caption", f"Every test of the run ({len(record.tests):,})", class_="hidden")
+    body = tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="tests")
+    scroll = tag("div", body, id="scroll", class_="scroll", tabindex="0", role="region", aria_label="All tests, table")
+    return section("tests", "All tests", tag("div", id="controls"), _unscripted(record), scroll)
+
+
+def in_full(details: Sequence[Mapping[str, Any]], slugs: Iterable[str], size: int) -> Html | None:
+    """Every test with all that is known of it, for a browser that runs no script; None where that would be too much."""
+    if size > WHOLE or not details:
+        return None
+    whole = (_whole(one, slug) for one, slug in zip(details, slugs, strict=True))
+    return tag("noscript", section("in-full", "Every test in full", *whole))
+
+
+def _unscripted(record: RunRecord) -> Html:
+    told = "This page is readable without a script; searching, filtering and sorting need one."
+    if len(record.tests) > ROWS:
+        count = counted(len(record.tests), "test")
+        told = f"The table of {count} needs a script, and this browser runs none. The run record has them all."
+    return tag("noscript", tag("p", told, class_="note"))
+
+
+def _class(key: str) -> str:
+    return f"c-{key} num" if key in {"took", "score"} else f"c-{key}"
+
+
+def _row(test: TestResult, slug: str, *, scored: bool) -> Html:
+    note = note_of(test)
+    name = tag("a", name_text(test.name), href=f"#t-{slug}", class_="name")
+    return tag(
+        "tr",
+        tag("td", badge(test.verdict), class_="c-verdict"),
+        tag("th", name, tag("span", note, class_="sub") if note else None, scope="row", class_="c-name"),
+        tag("td", test.kind.value, class_="c-kind"),
+        tag("td", name_text(test.server), class_="c-server"),
+        tag("td", "" if test.score is None else facts.number_text(test.score), class_="c-score num")
+        if scored
+        else None,
+        tag("td", facts.duration_text(test.duration_ms), class_="c-took num"),
+    )
+
+
+def _whole(one: Mapping[str, Any], slug: str) -> Html:
+    """One test's details as a fold; values stand as they are, on as many lines as they need."""
+    parts = (joined([tag("h3", name_text(name.replace("_", " "))), _value(value)]) for name, value in _told(one))
+    title = tag("summary", badge(one["verdict"]), " ", name_text(one["name"]))
+    return tag("details", title, *parts, id=f"t-{slug}")
+
+
+def _told(one: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    known = {"name", "verdict", "assertions"}
+    yield (
+        "about",
+        {key: value for key, value in one.items() if key not in known and not isinstance(value, dict | list | str)},
+    )
+    for key, value in one.items():
+        if key == "assertions" or (key not in known and isinstance(value, dict | list | str) and value):
+            yield key, value
+
+
+def _value(value: Any) -> Html:
+    if isinstance(value, dict):
+        rows = (tag("div", tag("dt", key.replace("_", " ")), tag("dd", _value(item))) for key, item in value.items())
+        return tag("dl", *rows, class_="facts")
+    if isinstance(value, list):
+        return _shown(value) if _is_shown(value) else tag("ol", *(tag("li", _value(item)) for item in value))
+    if isinstance(value, str):
+        return tag("pre", value)
+    if value is None or isinstance(value, bool):
+        return tag("span", "none" if value is None else "yes" if value else "no")
+    return tag("span", str(value))
+
+
+def _is_shown(value: list[Any]) -> bool:
+    """Whether it is what `Values` made; a list of one text looks the same, and may as well."""
+    return isinstance(value[0] if value else None, str) and (len(value) == 1 or isinstance(value[1], int))
+
+
+def _shown(value: list[Any]) -> Html:
+    text, *length = value
+    note = [
+        tag("p", f"cut here: the value has {count:,} characters, and the run record has all", class_="note")
+        for count in length
+    ]
+    return joined([tag("pre", text), *note])

@@ -1,0 +1,370 @@
+"""`openinference`: a run as spans, one JSON object a line, with the attribute names of OpenInference where it has them.
+
+The run is a span, each test one below it, and below a test what it did: its call, the steps of its `verify`, the nodes of a
+composition, an agent's turns and tool calls. Ids are hashes of the run's id and of a span's place, so that a record gives
+the same spans every time. A trace is read leniently: what it lacks is left out.
+Source: upstream-facts 4.4; OpenInference, semantic conventions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.results import TestKind, Verdict
+from mcptest_engine.core.safe_json import safe_json
+from mcptest_engine.core.sanitise import one_line, sanitise
+from mcptest_engine.reporting import facts, hook_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.reporting.registry import RenderOptions
+
+SCHEMA_VERSION = "mcptest.dev/openinference/v1"
+VALUE_LIMIT = 32_000
+_STATUS = {Verdict.PASS: "OK", Verdict.FAIL: "ERROR"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """One span before it is written. `place` is what its id is made of, `start_ms` counts from the start of the run."""
+
+    place: str
+    parent: str | None
+    name: str
+    kind: str
+    status: str
+    duration_ms: float | None = None
+    start_ms: float | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def render(record: RunRecord, options: RenderOptions) -> str:  # noqa: ARG001 - every format takes both
+    """The run's span, then each test's, each followed by those below it."""
+    start = _moment(record.started_at)
+    trace_id = _hash(record.run_id, "trace", 32)
+    return "".join(f"{safe_json(_told(span, record.run_id, trace_id, start))}\n" for span in _spans(record))
+
+
+def _told(span: Span, run_id: str, trace_id: str, start: datetime | None) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "trace_id": trace_id,
+        "span_id": _hash(run_id, span.place, 16),
+        "parent_span_id": None if span.parent is None else _hash(run_id, span.parent, 16),
+        "name": span.name,
+        "span_kind": span.kind,
+        "status_code": span.status,
+    }
+    if start is not None and span.start_ms is not None:
+        out["start_time"] = _time(start, span.start_ms)
+        if span.duration_ms is not None:
+            out["end_time"] = _time(start, span.start_ms + span.duration_ms)
+    if span.duration_ms is not None:
+        out["duration_ms"] = span.duration_ms
+    out["attributes"] = {"openinference.span.kind": span.kind, **span.attributes}
+    return out
+
+
+def _hash(run_id: str, place: str, length: int) -> str:
+    return hashlib.sha256(f"{run_id}\0{place}".encode("utf-8", "replace")).hexdigest()[:length]
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _time(start: datetime, milliseconds: float) -> str | None:
+    try:
+        return (start + timedelta(milliseconds=milliseconds)).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    except (OverflowError, ValueError):
+        return None
+
+
+def _spans(record: RunRecord) -> Iterator[Span]:
+    totals = record.totals.to_json()
+    attributes: dict[str, Any] = {
+        "mcptest.run.id": one_line(record.run_id),
+        **{f"mcptest.run.{name}": count for name, count in totals.items()},
+        "mcptest.run.verdict": record.verdict.value,
+        "mcptest.run.mode": one_line(record.mode),
+        "mcptest.suite.name": one_line(record.suite.name),
+        "mcptest.suite.path": one_line(record.suite.path),
+        "mcptest.version": one_line(record.mcptest_version),
+    }
+    if (reason := facts.run_reason(record)) is not None:
+        attributes["mcptest.run.reason"] = reason
+    if warnings := hook_facts.other_warnings(record):
+        attributes["mcptest.run.warnings"] = list(warnings)
+    if hooks := [hook.text for hook in hook_facts.told_hooks(record)]:
+        attributes["mcptest.run.failed_hooks"] = hooks
+    if (spending := record.spending) is not None:
+        attributes |= _spent(spending.tokens, spending.cost_usd)
+    status = _STATUS[Verdict.PASS if record.verdict is Verdict.PASS else Verdict.FAIL]
+    yield Span(
+        place="run",
+        parent=None,
+        name="mcptest.run",
+        kind="CHAIN",
+        status=status,
+        duration_ms=record.duration_ms,
+        start_ms=0.0,
+        attributes=attributes,
+    )
+    seen: dict[str, int] = {}
+    for test in record.tests:
+        seen[test.id] = number = seen.get(test.id, 0) + 1
+        yield from _test_spans(test, f"test\0{test.id}" + (f"\0{number}" if number > 1 else ""))
+
+
+def _test_spans(test: TestResult, place: str) -> Iterator[Span]:
+    yield Span(
+        place=place,
+        parent="run",
+        name="mcptest.test",
+        kind="CHAIN",
+        status=_STATUS.get(test.verdict, "UNSET"),
+        duration_ms=test.duration_ms,
+        start_ms=test.started_offset_ms,
+        attributes=_test_attributes(test),
+    )
+    params = _mapping((test.request or {}).get("params"))
+    if test.request is not None and test.request.get("method") == "tools/call" and test.trace is None:
+        attributes = {
+            **_tool(params.get("name"), test.server),
+            **_value("input", params.get("arguments", {})),
+            **_value("output", test.output),
+        }
+        failed = (
+            test.output is None or "error" in test.output or _mapping(test.output.get("result")).get("isError") is True
+        )
+        yield Span(
+            place=f"{place}\0call",
+            parent=place,
+            name=_called(params.get("name")),
+            kind="TOOL",
+            status="ERROR" if failed else "OK",
+            duration_ms=test.duration_ms,
+            start_ms=test.started_offset_ms,
+            attributes=attributes,
+        )
+    for step in test.verify:
+        sent = _mapping(_mapping(step.request).get("params"))
+        attributes = {
+            **_tool(step.tool, step.server),
+            "mcptest.verify.index": step.index,
+            "mcptest.verify.status": step.verdict.value,
+            **_value("input", sent.get("arguments", sent)),
+            **_value("output", step.output),
+        }
+        yield Span(
+            place=f"{place}\0verify\0{step.index}",
+            parent=place,
+            name=one_line(step.label),
+            kind="TOOL",
+            status=_STATUS.get(step.verdict, "UNSET"),
+            duration_ms=step.duration_ms,
+            attributes=attributes,
+        )
+    if isinstance(test.trace, dict):
+        yield from _node_spans(test, place)
+        if test.kind in {TestKind.AGENT, TestKind.EVAL} or "tool_calls" in test.trace:
+            yield from _agent_spans(test, place)
+
+
+def _test_attributes(test: TestResult) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "mcptest.test.name": one_line(test.name),
+        "mcptest.test.status": test.verdict.value,
+        "mcptest.test.id": one_line(test.id),
+        "mcptest.test.kind": test.kind.value,
+        "mcptest.test.server": one_line(test.server),
+        "mcptest.test.file": one_line(test.file),
+        "mcptest.test.line": test.line,
+    }
+    if test.cached:
+        out["mcptest.test.cached"] = True
+    if test.flaky:
+        out["mcptest.test.flaky"] = True
+    if test.attempts:
+        out["mcptest.test.attempts"] = len(test.attempts)
+    if test.verdict is Verdict.FAIL:
+        out["mcptest.test.failure.kind"] = "assertion" if test.failure is None else test.failure.kind.value
+        out["mcptest.test.message"] = "\n".join(reason.text for reason in facts.reasons(test))
+    elif remark := facts.remark(test):
+        out["mcptest.test.message"] = remark
+    if test.score is not None:
+        out |= {"mcptest.test.score": test.score, "mcptest.test.threshold": test.threshold}
+    out |= {f"mcptest.metric.{one_line(metric.name)}": metric.value for metric in test.derived_metrics}
+    if test.tags:
+        out["tag.tags"] = [one_line(tag) for tag in test.tags]
+    if test.tokens is not None:
+        out |= _spent(test.tokens, test.cost_usd)
+    return out
+
+
+def _node_spans(test: TestResult, place: str) -> Iterator[Span]:
+    """The nodes of a composition, and below a node that called more than once its calls."""
+    for node_id, node in _mapping(_mapping(test.trace).get("nodes")).items():
+        node = _mapping(node)
+        own = f"{place}\0node\0{node_id}"
+        attributes: dict[str, Any] = {
+            **_tool(node.get("tool"), node.get("server")),
+            "mcptest.node.id": one_line(str(node_id)),
+            "mcptest.node.status": one_line(str(node.get("status"))),
+            "mcptest.node.needs": [one_line(str(parent)) for parent in _list(node.get("needs"))],
+            **_value("input", node.get("args")),
+            **_value("output", node.get("output")),
+            **_usage(node),
+        }
+        if node.get("message") is not None:
+            attributes["mcptest.node.message"] = one_line(str(node["message"]), facts.MESSAGE_LIMIT)
+        began = _number(node.get("started_ms"))
+        start = None if began is None else test.started_offset_ms + began
+        status = {"ok": "OK", "err": "ERROR"}.get(str(node.get("status")), "UNSET")
+        yield Span(
+            place=own,
+            parent=place,
+            name=_called(node_id),
+            kind="TOOL",
+            status=status,
+            duration_ms=_number(node.get("duration_ms")),
+            start_ms=start,
+            attributes=attributes,
+        )
+        for index, call in enumerate(map(_mapping, _list(node.get("calls")))):
+            told = {
+                **_tool(node.get("tool"), node.get("server")),
+                **_value("input", call.get("args")),
+                **_value("output", call.get("output", call.get("result"))),
+                **_usage(call),
+            }
+            failed = call.get("message") is not None or call.get("status") == "err"
+            yield Span(
+                place=f"{own}\0{index}",
+                parent=own,
+                name=_called(node.get("tool")),
+                kind="TOOL",
+                status="ERROR" if failed else "OK",
+                duration_ms=_number(call.get("duration_ms")),
+                attributes=told,
+            )
+
+
+def _agent_spans(test: TestResult, place: str) -> Iterator[Span]:
+    """The agent, its turns as LLM spans, and its tool calls, below the turn that made them where the trace says which."""
+    trace = _mapping(test.trace)
+    conversation = _mapping(trace.get("conversation"))
+    own = f"{place}\0agent"
+    attributes = {
+        **_value("output", trace.get("final_response")),
+        **_model(trace.get("model")),
+        **_tokens(conversation.get("tokens")),
+    }
+    yield Span(
+        place=own,
+        parent=place,
+        name="agent",
+        kind="AGENT",
+        status=_STATUS.get(test.verdict, "UNSET"),
+        duration_ms=test.duration_ms,
+        start_ms=test.started_offset_ms,
+        attributes=attributes,
+    )
+    turns = _list(conversation.get("turns"))
+    for index, turn in enumerate(map(_mapping, turns)):
+        told = {
+            "mcptest.turn.index": index,
+            **_model(turn.get("model", trace.get("model"))),
+            **_value("input", turn.get("input")),
+            **_value(
+                "output", next((turn[key] for key in ("response", "output", "content", "text") if key in turn), None)
+            ),
+            **_tokens(turn.get("tokens")),
+        }
+        yield Span(
+            place=f"{own}\0turn\0{index}",
+            parent=own,
+            name=f"turn {index}",
+            kind="LLM",
+            status="OK",
+            duration_ms=_number(turn.get("duration_ms")),
+            attributes=told,
+        )
+    for index, call in enumerate(map(_mapping, _list(trace.get("tool_calls")))):
+        made_in = call.get("turn")
+        within = type(made_in) is int and 0 <= made_in < len(turns)
+        told = {
+            **_tool(call.get("name"), call.get("server")),
+            **_value("input", call.get("args")),
+            **_value("output", call.get("result")),
+        }
+        failed = call.get("error") is not None or _mapping(call.get("result")).get("isError") is True
+        yield Span(
+            place=f"{own}\0call\0{index}",
+            parent=f"{own}\0turn\0{made_in}" if within else own,
+            name=_called(call.get("name")),
+            kind="TOOL",
+            status="ERROR" if failed else "OK",
+            duration_ms=_number(call.get("duration_ms")),
+            attributes=told,
+        )
+
+
+def _tool(name: object, server: object) -> dict[str, Any]:
+    told = {} if name is None else {"tool.name": _called(name)}
+    return told if server is None else {**told, "mcptest.server": one_line(str(server))}
+
+
+def _called(name: object) -> str:
+    return one_line(str(name), 200) if name is not None else "call"
+
+
+def _value(side: str, value: object) -> dict[str, Any]:
+    """`input.value` or `output.value` with its type; {} where there is none. A long one is cut, and says so."""
+    if value is None:
+        return {}
+    is_text = isinstance(value, str)
+    text = sanitise(value) if isinstance(value, str) else safe_json(value)
+    clipped = {} if len(text) <= VALUE_LIMIT else {f"mcptest.{side}.clipped_at": VALUE_LIMIT}
+    kind = "text/plain" if is_text or clipped else "application/json"
+    return {f"{side}.value": text[:VALUE_LIMIT], f"{side}.mime_type": kind, **clipped}
+
+
+def _model(name: object) -> dict[str, Any]:
+    return {"llm.model_name": one_line(name, 200)} if isinstance(name, str) else {}
+
+
+def _tokens(tokens: object) -> dict[str, Any]:
+    names = {"total": "total", "input": "prompt", "output": "completion"}
+    told = _mapping(tokens)
+    counts = {name: _number(told.get(key)) for key, name in names.items()}
+    return {f"llm.token_count.{name}": count for name, count in counts.items() if count is not None}
+
+
+def _usage(node: Mapping[str, Any]) -> dict[str, Any]:
+    return {**_model(node.get("model")), **_spent(_number(node.get("tokens")), _number(node.get("cost_usd")))}
+
+
+def _spent(tokens: float | None, cost_usd: float | None) -> dict[str, Any]:
+    told: dict[str, Any] = {} if tokens is None else {"llm.token_count.total": tokens}
+    return told if cost_usd is None else {**told, "llm.cost.total": cost_usd}
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _number(value: object) -> float | None:
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None

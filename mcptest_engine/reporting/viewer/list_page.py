@@ -1,0 +1,219 @@
+"""`/`: the runs, newest first, with what each suite is coming to above them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcptest_engine.core.words import counted
+from mcptest_engine.reporting import facts
+from mcptest_engine.reporting.html.markup import Html, joined, name_text, section, tag
+from mcptest_engine.reporting.viewer.frame import (
+    Page,
+    address,
+    framed,
+    percent,
+    row_badge,
+    run_address,
+    totals_text,
+    when,
+)
+from mcptest_engine.reporting.viewer.plots import spark
+from mcptest_engine.reporting.viewer.trends import by_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mcptest_engine.reporting.viewer.shelf import RunRow
+
+A_PAGE = 50
+SUITES_SHOWN = 6
+MOST_SUITES = 100
+SPARKED = 30
+VERDICTS = ("pass", "fail", "inconclusive", "damaged")
+
+
+class Wanted(NamedTuple):
+    """Which runs are asked for; "" is any, and pages count from 1."""
+
+    suite: str = ""
+    verdict: str = ""
+    page: int = 1
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> Wanted:
+        """What an address asks for; a page that is no number is the first."""
+        page = query.get("page", "")
+        number = int(page) if page.isascii() and page.isdigit() and len(page) < 7 else 1
+        return cls(query.get("suite", ""), query.get("verdict", ""), max(number, 1))
+
+    def takes(self, row: RunRow) -> bool:
+        """Whether a run is asked for."""
+        if self.suite and (row.damaged or row.key != self.suite):
+            return False
+        return not self.verdict or self.verdict == ("damaged" if row.damaged else row.status)
+
+
+def list_page(rows: Sequence[RunRow], under_way: Sequence[str], wanted: Wanted, place: str) -> Page:
+    """`place` is the folder of the workspace, as it is shown."""
+    suites = by_suite(rows)
+    title = tag("h1", "Runs")
+    where = tag("p", f"{counted(len(rows), 'run')} kept in ", tag("code", name_text(place)), class_="muted")
+    return framed(
+        "Runs",
+        title,
+        where,
+        _now(under_way) if under_way else None,
+        _suites(suites) if suites else None,
+        _runs(rows, suites, wanted),
+        here="/",
+        live=True,
+    )
+
+
+def _now(under_way: Sequence[str]) -> Html:
+    items = [tag("li", "a run that began at ", tag("code", one)) for one in under_way[:10]]
+    note = "They have left something here and no record yet; one that was killed leaves none."
+    return section("now", f"Under way ({len(under_way)})", tag("ul", *items), note=note)
+
+
+def _suites(suites: Mapping[str, Sequence[RunRow]]) -> Html:
+    cards = [_card(key, rows) for key, rows in list(suites.items())[:MOST_SUITES]]
+    rest = cards[SUITES_SHOWN:]
+    more = tag(
+        "details",
+        tag("summary", counted(len(rest), "more suite")),
+        tag("ul", *rest, class_="cards"),
+        id="more-suites",
+    )
+    return section("suites", "Suites", tag("ul", *cards[:SUITES_SHOWN], class_="cards"), more if rest else None)
+
+
+def _card(key: str, rows: Sequence[RunRow]) -> Html:
+    newest, shown = rows[0], rows[:SPARKED][::-1]
+    took = [row.duration_ms for row in shown]
+    shares = [row.share for row in shown]
+    now = "no test was decided" if newest.share is None else f"{percent(newest.share)} pass"
+    name = tag("a", name_text(newest.suite), href=address("/suites", suite=key))
+    return tag(
+        "li",
+        tag("h3", name, " ", row_badge(newest)),
+        tag("p", tag("span", now), spark("Pass rate", shares, percent, kind="pass", top=1.0), class_="sparked"),
+        tag(
+            "p",
+            tag("span", facts.duration_text(newest.duration_ms)),
+            spark("Duration", took, facts.duration_text, kind="plain", top=max(took)),
+            class_="sparked",
+        ),
+        tag("p", f"{counted(len(rows), 'run')}, ", tag("code", name_text(newest.path)), class_="about"),
+    )
+
+
+def _runs(rows: Sequence[RunRow], suites: Mapping[str, Sequence[RunRow]], wanted: Wanted) -> Html:
+    taken = [row for row in rows if wanted.takes(row)]
+    pages = max(-(-len(taken) // A_PAGE), 1)
+    at = min(wanted.page, pages)
+    shown = taken[(at - 1) * A_PAGE : at * A_PAGE]
+    filters = _filters(suites, wanted) if rows else None
+    if not shown:
+        told = "No run is asked for by this filter." if rows else "No run is kept here yet."
+        hint = (
+            None if rows else tag("p", "Run a suite with ", tag("code", "mcptest run"), "; it appears here by itself.")
+        )
+        return section("runs", "All runs", filters, tag("p", told, class_="empty"), hint)
+    heads = ("Compare", "Suite", "Verdict", "Tests", "Took", "Mode", "Asked by", "Began (UTC)", "Source")
+    kinds = ("c-pick", "c-name", "c-verdict", "c-sums", "c-took num", "c-more", "c-more", "c-when", "c-more")
+    head = (
+        tag("th", tag("span", word, class_="hidden" if word == "Compare" else None), scope="col", class_=kind)
+        for word, kind in zip(heads, kinds, strict=True)
+    )
+    table = tag(
+        "table",
+        tag("caption", "Runs, the newest first", class_="hidden"),
+        tag("thead", tag("tr", *head)),
+        tag("tbody", *(_row(row) for row in shown)),
+        class_="runs",
+    )
+    compare = tag("p", tag("button", "Compare two runs", type="submit", id="compare"), class_="controls compare-bar")
+    form = tag("form", table, compare, method="get", action="/compare")
+    return section("runs", "All runs", filters, form, _pages(wanted, at, pages, len(taken)))
+
+
+def _filters(suites: Mapping[str, Sequence[RunRow]], wanted: Wanted) -> Html:
+    names = [(key, rows[0].suite) for key, rows in suites.items()]
+    options = [(key, f"{name} ({key})" if name != key else name) for key, name in names]
+    if wanted.suite and wanted.suite not in suites:
+        options.append((wanted.suite, wanted.suite))
+    any_wanted = wanted.suite or wanted.verdict
+    return tag(
+        "form",
+        _select("Suite", "suite", options, wanted.suite),
+        _select("Verdict", "verdict", [(word, word) for word in VERDICTS], wanted.verdict),
+        tag("button", "Show", type="submit"),
+        tag("a", "Show all", href="/") if any_wanted else None,
+        method="get", action="/", class_="controls", aria_label="Which runs", id="filters",
+    )  # fmt: skip
+
+
+def _select(label: str, name: str, options: Sequence[tuple[str, str]], chosen: str) -> Html:
+    # The value of an option is asked for as it is: no name of a suite is cut.
+    shown = [
+        tag("option", name_text(text)[:80], value=value, selected=value == chosen)
+        for value, text in [("", "any"), *options]
+    ]
+    return tag("label", label, " ", tag("select", *shown, name=name, id=f"filter-{name}"))
+
+
+def _row(row: RunRow) -> Html:
+    link = run_address(row.run_id)
+    if row.damaged:
+        told = tag("span", f"{row.run_id}.json, {row.size:,} bytes", class_="sub")
+        name = tag("th", tag("a", "damaged record", href=link, class_="name"), told, scope="row", class_="c-name")
+        return tag(
+            "tr", tag("td", class_="c-pick"), name, tag("td", row_badge(row), class_="c-verdict"), tag("td", colspan=6)
+        )
+    label = f"Compare {name_text(row.suite)} of {name_text(row.started_at)}"
+    pick = tag("input", type="checkbox", name="run", value=row.run_id, aria_label=label)
+    also = ", ".join(filter(None, (row.mode if row.mode != "live" else "", row.who, row.branch)))
+    remark = joined(filter(None, (tag("code", name_text(row.path)), _marks(row), _short(also))), " ")
+    return tag(
+        "tr",
+        tag("td", pick, class_="c-pick"),
+        tag("th", tag("a", name_text(row.suite), href=link, class_="name"), tag("span", remark, class_="sub"),
+            scope="row", class_="c-name"),
+        tag("td", row_badge(row), class_="c-verdict"),
+        tag("td", totals_text(row), class_="c-sums"),
+        tag("td", facts.duration_text(row.duration_ms), class_="c-took num"),
+        tag("td", name_text(row.mode), class_="c-more"),
+        tag("td", name_text(row.who) or "command line", class_="c-more"),
+        tag("td", when(row), class_="c-when"),
+        tag("td", _source(row), class_="c-more"),
+    )  # fmt: skip
+
+
+def _short(text: str) -> Html | None:
+    return tag("span", name_text(text), class_="short") if text else None
+
+
+def _marks(row: RunRow) -> str | None:
+    marks = [*(["interrupted"] if row.interrupted else []), *([f"shard {row.shard}"] if row.shard else [])]
+    return ", ".join(marks) or None
+
+
+def _source(row: RunRow) -> Html:
+    commit = tag("code", name_text(row.commit)[:10] + ("+" if row.dirty else "")) if row.commit else None
+    return joined([part for part in (name_text(row.branch) or None, commit) if part], " ")
+
+
+def _pages(wanted: Wanted, at: int, pages: int, count: int) -> Html:
+    def link(page: int, word: str) -> Html:
+        asked = "" if page == 1 else str(page)
+        return tag("a", word, href=address("/", suite=wanted.suite, verdict=wanted.verdict, page=asked))
+
+    return tag(
+        "nav",
+        link(at - 1, "← Newer") if at > 1 else None,
+        tag("span", f"page {at} of {pages}, {counted(count, 'run')}", class_="muted"),
+        link(at + 1, "Older →") if at < pages else None,
+        aria_label="Pages",
+        class_="pages",
+    )

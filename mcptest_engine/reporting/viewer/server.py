@@ -1,0 +1,107 @@
+"""Serves the viewer at 127.0.0.1 until it is told to end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import signal
+import socket
+from functools import partial
+from typing import TYPE_CHECKING
+
+import uvicorn
+from anyio import to_thread
+
+from mcptest_engine.core.errors import UsageError
+from mcptest_engine.reporting.viewer.app import make_app
+from mcptest_engine.reporting.viewer.frame import warm
+from mcptest_engine.reporting.viewer.live import Live
+from mcptest_engine.reporting.viewer.shelf import Shelf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcptest_engine.workspace.workspace import Workspace
+
+HOST = "127.0.0.1"
+MOST_AT_ONCE = 100
+_ANY_PORT = "leave --port out, and a free one is taken"
+
+
+def listening(port: int) -> socket.socket:
+    """A socket on loopback; port 0 is one that is free. Raises: UsageError when that port cannot be had."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(
+            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+        )  # a port is free again as soon as its viewer has ended
+        listener.bind((HOST, port))
+        listener.listen(128)
+    except OSError as wrong:
+        listener.close()
+        if wrong.errno == errno.EADDRINUSE:
+            raise UsageError(f"port {port} is in use", hint=_ANY_PORT) from None
+        raise UsageError(f"cannot listen on port {port}: {wrong.strerror or wrong}", hint=_ANY_PORT) from None
+    return listener
+
+
+def serve(workspace: Workspace, listener: socket.socket, announce: Callable[[str], None]) -> None:
+    """Until SIGINT or SIGTERM; `announce` is told the address once it answers."""
+    asyncio.run(_serve(workspace, listener, announce))
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's would raise the signal once more when it has ended, which is for programs that have something left to do.
+
+    `when_ready` is called once it answers.
+    """
+
+    when_ready: Callable[[], None]
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Tell that it answers."""
+        await super().startup(sockets)
+        self.when_ready()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to `_serve`."""
+        yield
+
+
+async def _serve(workspace: Workspace, listener: socket.socket, announce: Callable[[str], None]) -> None:
+    port = listener.getsockname()[1]
+    shelf = Shelf(workspace)
+    live = Live(shelf.state)
+    config = uvicorn.Config(
+        make_app(shelf, live, port),
+        access_log=False,
+        date_header=True,
+        http="h11",
+        interface="asgi3",
+        lifespan="off",
+        limit_concurrency=MOST_AT_ONCE,
+        log_config=None,
+        log_level="error",
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+        ws="none",
+    )
+    server = _Server(config)
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # what is cut off now is no news
+        server.should_exit = True
+        live.close()
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stop)
+    server.when_ready = partial(announce, f"http://{HOST}:{port}/")
+    await to_thread.run_sync(warm)  # by the way of the first page, which has nothing to load then
+    reading = asyncio.create_task(to_thread.run_sync(shelf.rows))  # while a browser opens
+    await server.serve(sockets=[listener])
+    await reading

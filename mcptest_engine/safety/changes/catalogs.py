@@ -1,0 +1,242 @@
+"""What changed between two catalogs of one server, entry by entry, and whom it breaks.
+
+Arguments may only gain: what an old client sends must still be taken. Results may only lose: what a server sends must still be
+what an old client knows. Descriptions break nobody and are shown; new ones are judged like those of an unknown server.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.safety.changes.change import Change, Effect, Impact, SchemaChange
+from mcptest_engine.safety.changes.schemas import schema_changes
+from mcptest_engine.safety.poisoning import description_warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcptest_engine.safety.findings import Finding
+    from mcptest_engine.safety.tool_surface import Surface
+
+__all__ = ["Compared", "catalog_changes"]
+
+_SAFE = {  # hint -> the value it has when it is not given, and the one that promises something
+    "readOnlyHint": (False, True),
+    "destructiveHint": (True, False),
+    "idempotentHint": (False, True),
+    "openWorldHint": (True, False),
+}
+_GRAVE = frozenset({"readOnlyHint", "destructiveHint", "idempotentHint"})
+_ALIKE = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The changes, breaking ones first, and what the rules say of descriptions that are new."""
+
+    changes: tuple[Change, ...]
+    warnings: tuple[Finding, ...] = ()
+
+    def count(self, impact: Impact) -> int:
+        return sum(change.impact is impact for change in self.changes)
+
+    @property
+    def breaks(self) -> bool:
+        """Whether an old client may break: a change that cannot be told counts."""
+        return any(change.impact is not Impact.COMPATIBLE for change in self.changes)
+
+
+def catalog_changes(
+    old: Mapping[str | None, Surface], new: Mapping[str | None, Surface], *, sections: frozenset[str]
+) -> Compared:
+    """The differences between two catalogs, by server. `sections` are the lists that both hold: of others nothing can be said.
+
+    Two catalogs of one server each are compared whatever the servers are called.
+    """
+    changes: list[Change] = []
+    warnings: list[Finding] = []
+    if len(old) == len(new) == 1:
+        pairs: list[tuple[str | None, Surface, Surface]] = [(None, next(iter(old.values())), next(iter(new.values())))]
+    else:
+        pairs = [(name, old[name], new[name]) for name in old if name in new]
+        changes += [_server(name, Impact.BREAKING, "was removed") for name in old if name not in new]
+        changes += [_server(name, Impact.COMPATIBLE, "is new") for name in new if name not in old]
+        warnings += [finding for name in new if name not in old for finding in description_warnings(new[name].tools)]
+    for name, before, after in pairs:
+        changes += _surface(before, after, name, sections)
+        warnings += _new_warnings(before, after)
+    order = list(Impact)
+    return Compared(tuple(sorted(changes, key=lambda change: order.index(change.impact))), tuple(warnings))
+
+
+def _server(name: str | None, impact: Impact, message: str) -> Change:
+    return Change(kind="server", name=str(name), impact=impact, message=message)
+
+
+def _surface(old: Surface, new: Surface, server: str | None, sections: frozenset[str]) -> Iterator[Change]:
+    lists = (
+        ("tools", "tool", "name", old.tools, new.tools, _tool),
+        ("prompts", "prompt", "name", old.prompts, new.prompts, _prompt),
+        ("resources", "resource", "uri", old.resources, new.resources, _resource),
+        ("resourceTemplates", "resource template", "uriTemplate", old.templates, new.templates, _resource),
+    )
+    for section, kind, key, before, after, compare in lists:
+        if section not in sections:
+            continue
+        had, has = _by(before, key), _by(after, key)
+        gone, added = [name for name in had if name not in has], [name for name in has if name not in had]
+        for name in gone:
+            message = "was removed" + _rename_hint(name, had[name], {one: has[one] for one in added})
+            yield Change(kind=kind, name=name, impact=Impact.BREAKING, message=message, server=server)
+        for name in added:
+            yield Change(kind=kind, name=name, impact=Impact.COMPATIBLE, message="is new", server=server)
+        for name in has:
+            if name in had and had[name] != has[name]:
+                for impact, where, path, message in compare(had[name], has[name]):
+                    yield Change(
+                        kind=kind, name=name, impact=impact, message=message, where=where, path=path, server=server
+                    )
+    if "instructions" in sections and old.instructions != new.instructions:
+        yield Change(
+            kind="server", name=server or "server", impact=Impact.COMPATIBLE, message="instructions changed",
+            where="instructions", server=server,
+        )  # fmt: skip
+
+
+_Told = tuple[Impact, str, str, str]
+
+
+def _tool(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Told]:
+    yield from _schema(
+        "inputSchema", schema_changes(old.get("inputSchema", {}), new.get("inputSchema", {})), _OF_ARGUMENTS
+    )
+    had, has = "outputSchema" in old, "outputSchema" in new
+    if had and has:
+        yield from _schema("outputSchema", schema_changes(old["outputSchema"], new["outputSchema"]), _OF_RESULTS)
+    elif had:
+        yield Impact.BREAKING, "outputSchema", "", "`outputSchema` was removed: results are promised no shape any more"
+    elif has:
+        yield Impact.COMPATIBLE, "outputSchema", "", "has an `outputSchema` now"
+    yield from _hints(_mapping(old.get("annotations")), _mapping(new.get("annotations")))
+    yield from _texts(old, new, ("title", "description"))
+    known = {"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
+    yield from _rest(old, new, known)
+
+
+_OF_ARGUMENTS = {Effect.NARROWED: Impact.BREAKING, Effect.BOTH: Impact.BREAKING, Effect.UNKNOWN: Impact.UNKNOWN}
+_OF_RESULTS = {Effect.WIDENED: Impact.BREAKING, Effect.BOTH: Impact.BREAKING, Effect.UNKNOWN: Impact.UNKNOWN}
+
+
+def _schema(where: str, changes: Sequence[SchemaChange], impacts: Mapping[Effect, Impact]) -> Iterator[_Told]:
+    for change in changes:
+        yield impacts.get(change.effect, Impact.COMPATIBLE), where, change.path, change.message
+
+
+def _hints(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Told]:
+    for hint, (default, promise) in _SAFE.items():
+        before, after = (hints.get(hint, default) for hints in (old, new))
+        if before == after:
+            continue
+        lost = before is promise and after is not promise and hint in _GRAVE
+        told = f"`{hint}` {_json(before)} became {_json(after)}{'' if hint in new else ' (its default)'}"
+        yield Impact.BREAKING if lost else Impact.COMPATIBLE, "annotations", "", told
+    yield from _texts(old, new, ("title",), where="annotations")
+    yield from _rest(old, new, {"title", *_SAFE}, where="annotations")
+
+
+def _prompt(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Told]:
+    had, has = _by(_list(old.get("arguments")), "name"), _by(_list(new.get("arguments")), "name")
+    for name in dict.fromkeys([*has, *had]):
+        path = one_line(name, 80)
+        needed, needs = (_mapping(held.get(name)).get("required") is True for held in (had, has))
+        if name not in has:
+            yield Impact.BREAKING, "arguments", path, "was removed"
+        elif name not in had:
+            told = "is new and required" if needs else "is new, optional"
+            yield Impact.BREAKING if needs else Impact.COMPATIBLE, "arguments", path, told
+        elif needs != needed:
+            told = "is required now" if needs else "is optional now"
+            yield Impact.BREAKING if needs else Impact.COMPATIBLE, "arguments", path, told
+        if name in had and name in has:
+            yield from _texts(had[name], has[name], ("title", "description"), where="arguments", path=path)
+    yield from _texts(old, new, ("title", "description"))
+    yield from _rest(old, new, {"name", "title", "description", "arguments"})
+
+
+def _resource(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Told]:
+    before, after = old.get("mimeType"), new.get("mimeType")
+    if before != after:
+        lost = before is not None
+        told = f"`mimeType` {_json(before)} became {_json(after)}"
+        yield Impact.BREAKING if lost else Impact.COMPATIBLE, "mimeType", "", told
+    yield from _texts(old, new, ("name", "title", "description"))
+    yield from _rest(old, new, {"uri", "uriTemplate", "mimeType", "name", "title", "description"})
+
+
+def _texts(
+    old: Mapping[str, Any], new: Mapping[str, Any], keys: Sequence[str], *, where: str = "", path: str = ""
+) -> Iterator[_Told]:
+    for key in keys:
+        before, after = old.get(key), new.get(key)
+        if before != after:
+            what = "is new" if before is None else "was removed" if after is None else f"changed to {_json(after)}"
+            yield Impact.COMPATIBLE, where or key, path, f"{key} {what}"
+
+
+def _rest(old: Mapping[str, Any], new: Mapping[str, Any], known: set[str], *, where: str = "") -> Iterator[_Told]:
+    for key in dict.fromkeys([*new, *old]):
+        if key not in known and _json(old.get(key), None) != _json(new.get(key), None):
+            yield Impact.COMPATIBLE, where or one_line(str(key), 80), "", f"`{one_line(str(key), 80)}` changed"
+
+
+def _rename_hint(name: str, entry: Mapping[str, Any], added: Mapping[str, Mapping[str, Any]]) -> str:
+    """A question, "(renamed to `b`?)", where an entry that is new looks like the one that is gone; else ""."""
+    found = [
+        other
+        for other, held in added.items()
+        if _without_name(held) == _without_name(entry)
+        or (held.get("inputSchema") == entry.get("inputSchema") and _likeness(name, other) >= _ALIKE)
+        or (held.get("description") is not None and held.get("description") == entry.get("description"))
+    ]
+    best = max(found, key=lambda other: _likeness(name, other), default=None)
+    return "" if best is None else f" (renamed to `{one_line(best, 80)}`?)"
+
+
+def _without_name(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key not in {"name", "uri", "uriTemplate", "title"}}
+
+
+def _likeness(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one[:200], other[:200]).ratio()
+
+
+def _new_warnings(old: Surface, new: Surface) -> Iterator[Finding]:
+    """What the rules say of the new catalog's tools and did not say of the old one's."""
+    known = {(finding.tool, finding.rule, finding.excerpt) for finding in description_warnings(old.tools)}
+    for finding in description_warnings(new.tools):
+        if (finding.tool, finding.rule, finding.excerpt) not in known:
+            yield finding
+
+
+def _by(entries: Sequence[Any], key: str) -> dict[str, Mapping[str, Any]]:
+    return {
+        str(entry[key]): entry for entry in entries if isinstance(entry, Mapping) and isinstance(entry.get(key), str)
+    }
+
+
+def _json(value: Any, limit: int | None = 80) -> str:
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return text if limit is None else one_line(text, limit)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,78 @@
+"""A real browser for pages that mcptest makes: Chromium from the system's packages, driven through its DevTools protocol.
+
+The binary is never downloaded by a test: `.ci/run` installs it, and without it a test is skipped (and fails under CI).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from tests.programs import NODE_MODULES, needs_one_of, unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+PATIENCE_MS = 10_000
+
+
+def chromium_path() -> str:
+    """Where Chromium is installed."""
+    return needs_one_of(*NAMES, hint="on Debian: apt-get install chromium-headless-shell")
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Browser]:
+    """A headless Chromium."""
+    program = chromium_path()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program)
+        yield browser
+        browser.close()
+
+
+class Watched:
+    """A page, and what it did that a report must not do: `said` on the console or as an error, `asked` of a network."""
+
+    def __init__(self, page: Page) -> None:
+        page.set_default_timeout(PATIENCE_MS)
+        self.page = page
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        page.on("console", lambda message: self.said.append(message.text))
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss())[1])
+        page.on("request", lambda request: self.asked.append(request.url))
+
+    def open(self, file: Path, fragment: str = "") -> Page:
+        """Show a file; what it asked for before is forgotten."""
+        self.page.goto("about:blank")
+        self.asked.clear()
+        self.page.goto(file.as_uri() + fragment)
+        self.asked = [url for url in self.asked if not url.startswith(("file:", "data:"))]
+        return self.page
+
+
+def axe_script() -> str:
+    """The accessibility checker that `make npm` installs."""
+    path = NODE_MODULES / "axe-core" / "axe.min.js"
+    if not path.exists():
+        unavailable("axe-core is not installed; run `make npm`")
+    return path.read_text(encoding="utf-8")
+
+
+def accessibility_faults(page: Page) -> list[str]:
+    """What axe-core finds wrong by the rules of WCAG 2.2 A and AA and by its best practices, one line each."""
+    page.evaluate(axe_script())
+    found = page.evaluate("async () => (await axe.run(document, {resultTypes: ['violations']})).violations")
+    return [
+        f"{fault['id']}: {fault['help']}: {node['html'][:200]} {node.get('failureSummary', '')}"
+        for fault in found
+        for node in fault["nodes"][:3]
+    ]

@@ -1,0 +1,234 @@
+"""`run --executor dask`, on a local cluster of two worker processes: the same record, and what can go wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mcptest_engine.cli.main import main
+
+try:
+    import distributed
+except ImportError:
+    if os.environ.get("CI"):
+        raise
+    pytest.skip("the extra `dask` is not installed", allow_module_level=True)
+
+SUITE = """\
+name: many
+servers:
+  demo: {{ command: [mcptest, mock, --tools-from, manifest.yml] }}
+run_options: {{ concurrency: 4 }}
+tools:
+{tests}
+"""
+TEST = """\
+  - name: "test {number}"
+    tool: {tool}
+    expect: [{{ target: "result.content[0].text", matcher: {{ exact: "{word}" }} }}]
+"""
+MANIFEST = """\
+mock_server:
+  tools:
+    - { name: fetch, description: x, response: { content: [{ type: text, text: hi }] } }
+    - { name: fetch_late, description: x, delay_ms: 60000, response: { content: [{ type: text, text: hi }] } }
+"""
+# A worker that dies and one that hangs are of this module alone; they take no port of anybody's.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two worker processes with one thread each."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    """A workspace of its own, where the command is started."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".mcptest").mkdir()
+    (tmp_path / "manifest.yml").write_text(MANIFEST, encoding="utf-8")
+    return tmp_path
+
+
+def write(count, *, wrong=(), tool="fetch", more=""):
+    tests = "".join(TEST.format(number=n, tool=tool, word="bye" if n in wrong else "hi") for n in range(count))
+    Path("mcptest.yml").write_text(SUITE.format(tests=tests) + more, encoding="utf-8")
+
+
+def on(cluster):
+    return ["run", "--executor", "dask", "--scheduler", cluster.scheduler_address]
+
+
+def without_times(record):
+    kept = {key: value for key, value in record.items() if key not in {"run_id", "started_at", "duration_ms"}}
+    kept["tests"] = [
+        {key: value for key, value in test.items() if key not in {"duration_ms", "started_offset_ms"}}
+        for test in record["tests"]
+    ]
+    return kept
+
+
+def test_the_record_is_that_of_a_run_in_one_process(cluster, capsys):
+    """Order, ids, servers, totals, verdict, coverage; one run is saved, not one a batch."""
+    write(120, wrong={7, 100}, more="coverage: { tools: 50 }\n")
+    assert main(["run", "--reporter", "json=local.json"]) == 1
+    assert main([*on(cluster), "--reporter", "json=cluster.json"]) == 1
+    assert "120 tests in 2 batches on 2 worker threads" in capsys.readouterr().err
+    local, remote = (json.loads(Path(f"{name}.json").read_text()) for name in ("local", "cluster"))
+    assert without_times(remote) == without_times(local)
+    assert len(list(Path(".mcptest/runs").glob("*.json"))) == 2
+
+
+def test_a_few_tests_are_one_batch_and_a_selection_holds(cluster, capsys):
+    """A filter, tags and `--var` mean what they mean here."""
+    write(30)
+    assert main([*on(cluster), "--filter", "test 7", "--reporter", "minimal"]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("ran 1 tests: 1 passed") or told.out.startswith("ran 1 test: 1 passed")
+    assert "1 test in 1 batch on" in told.err
+
+
+@pytest.mark.parametrize(
+    ("more", "flags", "told"),
+    [
+        ("hooks: { beforeAll: [\"true\"] }\n", [], "the suite has hooks"),
+        ("", ["--record", "x"], "--record and --executor dask do not go together"),
+        ("", ["--shard", "1/2"], "--shard and --executor dask do not go together"),
+        ("", ["--bail"], "--bail and --executor dask do not go together"),
+        ("resources: []\n", ["--watch"], "--watch and --executor dask do not go together"),
+    ],
+)  # fmt: skip
+def test_what_one_process_alone_can_hold_is_refused(more, flags, told, cluster, capsys):
+    """Nothing is run."""
+    write(2, more=more)
+    assert main([*on(cluster), *flags]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_serial_tests_are_refused_by_name(cluster, capsys):
+    """Each batch has servers of its own: what one test makes, another would not find."""
+    write(2, tool="delete_all")
+    assert main(on(cluster)) == 2
+    assert '"test 0" and 1 more must run alone on a server' in capsys.readouterr().err
+
+
+def test_a_scheduler_that_does_not_answer_is_told_soon(capsys, monkeypatch):
+    """Exit 1: the command line is right, the cluster is not there."""
+    monkeypatch.setattr("mcptest_engine.cli.cluster.dask.CONNECT_SECONDS", 1)
+    write(2)
+    assert main(["run", "--executor", "dask", "--scheduler", "tcp://127.0.0.1:9"]) == 1
+    assert "no scheduler answers at `tcp://127.0.0.1:9`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("address", ["nonsense://x", "127.0.0.1:notaport", ""])
+def test_an_address_that_is_none_is_told(address, capsys):
+    """In our words, without a traceback."""
+    write(2)
+    assert main(["run", "--executor", "dask", "--scheduler", address]) == 1
+    assert "no scheduler answers at" in capsys.readouterr().err
+
+
+def test_flags_that_do_not_go_together_are_refused(capsys):
+    """A scheduler without the executor, and the other way round."""
+    write(2)
+    assert main(["run", "--scheduler", "tcp://127.0.0.1:9"]) == 2
+    assert main(["run", "--executor", "dask"]) == 2
+    assert "add --scheduler ADDRESS" in capsys.readouterr().err
+
+
+def test_without_the_extra_one_line_says_how_to_get_it(monkeypatch, capsys):
+    """`pip install 'mcptest[dask]'`."""
+    write(2)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert main(["run", "--executor", "dask", "--scheduler", "tcp://127.0.0.1:9"]) == 2
+    assert capsys.readouterr().err.endswith(
+        "error: the dask executor is not installed\n  pip install 'mcptest[dask]'\n"
+    )
+
+
+def test_a_worker_of_another_version_is_refused(cluster, monkeypatch, capsys):
+    """Records would differ for no reason that anybody could see."""
+    write(2)
+    monkeypatch.setattr("mcptest_engine.cli.cluster.dask.__version__", "99.0")
+    assert main(on(cluster)) == 1
+    assert "and this is 99.0" in capsys.readouterr().err
+
+
+def wait_for(condition):
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not come to pass")
+
+
+def pids_of_batches():
+    found = subprocess.run(
+        ["pgrep", "-f", "mcptest_engine.cli.cluster.batch"], capture_output=True, text=True, check=False
+    )
+    return [int(pid) for pid in found.stdout.split()]
+
+
+def running_here(place):
+    """The batches whose working directory is this test's."""
+    found = []
+    for pid in pids_of_batches():
+        try:
+            if Path(f"/proc/{pid}/cwd").resolve() == place.resolve():
+                found.append(pid)
+        except OSError:
+            continue
+    return found
+
+
+def servers_of(batches):
+    """The processes that the batches have started."""
+    found = [subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False) for pid in batches]
+    return [pid for one in found for pid in one.stdout.split()]
+
+
+def started(cluster):
+    argv = [sys.executable, "-m", "mcptest_tui", *on(cluster), "--reporter", "json=run.json"]
+    return subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at /proc")
+def test_ctrl_c_ends_the_batches_and_reports_what_was_done(cluster, place):
+    """Exit 130, a record, and nothing left on the workers."""
+    write(4, tool="fetch_late")
+    client = started(cluster)
+    wait_for(lambda: running_here(place))
+    wait_for(lambda: servers_of(running_here(place)))
+    client.send_signal(signal.SIGINT)
+    _, err = client.communicate(timeout=40)
+    assert client.returncode == 130, err
+    assert json.loads(Path("run.json").read_text())["interrupted"] is True
+    wait_for(lambda: not running_here(place))
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at /proc")
+def test_a_batch_whose_worker_dies_is_given_to_another(cluster, place):
+    """The child of the dead worker ends with it, and the run comes to its end."""
+    write(4, tool="fetch_late", more="performance: { default_timeout_ms: 3000 }\n")
+    client = started(cluster)
+    wait_for(lambda: running_here(place))
+    (child,) = running_here(place)
+    worker = int(Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    os.kill(worker, signal.SIGKILL)
+    _, err = client.communicate(timeout=60)
+    assert client.returncode == 1, err
+    totals = json.loads(Path("run.json").read_text())["totals"]
+    assert (totals["total"], totals["failed"]) == (4, 4)
+    wait_for(lambda: not running_here(place))

@@ -1,0 +1,85 @@
+"""`mcptest diff`: two catalogs, or one and a server; exit codes, formats, what cannot be read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mcptest_engine.cli.main import main
+
+OLD = {"tools": [{"name": "find", "description": "Finds.", "inputSchema": {"type": "object", "properties": {"q": {}}}}]}
+NEW = json.loads(json.dumps(OLD).replace('"q": {}', '"q": {"type": "string"}, "\\u001b[2Jn": {}'))
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path, monkeypatch):
+    """`old.json` and `new.json` in a directory of their own."""
+    monkeypatch.chdir(tmp_path)
+    Path("old.json").write_text(json.dumps(OLD), encoding="utf-8")
+    Path("new.json").write_text(json.dumps({"jsonrpc": "2.0", "id": 1, "result": NEW}), encoding="utf-8")
+
+
+def test_a_breaking_change_exits_with_1(capsys):
+    """upstream-facts 13: non-zero on breaking."""
+    assert main(["diff", "old.json", "new.json"]) == 1
+    text = capsys.readouterr().out
+    assert text.startswith("breaking\n  tool find: argument `q` type any became string\n")
+    assert text.endswith("1 breaking change, 1 other\n")
+    assert "\x1b" not in text
+
+
+def test_the_same_catalog_in_another_shape_has_not_changed(capsys):
+    """A list, a response, what `mcptest tools --format json` writes."""
+    Path("list.json").write_text(json.dumps(OLD["tools"]), encoding="utf-8")
+    assert main(["diff", "old.json", "list.json"]) == 0
+    assert capsys.readouterr().out == "no change\n"
+
+
+def test_the_json_tells_each_change(capsys):
+    """For scripts."""
+    assert main(["diff", "old.json", "new.json", "--format", "json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["verdict"] == "breaking"
+    assert told["counts"] == {"breaking": 1, "unknown": 0, "compatible": 1}
+    assert told["changes"][0] == {
+        "kind": "tool", "name": "find", "impact": "breaking", "message": "type any became string",
+        "where": "inputSchema", "path": "q",
+    }  # fmt: skip
+
+
+def test_the_markdown_escapes_what_servers_say(capsys):
+    """It goes into a changelog."""
+    Path("new.json").write_text(json.dumps({"tools": [{"name": "<b>*x*</b>"}]}), encoding="utf-8")
+    assert main(["diff", "old.json", "new.json", "--format", "markdown", "--output", "diff.md"]) == 1
+    text = Path("diff.md").read_text(encoding="utf-8")
+    assert "- **tool &lt;b&gt;\\*x\\*&lt;/b&gt;**: is new" in text
+    assert "### Breaking\n\n- **tool find**: was removed" in text
+
+
+def test_a_saved_catalog_is_compared_with_a_server(capsys):
+    """The check for CI: what is committed against what runs."""
+    argv = ["tools", "--command", "mcptest mock --preset demo", "--format", "json", "--output", "demo.json"]
+    assert main(argv) == 0
+    assert main(["diff", "demo.json", "--command", "mcptest mock --preset demo"]) == 0
+    assert capsys.readouterr().out.endswith("no change\n")
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["old.json"], "only one catalog is named"),
+        (["old.json", "nowhere.json"], "`nowhere.json` cannot be read: No such file or directory"),
+        (["old.json", "bad.json"], "bad.json:1:2: no JSON"),
+        (["old.json", "number.json"], "`number.json` holds no list `tools`"),
+        (["old.json", "prompts.json"], "hold no list that both have"),
+        (["old.json", "new.json", "--command", "x"], "both a second catalog and a server are named"),
+    ],
+)
+def test_what_cannot_be_compared_exits_with_2(argv, told, capsys):
+    """Nothing was compared, and the reason is said."""
+    for name, text in (("bad.json", "{"), ("number.json", "3"), ("prompts.json", '{"prompts": []}')):
+        Path(name).write_text(text, encoding="utf-8")
+    assert main(["diff", *argv]) == 2
+    assert told in capsys.readouterr().err

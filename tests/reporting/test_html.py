@@ -1,0 +1,295 @@
+"""`html`: what the page says, and that nothing in a record can be anything but text. `tests/e2e` opens it in a browser."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from base64 import b64encode
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lxml import html as parser
+
+from mcptest_engine.core.coverage import Dimension
+from mcptest_engine.core.results import DerivedMetric, Failure, FailureKind, HookResult, ServerRecord, TestKind
+from mcptest_engine.core.sanitise import sanitise
+from mcptest_engine.reporting.html import data
+from mcptest_engine.reporting.registry import render
+
+BREAKING = "</script><script>alert(1)</script><!--<script>\u2028]]>&lt;\x00\u202e\ud800\"'` onload=x {{7*7}} ${x}"
+NAMES = st.text(
+    st.characters() | st.sampled_from(list("<>&\"'!-/\\\u2028\u2029\u202e\x00\ud800 scriptSCRIPT")), max_size=40
+)
+
+
+def page_of(record):
+    return render("html", record).stdout
+
+
+def tree(text):
+    return parser.document_fromstring(text.encode())
+
+
+def words(element):
+    """An element's text as a reader sees it, without scripts and styles."""
+    found = (part for part in element.iter() if part.tag not in {"script", "style"} and isinstance(part.tag, str))
+    parts = [text for part in found for text in (part.text, *(child.tail for child in part)) if text]
+    return " ".join(" ".join(parts).split())
+
+
+def block(text, anchor):
+    found = tree(text).xpath(f"//*[@id='{anchor}']")
+    return words(found[0]) if found else None
+
+
+def failed_hook(phase, command, **more):
+    told = {"duration_ms": 4.0, "started_offset_ms": 1.0, "exit_code": 3, "message": "exited with 3", **more}
+    return HookResult(phase=phase, command=command, passed=False, **told)
+
+
+def details(text):
+    (lines,) = tree(text).xpath("//script[@id='details']/text()")
+    return [json.loads(line) for line in lines.split("\n")]
+
+
+def test_the_policy_allows_exactly_the_style_and_the_script_of_the_page(rich_record):
+    """CSP level 3: by their hashes, and nothing else but a picture in the page itself."""
+    page = page_of(rich_record)
+    policy = tree(page).xpath("//meta[@http-equiv='Content-Security-Policy']/@content")[0]
+    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)[1]
+    script = re.search(r"<script>(.*?)</script>", page, re.DOTALL)[1]
+    hashes = [f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in (style, script)]
+    assert policy.split("; ") == [
+        "default-src 'none'",
+        f"style-src {hashes[0]}",
+        f"script-src {hashes[1]}",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    ]
+
+
+def test_the_page_names_no_other_place(rich_record):
+    """One file, no network: not even a link that leads away, but in texts and in the name of SVG."""
+    page = tree(page_of(rich_record))
+    places = page.xpath("//@href | //@src | //@srcset | //@action")
+    assert all(place.startswith(("#", "data:image/svg+xml,")) for place in places)
+    assert not page.xpath("//iframe | //object | //embed | //form | //base | //img")
+
+
+@given(text=NAMES)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_text_is_ever_markup(text, build):
+    """decisions 11: a name, a message, a value, a key, wherever it stands."""
+    row = build.assertion(actual={text: [text]}, message=text, diff=text)
+    test = build.test(
+        text, "fail", assertions=(row,), tags=(text,), server=text, output={"result": {"content": [text]}}
+    )
+    page = page_of(build.record(test, warnings=(text,)))
+    plain = page_of(build.record(build.test("x", "fail", assertions=(row,), tags=("x",), server="x"), warnings=("x",)))
+    shape = [(one.tag, *sorted(one.keys())) for one in tree(page).xpath("//header//* | //body/script")]
+    assert shape == [(one.tag, *sorted(one.keys())) for one in tree(plain).xpath("//header//* | //body/script")]
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff]", page)
+    assert json.loads(details(page)[0]["output"][0]) == {"result": {"content": [sanitise(text)]}}
+
+
+def test_markup_has_no_handler_and_no_style(rich_record):
+    """The policy would block them; the page has none to be blocked."""
+    names = {name for one in tree(page_of(rich_record)).iter() for name in one.keys()}  # noqa: SIM118 - lxml's, no mapping
+    assert not {name for name in names if name.startswith("on") or name == "style"}
+
+
+def test_a_hostile_run_shows_its_texts_and_nothing_happens(build):
+    """A data block is ended by no text inside it."""
+    trace = {"conversation": {"turns": [{"role": BREAKING}]}}
+    test = build.test(BREAKING, "fail", output={"result": {BREAKING: BREAKING}}, trace=trace)
+    page = page_of(build.record(test, warnings=(BREAKING,)))
+    assert len(tree(page).xpath("//script")) == 3
+    assert details(page)[0]["conversation"]["turns"][0]["role"] == sanitise(BREAKING)
+    assert "<script>alert" in block(page, "review")
+
+
+def test_every_member_that_tells_where_a_run_came_from_is_shown(build):
+    """agent-interface, Auditing an agent run: provenance at a glance, from the run's own record."""
+    record = build.record(
+        build.test("a"),
+        run_id="01M81X1ZKQXY1CG6DZN86TSNPG",
+        mode="replayed",
+        cassette="tape-7",
+        profile="nightly",
+        source={"repo": "https://git.example.com/a.git", "branch": "topic", "commit": "c0ffee", "dirty": True},
+        environment={"os": "plan9", "arch": "mips", "python": "3.14.1", "ci": True},
+        mcptest_version="9.8.7",
+        requested_by={"via": "mcp-server", "client": {"name": "an-agent", "version": "2"}},
+        flags=("--var", "K=V"),
+        shard=(2, 5),
+        interrupted=True,
+        started_at="2026-05-06T07:08:09Z",
+        duration_ms=61_000.0,
+        servers=(
+            ServerRecord(
+                name="srv",
+                transport="http",
+                auth="oauth",
+                server_info={"name": "said", "version": "4.5"},
+                protocol_version="2025-11-25",
+                restarts=3,
+                stderr_tail="last words\n",
+            ),
+        ),
+        warnings=("a warning",),
+    )
+    told = block(page_of(record), "audit")
+    for word in (
+        "replayed: every answer was read from a cassette",
+        *("01M81X1ZKQXY1CG6DZN86TSNPG", "tape-7", "nightly", "topic", "c0ffee"),
+        *("https://git.example.com/a.git", "changes that were not committed", "plan9 mips, Python 3.14.1, in CI", "9.8.7"),
+        *("mcp-server, an-agent 2", "--var", "K=V", "2 of 5", "not every test was run", "2026-05-06T07:08:09Z", "1m 01s"),
+        *("srv", "http", "oauth", "said 4.5", "2025-11-25", "3", "last words", "a warning", "mcptest.yml", "a" * 64),
+        "exit code 0",
+        "1: 1 passed, 0 failed, 0 inconclusive, 0 skipped, 0 cached",
+    ):  # fmt: skip
+        assert word in told, word
+
+
+def test_what_a_record_does_not_know_is_said_to_be_unknown(build):
+    """An auditor sees that a commit is missing, not an empty place."""
+    source = {"repo": None, "branch": None, "commit": None, "dirty": None}
+    told = block(page_of(build.record(build.test("a"), source=source)), "audit")
+    assert told.count("not recorded") == 4  # profile, repository, branch, commit
+
+
+def test_a_run_in_which_all_passed_has_nothing_to_review_first(build):
+    """agent-interface: an all-pass run omits this block; a skipped test is none to review."""
+    page = page_of(build.record(build.test("a"), build.test("b", "skip")))
+    assert block(page, "review") is None
+    assert "Review first" not in page.partition("<main")[0].partition("<header")[2]
+
+
+def test_failing_tests_come_first_then_inconclusive_ones(build):
+    """agent-interface: where the run did not hold up, before anything else."""
+    tests = (build.test("a", "inconclusive", message="no judge"), build.test("b"), build.test("c", "fail"))
+    page = page_of(build.record(*tests))
+    names = tree(page).xpath("//*[@id='review']//h3//a/text()")
+    assert names == ["c", "a"]
+    order = [one.get("id") for one in tree(page).xpath("//main/section")]
+    assert order[:3] == ["audit", "review", "tests"]
+
+
+def test_every_test_has_a_link_of_its_own(build):
+    """decisions 12: the slug of its name, with a number where it is taken."""
+    tests = [build.test(name, id=f"m::tool::{at}") for at, name in enumerate(("A b", "a  B", "Ж!", "%"))]
+    page = tree(page_of(build.record(*tests)))
+    links = page.xpath("//*[@id='tests']//tbody//a/@href")
+    assert links == ["#t-a-b", "#t-a-b-2", "#t-ж", "#t-test"]
+    assert [one.get("id") for one in page.xpath("//noscript//details[starts-with(@id, 't-')]")] == [
+        link[1:] for link in links
+    ]
+
+
+def test_numbers_stand_as_they_were_sent(build):
+    """A browser would make 12345678901234567890 into ...8000 and 1.0 into 1."""
+    output = {"result": {"big": 12345678901234567890, "float": 1.0, "tiny": 1e-07, "none": float("nan")}}
+    (one,) = details(page_of(build.record(build.test("a", output=output))))
+    assert one["output"] == ['{"result":{"big":12345678901234567890,"float":1.0,"tiny":1e-07,"none":NaN}}']
+
+
+def test_a_number_that_json_has_no_word_for_does_not_break_the_page(build):
+    """A record may hold 1e999 as a score; the page's data is still JSON."""
+    page = page_of(build.record(build.test("a", score=float("inf"), threshold=0.5)))
+    assert json.loads(tree(page).xpath("//script[@id='columns']/text()")[0])["score"] == ["Infinity"]
+
+
+@pytest.mark.parametrize("letter", ["x", "本", "<", "\x1b"])
+def test_what_is_too_much_for_a_page_is_cut_and_says_so(build, monkeypatch, letter):
+    """Ten thousand large answers would be a file that no browser opens; small values stay whole."""
+    monkeypatch.setattr(data, "ROOM", 20_000)
+    tests = [build.test(f"t{at}", output={"result": letter * 9_000 * (at % 2)}) for at in range(8)]
+    page = page_of(build.record(*tests))
+    rows = details(page)
+    assert sum(len(json.dumps(row, ensure_ascii=False).encode()) for row in rows) < 22_000
+    assert [len(row["output"]) for row in rows] == [1, 2] * 4
+    assert rows[1]["output"][1] == 9_013
+    assert len(rows[0]["request"]) == 1
+
+
+def test_an_output_in_a_file_of_its_own_is_told_by_its_path(build):
+    """docs/record.md: `$file` is relative to `.mcptest/`."""
+    (one,) = details(page_of(build.record(build.test("a", output={"$file": "runs/X/a.json", "bytes": 7}))))
+    assert one["aside"] == {"path": "runs/X/a.json", "bytes": 7}
+    assert "output" not in one
+
+
+def test_a_graph_and_a_conversation_are_read_out_of_a_trace(build):
+    """What else a trace holds is kept; what is not as expected is left out and breaks nothing."""
+    node = {"id": "n", "status": "ok", "server": "s", "tool": "t", "needs": ["m"], "args": {"a": 1}, "output": None}
+    trace = {"composition": {"ran": True, "critical_path": ["n"]}, "nodes": {"n": node}, "output": 3}
+    talk = {
+        "conversation": {"turns": [{"role": "user", "content": "hi"}, 7], "tokens": {"total": 5}},
+        "tool_calls": [{"name": "t"}, None],
+        "final_response": ["x"],
+        "model": "m-1",
+        "cost": {"total": 0.1},
+    }
+    odd = {"nodes": [], "composition": 3, "conversation": "no", "tool_calls": {}}
+    rows = [build.test(name, trace=one, kind=TestKind.AGENT) for name, one in (("a", trace), ("b", talk), ("c", odd))]
+    graph, said, rest = details(page_of(build.record(*rows)))
+    assert graph["graph"][0]["needs"] == ["m"]
+    assert graph["critical_path"] == ["n"]
+    assert json.loads(graph["trace"][0])["output"] == 3
+    assert said["conversation"]["turns"] == [{"role": "user", "content": ["hi"]}]
+    assert said["conversation"]["calls"] == [{"name": "t"}]
+    assert said["conversation"]["tokens"] == {"total": 5}
+    assert json.loads(said["trace"][0]) == {"cost": {"total": 0.1}}
+    assert json.loads(rest["trace"][0]) == odd
+
+
+def test_hooks_coverage_and_metrics_have_their_blocks(build):
+    """Each only where the run has anything to tell."""
+    hook = failed_hook("afterEach", "sh <x>", test="t", output="why\n")
+    rows = (
+        Dimension(name="tools", covered=1, total=4, missing=("<b>",), floor=50.0, judged=True),
+        Dimension(name="prompts", unknown="it was not listed"),
+        Dimension(name="resources"),
+    )
+    test = build.test("a", id="t", derived_metrics=(DerivedMetric(name="quality", value=0.5),))
+    page = page_of(build.record(test, hooks=(hook,), coverage=rows))
+    assert "sh <x>" in block(page, "hooks")
+    assert "exited with 3" in block(page, "review")
+    coverage = block(page, "coverage")
+    for word in ("1 of 4", "25 %", "50 %, not met", "not counted: it was not listed", "nothing offered", "<b>"):
+        assert word in coverage
+    assert "quality 0.5 1" in block(page, "metrics")
+    assert details(page)[0]["hooks"][0]["message"] == "exited with 3"
+    bare = page_of(build.record(build.test("a")))
+    assert [block(bare, name) for name in ("hooks", "coverage", "metrics", "compositions", "spending")] == [None] * 5
+
+
+def test_a_run_of_no_test_is_a_page_too(build):
+    """exit 7: nothing was selected."""
+    page = page_of(build.record(exit_code=7, warnings=("matched none",)))
+    assert "the selection matched no test (exit code 7)" in words(tree(page).xpath("//header")[0])
+
+
+@pytest.mark.parametrize("count", [61, 1001])
+def test_many_tests_are_timed_in_lanes(build, count):
+    """One path a verdict; ten thousand shapes would be slow."""
+    tests = [build.test(f"t{at}", started_offset_ms=at // 3 * 10.0, duration_ms=9.0) for at in range(count)]
+    page = tree(page_of(build.record(*tests)))
+    assert len(page.xpath("//*[@class='lanes']/path")) == 1
+    assert "at most 3 side by side" in words(page.xpath("//figcaption")[0])
+    assert len(page.xpath("//*[@id='tests']//tbody/tr")) == (count if count <= 1000 else 0)
+    assert bool(page.xpath("//noscript//p[contains(., 'needs a script')]")) == (count > 1000)
+
+
+def test_a_hook_that_kept_all_tests_from_running_is_told_once(build):
+    """As the other reports do: its reason is the run's."""
+    failure = Failure(kind=FailureKind.HOOK, message="beforeAll failed: seed exited with 1")
+    tests = [replace(build.test(f"t{at}"), verdict=build.test("x", "fail").verdict, failure=failure) for at in range(5)]
+    page = tree(page_of(build.record(*tests, hooks=(failed_hook("beforeAll", "seed"),))))
+    assert len(page.xpath("//*[@id='review']/article")) == 1
