@@ -88,17 +88,39 @@ SECTIONS = (
     (
         "AgentTest",
         "A test of an agent",
-        "An entry of `agents:`, with either `prompt` or `user_prompt`. It is checked, and [not run yet](compliance.md#agents).",
+        "An entry of `agents:`, with either `prompt` or `user_prompt`. [Agent tests](agent-tests.md) explains it.",
     ),
-    ("AgentBudget", "An agent test's `budget`", "One of the two is enough."),
-    ("AgentEval", "An agent test's `eval`", "One metric is enough."),
+    ("FunctionSets", "`equal_function_sets`", "Either the list of lists, or this mapping."),
+    ("ToolSelection", "`tool_selection`", "Exactly one of `tool` and `tools`."),
+    ("Trajectory", "`trajectory`", ""),
+    ("ExpectedCall", "A call that is expected", "Either a tool's name, or this mapping."),
+    ("GoldenPath", "`golden_path`", ""),
+    ("ToolEdges", "`tool_edges`", "One of them is enough. A pair is a list of two tools."),
+    ("TokenEfficiency", "`token_efficiency`", ""),
+    ("AgentBudget", "A `budget` for models", "One of the two is enough."),
+    ("AgentEval", "What is judged of a test", "The `eval:` of an agent test or a composition; one metric is enough."),
     ("Threshold", "A metric's threshold", "Where `true` is not enough."),
-    ("Rubric", "A rubric", "Either a text, or this mapping with exactly one of `criteria` and `tree`."),
+    (
+        "EvalTest",
+        "An eval",
+        "An entry of `evals:`: an `output`, a `call` or a `prompt`, and how it is graded. [Evals](evals.md) explains it.",
+    ),
+    ("EvalCall", "An eval's `call`", ""),
+    ("Scorer", "A scorer", "An entry of `scorers:`. [Scorers](scorers.md) explains it."),
+    ("OtherScorer", "A scorer of another build", "One whose `type` is not `exec`. It may have any other keys."),
+    ("Judge", "A judge", "One of the three is enough; what is left out is as the suite's `judge` says."),
+    ("LlmJudge", "`llm-judge`", "The [matcher](matchers.md) of that name."),
+    (
+        "Rubric",
+        "A rubric",
+        "Either a text, or this mapping with `criteria` or `tree`. [Judging](judging.md) explains it.",
+    ),
     ("Criterion", "A criterion", ""),
     ("Branch", "A branch of a tree", "Either `ask` with `yes` and `no`, or `score`."),
     ("VerifyStep", "A step of `verify`", "Exactly one of `tool`, `uri` and `prompt`."),
     ("Delay", "A delaying `fault`", ""),
     ("Expect", "`expect`", "Either a list of assertions, or this mapping."),
+    ("AgentExpect", "An agent test's `expect`", "Either a list of assertions, or this mapping."),
     ("TokenBudget", "`max_response_tokens`", "Either a number, or this mapping."),
     (
         "Assertion",
@@ -120,7 +142,9 @@ SECTIONS = (
         "A hook with `mode: context`",
         "Both `command` and `mode` are needed; a plain hook is only a text.",
     ),
+    ("Price", "A price", "Both are needed. A model's own id goes before the longest beginning with `*` that fits it."),
     ("RunOptions", "`run_options`", ""),
+    ("Inconclusive", "`run_options.inconclusive`", "[Agent tests](agent-tests.md) explains it."),
     ("Performance", "`performance`", ""),
     ("Coverage", "`coverage`", "Percentages from 0 to 100. [Coverage](coverage.md) explains them."),
 )
@@ -154,13 +178,29 @@ WORDS = {
     "CompositionCase": "[case](#a-case)",
     "CompositionBudget": "[mapping](#a-compositions-budget)",
     "AgentTest": "[agent test](#a-test-of-an-agent)",
-    "AgentBudget": "[mapping](#an-agent-tests-budget)",
-    "AgentEval": "[mapping](#an-agent-tests-eval)",
+    "FunctionSets": "[mapping](#equal_function_sets)",
+    "ToolSelection": "[mapping](#tool_selection)",
+    "Trajectory": "[mapping](#trajectory)",
+    "ExpectedCall": "[call](#a-call-that-is-expected)",
+    "GoldenPath": "[mapping](#golden_path)",
+    "ToolEdges": "[mapping](#tool_edges)",
+    "TokenEfficiency": "[mapping](#token_efficiency)",
+    "EvalTest": "[eval](#an-eval)",
+    "EvalCall": "[mapping](#an-evals-call)",
+    "Scorer": "[scorer](#a-scorer)",
+    "OtherScorer": "[one of another build](#a-scorer-of-another-build)",
+    "Judge": "[judge](#a-judge)",
+    "LlmJudge": "[mapping](#llm-judge)",
+    "Price": "[price](#a-price)",
+    "Inconclusive": "[mapping](#run_optionsinconclusive)",
+    "AgentBudget": "[mapping](#a-budget-for-models)",
+    "AgentEval": "[mapping](#what-is-judged-of-a-test)",
     "Threshold": "[mapping](#a-metrics-threshold)",
     "Rubric": "[mapping](#a-rubric)",
     "Criterion": "[criterion](#a-criterion)",
     "Branch": "[branch](#a-branch-of-a-tree)",
     "Expect": "[mapping](#expect)",
+    "AgentExpect": "[mapping](#an-agent-tests-expect)",
     "Assertion": "[assertion](#an-assertion)",
     "AssertSetItem": "[set](#assert-set)",
     "AssertSet": "[mapping](#assert-set)",
@@ -331,11 +371,13 @@ def cli_page() -> str:
         f"```text\n{USAGE.rstrip()}\n```\n",
         "What there is to see and to press is on [a page of its own](workbench.md).\n",
     ]
-    context = click.Context(group, info_name="mcptest")
+    context = click.Context(group, info_name="mcptest", **group.context_settings)
     for name in COMMANDS:
         command = group.get_command(context, name)
         assert command is not None
-        inner = click.Context(command, info_name=f"mcptest {name}", terminal_width=100, max_content_width=100)
+        inner = click.Context(
+            command, info_name=f"mcptest {name}", terminal_width=100, max_content_width=100, **group.context_settings
+        )
         parts += [f"## mcptest {name}\n", f"```text\n{command.get_help(inner)}\n```\n"]
     return "\n".join(parts)
 

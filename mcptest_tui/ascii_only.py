@@ -26,6 +26,7 @@ SIGNS = {
     "✗": "x",
     "○": ".",
     "●": "*",
+    "◇": "?",
     "⏎": "/",
 }
 _TABLE = {ord(sign): ascii_sign for signs, ascii_sign in SIGNS.items() for sign in signs}

@@ -34,3 +34,13 @@ def one_line(text: str, width: int) -> str:
     if cell_len(line) <= width:
         return line
     return set_cell_size(line, max(width - 1, 0)).rstrip() + "…" if width > 0 else ""
+
+
+def judged_name(name: str, width: int) -> str:
+    """The name of a judged test in so many cells: where it is too long, what stands behind its first words is kept."""
+    if cell_len(name) <= width:
+        return one_line(name, width)
+    at = name.find(" [")
+    at = at if at > 0 else max(name.rfind(sign) for sign in (" (", ": ", " #"))
+    tail = one_line(name[at:], max(width * 2 // 3, 4)) if at > 0 else ""
+    return one_line(name[:at] if at > 0 else name, width - cell_len(tail)) + tail

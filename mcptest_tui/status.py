@@ -27,6 +27,7 @@ def status_of(app: Workbench, screen: WorkScreen) -> Status:
         total=progress.total if progress.run else 0,
         counts=tuple((status, counts[status]) for status in COUNTED if counts.get(status)),
         elapsed=progress.elapsed if progress.busy or progress.last_seconds is not None else None,
+        spent=progress.spent.text,
         watch=app.watch_mode if app.store.documents else "",
         extra=screen.status_text(),
         message=message,

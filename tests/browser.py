@@ -6,6 +6,7 @@ The binary is never downloaded by a test: `.ci/run` installs it, and without it 
 from __future__ import annotations
 
 import contextlib
+import subprocess
 from typing import TYPE_CHECKING
 
 from tests.programs import NODE_MODULES, needs_one_of, unavailable
@@ -16,13 +17,19 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE_MS = 10_000
 
 
 def chromium_path() -> str:
-    """Where Chromium is installed."""
-    return needs_one_of(*NAMES, hint="on Debian: apt-get install chromium-headless-shell")
+    """Where a Chromium is installed that runs: Ubuntu has a `chromium-browser` that only says which snap to install."""
+    hint = "on Debian: apt-get install chromium-headless-shell"
+    return needs_one_of(*NAMES, hint=hint, runs=answers)
+
+
+def answers(program: str) -> bool:
+    """Whether a browser tells its version."""
+    return subprocess.run([program, "--version"], capture_output=True, check=False, timeout=30).returncode == 0
 
 
 @contextlib.contextmanager

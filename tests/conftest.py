@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import compileall
+import gc
 import os
 import shutil
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.forked import NURSERY, Nursery, can_fork
+from tests.model_fixtures import model_endpoint, models  # noqa: F401 - fixtures for every test that asks a model
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parent.parent
 SERVERS = ROOT / "tests" / "servers"
@@ -33,9 +38,25 @@ def pytest_configure() -> None:
     A signal that is ignored is ignored in every child, too; one that has a handler here has none there. This process goes on
     not to be ended by it.
     """
+    _hear_signals()
+
+
+def pytest_runtest_setup() -> None:
+    """The same after a test that ran a command in this process: it ignores signals while it writes its report."""
+    _hear_signals()
+
+
+def _hear_signals() -> None:
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: it isn't looked through again and again for what nobody needs any more."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 10, 10)
 
 
 @pytest.fixture(scope="session")
@@ -47,6 +68,13 @@ def mcptest_command() -> str:
     return found
 
 
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    """Where processes of mcptest are forked from."""
+    with closing(NURSERY):
+        yield NURSERY
+
+
 @pytest.fixture
 def clean_environ(tmp_path: Path) -> dict[str, str]:
     """This environment without what would change a run: CI, colours, the user's home."""
@@ -56,16 +84,19 @@ def clean_environ(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def mcptest(
-    mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str]
+    mcptest_command: str, nursery: Nursery, tmp_path: Path, clean_environ: dict[str, str]
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run the installed command in `tmp_path`, with its output captured; bounded at a minute."""
+    """Run the command in `tmp_path` as a process of its own, with its output captured; bounded at a minute."""
 
     def run(*arguments: str, cwd: Path = tmp_path, **environ: str) -> subprocess.CompletedProcess[str]:
         (cwd / ".mcptest").mkdir(exist_ok=True)  # a workspace of its own, whatever lies further up
+        argv, env = [mcptest_command, *arguments], {**clean_environ, **environ}
+        if can_fork(env):
+            return nursery.run(argv, cwd=cwd, env=env, timeout=60)
         return subprocess.run(
-            [mcptest_command, *arguments],
+            argv,
             cwd=cwd,
-            env={**clean_environ, **environ},
+            env=env,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",

@@ -10,9 +10,12 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parent.parent
 NODE_MODULES = ROOT / "tests" / "e2e" / "node_modules"
@@ -26,9 +29,10 @@ def needs(program: str, *, hint: str = "install it with the system's package man
     return found
 
 
-def needs_one_of(*programs: str, hint: str) -> str:
-    """The path of the first of these programs that is installed."""
-    found = next(filter(None, (shutil.which(program, path=search_path()) for program in programs)), None)
+def needs_one_of(*programs: str, hint: str, runs: Callable[[str], bool] = bool) -> str:
+    """The path of the first of these programs that is installed and, when tried by `runs`, does."""
+    paths = (shutil.which(program, path=search_path()) for program in programs)
+    found = next((path for path in paths if path is not None and runs(path)), None)
     if found is None:
         unavailable(f"none of {', '.join(programs)} is installed; {hint}")
     return found

@@ -1,10 +1,13 @@
-"""`mcptest cache` and `mcptest cache clear`: the results that `run --cache` keeps, counted or deleted."""
+"""`mcptest cache` and `mcptest cache clear`: what `--cache` keeps, counted or deleted.
+
+Beside the results of tests there are verdicts of scorers and answers of models, which are told of where there are any.
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,7 +28,7 @@ _dir_option = click.option(
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def group(ctx: click.Context, cache_dir: str | None, form: str) -> None:
-    """Show how many results `mcptest run --cache` has kept, how much room they take, and where they are.
+    """Show what `--cache` has kept, how much room it takes, and where it is: results, scorers' verdicts, models' answers.
 
     \b
     Example:
@@ -36,29 +39,37 @@ def group(ctx: click.Context, cache_dir: str | None, form: str) -> None:
         return
     cache = _cache(cache_dir)
     found = cache.size()
+    others = {word: (other, other.size()) for word, other in _others(cache_dir).items()}
     if form == "json":
-        told = {"folder": str(cache.folder), "results": found.results, "bytes": found.size}
+        told: dict[str, Any] = {"folder": str(cache.folder), "results": found.results, "bytes": found.size}
+        for word, (other, size) in others.items():
+            told[f"{word}s"] = {"folder": str(other.folder), "count": size.results, "bytes": size.size}
         sys.stdout.write(json_text(told))
-    else:
-        sys.stdout.write(f"{_told(found)} in {_place(cache.folder)}\n")
+        return
+    sys.stdout.write(f"{_told(found)} in {_place(cache.folder)}\n")
+    for word, (other, size) in others.items():
+        if size.results:
+            sys.stdout.write(f"{_told(size, word)} in {_place(other.folder)}\n")
 
 
 @group.command("clear")
 @_dir_option
 @click.pass_context
 def clear(ctx: click.Context, cache_dir: str | None) -> None:
-    """Delete every kept result, and nothing else.
+    """Delete everything that `--cache` has kept, and nothing else.
 
     \b
     Example:
       mcptest cache clear
     """
-    cache = _cache(cache_dir if cache_dir is not None else ctx.obj)
-    try:
-        deleted = cache.clear()
-    except OSError as wrong:
-        raise McptestError(f"cannot delete what is in {cache.folder}: {wrong.strerror or wrong}") from wrong
-    sys.stdout.write(f"deleted {_told(deleted)} in {_place(cache.folder)}\n")
+    cache_dir = cache_dir if cache_dir is not None else ctx.obj
+    for word, cache in {"result": _cache(cache_dir), **_others(cache_dir)}.items():
+        try:
+            deleted = cache.clear()
+        except OSError as wrong:
+            raise McptestError(f"cannot delete what is in {cache.folder}: {wrong.strerror or wrong}") from wrong
+        if deleted.results or word == "result":
+            sys.stdout.write(f"deleted {_told(deleted, word)} in {_place(cache.folder)}\n")
 
 
 def _cache(cache_dir: str | None) -> ResultCache:
@@ -67,8 +78,27 @@ def _cache(cache_dir: str | None) -> ResultCache:
     return ResultCache(results_dir(find_here()) if cache_dir is None else Path(cache_dir).absolute())
 
 
-def _told(found: CacheSize) -> str:
-    return f"{counted(found.results, 'result')} ({_size_text(found.size)})"
+def _others(cache_dir: str | None) -> dict[str, ResultCache]:
+    """What else is kept, each by the word for one of it; a folder of the user's holds results alone."""
+    from mcptest_engine.workspace.result_cache import (
+        MODEL_SCHEMA,
+        VERDICT_SCHEMA,
+        ResultCache,
+        models_dir,
+        verdicts_dir,
+    )
+
+    if cache_dir is not None:
+        return {}
+    here = find_here()
+    return {
+        "verdict": ResultCache(verdicts_dir(here), VERDICT_SCHEMA),
+        "answer": ResultCache(models_dir(here), MODEL_SCHEMA),
+    }
+
+
+def _told(found: CacheSize, word: str = "result") -> str:
+    return f"{counted(found.results, word)} ({_size_text(found.size)})"
 
 
 def _size_text(size: int) -> str:

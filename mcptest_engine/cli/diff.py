@@ -78,7 +78,22 @@ def _read(file: str) -> Held:
         raise UsageError(f"{file}:{wrong.lineno}:{wrong.colno}: no JSON: {wrong.msg}", hint=hint) from None
     except RecursionError:
         raise UsageError(f"`{file}` is nested too deeply to be read") from None
-    return surfaces_in(document, file=f"`{file}`"), sections_in(document), str
+    surfaces = surfaces_in(document, file=f"`{file}`")
+    if _is_a_page(document):
+        raise UsageError(
+            f"`{file}` holds one page of a list (it has a `nextCursor`), and the rest is not there", hint=hint
+        )
+    return surfaces, sections_in(document), str
+
+
+def _is_a_page(document: Any) -> bool:
+    """Whether a list was saved before its end, so that nothing can be said of what is missing."""
+    parts = [document]
+    if isinstance(document, dict):
+        servers = document.get("servers")
+        held = servers.values() if isinstance(servers, dict) else servers if isinstance(servers, list) else ()
+        parts += [document.get("result"), *held]
+    return any(isinstance(part, dict) and part.get("nextCursor") is not None for part in parts)
 
 
 def _listed(flags: Mapping[str, Any]) -> Held:

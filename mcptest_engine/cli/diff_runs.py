@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
 import click
 
-from mcptest_engine.cli.common import colours, find_here, json_text
+from mcptest_engine.cli.common import colours, json_text
 from mcptest_engine.cli.report import read_record
-from mcptest_engine.core.errors import ExitCode, McptestError, UsageError
-from mcptest_engine.core.results import RunRecord
-
-_LATEST = re.compile(r"latest(?:~(\d{1,4}))?")
+from mcptest_engine.core.errors import ExitCode, McptestError
 
 
 @click.command()
@@ -50,7 +46,7 @@ def command(
     from mcptest_engine.reporting.run_diff import run_diff_markdown, run_diff_text
 
     limits = Thresholds(ratio=slower_ratio, floor_ms=slower_floor)
-    compared = compare_runs(_named(before), _named(after), limits)
+    compared = compare_runs(read_record(before), read_record(after), limits)
     if form == "json":
         text = json_text(compared.to_json())
     elif form == "markdown":
@@ -65,22 +61,3 @@ def command(
         except OSError as wrong:
             raise McptestError(f"`{output}` was not written: {wrong.strerror or wrong}") from None
     ctx.exit(ExitCode.FAILED if compared.newly_failing else ExitCode.PASSED)
-
-
-def _named(name: str) -> RunRecord:
-    """The run of that name. `latest~2` is two before the newest one, of the same suite."""
-    found = _LATEST.fullmatch(name)
-    if found is None or Path(name).exists():
-        return read_record(name)
-    workspace = find_here()
-    newest = workspace.runs()
-    if not newest:
-        raise UsageError("no run is saved here yet", hint="run a suite first: mcptest run")
-    latest = RunRecord.from_json(workspace.load_run(newest[0]))
-    back = int(found[1] or 0)
-    if not back:
-        return latest
-    for at, record in enumerate(workspace.recent_runs(latest.suite.path)):
-        if at == back:
-            return RunRecord.from_json(record)
-    raise UsageError(f"there is no `{name}`: of {latest.suite.path} not that many of the newest runs are kept here")

@@ -107,6 +107,7 @@ def _target(spec: ServerSpec, flags: Mapping[str, Any]) -> dict[str, str]:
 
 def _of_machine(config: str | None, form: str) -> Report:
     from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.judging.providers.checking import check_models
     from mcptest_engine.servers.diagnosis.checks import Report
     from mcptest_engine.servers.diagnosis.here import check_here
     from mcptest_engine.suite.load import check_suite
@@ -134,6 +135,7 @@ def _of_machine(config: str | None, form: str) -> Report:
             encoding=getattr(sys.stdout, "encoding", None),
         )
     )
+    check_models(printer.tell, environ if suite is None else {**suite.lookups, **suite.env})
     report = Report(checks=tuple(printer.checks))
     printer.conclude(report)
     return report
@@ -235,7 +237,13 @@ class _Printer:
             sys.stdout.flush()
 
 
-_GROUPS = {"environment": "this machine", "suite": "suite", "tokens": "stored logins", "agents": "coding agents"}
+_GROUPS = {
+    "environment": "this machine",
+    "suite": "suite",
+    "tokens": "stored logins",
+    "agents": "coding agents",
+    "models": "models",
+}
 _MARKS = {
     "ok": ("✓", "+", "32"),
     "warning": ("!", "!", "33"),

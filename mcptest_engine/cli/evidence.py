@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from mcptest_engine.cli.common import find_here, json_text
-from mcptest_engine.cli.report import read_record
+from mcptest_engine.cli.report import named_run, read_record
 from mcptest_engine.core.errors import McptestError, RecordError, UsageError
 
 LEVELS = ("critical", "high", "medium", "low", "info")
@@ -27,7 +27,7 @@ LEVELS = ("critical", "high", "medium", "low", "info")
 @click.option("--reproducible", is_flag=True, help="The same inputs give the same bytes: the time is the run's own.")
 @click.option("--sign", is_flag=True, hidden=True)
 def command(record: str, output: str | None, security: str | None, reproducible: bool, sign: bool) -> None:
-    """Say what a run (a file, or a run id) proves: servers, suite, source, counts, digests.
+    """Say what a run (a file, a run id, or `latest`) proves: servers, models, suite, source, counts, digests.
 
     \b
     Example:
@@ -38,6 +38,7 @@ def command(record: str, output: str | None, security: str | None, reproducible:
         raise UsageError("--sign: mcptest does not sign", hint=hint)
     from mcptest_engine.reporting.evidence import evidence_of
 
+    record = named_run(record)
     run = read_record(record)
     found = None if security is None else _findings(security)
     document = evidence_of(

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcptest_engine.cli.common import find_here, json_text, load, parse_variables, suite_options, suite_path
-from mcptest_engine.cli.run import selection_of, selection_options, with_last_failed
+from mcptest_engine.cli.run import models_of, models_option, selection_of, selection_options, with_last_failed
 from mcptest_engine.core.errors import ExitCode, UsageError
-from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 @click.command()
 @suite_options
 @selection_options
+@models_option
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.option(
     "--graph",
@@ -48,7 +48,7 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     path = suite_path(flags["file"], flags["config"])
     workspace = find_here()
     suite = load(path, workspace, parse_variables(flags["variables"]))
-    settings = RunSettings(selection=selection_of(flags))
+    settings = RunSettings(selection=selection_of(flags), models=models_of(flags["models"]))
     settings = with_last_failed(settings, suite, workspace, wanted=flags["last_failed"])
     ctx.exit(show(suite, settings, workspace, form=graph or flags["form"]))
 
@@ -113,10 +113,24 @@ def _print_json(suite: LoadedSuite, plan: Plan) -> None:
             "line": case.line,
             **({} if case.row_name is None else {"case": case.row_name}),
             **({} if case.composition is None else {"nodes": redact(_nodes(case.composition.program))}),
+            **redact(_judged(case)),
         }
         for case in plan.cases
     ]
     sys.stdout.write(json_text({"suite": suite.name, "declared": plan.declared, "tests": tests}))
+
+
+def _judged(case: Case) -> dict[str, Any]:
+    """Which model answers, who grades, and what is judged of which test, where the case says so."""
+    program = case.agent if case.eval_row is None else case.eval_row.candidate.agent
+    told: dict[str, Any] = {} if program is None or program.model is None else {"model": program.model}
+    if program is not None and program.trials is not None:
+        told["trials"] = program.trials.runs
+    if case.scorer_name is not None:
+        told["scorer"] = case.scorer_name
+    if case.metric_row is not None:
+        told |= {"scorer": "judge", "metric": case.metric_row.metric, "subject": case.metric_row.subject}
+    return told
 
 
 def _print_table(suite: LoadedSuite, plan: Plan) -> None:
@@ -127,7 +141,7 @@ def _print_table(suite: LoadedSuite, plan: Plan) -> None:
     write = sys.stdout.write
     write(f"{one_line(suite.name)}: {_chosen(plan)}\n")
     for server in dict.fromkeys(case.server for case in plan.cases):
-        write(f"\n{one_line(server)}\n")
+        write(f"\n{one_line(server) or '(no server)'}\n")
         cases = [case for case in plan.cases if case.server == server]
         width = min(48, max(len(one_line(case.name)) for case in cases))
         drawn: set[int] = set()
@@ -136,7 +150,7 @@ def _print_table(suite: LoadedSuite, plan: Plan) -> None:
                 f"  {one_line(case.name):<{width}}  {one_line(redact(_call(case)))}{one_line(redact(_notes(case)))}\n"
             )
             program = None if case.composition is None else case.composition.program
-            told = case.kind is TestKind.EVAL or (program is not None and id(program) in drawn)
+            told = case.metric_row is not None or (program is not None and id(program) in drawn)
             if case.description and not told:
                 write(f"    {one_line(redact(case.description))}\n")
             if program is not None and not told:
@@ -154,6 +168,15 @@ def _chosen(plan: Plan) -> str:
 def _call(case: Case) -> str:
     if case.composition is not None:
         return counted(len(case.composition.program.nodes), "node")
+    if case.agent is not None:
+        runs = case.agent.trials
+        return f"{case.agent.model or 'a model'}, up to {counted(case.agent.max_turns, 'turn')}" + (
+            f", {counted(runs.runs, 'trial')}" if runs is not None else ""
+        )
+    if case.eval_row is not None:
+        return f"graded by {'a judge' if case.eval_row.scorer is None else case.eval_row.scorer.name}"
+    if case.metric_row is not None:
+        return "graded by a judge"
     params = case.params or {}
     about = params.get("name") or params.get("uri")
     return case.method if about is None else f"{case.method} {about}"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "init": ("mcptest_engine.cli.init", "command", "from nothing to a suite for your server, with a few questions"),
     "run": ("mcptest_engine.cli.run", "command", "run a suite and report the verdicts"),
+    "eval": ("mcptest_engine.cli.eval", "command", "grade answers with scorers and models"),
     "validate": ("mcptest_engine.cli.validate", "command", "check suites without running them"),
     "list": ("mcptest_engine.cli.list", "command", "show the tests that a run would take"),
     "report": ("mcptest_engine.cli.report", "command", "print a saved run in another format, or merge shards"),
@@ -46,18 +47,13 @@ COMMANDS = {
     "coverage": ("mcptest_engine.cli.coverage", "command", "how much of what the servers offer a run has exercised"),
     "record": ("mcptest_engine.cli.record", "command", "run a suite and keep what its servers answer"),
     "serve": ("mcptest_engine.cli.serve", "command", "stand in for a recorded server"),
-    "cache": ("mcptest_engine.cli.cache", "group", "show or delete the results that `run --cache` keeps"),
+    "cache": ("mcptest_engine.cli.cache", "group", "show or delete what `--cache` keeps"),
     "skill": ("mcptest_engine.cli.skill", "command", "tell a coding agent how to test a server with mcptest"),
     "mock": ("mcptest_engine.cli.mock", "command", "serve a manifest of canned answers as an MCP server"),
     "demo": ("mcptest_engine.cli.demo", "command", "run the demo suite on the embedded mock server"),
 }
 WORKBENCH = "tui"
 """Opened by the console script before any of this is imported: the engine knows no workbench."""
-LATER = {
-    "eval": "`mcptest eval`",
-}
-
-
 OUTSIDE_TROUBLE = {
     errno.ENOSPC: "the output cannot be written",
     errno.EDQUOT: "the output cannot be written",
@@ -84,10 +80,6 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name in LATER:
-            raise UsageError(
-                f"{LATER[name]} is not part of mcptest {__version__} yet", hint="see `mcptest --help` for what is"
-            )
         if name == WORKBENCH:
             raise UsageError(
                 "the workbench is opened by the `mcptest` command", hint="start `mcptest tui` by that name"

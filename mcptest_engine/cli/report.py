@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -11,7 +12,11 @@ import click
 
 from mcptest_engine.cli.common import find_here
 from mcptest_engine.core.errors import ExitCode, RecordError, UsageError
-from mcptest_engine.core.results import RunRecord
+from mcptest_engine.core.results import RunRecord, Totals, Verdict
+from mcptest_engine.core.sanitise import one_line
+
+HINT = "it is what `--reporter json` writes"
+_LATEST = re.compile(r"latest(?:~(\d{1,4}))?")
 
 
 @click.command()
@@ -31,7 +36,7 @@ def command(
     agent_budget: int,
     no_color: bool,
 ) -> None:
-    """Print a saved run (a file, a run id, or the newest one here) in any format.
+    """Print a saved run (a file, a run id, `latest`, or `latest~1`, the one before) in any format; the newest unless named.
 
     \b
     Example:
@@ -58,15 +63,43 @@ def command(
 
 
 def read_record(name: str) -> RunRecord:
-    """The record of that name. Raises RecordError for one that is not as its published schema says."""
+    """The record of that name. Raises: RecordError for one that is not as its published schema says; UsageError."""
     from mcptest_engine.reporting.record_schema import record_fault
 
-    data = _data(name)
-    record = RunRecord.from_json(data)
-    fault = record_fault(data)
+    data = _data(named_run(name))
+    try:
+        record = RunRecord.from_json(data)
+    except RecordError as wrong:
+        raise RecordError(f"`{one_line(name, 200)}`: {wrong.message}", hint=HINT) from None
+    fault = record_fault(data) or _contradiction(record)
     if fault is not None:
-        raise RecordError(f"`{name}` is not a run record: {fault}", hint="it is what `--reporter json` writes")
+        raise RecordError(f"`{name}` is not a run record: {fault}", hint=HINT)
     return record
+
+
+def named_run(name: str) -> str:
+    """The file or run id that is meant: `latest~2` is two before the newest run, of the same suite. Raises: UsageError."""
+    found = _LATEST.fullmatch(name)
+    if found is None or Path(name).exists():
+        return name
+    newest, back = _newest(), int(found[1] or 0)
+    if not back:
+        return newest
+    workspace = find_here()
+    path = RunRecord.from_json(workspace.load_run(newest)).suite.path
+    for at, record in enumerate(workspace.recent_runs(path)):
+        if at == back:
+            return str(record["run_id"])
+    raise UsageError(f"there is no `{name}`: of {path} not that many of the newest runs are kept here")
+
+
+def _contradiction(record: RunRecord) -> str | None:
+    """What a record says of its tests that they do not say themselves; reports, evidence and comparisons tell either."""
+    if record.totals != Totals.of(record.tests):
+        return "its `totals` are not those of its tests"
+    if (record.verdict is Verdict.PASS) is not (record.exit_code == ExitCode.PASSED):
+        return f"its verdict is `{record.verdict.value}`, and its exit code {record.exit_code}"
+    return None
 
 
 def _data(name: str) -> object:
@@ -78,13 +111,11 @@ def _data(name: str) -> object:
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
         return json.loads(text)
-    except (OSError, ValueError) as wrong:
-        raise RecordError(
-            f"`{name}` is not a run record: {wrong}", hint="it is what `--reporter json` writes"
-        ) from None
+    except (OSError, ValueError, RecursionError) as wrong:
+        raise RecordError(f"`{name}` is not a run record: {wrong}", hint=HINT) from None
 
 
 def _newest() -> str:
     for path in find_here().runs():
         return str(path)
-    raise UsageError("no run is saved here yet", hint="name a record: mcptest report RUN.json")
+    raise UsageError("no run is saved here yet", hint="run a suite first, `mcptest run`, or name a record's file")

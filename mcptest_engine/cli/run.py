@@ -43,16 +43,39 @@ def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+models_option = click.option(
+    "--models", metavar="ID,ID", help="Ask these models in place of those that agent tests and evals name."
+)
+
+
+def _no_nan(_ctx: click.Context, _option: click.Parameter, value: float | None) -> float | None:
+    """NaN is in every range, and nothing is ever more than it."""
+    if value is not None and value != value:
+        raise click.BadParameter("nan is no number to compare with")
+    return value
+
+
+max_cost_option = click.option(
+    "--max-cost",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=_no_nan,
+    metavar="USD",
+    help="What models and scorers may cost in all; what is left is not graded then, and the exit code is 5.",
+)
+
+
 @click.command()
 @suite_options
 @selection_options
+@models_option
+@max_cost_option
 @click.option(
     "--reporter",
     "reporters",
     multiple=True,
     metavar="FMT[=PATH]",
-    help="pretty, minimal, json, ndjson, junit, tap, md, github, sarif, gitlab, openinference or agent; several go "
-    "together. [default: pretty]",
+    help="pretty, minimal, json, ndjson, junit, tap, md, matrix, html, github, sarif, gitlab, openinference or agent; several "
+    "go together. [default: pretty]",
 )
 @click.option("--output", type=click.Path(), metavar="PATH", help="Where the report goes instead of stdout.")
 @click.option(
@@ -87,6 +110,7 @@ def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--cost-tolerance",
     type=click.FloatRange(min=0),
+    callback=_no_nan,
     metavar="PERCENT",
     help="How much more than the baseline a run may cost. [default: 10]",
 )
@@ -123,10 +147,10 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     """
     if flags["no_color"]:
         os.environ["NO_COLOR"] = "1"
-    bail = _bail(flags)
+    bail = bail_of(flags)
     path = suite_path(flags["file"], flags["config"])
     variables = parse_variables(flags["variables"])
-    settings = _settings(flags, bail)
+    settings = settings_of(flags, bail)
     _check_executor(flags)
     if flags["estimate_cost"] and not flags["dry_run"]:
         raise UsageError("--estimate-cost calls nothing", hint="add --dry-run")
@@ -324,7 +348,19 @@ def _tell(text: str) -> None:
         return
 
 
-def _bail(flags: dict[str, Any]) -> int | None:
+def models_of(text: str | None) -> tuple[str, ...]:
+    """The ids in `--models a,b`. Raises: UsageError where one is empty."""
+    if text is None:
+        return ()
+    models = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    if "" in models:
+        raise UsageError(
+            f"`--models {text}` names no model in one place", hint="for example: --models gpt-5,claude-sonnet-4-5"
+        )
+    return models
+
+
+def bail_of(flags: dict[str, Any]) -> int | None:
     """The number of failures to stop at. `--bail suite.yml` means the suite, as whoever types it would."""
     value = flags["bail"]
     if value is None:
@@ -337,7 +373,8 @@ def _bail(flags: dict[str, Any]) -> int | None:
     raise UsageError(f"`--bail {value}` is not a number of failures", hint="for example: --bail 3")
 
 
-def _settings(flags: dict[str, Any], bail: int | None) -> RunSettings:
+def settings_of(flags: dict[str, Any], bail: int | None) -> RunSettings:
+    """What the flags say. Raises: UsageError for flags that do not go together, PolicyDenied for snapshots under CI."""
     from mcptest_engine.running.settings import RunSettings
 
     settings = RunSettings(
@@ -356,6 +393,8 @@ def _settings(flags: dict[str, Any], bail: int | None) -> RunSettings:
         replay=flags["replay"],
         cache=flags["cache"] or flags["cache_dir"] is not None,
         cache_dir=None if flags["cache_dir"] is None else Path(flags["cache_dir"]).absolute(),
+        models=models_of(flags["models"]),
+        max_cost_usd=flags["max_cost"],
     )
     _check_tape(flags)
     settings = _with_cost_gate(settings, flags)
@@ -438,7 +477,7 @@ def _duration(text: str | None) -> float | None:
 def _repeated_flags(flags: dict[str, Any]) -> tuple[str, ...]:
     """What a `repro` line must say again: without it, the test that it runs would be another one."""
     words = [word for pair in flags["variables"] for word in ("--var", pair)]
-    for name in ("server_command", "protocol", "replay"):
+    for name in ("server_command", "protocol", "replay", "models"):
         if flags[name] is not None:
             words += [f"--{name.replace('_', '-')}", flags[name]]
     return tuple(words)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mcptest_engine.workspace.workspace import Workspace
 
 DEFAULT_FORMAT = "pretty"
+PAGES = frozenset({"matrix", "html"})
+_WATCHED = frozenset({DEFAULT_FORMAT, "eval"})
 SUMMARISED = "github"
 """The report that comes with a job's summary."""
 
@@ -31,18 +33,21 @@ class Sink(NamedTuple):
     path: Path | None = None
 
 
-def make_sinks(reporters: Sequence[str], output: str | None) -> tuple[Sink, ...]:
-    """The reports asked for with `--reporter FMT[=PATH]` and `--output`.
+def make_sinks(reporters: Sequence[str], output: str | None, *, default: str = DEFAULT_FORMAT) -> tuple[Sink, ...]:
+    """The reports asked for with `--reporter FMT[=PATH]` and `--output`; `default` is the format where none is asked for.
 
     Raises UsageError for an unknown format, two reports on stdout, or an `--output` that no report is left to go to.
     """
-    sinks = [_sink(text) for text in reporters] or [Sink(format=DEFAULT_FORMAT)]
+    sinks = [_sink(text) for text in reporters] or [Sink(format=default)]
     open_ended = [sink for sink in sinks if sink.path is None]
     if output is not None:
         if not open_ended:
             raise UsageError("--output has no report left to write: each --reporter names its own file")
         last = open_ended.pop()
         sinks[sinks.index(last)] = Sink(format=last.format, path=Path(output))
+    page = next((sink.format for sink in open_ended if sink.format in PAGES), None)
+    if page is not None and is_terminal(sys.stdout):
+        raise UsageError(f"the report `{page}` is a page of HTML", hint=f"give it a file: --reporter {page}=run.html")
     if len(open_ended) > 1:
         names = " and ".join(f"`{sink.format}`" for sink in open_ended)
         raise UsageError(
@@ -70,7 +75,7 @@ def _sink(text: str) -> Sink:
 def live_progress(sinks: Sequence[Sink]) -> Progress | None:
     """Progress on stderr while a person waits at a terminal; nothing otherwise."""
     person = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
-    if not person or not any(sink.path is None and sink.format == DEFAULT_FORMAT for sink in sinks):
+    if not person or not any(sink.path is None and sink.format in _WATCHED for sink in sinks):
         return None
     from mcptest_engine.reporting.progress import Progress
 
@@ -101,10 +106,12 @@ def preload(sinks: Sequence[Sink]) -> None:
     """Import what the reports need; for a moment when somebody else is being waited for."""
     from importlib import import_module
 
-    from mcptest_engine.reporting.registry import FORMATS
+    from mcptest_engine.reporting.registry import format_of
 
     for sink in sinks:
-        import_module(f"mcptest_engine.reporting.{FORMATS[sink.format].module}")
+        found = format_of(sink.format)
+        assert found is not None
+        import_module(f"mcptest_engine.reporting.{found.module}")
 
 
 def config_of(record: RunRecord, workspace: Workspace) -> tuple[str, bool]:

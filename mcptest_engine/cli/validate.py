@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from mcptest_engine.cli.common import check, find_here, json_text, parse_variables, show_problems, suite_path
 from mcptest_engine.core.errors import ExitCode, Problem, Severity, UsageError
 from mcptest_engine.core.words import counted
+
+if TYPE_CHECKING:
+    from mcptest_engine.suite.load import LoadedSuite
 
 
 @click.command()
@@ -40,16 +44,24 @@ def command(
         checked = check(path, workspace, given)
         problems.extend(checked.problems)
         counts.append(
-            f"{path}: valid, {counted(len(checked.suite.tests), 'test')}" if checked.suite is not None else None
+            f"{path}: valid, {counted(_tests_of(checked.suite), 'test')}" if checked.suite is not None else None
         )
     bad = [problem for problem in problems if strict or problem.severity is Severity.ERROR]
     if form == "json":
-        _print_document(bad)
+        _print_document(bad, [problem for problem in problems if problem not in bad])
     else:
         show_problems(problems, running=False)
         if not bad:
             sys.stdout.write("".join(f"{line}\n" for line in counts if line is not None))
     ctx.exit(ExitCode.INVALID if bad else ExitCode.PASSED)
+
+
+def _tests_of(suite: LoadedSuite) -> int:
+    """How many tests a run would take: an entry with models, runs, graders or cases is several."""
+    from mcptest_engine.running.ids import Shared, names_of
+
+    shared = Shared.of(suite, ())
+    return sum(1 for entry in suite.tests for _ in names_of(entry.kind, entry.data, "", shared))
 
 
 def _default_path(config: str | None) -> Path:
@@ -60,7 +72,13 @@ def _default_path(config: str | None) -> Path:
         raise
 
 
-def _print_document(problems: list[Problem]) -> None:
+def _print_document(errors: list[Problem], warnings: list[Problem]) -> None:
     """Source: agent-interface, validate_suite."""
-    errors = [{"path": problem.pointer, "message": problem.message, "hint": problem.hint} for problem in problems]
-    sys.stdout.write(json_text({"valid": not errors, "errors": errors}))
+    document = {"valid": not errors, "errors": [_members(problem) for problem in errors]}
+    if warnings:
+        document["warnings"] = [_members(problem) for problem in warnings]
+    sys.stdout.write(json_text(document))
+
+
+def _members(problem: Problem) -> dict[str, str | None]:
+    return {"path": problem.pointer, "message": problem.message, "hint": problem.hint}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard
 
 from mcptest_engine.core.kinds import TestKind, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.results import AssertionResult, TestResult, VerifyResult
 
 _REPEAT = " #run"
 _MOST = 1e15
@@ -60,28 +60,86 @@ def dearest_first(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=key)
 
 
+class Told(Protocol):
+    """What may tell of models: a test's result, or the outcome of an attempt."""
+
+    @property
+    def trace(self) -> Mapping[str, Any] | None: ...
+    @property
+    def judgement(self) -> Mapping[str, Any] | None: ...
+    @property
+    def assertions(self) -> tuple[AssertionResult, ...]: ...
+    @property
+    def verify(self) -> tuple[VerifyResult, ...]: ...
+
+
 class Spending(NamedTuple):
-    """What the calls of a run say that they cost. `models` are rows of {"model", "calls", "tokens", "cost_usd"}."""
+    """What the calls of a run say that they cost, with the scorers that it asked.
+
+    `models` are rows of {"model", "calls", "tokens", "cost_usd"}, `scorers` of {"scorer", "calls", "cost_usd"}.
+    """
 
     cost_usd: float | None
     tokens: int
     models: tuple[Mapping[str, Any], ...]
+    scorers: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def scorers_usd(self) -> float:
+        """What the scorers cost."""
+        return sum_costs(row["cost_usd"] for row in self.scorers) or 0.0
+
+    @property
+    def models_usd(self) -> float | None:
+        """What the models cost; None where the price of one is not known."""
+        return sum_costs(row["cost_usd"] for row in self.models)
 
     def to_json(self) -> dict[str, Any]:
-        return {"cost_usd": self.cost_usd, "tokens": self.tokens, "models": [dict(row) for row in self.models]}
+        out = {"cost_usd": self.cost_usd, "tokens": self.tokens, "models": [dict(row) for row in self.models]}
+        return {**out, "scorers": [dict(row) for row in self.scorers]} if self.scorers else out
 
     @classmethod
     def of(cls, tests: Iterable[TestResult]) -> Spending | None:
         """The sum over the tests that tell of any; None where none does."""
+        tests = tuple(tests)
         told = [test for test in tests if test.tokens is not None]
-        if not told:
+        scorers = _scorers(tests)
+        if not told and not scorers:
             return None
-        models = added_up(row for test in told for row in (test.trace or {}).get("models", ()))
+        models = added_up(row for test in told for row in model_rows_of(test) or ())
         return cls(
-            cost_usd=sum_costs(test.cost_usd for test in told),
+            cost_usd=sum_costs([*(test.cost_usd for test in told), *(row["cost_usd"] for row in scorers)]),
             tokens=sum(test.tokens or 0 for test in told),
             models=tuple(models),
+            scorers=scorers,
         )
+
+
+def model_rows_of(test: Told) -> list[Mapping[str, Any]] | None:
+    """The rows of models that a test tells of: its trace, what it was graded, and its assertions. None where none tells."""
+    assertions = [*test.assertions, *(item for step in test.verify for item in step.assertions)]
+    judged = (row.judgement for item in assertions for row in item.leaves())
+    told = [part for part in (test.trace, test.judgement, *judged) if part is not None and "models" in part]
+    return [row for part in told for row in part["models"]] if told else None
+
+
+def scorer_cost(test: TestResult) -> float | None:
+    """What the scorer of a row cost now: nothing where its verdict was kept; None where no scorer gave one."""
+    if test.judgement is None or test.judgement.get("by") != "exec":
+        return None
+    return 0.0 if test.cached else test.judgement.get("cost_usd", 0.0)
+
+
+def _scorers(tests: Iterable[TestResult]) -> tuple[Mapping[str, Any], ...]:
+    """A row for each scorer that was asked, in the order in which they are met."""
+    costs: dict[str, list[float]] = {}
+    for test in tests:
+        cost = scorer_cost(test)
+        if cost is not None and not test.cached:
+            costs.setdefault(test.scorer or "", []).append(cost)
+    return tuple(
+        {"scorer": name, "calls": len(found), "cost_usd": sum_costs(found) or 0.0} for name, found in costs.items()
+    )
 
 
 class CompositionSum(NamedTuple):
@@ -149,6 +207,12 @@ def base_id(test_id: str) -> str:
     """The id without the number that a repeat gave it."""
     base, mark, number = test_id.rpartition(_REPEAT)
     return base if mark and number.isdigit() else test_id
+
+
+def repeat_of(test_id: str) -> str:
+    """The mark of a repeat after the first, such as "#2"; "" for the first one, which is what a run without repeats is."""
+    number = test_id.removeprefix(base_id(test_id)).removeprefix(_REPEAT)
+    return "" if number in ("", "1") else f"#{number}"
 
 
 def composition_base(name: str, test_id: str, case: str | None) -> str:

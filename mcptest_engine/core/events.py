@@ -104,6 +104,24 @@ class NodeChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentTurn:
+    """The model of an agent test has answered; `test` is the test's id.
+
+    `turn` counts from 1, `run` says which of the test's trials it belongs to (0 where there is one conversation). `text` is the
+    beginning of what it said, `tools` are the names that it asks for. `tokens` and `cost_usd` are those of the conversation so
+    far; a price that is not known is None.
+    """
+
+    test: str
+    turn: int
+    text: str
+    tools: tuple[str, ...]
+    tokens: int
+    cost_usd: float | None
+    run: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaseFinished:
     """A test is decided. Events come in the order of finishing; reports order by `index`."""
 
@@ -134,6 +152,7 @@ Event = (
     | HookFinished
     | CaseStarted
     | NodeChanged
+    | AgentTurn
     | CaseFinished
     | Warned
     | RunFinished

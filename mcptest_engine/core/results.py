@@ -45,6 +45,7 @@ __all__ = [
 
 SCHEMA_VERSION = "mcptest.run/v1"
 _COMMAND_LIMIT = 160
+_OPTIONAL_FACTS = ("tool", "case", "model", "scorer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +64,16 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why a test failed. `message` is one line; `stderr_tail` the end of the server's stderr where that tells something."""
+    """Why a test failed. `message` is one line; `stderr_tail` the end of the server's stderr where that tells something.
+
+    `scorer_error` is {"scorer", "kind", "message", "stderr_tail"} where a scorer gave no verdict (decisions 6).
+    """
 
     kind: FailureKind
     message: str
     hint: str | None = None
     stderr_tail: str | None = None
+    scorer_error: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"kind": self.kind.value, "message": self.message}
@@ -76,6 +81,8 @@ class Failure:
             out["hint"] = self.hint
         if self.stderr_tail:
             out["stderr_tail"] = self.stderr_tail
+        if self.scorer_error is not None:
+            out["scorer_error"] = self.scorer_error
         return out
 
     @classmethod
@@ -85,6 +92,7 @@ class Failure:
             message=data["message"],
             hint=data.get("hint"),
             stderr_tail=data.get("stderr_tail"),
+            scorer_error=data.get("scorer_error"),
         )
 
 
@@ -96,6 +104,7 @@ class AssertionResult:
     target led nowhere. `message` is the full line, "assertion #0 (`target`) failed: …", set when `passed` is not True.
 
     The row of an assert-set has `set`, and neither target nor matcher nor actual; the rows in it count from 0 again.
+    `judgement` is what a model said where the matcher asks one, as in `TestResult`.
     """
 
     index: int
@@ -110,6 +119,7 @@ class AssertionResult:
     absent: bool = False
     actual: Any = None
     set: AssertionSet | None = None
+    judgement: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"index": self.index}
@@ -128,6 +138,8 @@ class AssertionResult:
             out["diff"] = self.diff
         if not self.absent:
             out["actual"] = self.actual
+        if self.judgement is not None:
+            out["judgement"] = self.judgement
         if self.set is not None:
             out["set"] = self.set.to_json()
         return out
@@ -154,6 +166,7 @@ class AssertionResult:
             absent="actual" not in data,
             actual=data.get("actual"),
             set=AssertionSet.from_json(data["set"]) if "set" in data else None,
+            judgement=data.get("judgement"),
         )
 
 
@@ -352,7 +365,14 @@ class TestResult:
     `line` is the line of the test's entry in `file`, which is relative to the workspace. Times are in milliseconds. `score` and
     `threshold` are there for a test that was judged and has a threshold, `derived_metrics` where it declares any. `case` is the
     row of its data that a composition ran with. `trace` is what came of a composition: {"composition", "nodes", "output", …}
-    as targets see it; `cost_usd` and `tokens` are what its calls say that they cost, where any does.
+    as targets see it; of an agent test it is {"tool_calls", "final_response", "conversation", …}. `cost_usd` and `tokens` are
+    what the calls and the models say that they cost, where any does.
+
+    `model` is the one that an agent test or an eval was run with, `scorer` who graded an eval. `judgement` is what the grading
+    came to: {"by": "exec" | "judge", "verdict", "score", "threshold"?, "reasoning", "input", "output", "criteria"?: [{"name",
+    "weight", "score", "passed", "reasoning"}], "path"?: [{"ask", "answer", "score", "reasoning"}], "jury"?: [{"model", "score",
+    "passed", "reasoning"}], "model"?, "cost_usd", "extra"?, "models"?}. `trials` are the runs of a test that is decided by the
+    share of them that passed: [{"verdict", "duration_ms", "message"?, "cost_usd"?, "tokens"?, "trace"?}].
     """
 
     id: str
@@ -382,13 +402,20 @@ class TestResult:
     trace: Mapping[str, Any] | None = None
     cost_usd: float | None = None
     tokens: int | None = None
+    model: str | None = None
+    scorer: str | None = None
+    judgement: Mapping[str, Any] | None = None
+    trials: tuple[Mapping[str, Any], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"id": self.id, "name": self.name, "kind": self.kind.value, "server": self.server}
-        if self.tool is not None:
-            out["tool"] = self.tool
-        if self.case is not None:
-            out["case"] = self.case
+        optional = {name: value for name in _OPTIONAL_FACTS if (value := getattr(self, name)) is not None}
+        out: dict[str, Any] = {
+            "id": self.id,
+            "name": self.name,
+            "kind": self.kind.value,
+            "server": self.server,
+            **optional,
+        }
         out["verdict"] = self.verdict.value
         out["duration_ms"] = self.duration_ms
         out["started_offset_ms"] = self.started_offset_ms
@@ -412,8 +439,17 @@ class TestResult:
         out["assertions"] = [assertion.to_json() for assertion in self.assertions]
         out["request"] = self.request
         out["output"] = self.output
+        return out | self._later_facts()
+
+    def _later_facts(self) -> dict[str, Any]:
+        """What few tests have, in the published order."""
+        out: dict[str, Any] = {}
         if self.verify:
             out["verify"] = [step.to_json() for step in self.verify]
+        if self.judgement is not None:
+            out["judgement"] = self.judgement
+        if self.trials:
+            out["trials"] = list(self.trials)
         if self.trace is not None:
             out["trace"] = self.trace
         if self.tokens is not None:
@@ -451,6 +487,10 @@ class TestResult:
             trace=data.get("trace"),
             cost_usd=data.get("cost_usd"),
             tokens=data.get("tokens"),
+            model=data.get("model"),
+            scorer=data.get("scorer"),
+            judgement=data.get("judgement"),
+            trials=tuple(data.get("trials", ())),
         )
 
 
@@ -702,7 +742,7 @@ class RunRecord:
                 hooks=tuple(HookResult.from_json(item) for item in data.get("hooks", ())),
                 coverage=_coverage(data["coverage"]) if "coverage" in data else (),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as wrong:
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as wrong:
             raise RecordError(f"the run record is damaged: {type(wrong).__name__}: {wrong}") from wrong
 
     def with_tests(self, tests: tuple[TestResult, ...]) -> RunRecord:

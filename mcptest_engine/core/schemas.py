@@ -80,15 +80,16 @@ def nested_deeper_than(value: Any, levels: int) -> bool:
 
 
 def _layers_deeper_than(value: Any, levels: int) -> bool:
+    containers = (dict, list)
     layer = [value]
     for _ in range(levels):
         if not layer:
             return False
-        layer = [
+        layer = [  # most members are texts, and that is asked sooner
             member
             for container in layer
             for member in (container.values() if isinstance(container, dict) else container)
-            if isinstance(member, (dict, list))
+            if member.__class__ is not str and isinstance(member, containers)
         ]
     return bool(layer)
 

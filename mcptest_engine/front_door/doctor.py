@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 async def report(request: Request) -> dict[str, Any]:
     """{mcptest_version, ok, target: null, failed_layer, summary, checks}."""
     from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.judging.providers.checking import check_models
     from mcptest_engine.servers.diagnosis.checks import Report
     from mcptest_engine.servers.diagnosis.here import check_here
     from mcptest_engine.suite.load import LoadOptions, check_suite
@@ -38,6 +39,7 @@ async def report(request: Request) -> dict[str, Any]:
         encoding="utf-8",
     )
     suite = None if checked is None else checked.suite
+    check_models(checks.append, environ if suite is None else {**suite.lookups, **suite.env})
     redactor = Redactor(() if suite is None else suite.secrets)
     told: dict[str, Any] = redactor.redact(Report(checks=tuple(checks)).as_json())
     shown, more = page(told["checks"], 0, room=LARGEST_PAGE)

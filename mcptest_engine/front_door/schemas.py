@@ -82,7 +82,22 @@ PROPOSE = _object(
     },
 )
 SUITE = _object(("suite",), suite=_text("The complete YAML text of a suite."))
+_PAID: dict[str, Any] = {
+    "max_cost_usd": {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "description": "What models and scorers may cost in all; what is left is not asked then.",
+    },
+    "models": {
+        "type": "array",
+        "items": {"type": "string"},
+        "minItems": 1,
+        "description": "Ask these models in place of those that agent tests and evals name.",
+    },
+}
+RUN_SUITE = _object(("suite",), suite=_text("The complete YAML text of a suite."), **_PAID)
 TRIGGER = _object(
+    **_PAID,
     config=_text("A suite of this workspace; mcptest.yaml or mcptest.yml when left out."),
     filter=_text("A test's whole name, a part of names, or `re:` and a regular expression."),
 )
@@ -157,10 +172,12 @@ SCAFFOLDED_TOOLS = _given(
     notes=_list(_STRING),
     next_cursor=_NEXT,
 )
+_PROBLEM = _given(("path", "message", "hint"), path=_STRING, message=_STRING, hint=_or_null(_STRING))
 VALIDATED = _given(
     ("valid", "errors"),
     valid={"type": "boolean"},
-    errors=_list(_given(("path", "message", "hint"), path=_STRING, message=_STRING, hint=_or_null(_STRING))),
+    errors=_list(_PROBLEM),
+    warnings=_list(_PROBLEM),
     notes=_list(_STRING),
 )
 _VERDICT = {"enum": ["pass", "fail", "inconclusive", "skip"]}
@@ -173,7 +190,9 @@ RAN = _given(
     failed=_COUNT,
     inconclusive=_COUNT,
     skipped=_COUNT,
-    results=_list(_given(("name", "verdict", "duration_ms"), name=_STRING, verdict=_VERDICT, duration_ms=_NUMBER)),
+    results=_list(
+        _given(("name", "verdict", "duration_ms"), name=_STRING, verdict=_VERDICT, duration_ms=_NUMBER, reason=_STRING)
+    ),
     failures=_list(
         {
             **_given(("test", "assert", "repro"), test=_STRING, actual=_STRING, full=_STRING, repro=_STRING),

@@ -25,15 +25,17 @@ if TYPE_CHECKING:
 MOST_TEXT = 2_000_000
 ROOM_FOR_RESULTS = 24_000
 ROOM_FOR_FAILURES = 24_000
-ROOM_FOR_ERRORS = 48_000
+ROOM_FOR_ERRORS = 40_000
+ROOM_FOR_WARNINGS = 8_000
 LONGEST_NAME = 500
 _LONGEST_REPRO = 2_000
 _LONGEST_POINTER = 4_000
 _LONGEST_MESSAGE = 2_000
+_LONGEST_REASON = 500
 
 
 async def validate_suite(request: Request) -> Answer:
-    """{valid, errors: [{path, message, hint}]}, as `mcptest validate --format json` prints it."""
+    """{valid, errors: [{path, message, hint}]} and `warnings` like them, as `mcptest validate --format json` prints it."""
     from mcptest_engine.suite.load import check_text
 
     text = _text(request)
@@ -41,9 +43,12 @@ async def validate_suite(request: Request) -> Answer:
     checked = await asyncio.to_thread(check_text, text, options, base_dir=request.workspace.root)
     shown, more = page(checked.errors, 0, room=ROOM_FOR_ERRORS, show=_told)
     answer: dict[str, Any] = {"valid": not checked.errors, "errors": shown}
-    if more is not None:
-        answer["notes"] = [f"{len(checked.errors) - more:,} more errors are not shown here: mend these first"]
-    return answer
+    notes = [] if more is None else [f"{len(checked.errors) - more:,} more errors are not shown here: mend these first"]
+    warnings = [problem for problem in checked.problems if problem.severity is Severity.WARNING]
+    if warnings:
+        answer["warnings"], more = page(warnings, 0, room=ROOM_FOR_WARNINGS, show=_told)
+        notes += [] if more is None else [f"{len(warnings) - more:,} more warnings are not shown here"]
+    return {**answer, "notes": notes} if notes else answer
 
 
 async def run_tool_test(request: Request) -> Answer:
@@ -105,7 +110,13 @@ async def _run(
     selection = Selection(filter=filter_text)
     requested_by = {"via": "mcp-server", **({} if request.client is None else {"client": request.client})}
     settings = RunSettings(
-        selection=selection, environ=door.environ, run_id=run_id, record=record, requested_by=requested_by
+        selection=selection,
+        environ=door.environ,
+        run_id=run_id,
+        record=record,
+        requested_by=requested_by,
+        models=tuple(request.arguments.get("models", ())),
+        max_cost_usd=request.arguments.get("max_cost_usd"),
     )
     telling = _Telling(request)
     run = asyncio.ensure_future(launch(suite, settings, workspace=request.workspace, emit=telling))
@@ -172,6 +183,7 @@ class _Telling:
 
 def _answer(record: RunRecord, save_problem: str | None) -> dict[str, Any]:
     from mcptest_engine.core.sanitise import one_line
+    from mcptest_engine.reporting.facts import unchecked_text
 
     totals = record.totals
     slugs = Slugs()
@@ -195,7 +207,9 @@ def _answer(record: RunRecord, save_problem: str | None) -> dict[str, Any]:
     spending = record.spending
     if spending is not None:
         answer["spending"] = {"cost_usd": spending.cost_usd, "tokens": spending.tokens}
-    notes = [one_line(text, 300) for text in (*record.warnings, *([save_problem] if save_problem else ()))][:10]
+    unchecked = unchecked_text(record)
+    told = (unchecked, *record.warnings) if unchecked else record.warnings
+    notes = [one_line(text, 300) for text in (*told, *([save_problem] if save_problem else ()))][:10]
     if more is not None or more_failures is not None:
         notes.append("not all are shown here: get_run gives the rest, in pages")
     if notes:
@@ -204,10 +218,15 @@ def _answer(record: RunRecord, save_problem: str | None) -> dict[str, Any]:
 
 
 def _row(test: TestResult) -> dict[str, Any]:
+    """The row, with `reason` where it was not decided or not run: no failure tells of it."""
     from mcptest_engine.core.sanitise import one_line
+    from mcptest_engine.reporting.facts import inconclusive_text, remark
 
     name = presentable(one_line(test.name, LONGEST_NAME))
-    return {"name": name, "verdict": test.verdict.value, "duration_ms": round(test.duration_ms, 3)}
+    row = {"name": name, "verdict": test.verdict.value, "duration_ms": round(test.duration_ms, 3)}
+    undecided = test.verdict is Verdict.INCONCLUSIVE
+    reason = inconclusive_text(test) if undecided else remark(test) if test.verdict is Verdict.SKIP else ""
+    return {**row, "reason": presentable(one_line(reason, _LONGEST_REASON))} if reason else row
 
 
 def _failure(record: RunRecord, test: TestResult, uri: str) -> dict[str, Any]:

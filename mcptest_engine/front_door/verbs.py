@@ -177,7 +177,7 @@ ALL: tuple[Verb, ...] = (
         place="suites:run_tool_test",
         about="Run the text of a complete suite and get one verdict a test, with assert, actual and a repro command "
         "for each failure. It starts the servers of the suite and calls the tools that its tests name.",
-        takes=schemas.SUITE,
+        takes=schemas.RUN_SUITE,
         gives=schemas.RAN,
         gated=True,
         starts_servers=True,

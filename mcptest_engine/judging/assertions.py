@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.results import AssertionResult, Mismatch
 from mcptest_engine.core.targets import Absent, Spread, parse_target, resolve
-from mcptest_engine.judging.matchers import Context, compile_judge
+from mcptest_engine.judging.matchers import Context, Undecided, compile_judge
 from mcptest_engine.suite.items import ASSERT_SET
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mcptest_engine.judging.matchers import Snapshots
+    from mcptest_engine.judging.opinions import Opinions
 
     Redact = Callable[[Any], Any]
 
@@ -27,6 +29,7 @@ def judge_assertions(
     snapshots: Snapshots | None = None,
     test_name: str = "",
     redact: Redact | None = None,
+    opinions: Opinions | None = None,
 ) -> tuple[AssertionResult, ...]:
     """Judge every assertion, in order; each is a mapping of the suite: target, matcher, and perhaps name, message, transform.
 
@@ -34,13 +37,20 @@ def judge_assertions(
 
     `test_name` is what a snapshot without a name of its own goes by, with the target. With `redact`, messages are worded
     over redacted values, so that clipping cannot leave half a secret; `actual` is the value itself, neither redacted nor
-    clipped. Never raises for what a server sent.
+    clipped. `opinions` are those of models; what hangs on one that is not there stays open: its row's `passed` is None. Never
+    raises for what a server sent.
     """
     rows: list[AssertionResult] = []
+    if opinions is not None:
+        opinions.begin()
 
     def judged(index: int, assertion: Mapping[str, Any], label: str) -> AssertionResult:
-        context = _NO_CONTEXT if snapshots is None else Context(snapshots, test_name, assertion["target"])
-        return _judge_one(index, label, assertion, envelope, context, redact)
+        if snapshots is None and opinions is None:
+            return _judge_one(index, label, assertion, envelope, _NO_CONTEXT, redact)
+        context = Context(snapshots, test_name, assertion["target"], opinions)
+        row = _judge_one(index, label, assertion, envelope, context, redact)
+        said = None if opinions is None else opinions.used()
+        return row if said is None else replace(row, judgement=said)
 
     for number, item in enumerate(assertions):
         if ASSERT_SET not in item:
@@ -76,6 +86,8 @@ def _judge_one(
                 mismatch = _worded(matcher, actual, reason(), context, redact) if redact else reason()
     except RecursionError:
         mismatch = Mismatch(message="the value is nested too deeply to be judged")
+    except Undecided as open_:
+        return _open(index, label, assertion, actual, str(open_))
     if mismatch is None:
         return AssertionResult(
             index=index,
@@ -88,6 +100,22 @@ def _judge_one(
             actual=_plain(actual),
         )
     return _failed(index, label, assertion, envelope, actual, mismatch, redact)
+
+
+def _open(index: int, label: str, assertion: Mapping[str, Any], actual: object, reason: str) -> AssertionResult:
+    from mcptest_engine.core.sanitise import one_line
+
+    return AssertionResult(
+        index=index,
+        target=assertion["target"],
+        matcher=assertion["matcher"],
+        passed=None,
+        name=assertion.get("name"),
+        weight=assertion.get("weight", 1.0),
+        message=f"assertion #{label} (`{one_line(assertion['target'])}`) is {reason}",
+        absent=isinstance(actual, Absent),
+        actual=_plain(actual),
+    )
 
 
 def _failed(
@@ -169,7 +197,10 @@ def _worded(
     shown_matcher, shown_actual = redact(matcher), actual if isinstance(actual, Absent) else redact(actual)
     if (shown_matcher is matcher and shown_actual is actual) or "snapshot" in matcher:
         return mismatch  # snapshots are compared redacted anyway
-    reason = compile_judge(shown_matcher, context)(shown_actual)
+    try:
+        reason = compile_judge(shown_matcher, context)(shown_actual)
+    except Undecided:
+        reason = None
     return Mismatch(message=SECRET_DIFFERS) if reason is None else reason()
 
 

@@ -42,10 +42,13 @@ def judge_budgets(expect: Mapping[str, Any], envelope: Mapping[str, Any]) -> Bud
 def response_tokens(envelope: Mapping[str, Any]) -> int:
     """About how many tokens the texts of an answer are: a quarter of their characters, rounded up.
 
-    Texts are those of a tool's `content`, a resource's `contents`, and a prompt's `messages`, embedded resources included.
+    Texts are those of a tool's `content`, a resource's `contents`, and a prompt's `messages`, embedded resources included; an
+    agent test has its final response.
     Source: MCP 2025-11-25, server/tools, server/resources, server/prompts.
     """
-    return -(-sum(len(text) for text in _texts(envelope.get("result"))) // CHARACTERS_PER_TOKEN)
+    said = envelope.get("final_response")
+    texts = (said,) if isinstance(said, str) else _texts(envelope.get("result"))
+    return -(-sum(len(text) for text in texts) // CHARACTERS_PER_TOKEN)
 
 
 def _budget(setting: Any) -> tuple[float, str]:

@@ -2,8 +2,9 @@
 
 The lines are a contract: `VERDICT`, `FAIL`, `assert:`, `actual:`, `repro:`, `OMITTED`, and `REASON` where a run
 failed and no test did, or where all did because `beforeAll` had. `NOTE` says what a pass leaves out, such as the tests
-beside a focused one. Every text on them is escaped to one line, so no server can forge another. The budget counts the
-whole result, a token for every four characters; the verdict and the first failure are given whatever it is.
+beside a focused one; `INCONCLUSIVE` is a reason and the tests that have it, since a pass with them checked less.
+Every text on them is escaped to one line, so no server can forge another. The budget counts the whole result, a token
+for every four characters; the verdict and the first failure are given whatever it is.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import facts, hook_facts
+from mcptest_engine.reporting.agents import conversation_lines
 from mcptest_engine.reporting.compositions import graph_lines
 from mcptest_engine.reporting.registry import RenderOptions
 from mcptest_engine.reporting.repro import repro_line
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 ASSERT_LIMIT = 600
 ACTUAL_LIMIT = 300
 NOTES = 3
+NAMES = 20
 _BESIDE = re.compile(r"\bafter(?:Each|All) (?:failed: |asked to skip)|: nothing is named `|^coverage: ")
 """Warnings of cleaning up, of metrics and of coverage: they fail nothing, and no failure tells them."""
 CHARACTERS_A_TOKEN = 4
@@ -51,6 +54,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     """The verdict line, the reason where no test gives it, and as many failures as the budget holds."""
     head = _verdict(record) + _reason(record) + _notes(record)
     failures = facts.tests_with(record, Verdict.FAIL)
+    undecided = _undecided(record)
     blocks: list[str] = []
     size = len(head)
     for test in failures:
@@ -60,7 +64,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
             break
         blocks.append(block)
     if len(blocks) == len(failures):
-        return head + "".join(blocks)
+        return _with_undecided(head + "".join(blocks), undecided, options.agent_budget)
     return _shortened(head, blocks, len(failures), options.agent_budget)
 
 
@@ -87,11 +91,37 @@ def agent_failure(record: RunRecord, test: TestResult, options: RenderOptions) -
 
 def _notes(record: RunRecord) -> str:
     """The warnings of a run that passed: nobody would look for what is missing in it. Of others, what no failure says."""
-    told = record.warnings
+    unchecked = facts.unchecked_text(record)
+    told = (unchecked, *record.warnings) if unchecked else record.warnings
     if record.verdict is not Verdict.PASS:
         told = tuple(text for text in told if _BESIDE.search(text)) if not record.interrupted else ()
         told = () if _reason(record) else told
     return "".join(f"NOTE {one_line(text, ACTUAL_LIMIT)}\n" for text in told[:NOTES])
+
+
+def _undecided(record: RunRecord) -> list[tuple[str, int]]:
+    """A line for each reason why tests are inconclusive, and how many have it."""
+    return [
+        (f"INCONCLUSIVE {one_line(reason, ACTUAL_LIMIT)}: {_names(tests)}\n", len(tests))
+        for reason, tests in facts.inconclusive_groups(record)
+    ]
+
+
+def _names(tests: tuple[TestResult, ...]) -> str:
+    shown = "; ".join(one_line(test.name, ACTUAL_LIMIT) for test in tests[:NAMES])
+    return shown if len(tests) <= NAMES else f"{shown}; and {len(tests) - NAMES} more"
+
+
+def _with_undecided(text: str, undecided: list[tuple[str, int]], budget: int) -> str:
+    """The text with as many lines of reasons as the budget holds, and how many tests those are that it does not."""
+    left = sum(count for _, count in undecided)
+    for line, count in undecided:
+        more = f"OMITTED {left} inconclusive\n"
+        if _tokens(len(text) + len(line) + (len(more) if left > count else 0)) > budget:
+            return text + more
+        text += line
+        left -= count
+    return text
 
 
 def _shortened(head: str, blocks: list[str], failures: int, budget: int) -> str:
@@ -150,10 +180,13 @@ def _assert(test: TestResult) -> str:
 
 
 def _actual(test: TestResult) -> tuple[str | None, bool]:
-    """What came: the value that the assertion of the first reason saw, or the end of the stderr of a server that failed."""
+    """What came: the value that the assertion of the first reason saw, what was graded, or the last words of who failed."""
     failed = facts.shown_assertion(test)
+    if test.judgement is not None and isinstance(test.judgement.get("output"), str):
+        text = one_line(test.judgement["output"])
+        return one_line(text, ACTUAL_LIMIT), len(text) > ACTUAL_LIMIT
     if failed is None and test.trace is not None:
-        text = one_line("; ".join(line.strip() for line in graph_lines(test)))
+        text = one_line("; ".join(line.strip() for line in (*graph_lines(test), *conversation_lines(test))))
         return (one_line(text, ACTUAL_LIMIT), len(text) > ACTUAL_LIMIT) if text else (None, False)
     if failed is not None:
         if failed.absent:

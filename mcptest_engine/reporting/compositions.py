@@ -67,8 +67,17 @@ def cases_text(one: CompositionSum) -> str:
 
 
 def spent_text(spending: Spending | None) -> str:
-    """`4,200 tokens, $0.0123`; "" where no call says what it cost."""
-    return "" if spending is None else f"{spending.tokens:,} tokens, {money(spending.cost_usd)}"
+    """`4,200 tokens, $0.0123`, or `4,200 tokens, cost unknown`; "" where no call says what it cost."""
+    if spending is None:
+        return ""
+    if not spending.models and not spending.tokens:
+        return f"scorers {money(spending.scorers_usd)}" if spending.scorers_usd else ""
+    return tokens_text(spending.tokens, spending.cost_usd)
+
+
+def tokens_text(tokens: int, cost: float | None) -> str:
+    """`4,200 tokens, $0.0123`."""
+    return f"{tokens:,} tokens, {'cost unknown' if cost is None else money(cost)}"
 
 
 def money(cost: float | None) -> str:
@@ -104,11 +113,12 @@ def list_lines(record: RunRecord, ink: Ink) -> list[str]:
 
 
 def spending_lines(record: RunRecord, ink: Ink) -> list[str]:
-    """What each model cost, as a table under `spent`; [] where no call says."""
+    """What each model and scorer cost, as a table under `spent`; [] where no call says."""
     spending = record.spending
-    if spending is None:
+    told = [] if spending is None else model_rows(spending)
+    if not told:
         return []
-    rows = [("model", "calls", "tokens", "cost"), *model_rows(spending)]
+    rows = [("model", "calls", "tokens", "cost"), *told]
     widths = [max(columns(row[column]) for row in rows) for column in range(4)]
     lines = [
         INDENT * 2
@@ -120,7 +130,7 @@ def spending_lines(record: RunRecord, ink: Ink) -> list[str]:
 
 
 def model_rows(spending: Spending) -> list[tuple[str, str, str, str]]:
-    """(model, calls, tokens, cost) of the dearest models as text, and of all of them where there are several."""
+    """(model, calls, tokens, cost) of the dearest models as text, of scorers that cost anything, and of all where several."""
     rows = [
         (
             one_line(row["model"], MODEL_LIMIT) if row["model"] else UNNAMED,
@@ -133,8 +143,13 @@ def model_rows(spending: Spending) -> list[tuple[str, str, str, str]]:
     ]
     if len(spending.models) > MODELS_SHOWN:
         rows.append((f"… {counted(len(spending.models) - MODELS_SHOWN, 'more model')}", "", "", ""))
+    paid = [row for row in spending.scorers if row["cost_usd"]]
+    rows += [
+        (f"scorer {one_line(row['scorer'], MODEL_LIMIT)}", f"{row['calls']:,}", "", money(row["cost_usd"]))
+        for row in paid
+    ]
     if len(rows) > 1:
-        calls = sum(row["calls"] for row in spending.models)
+        calls = sum(row["calls"] for row in (*spending.models, *paid))
         rows.append(("all", f"{calls:,}", f"{spending.tokens:,}", money(spending.cost_usd)))
     return rows
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from mcptest_engine.core.results import TestKind
 
-    from mcptest_engine.core.results import RunRecord
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from mcptest_engine.core.results import RunRecord, TestResult
 
 SCHEMA_VERSION = "mcptest.dev/evidence/v1"
 
@@ -53,6 +55,11 @@ def evidence_of(
             }
             for server in record.servers
         ],
+        "models": {
+            "tested": sorted(_tested(record.tests)),
+            "judges": sorted(_judges(record.tests)),
+            "scorers": sorted(_scorers(record.tests)),
+        },
         "spec_version": ", ".join(revisions) or None,
         "corpus_version": f"sha256:{record.suite.sha256}",
         "source": {
@@ -73,6 +80,42 @@ def evidence_of(
         "reproducible": reproducible,
         "unverifiable_origin": unverifiable_origin(record),
     }
+
+
+def _tested(tests: Iterable[TestResult]) -> set[str]:
+    """The models whose answers were judged."""
+    told = (test.trace.get("model") for test in tests if test.trace is not None and "conversation" in test.trace)
+    named = {str(model) for model in told if model}
+    return named | {test.model for test in tests if test.kind is TestKind.AGENT and test.model}
+
+
+def _judges(tests: Iterable[TestResult]) -> set[str]:
+    """The models that judged."""
+    return {
+        str(row["model"])
+        for judgement in _judgements(tests)
+        if judgement.get("by") != "exec"
+        for row in judgement.get("models") or ()
+        if row.get("model")
+    }
+
+
+def _scorers(tests: Iterable[TestResult]) -> set[str]:
+    """The programs that graded or should have, by the names that the suite gives them."""
+    return {test.scorer for test in tests if test.scorer and _was_asked(test)}
+
+
+def _was_asked(test: TestResult) -> bool:
+    """Whether the scorer of a row is a program that was asked."""
+    failed = test.failure is not None and test.failure.scorer_error is not None
+    return (test.judgement or {}).get("by") == "exec" or (failed and test.scorer != "judge")
+
+
+def _judgements(tests: Iterable[TestResult]) -> Iterator[Mapping[str, Any]]:
+    for test in tests:
+        assertions = [*test.assertions, *(item for step in test.verify for item in step.assertions)]
+        rows = (row.judgement for item in assertions for row in item.leaves())
+        yield from (part for part in (test.judgement, *rows) if part is not None)
 
 
 def unverifiable_origin(record: RunRecord) -> bool:

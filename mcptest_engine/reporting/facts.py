@@ -126,7 +126,7 @@ def _crossed_budget(test: TestResult) -> str:
     failure, trace = test.failure, graph_of(test)
     if failure is None or trace is None or failure.kind is not FailureKind.ASSERTION:
         return ""
-    cap = trace["composition"].get("budget_tripped")
+    cap = trace.get("composition", {}).get("budget_tripped")
     _, mark, words = failure.message.rpartition(f"; budget {cap}: ")
     return one_line(f"budget {cap}: {words}", MESSAGE_LIMIT) if mark else ""
 
@@ -179,10 +179,13 @@ def _own_failure(test: TestResult) -> Failure | None:
 
 
 def failed_server(test: TestResult) -> str:
-    """The name of the server whose words a failure carries.
+    """The name of the server whose words a failure carries: "scorer `name`" where they are a scorer's.
 
     It is the test's own, unless only a step of `verify` failed, or a node of a composition that calls another one.
     """
+    scorer = None if test.failure is None else test.failure.scorer_error
+    if scorer is not None:
+        return f"scorer `{one_line(str(scorer.get('scorer')), 80)}`"
     steps = _failed_steps(test)
     if steps and _own_failure(test) is None:
         return one_line(steps[0].server)
@@ -228,6 +231,22 @@ def listed_remark(test: TestResult) -> str:
 def inconclusive_text(test: TestResult) -> str:
     """Why a test is inconclusive, never empty."""
     return remark(test) or "there was nothing to judge by"
+
+
+def unchecked_text(record: RunRecord) -> str:
+    """That nothing came to a verdict in a run that did not fail, which its pass alone would hide; "" of any other run."""
+    totals = record.totals
+    if record.verdict is Verdict.FAIL or totals.passed or totals.failed or not totals.inconclusive:
+        return ""
+    return f"nothing was checked: {counted(totals.inconclusive, 'test')} inconclusive, none passed"
+
+
+def inconclusive_groups(record: RunRecord) -> list[tuple[str, tuple[TestResult, ...]]]:
+    """Each reason why tests are inconclusive with those that have it, in declared order."""
+    groups: dict[str, list[TestResult]] = {}
+    for test in tests_with(record, Verdict.INCONCLUSIVE):
+        groups.setdefault(inconclusive_text(test), []).append(test)
+    return [(reason, tuple(tests)) for reason, tests in groups.items()]
 
 
 def fault_text(test: TestResult) -> str | None:
@@ -312,6 +331,18 @@ def value_text(value: Any) -> str:
     return one_line(json.dumps(value, ensure_ascii=False, separators=(", ", ": ")))
 
 
+def scorer_error_text(test: TestResult) -> str:
+    """`scorer error: timeout`, where a scorer or a judge gave no verdict; "" for any other test."""
+    error = None if test.failure is None else test.failure.scorer_error
+    return "" if error is None else f"scorer error: {one_line(str(error.get('kind')), 40)}"
+
+
+def scorer_error_members(test: TestResult) -> dict[str, str]:
+    """{"scorer", "kind"} where a scorer or a judge gave no verdict, for reports that hold values; {} for any other test."""
+    error = None if test.failure is None else test.failure.scorer_error
+    return {} if error is None else {name: one_line(str(error.get(name)), 80) for name in ("scorer", "kind")}
+
+
 def detail_text(test: TestResult, more: Iterable[str] = (), *, stderr: bool = True) -> str:
     """A failed test's reasons, differences, stderr, hint and `more` as plain lines, without a final newline."""
     lines: list[str] = []
@@ -320,9 +351,16 @@ def detail_text(test: TestResult, more: Iterable[str] = (), *, stderr: bool = Tr
         if assertion is not None:
             lines += ("  " + line for line in diff_lines(assertion))
     if test.trace is not None:
+        from mcptest_engine.reporting.agents import conversation_lines
         from mcptest_engine.reporting.compositions import graph_lines  # which tells by way of this module
 
-        lines += graph_lines(test)
+        lines += graph_lines(test) + conversation_lines(test)
+    if test.judgement is not None or any(row.judgement for item in test.assertions for row in item.leaves()):
+        from mcptest_engine.reporting.judged import judgement_lines  # likewise
+
+        lines += ("  " + line for line in judgement_lines(test))
+    if told := scorer_error_text(test):
+        lines.append(told)
     tail = stderr_lines(test) if stderr else []
     if tail:
         lines.append(f"stderr of {failed_server(test)}:")

@@ -60,11 +60,15 @@ def _entry(test: TestResult) -> dict[str, Any]:
     name, file, line = one_line(test.name), one_line(test.file), max(test.line, 1)
     return {
         "description": f"{name}: {_message(test)}",
-        "check_name": CHECK_NAME,
+        "check_name": CHECK_NAME if test.failure is None else f"mcptest.{test.failure.kind.value}",
         "fingerprint": _fingerprint(name, file, line),
         "severity": "major" if test.verdict is Verdict.FAIL else "minor",
         "location": {"path": file, "lines": {"begin": line}},
-        "properties": {"duration_ms": test.duration_ms, "cache_hit": test.cached},
+        "properties": {
+            "duration_ms": test.duration_ms,
+            "cache_hit": test.cached,
+            **({"scorer_error": error} if (error := facts.scorer_error_members(test)) else {}),
+        },
     }
 
 

@@ -15,6 +15,7 @@ from mcptest_engine.core.costs import CompositionSum, composition_name
 from mcptest_engine.core.results import JUDGED_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.reporting import compositions, facts, hook_facts
+from mcptest_engine.reporting.agents import calls_total
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
@@ -127,7 +128,12 @@ def _case_facts(test: TestResult) -> dict[str, str]:
         found["verdict"] = test.verdict.value
     if test.score is not None and test.threshold is not None:
         found |= {"score": facts.number_text(test.score), "threshold": facts.number_text(test.threshold)}
-    found |= _composition_facts(test)
+    if test.scorer is not None:
+        found["scorer"] = test.scorer
+    error = None if test.failure is None else test.failure.scorer_error
+    if error is not None:
+        found["scorer_error"] = str(error.get("kind"))
+    found |= _composition_facts(test) | _agent_facts(test)
     found |= {f"metric.{one_line(metric.name)}": facts.number_text(metric.value) for metric in test.derived_metrics}
     return found
 
@@ -142,6 +148,17 @@ def _composition_facts(test: TestResult) -> dict[str, str]:
     graph = facts.graph_of(test)
     if graph is not None and (cap := graph["composition"].get("budget_tripped")) is not None:
         found["budget_tripped"] = cap
+    return found
+
+
+def _agent_facts(test: TestResult) -> dict[str, str]:
+    found = {} if test.model is None else {"model": test.model}
+    if test.trace is not None and "conversation" in test.trace:
+        found |= {"turns": str(test.trace["turns"]), "tool_calls": str(calls_total(test.trace))}
+        found["stop"] = str(test.trace["stop"])
+    if test.trials:
+        passed = sum(trial["verdict"] == Verdict.PASS.value for trial in test.trials)
+        found["runs_passed"] = f"{passed} of {len(test.trials)}"
     return found
 
 

@@ -14,6 +14,8 @@ from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import compositions, facts, hook_facts
+from mcptest_engine.reporting.grid import NO_MODEL, grid_of
+from mcptest_engine.reporting.matrix import cell_lines
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
         *_failures(record, options),
         *_doubtful(record),
         *_compositions(record),
+        *_grid(record),
         *_all_tests(record),
         *_rollups(record),
         *_spending(record),
@@ -48,7 +51,8 @@ def render(record: RunRecord, options: RenderOptions) -> str:
 
 
 def _heading(record: RunRecord) -> str:
-    mark = _MARKS[Verdict.PASS] if record.verdict is Verdict.PASS else _MARKS[Verdict.FAIL]
+    verdict = Verdict.INCONCLUSIVE if facts.unchecked_text(record) else record.verdict
+    mark = _MARKS[verdict if verdict in (Verdict.PASS, Verdict.INCONCLUSIVE) else Verdict.FAIL]
     return f"## {mark} {_inline(record.suite.name)}: {facts.counts_text(record)}"
 
 
@@ -147,11 +151,33 @@ def _compositions(record: RunRecord) -> Iterator[str]:
         yield f"### Compositions\n\n{head}{_bounded(rows)}"
 
 
+def _grid(record: RunRecord) -> Iterator[str]:
+    """Agent tests and evals by models."""
+    grid = grid_of(record)
+    if not any(model != NO_MODEL for model in grid.models):
+        return
+    rows = []
+    for row in grid.rows:
+        cells = (row.cells.get(model) for model in grid.models)
+        told = ("" if cell is None else "<br>".join(map(_inline, cell_lines(cell))) for cell in cells)
+        marks = ("" if cell is None else f"{_MARKS[cell.verdict]} " for cell in (row.cells.get(m) for m in grid.models))
+        rows.append(
+            f"| <code>{_escaped(row.name)}</code> | " + " | ".join(map("".join, zip(marks, told, strict=True))) + " |"
+        )
+    heads = " | ".join(_inline(model) for model in grid.models)
+    table = f"| Test | {heads} |\n| --- |{' --- |' * len(grid.models)}\n{_bounded(rows)}"
+    yield f"### Models\n\n{table}"
+
+
 def _spending(record: RunRecord) -> Iterator[str]:
-    """What each model cost."""
+    """What each model and scorer cost."""
     spending = record.spending
-    if spending is not None:
-        rows = [f"| {' | '.join(map(_inline, row))} |" for row in compositions.model_rows(spending)]
+    rows = (
+        []
+        if spending is None
+        else [f"| {' | '.join(map(_inline, row))} |" for row in compositions.model_rows(spending)]
+    )
+    if rows:
         yield "### Spent\n\n| Model | Calls | Tokens | Cost |\n| --- | ---: | ---: | ---: |\n" + _bounded(rows)
 
 

@@ -1,8 +1,8 @@
 """`openinference`: a run as spans, one JSON object a line, with the attribute names of OpenInference where it has them.
 
 The run is a span, each test one below it, and below a test what it did: its call, the steps of its `verify`, the nodes of a
-composition, an agent's turns and tool calls. Ids are hashes of the run's id and of a span's place, so that a record gives
-the same spans every time. A trace is read leniently: what it lacks is left out.
+composition, an agent's answers and tool calls, and what judged it. Ids are hashes of the run's id and of a span's place, so
+that a record gives the same spans every time. A trace is read leniently: what it lacks is left out.
 Source: upstream-facts 4.4; OpenInference, semantic conventions.
 """
 
@@ -175,8 +175,23 @@ def _test_spans(test: TestResult, place: str) -> Iterator[Span]:
         )
     if isinstance(test.trace, dict):
         yield from _node_spans(test, place)
-        if test.kind in {TestKind.AGENT, TestKind.EVAL} or "tool_calls" in test.trace:
-            yield from _agent_spans(test, place)
+    yield from _conversations(test, place)
+    yield from _judgement_span(test, place)
+
+
+def _conversations(test: TestResult, place: str) -> Iterator[Span]:
+    """The conversation of a test, or of each of its runs where these are one row."""
+    status = _STATUS.get(test.verdict, "UNSET")
+    trials = enumerate(map(_mapping, test.trials), 1)
+    held = [(number, trial) for number, trial in trials if isinstance(trial.get("trace"), dict)]
+    for number, trial in held:
+        own = {"pass": "OK", "fail": "ERROR"}.get(str(trial.get("verdict")), "UNSET")
+        yield from _agent_spans(trial["trace"], f"{place}\0agent\0{number}", parent=place, status=own, trial=number)
+    if held or not isinstance(test.trace, dict):
+        return
+    if test.kind is TestKind.AGENT or "tool_calls" in test.trace:
+        start = test.started_offset_ms
+        yield from _agent_spans(test.trace, f"{place}\0agent", parent=place, status=status, start_ms=start)
 
 
 def _test_attributes(test: TestResult) -> dict[str, Any]:
@@ -200,6 +215,7 @@ def _test_attributes(test: TestResult) -> dict[str, Any]:
         out["mcptest.test.message"] = "\n".join(reason.text for reason in facts.reasons(test))
     elif remark := facts.remark(test):
         out["mcptest.test.message"] = remark
+    out |= {f"mcptest.test.scorer_error.{name}": value for name, value in facts.scorer_error_members(test).items()}
     if test.score is not None:
         out |= {"mcptest.test.score": test.score, "mcptest.test.threshold": test.threshold}
     out |= {f"mcptest.metric.{one_line(metric.name)}": metric.value for metric in test.derived_metrics}
@@ -258,64 +274,126 @@ def _node_spans(test: TestResult, place: str) -> Iterator[Span]:
             )
 
 
-def _agent_spans(test: TestResult, place: str) -> Iterator[Span]:
-    """The agent, its turns as LLM spans, and its tool calls, below the turn that made them where the trace says which."""
-    trace = _mapping(test.trace)
+def _agent_spans(
+    trace: Mapping[str, Any],
+    place: str,
+    *,
+    parent: str,
+    status: str,
+    start_ms: float | None = None,
+    trial: int | None = None,
+) -> Iterator[Span]:
+    """The agent, its model's answers as LLM spans, and its tool calls, each below the answer that asked for it."""
     conversation = _mapping(trace.get("conversation"))
-    own = f"{place}\0agent"
+    turns = [_mapping(turn) for turn in _list(conversation.get("turns"))]
+    answers = _numbered(turns, trace)
     attributes = {
+        **({} if trial is None else {"mcptest.trial.number": trial}),
+        **_value("input", next((turn.get("content") for turn in turns if turn.get("role") == "user"), None)),
         **_value("output", trace.get("final_response")),
         **_model(trace.get("model")),
         **_tokens(conversation.get("tokens")),
+        **_spent(None, _number(_mapping(trace.get("cost")).get("total"))),
     }
+    if trace.get("stop") is not None:
+        attributes["mcptest.agent.stop"] = one_line(str(trace["stop"]), 100)
     yield Span(
-        place=own,
-        parent=place,
+        place=place,
+        parent=parent,
         name="agent",
         kind="AGENT",
-        status=_STATUS.get(test.verdict, "UNSET"),
-        duration_ms=test.duration_ms,
-        start_ms=test.started_offset_ms,
+        status=status,
+        duration_ms=_number(trace.get("duration_ms")),
+        start_ms=start_ms,
         attributes=attributes,
     )
-    turns = _list(conversation.get("turns"))
-    for index, turn in enumerate(map(_mapping, turns)):
+    heard = 0
+    for at, number in answers.items():
+        turn = turns[at]
+        first = [{"role": "system", "content": conversation.get("system_prompt")}] if not heard else []
         told = {
-            "mcptest.turn.index": index,
+            "mcptest.turn.index": number,
             **_model(turn.get("model", trace.get("model"))),
-            **_value("input", turn.get("input")),
-            **_value(
-                "output", next((turn[key] for key in ("response", "output", "content", "text") if key in turn), None)
-            ),
+            **_messages("input", [one for one in first if one["content"] is not None] + turns[heard:at]),
+            **_messages("output", [turn]),
+            **_value("output", turn.get("content")),
             **_tokens(turn.get("tokens")),
         }
+        heard = at + 1
         yield Span(
-            place=f"{own}\0turn\0{index}",
-            parent=own,
-            name=f"turn {index}",
+            place=f"{place}\0turn\0{number}",
+            parent=place,
+            name=f"turn {number}",
             kind="LLM",
             status="OK",
             duration_ms=_number(turn.get("duration_ms")),
             attributes=told,
         )
+    known = set(answers.values())
     for index, call in enumerate(map(_mapping, _list(trace.get("tool_calls")))):
         made_in = call.get("turn")
-        within = type(made_in) is int and 0 <= made_in < len(turns)
+        within = type(made_in) is int and made_in in known
         told = {
             **_tool(call.get("name"), call.get("server")),
-            **_value("input", call.get("args")),
-            **_value("output", call.get("result")),
+            **_value("input", call.get("args") if call.get("args") is not None else call.get("raw")),
+            **_value("output", call.get("result") if call.get("result") is not None else call.get("error")),
         }
-        failed = call.get("error") is not None or _mapping(call.get("result")).get("isError") is True
+        failed = call.get("error") is not None or call.get("is_error") is True
         yield Span(
-            place=f"{own}\0call\0{index}",
-            parent=f"{own}\0turn\0{made_in}" if within else own,
+            place=f"{place}\0call\0{index}",
+            parent=f"{place}\0turn\0{made_in}" if within else place,
             name=_called(call.get("name")),
             kind="TOOL",
-            status="ERROR" if failed else "OK",
+            status="ERROR" if failed or _mapping(call.get("result")).get("isError") is True else "OK",
             duration_ms=_number(call.get("duration_ms")),
             attributes=told,
         )
+
+
+def _numbered(turns: list[Mapping[str, Any]], trace: Mapping[str, Any]) -> dict[int, int]:
+    """Where the model speaks, each with the number of its answer; of a shortened trace the last ones count from the end."""
+    spoken = [at for at, turn in enumerate(turns) if turn.get("role") in (None, "assistant")]
+    total = trace.get("turns")
+    left_out = total - len(spoken) if "turns_total" in trace and type(total) is int and total > len(spoken) else 0
+    return {at: nth + (left_out if 2 * at >= len(turns) else 0) for nth, at in enumerate(spoken, 1)}
+
+
+def _messages(side: str, turns: list[Any]) -> dict[str, Any]:
+    """Turns by the names of OpenInference: roles, contents, and the calls that a model asked for."""
+    out: dict[str, Any] = {}
+    for index, turn in enumerate(turns):
+        own = f"llm.{side}_messages.{index}.message"
+        out[f"{own}.role"] = one_line(str(turn.get("role") or "assistant"), 100)
+        if (content := turn.get("content")) is not None:
+            out[f"{own}.content"] = _value("output", content)["output.value"]
+        if turn.get("name") is not None:
+            out[f"{own}.name"] = _called(turn["name"])
+        for nth, call in enumerate(map(_mapping, _list(turn.get("tool_calls")))):
+            function = f"{own}.tool_calls.{nth}.tool_call.function"
+            out[f"{function}.name"] = _called(call.get("name"))
+            out[f"{function}.arguments"] = safe_json(call.get("args"))[:VALUE_LIMIT]
+    return out
+
+
+def _judgement_span(test: TestResult, place: str) -> Iterator[Span]:
+    """What a scorer or a judge made of it."""
+    told = _mapping(test.judgement)
+    if "verdict" not in told:
+        return
+    kept = ("verdict", "score", "threshold", "reasoning", "criteria", "path", "jury", "extra")
+    yield Span(
+        place=f"{place}\0judgement",
+        parent=place,
+        name=_called(test.scorer or told.get("by")),
+        kind="EVALUATOR",
+        status="OK",
+        attributes={
+            **_value("input", {name: told.get(name) for name in ("input", "output")}),
+            **_value("output", {name: told[name] for name in kept if told.get(name) is not None}),
+            **_model(told.get("model")),
+            **_spent(None, _number(told.get("cost_usd"))),
+        },
+    )
 
 
 def _tool(name: object, server: object) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.results import TestKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
-from mcptest_engine.reporting import compositions, facts, hook_facts
+from mcptest_engine.reporting import agents, compositions, facts, hook_facts, judged
 from mcptest_engine.reporting.layout import WORDS, Ink, columns, fold, pad, word_of
 from mcptest_engine.reporting.pretty_failures import failure_blocks, hook_blocks
 
@@ -64,6 +64,8 @@ def _list(tests: Sequence[TestResult], options: RenderOptions, ink: Ink) -> list
             and not test.cached
             and test.score is None
             and not test.derived_metrics
+            and test.trace is None
+            and test.judgement is None
             and name.isascii()
             and len(name) <= width
         ):
@@ -87,7 +89,8 @@ def _rows(word: str, test: TestResult, name: str, sizes: tuple[int, int, int], i
     *folded, last = fold(name, limit - margin) if limit else [name]
     skipped = test.verdict is Verdict.SKIP
     cached = ", cached" if test.cached else ""
-    time = "" if skipped else f"  ({facts.duration_text(test.duration_ms)}{cached})"
+    took = f", {text}" if (text := agents.took_text(test)) else ""
+    time = "" if skipped else f"  ({facts.duration_text(test.duration_ms)}{took}{cached})"
     remark = facts.listed_remark(test)
     beside = not limit or margin + width + len(time) + len(INDENT) + columns(remark) <= limit
     row = pad(last, width) + ink.dim(time) + (INDENT + ink.yellow(remark) if remark and beside else "")
@@ -95,6 +98,10 @@ def _rows(word: str, test: TestResult, name: str, sizes: tuple[int, int, int], i
         yield word + folded[0]
         yield from (" " * margin + line for line in folded[1:])
     yield ((" " * margin if folded else word) + row).rstrip()
+    if reason := judged.reason_text(test):
+        yield from (
+            " " * margin + ink.dim(line) for line in fold(reason, max(limit - margin, MIN_NAME_COLUMNS) if limit else 0)
+        )
     if remark and not beside:
         yield from (" " * margin + ink.yellow(line) for line in fold(remark, max(limit - margin, MIN_NAME_COLUMNS)))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.reporting import compositions, facts, hook_facts
+from mcptest_engine.reporting import agents, compositions, facts, hook_facts, judged
 from mcptest_engine.reporting.layout import WORDS, fold, word_of
 from mcptest_engine.reporting.repro import repro_line
 
@@ -66,10 +66,13 @@ def _heading(test: TestResult, several_servers: bool, ink: Ink) -> Iterator[str]
     """Where the test stands, its server where that is not plain, and the kind of a failure that is no assertion's."""
     failure = test.failure
     server = facts.failed_server(test) if test.trace is not None else one_line(test.server)
+    provider = agents.provider_failure_text(test)
+    is_server = not provider and (failure is None or failure.scorer_error is None)
+    kind = facts.scorer_error_text(test) or provider or (f"{failure.kind.value} failure" if failure is not None else "")
     parts = [
         facts.place(test),
-        f"server {server}" if several_servers or server != one_line(test.server) else "",
-        f"({failure.kind.value} failure)" if failure is not None and failure.kind is not FailureKind.ASSERTION else "",
+        f"server {server}" if is_server and (several_servers or server != one_line(test.server)) else "",
+        f"({kind})" if failure is not None and failure.kind is not FailureKind.ASSERTION else "",
     ]
     if any(parts):
         yield ink.dim("  ".join(part for part in parts if part))
@@ -92,8 +95,8 @@ def _difference(assertion: AssertionResult, ink: Ink) -> Iterator[str]:
 
 
 def _graph(test: TestResult, options: RenderOptions) -> Iterator[str]:
-    """What failed in the graph of a composition, and what that kept from running."""
-    for line in compositions.graph_lines(test):
+    """What failed in the graph of a composition, and what that kept from running; what models called, said and judged."""
+    for line in (*compositions.graph_lines(test), *agents.conversation_lines(test), *judged.judgement_lines(test)):
         own = line.lstrip(" ")
         margin = " " * (len(line) - len(own))
         first, *rest = fold(own, max(_room(options) - len(margin), 0))

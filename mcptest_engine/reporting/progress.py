@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.events import (
+    AgentTurn,
     CaseFinished,
     CaseStarted,
     HookFinished,
@@ -144,6 +145,8 @@ class ProgressView:
         self._hook: tuple[str, float] | None = None
         self._nodes: dict[str, dict[str, None]] = {}  # of compositions, by the test's id: the nodes that are running
 
+        self._turns: dict[str, int] = {}  # of agent tests, by the test's id: how often the model has answered
+
     def advance(self, event: Event, now: float) -> None:
         """Take in one event that came at `now`, monotonic seconds."""
         match event:
@@ -166,11 +169,12 @@ class ProgressView:
                     self._told.append(("  ", one_line(hook.told, 300), self._ink.strong_red))
             case CaseStarted(index=index):
                 self._running[index] = now
-            case NodeChanged():
-                self._node_changed(event)
+            case NodeChanged() | AgentTurn():
+                self._went_on(event)
             case CaseFinished(index=index, result=result):
                 self._running.pop(index, None)
                 self._nodes.pop(result.id, None)
+                self._turns.pop(result.id, None)
                 self._counts[result.verdict] += 1
                 if result.verdict is Verdict.FAIL:
                     time = facts.duration_text(result.duration_ms)
@@ -179,7 +183,11 @@ class ProgressView:
             case Warned() | RunFinished():
                 pass  # the report that follows has them
 
-    def _node_changed(self, event: NodeChanged) -> None:
+    def _went_on(self, event: NodeChanged | AgentTurn) -> None:
+        """Something happened within a test."""
+        if isinstance(event, AgentTurn):
+            self._turns[event.test] = event.turn
+            return
         nodes = self._nodes.setdefault(event.test, {})
         if event.status == "running":
             nodes[event.node] = None
@@ -218,7 +226,9 @@ class ProgressView:
             yield [(f"  and {len(running) - TESTS_SHOWN} more", self._ink.dim)]
 
     def _nodes_of(self, index: int) -> str:
-        """`: search, readme and 2 more`, the nodes of a composition that are running; "" for any other test."""
+        """`: search, readme and 2 more`, the nodes of a composition that are running; `: turn 3` of an agent; else ""."""
+        if index < len(self._tests) and (turn := self._turns.get(self._tests[index].id)) is not None:
+            return f": turn {turn}"
         nodes = list(self._nodes.get(self._tests[index].id, ())) if index < len(self._tests) else []
         if not nodes:
             return ""

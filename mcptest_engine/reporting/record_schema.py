@@ -8,7 +8,10 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Validator
 
 _FILE = Path(__file__).with_name("record.schema.json")
 _DEEPEST = 250  # levels; an output has 200 at most, and the validator follows 255
@@ -25,18 +28,24 @@ def record_fault(data: object) -> str | None:
 
     from mcptest_engine.core.pointers import pointer
     from mcptest_engine.core.sanitise import one_line
-    from mcptest_engine.core.schemas import compile_schema, nested_deeper_than
+    from mcptest_engine.core.schemas import nested_deeper_than
 
     if nested_deeper_than(data, _DEEPEST):
         return f"it is nested more than {_DEEPEST} levels deep"
-    validator = compile_schema(record_schema())
     try:
-        validator.validate(data)
+        _validator().validate(data)
     except jsonschema_rs.ValidationError as wrong:
         return f"`{one_line(pointer(wrong.instance_path), 200)}`: {one_line(str(wrong.message), 200)}"
     except UnicodeEncodeError:  # half a character, which JSON may hold: it says nothing about the rest
         return record_fault(json.loads(json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")))
     return None
+
+
+@lru_cache(maxsize=1)
+def _validator() -> Validator:
+    from mcptest_engine.core.schemas import compile_schema
+
+    return compile_schema(record_schema())
 
 
 @lru_cache(maxsize=1)

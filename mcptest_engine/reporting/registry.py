@@ -64,6 +64,7 @@ FORMATS: Mapping[str, Format] = {
     "junit": Format("junit", "JUnit XML, one suite a server"),
     "tap": Format("tap", "Test Anything Protocol, version 14"),
     "md": Format("markdown", "Markdown for a pull request or a job summary"),
+    "matrix": Format("matrix", "agent tests and evals by models, as one HTML file"),
     "html": Format("html.page", "the auditor's report: one page that loads nothing"),
     "github": Format("github", "GitHub Actions annotations at the suite's lines, and a job summary"),
     "sarif": Format("sarif_run", "SARIF 2.1.0 for code-scanning services"),
@@ -71,6 +72,17 @@ FORMATS: Mapping[str, Format] = {
     "openinference": Format("openinference", "OpenInference spans, one a line, for tracing backends"),
     "agent": Format("agent", "for coding agents: the verdict and the failures, within a token budget", machine=False),
 }
+
+
+OWN_FORMATS: Mapping[str, Format] = {
+    "eval": Format("eval_lines", "one line a grading, then what it cost", machine=False)
+}
+"""What one command prints where no `--reporter` is asked for, and no `--reporter` names."""
+
+
+def format_of(name: str) -> Format | None:
+    """The format of that name."""
+    return FORMATS.get(name) or OWN_FORMATS.get(name)
 
 
 def render(format: str, record: RunRecord, options: RenderOptions | None = None) -> Rendered:  # noqa: A002 - a word of ours
@@ -90,7 +102,7 @@ class _Renderer(Protocol):
 def _module_of(name: str) -> _Renderer:
     from importlib import import_module
 
-    found = FORMATS.get(name)
+    found = format_of(name)
     if found is None:
         hint = did_you_mean(name, FORMATS) or f"formats: {', '.join(FORMATS)}"
         raise UsageError(f'unknown report format "{name}"', hint=hint)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.reporting import facts
-from mcptest_engine.reporting.compositions import money
+from mcptest_engine.reporting.compositions import tokens_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,7 +73,7 @@ def sums(compared: RunComparison) -> str:
 def _run_line(record: RunRecord) -> str:
     told = f"{facts.counts_text(record)} in {facts.duration_text(record.duration_ms)}"
     spent = record.spending
-    cost = "" if spent is None else f", {spent.tokens:,} tokens, {money(spent.cost_usd)}"
+    cost = "" if spent is None else f", {tokens_text(spent.tokens, spent.cost_usd)}"
     return f"{one_line(record.run_id)}  {record.verdict.value}: {told}{cost}"
 
 
@@ -140,7 +140,7 @@ def _costs(pair: Pair) -> str:
 def _cost(test: TestResult | None) -> str:
     if test is None or test.tokens is None:
         return "(nothing said)"
-    return f"{test.tokens:,} tokens, {money(test.cost_usd)}"
+    return tokens_text(test.tokens, test.cost_usd)
 
 
 def _inline(text: str) -> str:

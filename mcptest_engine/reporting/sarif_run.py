@@ -74,6 +74,7 @@ def _result(record: RunRecord, test: TestResult, options: RenderOptions) -> Sari
         properties={
             "duration_ms": test.duration_ms,
             "server": one_line(test.server),
+            **({"scorer_error": error} if (error := facts.scorer_error_members(test)) else {}),
             **({} if test.tool is None else {"tool": one_line(test.tool)}),
             **({"tags": list(dict.fromkeys(map(one_line, test.tags)))} if test.tags else {}),
         },

@@ -83,6 +83,9 @@ def _failure(record: RunRecord, test: TestResult, options: RenderOptions) -> Ite
         yield from (f"  - {_quoted(reason.text)}" for reason in further)
     yield "severity: fail"
     yield f"kind: {(failure.kind if failure is not None else FailureKind.ASSERTION).value}"
+    if error := facts.scorer_error_members(test):
+        yield "scorer_error:"
+        yield from (f"  {key}: {_quoted(value)}" for key, value in error.items())
     yield f"duration_ms: {test.duration_ms}"
     yield from _marks(test)
     yield "at:"

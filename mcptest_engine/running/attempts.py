@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.costs import added_up
+from mcptest_engine.core.costs import added_up, model_rows_of
 from mcptest_engine.core.results import Attempt, Failure, FailureKind, Verdict
 from mcptest_engine.running.sessions import Sessions
 from mcptest_engine.running.verifying import verified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from mcptest_engine.running.calling import Caller
     from mcptest_engine.running.cases import Case
@@ -65,7 +65,8 @@ async def decide(case: Case, *, pool: Pool, caller: Caller, stopped: Callable[[]
                 again = left and case.fault is None and called.failure is None and outcome.failure is not None
                 again = again and not stopped()
             attempts.append(attempt)
-            outcome = _with_spent(outcome, spent)
+            if case.retries:
+                outcome = _with_spent(outcome, spent)
             if outcome.lost and not again and not case.verify:
                 outcome = _unjudged(outcome)
             if not again:
@@ -96,16 +97,22 @@ def _unjudged(outcome: Outcome) -> Outcome:
 
 def _is_used_up(outcome: Outcome) -> bool:
     """Whether the budget of a composition leaves nothing for another attempt."""
-    return outcome.trace is not None and "budget_tripped" in outcome.trace["composition"]
+    return outcome.trace is not None and "budget_tripped" in outcome.trace.get("composition", ())
 
 
 def _with_spent(outcome: Outcome, spent: list[Mapping[str, Any]]) -> Outcome:
     """The outcome with what each model cost in this attempt and in those before, which are in `spent` afterwards."""
-    if outcome.trace is None:
+    before = tuple(spent)
+    spent += model_rows_of(outcome) or ()
+    if not before:
         return outcome
-    before = bool(spent)
-    spent += outcome.trace.get("models", ())
-    return outcome._replace(trace={**outcome.trace, "models": added_up(spent)}) if before else outcome
+    if outcome.trace is not None:
+        return outcome._replace(trace=_with_models(outcome.trace, before))
+    return outcome._replace(judgement=_with_models(outcome.judgement or {"by": "judge"}, before))
+
+
+def _with_models(told: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {**told, "models": added_up([*before, *told.get("models", ())])}
 
 
 def _counts(outcome: Outcome, fault: Fault | None) -> bool:

@@ -62,7 +62,7 @@ def histories(cases: Sequence[Case]) -> Iterator[str]:
         yield total.hexdigest()
         if case.begins and may_leave_traces(case):
             steps = [(step.server, step.method, step.params) for step in case.verify]
-            asked = (case.method, case.params) if case.composition is None else _asked_by(case.composition)
+            asked = _asked_by_model(case) if case.composition is None else _asked_by(case.composition)
             total.update(_canonical([case.server, *asked, steps]))
 
 
@@ -73,6 +73,15 @@ def may_leave_traces(case: Case) -> bool:
     return _changes_something(case)
 
 
+def _asked_by_model(case: Case) -> tuple[object, ...]:
+    """What a case asks for by itself, or by the model that it asks."""
+    candidate = None if case.eval_row is None else case.eval_row.candidate
+    program = case.agent if candidate is None else candidate.agent
+    if program is not None:
+        return "model", program.model, program.system_prompt, program.prompt, program.servers, program.variant
+    return (case.method, case.params) if candidate is None else ("call", candidate.call)
+
+
 def _asked_by(row: Row) -> tuple[object, ...]:
     """What a composition asks for, as far as that is known before it runs."""
     nodes = [[node.server, node.tool, node.args] for node in row.program.nodes if not node.mock]
@@ -80,7 +89,13 @@ def _asked_by(row: Row) -> tuple[object, ...]:
 
 
 def _changes_something(case: Case) -> bool:
-    """By its name, as for the order of tests."""
+    """By its name, as for the order of tests. What a model calls is not known beforehand, so that it may be anything."""
+    if case.agent is not None:
+        return True
+    if case.eval_row is not None:
+        candidate = case.eval_row.candidate
+        call = candidate.call
+        return candidate.agent is not None or (call is not None and classify_name(call["tool"]) in _CHANGING)
     if case.composition is not None:
         return any(not node.mock and classify_name(node.tool) in _CHANGING for node in case.composition.program.nodes)
     if case.method in _CHANGE_THE_SESSION:

@@ -101,8 +101,10 @@ class Caching:
             self._places[case.id] = place
             if may_leave_traces(case):
                 self._unanswered[case.id] = case
-            if case.composition is not None:
+            if case.composition is not None or case.agent is not None:
                 continue  # many answers decide
+            if case.eval_row is not None or case.metric_row is not None:
+                continue  # verdicts are kept elsewhere, and an answer that is graded is got anew
             over_http = self._pool.specs[case.server].url is not None
             pinned = case.server in self._versions
             if not may_be_kept(case, over_http=over_http, pinned=pinned):
@@ -155,7 +157,9 @@ class Caching:
         outcome = decision.outcome
         if outcome.output is None or not _is_judged(outcome):
             return
-        once = len(decision.attempts) == 1 and (outcome.trace is None or outcome.trace["composition"]["ran"])
+        once = len(decision.attempts) == 1 and (
+            outcome.trace is None or outcome.trace.get("composition", {}).get("ran", False)
+        )
         if once or case.fault is not None:
             self._unanswered.pop(case.id, None)
         if case.id not in self._keys or not once:
@@ -243,8 +247,8 @@ class Caching:
             return sure
         before = [noted for noted in sure if self._places[noted.case.id] < self._places[doubtful.id]]
         if len(before) < len(sure):
-            told = "which may change something and was replayed, or not answered"
-            self._warn(f'not cached: the tests after "{doubtful.name}", {told}')
+            told = "may change what they see, and was not called in this run or did not answer"
+            self._warn(f'tests after "{doubtful.name}" are not cached: it {told}')
         return before
 
 

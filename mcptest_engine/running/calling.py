@@ -6,14 +6,15 @@ Judging happens between two answers on the same loop: it is short, and what is n
 from __future__ import annotations
 
 import asyncio
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from mcptest_engine.core.errors import McptestError, ServerError
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
+from mcptest_engine.running.ids import grading_of
 from mcptest_engine.running.keeping import CERTAINLY_SMALL
-from mcptest_engine.running.plan import WATCHED
+from mcptest_engine.running.plan import WATCHED, uses_matcher
 from mcptest_engine.running.verdicts import Outcome, failed, judge, refused, with_concurrency_hint
 
 if TYPE_CHECKING:
@@ -21,10 +22,15 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
     from mcptest_engine.core.events import Emit
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.judging.opinions import Opinions
     from mcptest_engine.judging.snapshots import SnapshotStore
+    from mcptest_engine.running.agents.running import AgentWorld
     from mcptest_engine.running.caching import Kept, Opened
     from mcptest_engine.running.cases import Asked, Case
     from mcptest_engine.running.compositions.freezing import Freezer
+    from mcptest_engine.running.evals.running import Graders
+    from mcptest_engine.running.judged import Judged
     from mcptest_engine.running.sessions import Sessions
     from mcptest_engine.servers.calls import Fault
     from mcptest_engine.servers.session import Exchange, Session
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
 LISTENING_SECONDS = 1.0
 """How long a call whose notifications are looked at waits for the server's own stream (over HTTP) to be open."""
 REFUSALS = frozenset({401, 403})
+JUDGED = "llm-judge"
 SETTLING_SECONDS = 0.25
 """How long, in all, notifications that an assertion misses are waited for: over HTTP they come on another stream."""
 
@@ -40,7 +47,7 @@ class Caller:
     """Sends the requests of a run and judges their answers.
 
     `redact` takes secrets out of what messages quote. `answered` tells for each server which tools answered without an error,
-    `cut_short` for each composition that was interrupted what its trace was by then.
+    `cut_short` for each composition or agent test that was interrupted what its trace was by then.
     """
 
     def __init__(
@@ -51,9 +58,11 @@ class Caller:
         clock: Callable[[], float],
         emit: Emit | None = None,
         freezer: Freezer | None = None,
+        judged: Judged | None = None,
     ) -> None:
         self._emit = emit
         self._freezer = freezer
+        self._judged = judged
         self._snapshots = snapshots
         self._redact = redact
         self._clock = clock
@@ -67,12 +76,26 @@ class Caller:
         try:
             if getattr(asked, "composition", None) is not None:
                 return await self._compose(cast("Case", asked), sessions, number)
+            if getattr(asked, "eval_row", None) is not None:
+                return await self._grade(cast("Case", asked), sessions, number)
+            if getattr(asked, "agent", None) is not None:
+                return await self._converse(cast("Case", asked), sessions, number)
             return await self._ask(asked, sessions, number, fault)
         except McptestError as error:
             failure = Failure(kind=FailureKind.SUITE, message=error.message, hint=error.hint)
         except Exception as wrong:  # noqa: BLE001 - one answer that trips us must not cost the whole run
-            told = f"this is a bug in mcptest, not in your server: {type(wrong).__name__}: {wrong}"
-            failure = Failure(kind=FailureKind.SUITE, message=told)
+            failure = _bug(wrong)
+        return Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=failure.message, failure=failure)
+
+    async def judge_metric(self, case: Case, subject: TestResult | None, task: str) -> Outcome:
+        """What a model says of another case; `task` is what that was for, where nothing else tells."""
+        from mcptest_engine.running.evals.metrics import run_metric_row  # few suites have one
+
+        models = None if self._judged is None else self._judged.models
+        try:
+            return await run_metric_row(case, subject, models, task=self._redact(task), clock=self._clock)
+        except Exception as wrong:  # noqa: BLE001 - one answer that trips us must not cost the whole run
+            failure = _bug(wrong)
         return Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=failure.message, failure=failure)
 
     async def _compose(self, case: Case, sessions: Sessions, number: int) -> Outcome:
@@ -88,8 +111,46 @@ class Caller:
             answered=lambda server, tool: self.answered.setdefault(server, set()).add(tool),
             freezer=self._freezer,
             cut_short=lambda trace: self.cut_short.update({case.id: trace}),
+            judge_by_models=self.judged_by_models if self._judged is not None else None,
         )
         return await run_composition(case, world, number=number, snapshots=self._snapshots)
+
+    async def _grade(self, case: Case, sessions: Sessions, number: int) -> Outcome:
+        from mcptest_engine.running.evals.running import run_eval_row  # few suites have one
+
+        return await run_eval_row(case, sessions, self._graders, number=number)
+
+    @cached_property
+    def _graders(self) -> Graders:
+        from mcptest_engine.running.evals.candidates import Candidates
+        from mcptest_engine.running.evals.running import Graders
+
+        assert self._judged is not None
+        candidates = Candidates(
+            redact=self._redact,
+            answered=lambda server, tool: self.answered.setdefault(server, set()).add(tool),
+            ask_agent=lambda case, sessions: self._converse(case, sessions, 1),
+        )
+        return Graders(self._judged, candidates, self._redact, {}, self._clock)
+
+    async def _converse(self, case: Case, sessions: Sessions, number: int) -> Outcome:
+        from mcptest_engine.running.agents.running import run_agent  # few suites have one
+
+        return await run_agent(case, sessions, self._agent_world, number=number)
+
+    @cached_property
+    def _agent_world(self) -> AgentWorld:
+        from mcptest_engine.running.agents.running import AgentWorld
+
+        return AgentWorld(
+            models=None if self._judged is None else self._judged.models,
+            redact=self._redact,
+            clock=self._clock,
+            emit=self._emit,
+            answered=lambda server, tool: self.answered.setdefault(server, set()).add(tool),
+            judge=self._judge,
+            cut_short=lambda case_id, trace: self.cut_short.update({case_id: trace}),
+        )
 
     async def _ask(self, asked: Asked, sessions: Sessions, number: int, fault: Fault | None) -> Outcome:
         began = self._clock()
@@ -122,9 +183,10 @@ class Caller:
         unasked.into(envelope)
         if asked.check is not None:
             asked = _complying(asked, envelope, exchange, session)
-        outcome = await self._judge(asked, envelope)
+        opinions = None if self._judged is None else self._opinions()
+        outcome = await self._judge(asked, envelope, opinions)
         if asked.watches:
-            outcome = await self._settled(asked, envelope, session, unasked, outcome)
+            outcome = await self._settled(asked, envelope, session, unasked, outcome, opinions)
         if asked.check is not None:
             outcome = outcome._replace(request=envelope["request"])
         if beside:
@@ -174,7 +236,13 @@ class Caller:
         return refused(outcome, await self._judge(asked, envelope))
 
     async def _settled(
-        self, asked: Asked, envelope: dict[str, Any], session: Session, unasked: Unasked, outcome: Outcome
+        self,
+        asked: Asked,
+        envelope: dict[str, Any],
+        session: Session,
+        unasked: Unasked,
+        outcome: Outcome,
+        opinions: Opinions | None,
     ) -> Outcome:
         """Judge again at whatever comes, until no notification is missing or the time is over.
 
@@ -187,15 +255,44 @@ class Caller:
             if not came and not unasked.grown(envelope):
                 break
             unasked.into(envelope)
-            outcome = await self._judge(asked, envelope)
+            outcome = await self._judge(asked, envelope, opinions)
         return outcome
 
-    async def _judge(self, asked: Asked, envelope: dict[str, Any]) -> Outcome:
+    async def _judge(self, asked: Asked, envelope: dict[str, Any], opinions: Opinions | None = None) -> Outcome:
         judging = partial(judge, asked, envelope, snapshots=self._snapshots, redact=self._redact)
-        if not asked.slow_to_judge:
+        if self._judged is not None and uses_matcher(asked.expect, JUDGED):
+            return await self.judged_by_models(judging, asked, envelope, opinions)
+        return await self._done(judging, slow=asked.slow_to_judge)
+
+    async def _done(self, judging: Callable[[], Outcome], *, slow: bool) -> Outcome:
+        if not slow:
             return judging()
         # a jq program may take its second while other answers are timed
         return await asyncio.get_running_loop().run_in_executor(self._slow_judge(), judging)
+
+    async def judged_by_models(
+        self,
+        judging: Callable[..., Outcome],
+        asked: Asked,
+        envelope: Mapping[str, Any],
+        opinions: Opinions | None = None,
+    ) -> Outcome:
+        """Judge with models where they are to have a say. `judging` takes their opinions as `opinions`."""
+        from mcptest_engine.running.judged_rows import judged, task_of  # few suites have need of it
+
+        agent = getattr(asked, "agent", None)
+        return await judged(
+            lambda known: self._done(partial(judging, opinions=known), slow=asked.slow_to_judge),
+            self._opinions() if opinions is None else opinions,
+            bench=None if self._judged is None else self._judged.bench,
+            task=self._redact(task_of(asked, envelope)),
+            variant=grading_of(getattr(asked, "id", ""), "" if agent is None else agent.run),
+        )
+
+    def _opinions(self) -> Opinions:
+        from mcptest_engine.judging.opinions import Opinions
+
+        return Opinions(self._redact)
 
     def _slow_judge(self) -> ThreadPoolExecutor:
         """The one thread for slow judging, made when first needed."""
@@ -204,6 +301,11 @@ class Caller:
 
             self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="judge")
         return self._thread
+
+
+def _bug(wrong: Exception) -> Failure:
+    told = f"this is a bug in mcptest, not in your server: {type(wrong).__name__}: {wrong}"
+    return Failure(kind=FailureKind.SUITE, message=told)
 
 
 def _envelope(

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from mcptest_engine.core.results import TestKind
+    from mcptest_engine.running.agents.program import AgentProgram
     from mcptest_engine.running.compositions.program import Row
+    from mcptest_engine.running.evals.program import EvalRow, MetricRow
     from mcptest_engine.servers.calls import Fault
 
     class Asked(Protocol):
@@ -97,6 +99,8 @@ class Case(NamedTuple):
     checked, None for a test that is no check, and `pin` the revision that it is held to. `deferred` is why a test cannot be
     run yet, or None. `cache` and `effects` are as in the suite; what comes of them is `cache_keys.py`'s affair.
     `composition` is what is run in place of one request, and `row_name` the case of it that is run, or judged by a model.
+    `agent` is a model's conversation in place of one request, `eval_row` a candidate to be graded, `metric_row` what a model
+    judges of another case of the run, which stands before it.
     """
 
     id: str
@@ -132,6 +136,9 @@ class Case(NamedTuple):
     row_name: str | None = None
     cache: str | None = None
     effects: tuple[str, ...] = ()
+    agent: AgentProgram | None = None
+    eval_row: EvalRow | None = None
+    metric_row: MetricRow | None = None
 
     @property
     def begins(self) -> bool:
@@ -144,10 +151,23 @@ class Case(NamedTuple):
         return self.base_name or self.name
 
     @property
+    def scorer_name(self) -> str | None:
+        """Who grades an eval: a scorer by its name, or "judge"; None for what is no eval."""
+        if self.eval_row is None:
+            return None
+        return "judge" if self.eval_row.scorer is None else self.eval_row.scorer.name
+
+    @property
     def servers(self) -> Iterator[str]:
         """The servers that are asked, the first one first, and some more than once."""
         if self.composition is not None:
             yield from self.composition.program.servers()
+        elif self.agent is not None:
+            yield from self.agent.servers
+        elif self.eval_row is not None:
+            yield from self.eval_row.candidate.servers
+        elif self.metric_row is not None:
+            yield from ()
         else:
             yield self.server
         yield from (step.server for step in self.verify)
@@ -159,7 +179,10 @@ class Case(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The cases of a run in declared order; of `declared` ones, `selected` were chosen before sharding and repeating."""
+    """The cases of a run in declared order; of `declared` ones, `selected` were chosen before sharding and repeating.
+
+    `missed` says why none was, None where some were or the suite has none.
+    """
 
     cases: tuple[Case, ...]
     declared: int
@@ -168,3 +191,4 @@ class Plan(NamedTuple):
     bail: int | None = None
     restart: bool = True
     warnings: tuple[str, ...] = ()
+    missed: str | None = None

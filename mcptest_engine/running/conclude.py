@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.results import RunRecord, Verdict
+from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,11 +15,21 @@ if TYPE_CHECKING:
 
     from mcptest_engine.running.cost_gate import CostGate
 
+TREAT_AS = "run_options.inconclusive.treat_as"
 
-def exit_code(record: RunRecord, *, empty_is_fine: bool, not_ready: bool = False) -> ExitCode:
-    """The exit code of a run that was executed; the first that applies of 130, 3, 1 and 6.
 
-    `empty_is_fine`: a shard may hold no test. `not_ready`: the time of a `wait_for_ready` ran out.
+def exit_code(
+    record: RunRecord,
+    *,
+    empty_is_fine: bool,
+    not_ready: bool = False,
+    capped: bool = False,
+    inconclusive_fails: bool = False,
+) -> ExitCode:
+    """The exit code of a run that was executed; the first that applies of 130, 3, 5, 1 and 6.
+
+    `empty_is_fine`: a shard may hold no test. `not_ready`: the time of a `wait_for_ready` ran out. `capped`: tests were kept
+    back because no more was to be spent. `inconclusive_fails`: `run_options.inconclusive.treat_as` is "fail".
     """
     if record.interrupted:
         return ExitCode.INTERRUPTED
@@ -26,7 +37,9 @@ def exit_code(record: RunRecord, *, empty_is_fine: bool, not_ready: bool = False
         return ExitCode.NOT_READY
     if not record.tests:
         return ExitCode.PASSED if empty_is_fine else ExitCode.NO_TESTS
-    if record.totals.failed:
+    if capped:
+        return ExitCode.POLICY
+    if record.totals.failed or (inconclusive_fails and record.totals.inconclusive):
         return ExitCode.FAILED
     return ExitCode.GATE if any(row.is_short for row in record.coverage) else ExitCode.PASSED
 
@@ -36,21 +49,33 @@ def concluded(
     *,
     performance: Mapping[str, Any],
     empty_is_fine: bool,
-    declared: int,
+    missed: str | None,
     not_ready: bool = False,
+    capped: bool = False,
+    inconclusive_fails: bool = False,
     cost_gate: CostGate | None = None,
 ) -> RunRecord:
-    """The record with its exit code, verdict and closing warnings. Costs over the gate's are told, also where tests failed."""
-    code = exit_code(record, empty_is_fine=empty_is_fine, not_ready=not_ready)
+    """The record with its exit code, verdict and closing warnings.
+
+    `missed` is why nothing was selected. Costs over the gate's are told, also where tests failed.
+    """
+    code = exit_code(
+        record,
+        empty_is_fine=empty_is_fine,
+        not_ready=not_ready,
+        capped=capped,
+        inconclusive_fails=inconclusive_fails,
+    )
     warnings = list(record.warnings)
     if record.coverage:
         from mcptest_engine.core.coverage import short_lines
 
         warnings[:0] = short_lines(record.coverage)  # first: they may be why the run failed
+    if code is ExitCode.FAILED and not record.totals.failed:
+        tests = counted(record.totals.inconclusive, "inconclusive test")
+        warnings.append(f"{tests} {'fails' if record.totals.inconclusive == 1 else 'fail'} the run ({TREAT_AS}: fail)")
     if code is ExitCode.NO_TESTS:
-        warnings.append(
-            f"the selection matched none of {declared} tests" if declared else "the suite has no tests to run"
-        )
+        warnings.append(missed or "the suite has no tests to run")
     slow = _slow(record, performance.get("p95_latency_ms"))
     if slow is not None:
         warnings.append(slow)

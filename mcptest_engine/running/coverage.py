@@ -162,7 +162,26 @@ def _done(tests: Sequence[Mapping[str, Any]]) -> dict[str, _Done]:
         nodes = trace.get("nodes") if isinstance(trace, dict) else None
         for node in nodes.values() if isinstance(nodes, dict) else ():
             _note_node(found, node)
+        trials = test.get("trials") or ()
+        for one in (trace, *(trial.get("trace") for trial in trials if isinstance(trial, dict))):
+            if isinstance(one, dict) and (
+                test.get("kind") == "agent" or "models" in one
+            ):  # once where several rows have it
+                _note_conversation(found, one)
     return found
+
+
+def _note_conversation(found: dict[str, _Done], trace: Mapping[str, Any]) -> None:
+    """The calls that a model made, where the server answered with a result."""
+    calls = trace.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        if not isinstance(call, dict) or "result" not in call:
+            continue
+        name, arguments = str(call.get("name")), call.get("args")
+        done = found.setdefault(str(call.get("server")), _Done())
+        done.tools.setdefault(name, []).append(arguments if isinstance(arguments, dict) else {})
+        if call.get("is_error") is True:
+            done.refused.add(name)
 
 
 def _note_node(found: dict[str, _Done], node: Mapping[str, Any]) -> None:

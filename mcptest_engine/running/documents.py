@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Diagnostic", "Document", "Fix", "ServerItem", "TestItem", "document_of", "watched_by"]
 
+_JUDGED = frozenset({"agent", "composition", "eval"})
+
 
 class TestItem(NamedTuple):
     """One test as declared.
@@ -62,7 +64,8 @@ class Document(NamedTuple):
     """A suite file with everything that it imports.
 
     `path` is absolute, `name` what the suite calls itself. `sound` says that it could be run. `files` are all files that it is
-    read from, absolute, those that are missing included. `digest` changes with all of that.
+    read from, absolute, those that are missing included, `scorer_files` the programs of its scorers. `digest` changes with all
+    of that.
     """
 
     path: str
@@ -73,6 +76,7 @@ class Document(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     files: tuple[str, ...]
     digest: str
+    scorer_files: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -96,12 +100,14 @@ class Document(NamedTuple):
             diagnostics=tuple(Diagnostic.from_json(item) for item in data["diagnostics"]),
             files=tuple(data["files"]),
             digest=data["digest"],
+            scorer_files=tuple(data.get("scorer_files", ())),
         )
 
 
 def watched_by(document: Document) -> tuple[str, ...]:
-    """Every file whose change concerns the document: its own, and those of its servers."""
-    return tuple(dict.fromkeys([*document.files, *(file for server in document.servers for file in server.files)]))
+    """Every file whose change concerns the document: its own, and those of its servers and scorers."""
+    of_servers = (file for server in document.servers for file in server.files)
+    return tuple(dict.fromkeys([*document.files, *of_servers, *document.scorer_files]))
 
 
 def document_of(
@@ -203,23 +209,34 @@ class _Making:
             diagnostics=diagnostics,
             files=tuple(files),
             digest=_digest([[test.digest or test[:-1] for test in tests], servers, diagnostics, self._text_digest()]),
+            scorer_files=tuple(
+                dict.fromkeys(
+                    file for scorer in (() if suite is None else suite.scorers) for file in self._scorer_files(scorer)
+                )
+            ),
         )
 
     def _tests(self, suite: LoadedSuite, servers: Sequence[ServerItem]) -> Iterator[TestItem]:
-        from mcptest_engine.running.ids import DeclaredIds, names_of
+        from mcptest_engine.running.ids import DeclaredIds, Shared, graders_of, names_of
         from mcptest_engine.workspace.workspace import Workspace
 
         ids = DeclaredIds(Workspace(self._options.workspace_root).relative(suite.path))
-        shared = [suite.env, suite.run_options, suite.performance, sorted(suite.secrets)]
-        states = {item.name: _digest([shared, suite.servers[item.name], _states(item.files)]) for item in servers}
+        told = [suite.env, suite.run_options, suite.performance, sorted(suite.secrets)]
+        states = {item.name: _digest([told, suite.servers[item.name], _states(item.files)]) for item in servers}
+        shared, scorers = Shared.of(suite), {scorer["name"]: scorer for scorer in suite.scorers}
         for entry in suite.tests:
             data = entry.data
             used = [
                 entry.server,
                 *(step.get("server", "") for key in ("verify", "nodes") for step in data.get(key, ())),
+                *data.get("servers", ()),
             ]
             digest = _digest((data, [states.get(name) for name in used]))
-            for kind, name in names_of(entry.kind, data, data["name"]):
+            if entry.kind.value in _JUDGED:
+                named = graders_of(data, shared.scorers) if entry.kind.value == "eval" else ()
+                graders = [(scorers[name], _states(self._scorer_files(scorers[name]))) for name in named]
+                digest = _digest((digest, told, suite.judge, graders))
+            for kind, name in names_of(entry.kind, data, data["name"], shared):
                 yield TestItem(
                     id=ids.take(kind.value, name)[0],
                     name=name,
@@ -234,6 +251,15 @@ class _Making:
                     digest=digest,
                 )
 
+    def _scorer_files(self, scorer: Mapping[str, Any]) -> tuple[str, ...]:
+        """The local files that a scorer's command stands for, absolute."""
+        from mcptest_engine.running.server_sources import server_sources
+
+        command, cwd = scorer.get("command"), scorer.get("cwd", "")
+        if scorer["type"] != "exec" or not isinstance(command, list):
+            return ()
+        return server_sources(command, Path(self._options.start_dir, cwd))
+
     def _with_end(self, test: TestItem) -> TestItem:
         return test._replace(end_line=end_of_entry(self._lines_of(test.file), test.line))
 
@@ -243,8 +269,10 @@ class _Making:
 
 def called_by(data: Mapping[str, Any], kind: str) -> str:
     """What a test's entry calls: its tool, URI, prompt or check; "" when it says none."""
-    if kind == "agent":
-        return ""  # its `prompt` is what a model is asked
+    if kind in ("agent", "eval"):  # its `prompt` is what a model is asked
+        call = data.get("call")
+        tool = call.get("tool") if isinstance(call, dict) else None
+        return tool if isinstance(tool, str) else ""
     return next((data[key] for key in ("tool", "uri", "prompt", "check") if isinstance(data.get(key), str)), "")
 
 

@@ -17,6 +17,7 @@ from mcptest_engine.judging.matchers import preload
 from mcptest_engine.judging.snapshots import SnapshotStore
 from mcptest_engine.running.conclude import concluded
 from mcptest_engine.running.keeping import Keeper
+from mcptest_engine.running.noting import Noting
 from mcptest_engine.running.plan import plan_of, uses_matcher
 from mcptest_engine.running.runner import Run
 from mcptest_engine.suite.hook_checks import PHASES
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.caching import Caching
     from mcptest_engine.running.cases import Plan
     from mcptest_engine.running.compositions.freezing import Freezer
+    from mcptest_engine.running.judged import Judged
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
@@ -86,8 +88,9 @@ async def execute(
         concluded,
         performance=suite.performance,
         empty_is_fine=settings.selection.shard is not None and plan.selected > 0,
-        declared=plan.declared,
+        missed=plan.missed,
         cost_gate=settings.cost_gate,
+        inconclusive_fails=suite.run_options.get("inconclusive", {}).get("treat_as") == "fail",
     )
     hooks = None
     if any(suite.hooks.get(phase) for phase in PHASES):
@@ -104,22 +107,40 @@ async def execute(
         from mcptest_engine.running.caching import caching_for
 
         cache = caching_for(suite, plan, settings, pool, workspace)
+    judged = _judged(plan, suite, settings, workspace, pool)
+    if any(
+        case.agent is not None
+        or ((row := case.eval_row) is not None and (row.scorer is None or row.candidate.agent is not None))
+        for case in plan.cases
+    ):
+        from mcptest_engine.running.agents.deferring import with_deferred
+
+        assert judged is not None
+        plan = with_deferred(plan, judged.models)
+    noting = Noting(workspace, emit)
     run = Run(
         plan=plan,
         hooks=hooks,
         pool=pool,
-        emit=emit,
+        emit=noting,
         keeper=Keeper(redactor, side_files),
         blank=blank,
         snapshots=snapshots,
         survey=survey,
         cache=cache,
         freezer=freezer,
+        judged=judged,
         conclude=lambda record: conclude(
             _completed(
                 _kept(
                     _frozen(
-                        _taped(record if survey is None else survey.seen(record, pool), pool, settings, workspace),
+                        _taped(
+                            _spent(record if survey is None else survey.seen(record, pool), judged),
+                            pool,
+                            judged,
+                            settings,
+                            workspace,
+                        ),
                         freezer,
                     ),
                     cache,
@@ -129,23 +150,30 @@ async def execute(
                 snapshots,
             ),
             not_ready=pool.not_ready,
+            capped=judged is not None and judged.ledger.reached,
         ),
     )
     try:
         return await run.execute(interrupted=interrupted)
     finally:
+        noting.close()
+        if judged is not None:
+            await judged.aclose()
         if hooks is not None:
             await hooks.close()
 
 
-def _taped(record: RunRecord, pool: Pool, settings: RunSettings, workspace: Workspace) -> RunRecord:
+def _taped(
+    record: RunRecord, pool: Pool, judged: Judged | None, settings: RunSettings, workspace: Workspace
+) -> RunRecord:
     """The record, and the cassette of its run where one was wanted."""
     if settings.record is None:
         return record
     from mcptest_engine.running.tapes import save_tape
 
     try:
-        said = save_tape(pool, settings.record, record, workspace)
+        models = None if judged is None or judged.recording is None else judged.recording.section()
+        said = save_tape(pool, settings.record, record, workspace, models=models)
     except McptestError as wrong:
         said = wrong.message
     return replace(record, warnings=(*record.warnings, said))
@@ -160,6 +188,29 @@ def _freezer(plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: W
 
     name = os.path.splitext(workspace.relative(suite.path))[0]  # noqa: PTH122
     return Freezer(workspace, name, redact=pool.redactor.redact, keeps=settings.replay is None)
+
+
+def _judged(plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, pool: Pool) -> Judged | None:
+    """The models and scorers of the run, where something is asked or graded; few suites have any."""
+    if not any(
+        case.agent is not None
+        or case.eval_row is not None
+        or case.metric_row is not None
+        or any(uses_matcher(expect, "llm-judge") for expect in case.expectations())
+        for case in plan.cases
+    ):
+        return None
+    from mcptest_engine.running.judged import Judged
+
+    return Judged(suite, settings, workspace, pool.redactor, plan)
+
+
+def _spent(record: RunRecord, judged: Judged | None) -> RunRecord:
+    """The record, with what models and scorers left to be told."""
+    if judged is None:
+        return record
+    judged.close()
+    return replace(record, warnings=(*record.warnings, *judged.warnings))
 
 
 def _frozen(record: RunRecord, freezer: Freezer | None) -> RunRecord:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.events import HookFinished, HookStarted, Warned
 from mcptest_engine.core.results import HookResult, Verdict
 from mcptest_engine.running.hooks_context import NOTHING, BadAnswer, Patch, context_of, read_patch, secrets_in
-from mcptest_engine.running.hooks_process import HookProcess, NotStarted
+from mcptest_engine.servers.command_process import CommandProcess, NotStarted
 from mcptest_engine.servers.failures import duration
 from mcptest_engine.suite.hook_checks import PER_TEST, PHASES, steps_of
 
@@ -72,7 +72,7 @@ class _Scope:
     def __init__(self, env: Mapping[str, str], variables: Mapping[str, Any]) -> None:
         self.env = dict(env)
         self.vars = dict(variables)
-        self.processes: list[HookProcess] = []
+        self.processes: list[CommandProcess] = []
 
     def inner(self) -> _Scope:
         return _Scope(self.env, self.vars)
@@ -232,7 +232,7 @@ class Hooks:
 
     async def _ended(self, step: _Step, env: Mapping[str, str], stdin: bytes | None, scope: _Scope) -> _Ended:
         try:
-            process = HookProcess(step.argv, env, stdin=stdin)
+            process = CommandProcess(step.argv, env, stdin=stdin)
         except NotStarted as wrong:
             return _Ended(str(wrong))
         scope.processes.append(process)
@@ -292,7 +292,7 @@ def _hurried(step: _Step, seconds: float) -> _Step:
     return step._replace(timeout_seconds=seconds, bound=bound)
 
 
-def _clause(process: HookProcess) -> str | None:
+def _clause(process: CommandProcess) -> str | None:
     """How a command ended that did not do well."""
     if process.signal is not None:
         return f"was ended by {process.signal}"

@@ -12,7 +12,7 @@ from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.safe_json import safe_json
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.secret_names import looks_secret_name
-from mcptest_engine.running.hooks_process import LARGEST_ANSWER_BYTES
+from mcptest_engine.servers.command_process import LARGEST_ANSWER_BYTES
 from mcptest_engine.servers.wire import Unreadable, json_type, parse
 
 if TYPE_CHECKING:

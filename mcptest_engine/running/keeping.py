@@ -56,12 +56,18 @@ class Keeper:
         if output is not None and (size or result.trace is not None):
             small = self._externalise(output, own_name)
             changed, output = changed or small is not output, small
-        trace = result.trace
+        trace, trials = result.trace, result.trials
         if trace is not None:
-            from mcptest_engine.running.compositions.keeping import keep_trace  # few suites have one
-
-            trace = keep_trace(trace, redactor=self._redactor, externalise=self._externalise, name=own_name)
+            trace = self._keep_trace(trace, own_name)
             changed = True
+        if trials:
+            from mcptest_engine.running.agents.keeping import keep_trials
+
+            trials = keep_trials(trials, redactor=self._redactor, externalise=self._externalise, name=own_name)
+            changed = True
+        judgement = result.judgement
+        if judgement is not None:
+            judgement, changed = self._keep_judgement(judgement), True
         if result.failure is None and result.message is None and not (result.attempts or result.verify or changed):
             return result
         return replace(
@@ -75,7 +81,23 @@ class Keeper:
             attempts=tuple(self._keep_attempt(attempt) for attempt in result.attempts),
             verify=tuple(self._keep_step(step, own_name) for step in result.verify),
             trace=trace,
+            trials=trials,
+            judgement=judgement,
         )
+
+    def _keep_trace(self, trace: Mapping[str, Any], own_name: str) -> Mapping[str, Any]:
+        if "conversation" in trace:
+            from mcptest_engine.running.agents.keeping import keep_conversation  # few suites have one
+
+            return keep_conversation(trace, redactor=self._redactor, externalise=self._externalise, name=own_name)
+        from mcptest_engine.running.compositions.keeping import keep_trace
+
+        return keep_trace(trace, redactor=self._redactor, externalise=self._externalise, name=own_name)
+
+    def _keep_judgement(self, judgement: Mapping[str, Any]) -> Mapping[str, Any]:
+        from mcptest_engine.running.evals.keeping import keep_judgement  # few suites have one
+
+        return keep_judgement(judgement, self._redactor)
 
     def _keep_step(self, step: VerifyResult, own_name: str) -> VerifyResult:
         redact = self._redactor.redact
@@ -108,6 +130,7 @@ class Keeper:
             and target is row.target
             and name is row.name
             and row.diff is None
+            and row.judgement is None
         ):
             return row
         return replace(
@@ -119,6 +142,7 @@ class Keeper:
             pointer=self._text(row.pointer),
             diff=self._text(row.diff),
             actual=actual,
+            judgement=None if row.judgement is None else self._keep_judgement(row.judgement),
         )
 
     def _keep_matcher(self, matcher: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -147,7 +171,12 @@ class Keeper:
             message=self.redact_text(failure.message),
             hint=self._text(failure.hint),
             stderr_tail=self._text(failure.stderr_tail),
+            scorer_error=None if failure.scorer_error is None else self._keep_error(failure.scorer_error),
         )
+
+    def _keep_error(self, error: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A scorer's error, whose members are all texts."""
+        return {key: self.redact_text(value) if isinstance(value, str) else value for key, value in error.items()}
 
     def _keep_attempt(self, attempt: Attempt) -> Attempt:
         return attempt if attempt.message is None else replace(attempt, message=self.redact_text(attempt.message))

@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.running.ids import asks_model, graders_of
 from mcptest_engine.running.pool import Pool
 from mcptest_engine.suite.compliance import revision_of
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS
@@ -137,17 +138,47 @@ def needed_servers(suite: LoadedSuite, settings: RunSettings, pool: Pool) -> tup
     focused = any(data.get("only") for entry in suite.tests for data in (entry.data, *entry.data.get("cases", ())))
     if not settings.selection.takes_all or focused or suite.hooks.get("beforeAll"):
         return ()
-    return tuple(
-        dict.fromkeys(name for entry in suite.tests if not entry.data.get("skip") for name in talked_to(entry, pool))
-    )
+    judged = _Models(suite, settings)
+    sure = (entry for entry in suite.tests if not entry.data.get("skip") and judged.may_run(entry))
+    return tuple(dict.fromkeys(name for entry in sure for name in talked_to(entry, pool)))
+
+
+class _Models:
+    """Whether the models that tests need can be asked, as far as the environment says."""
+
+    def __init__(self, suite: LoadedSuite, settings: RunSettings) -> None:
+        self._suite = suite
+        self._settings = settings
+
+    def may_run(self, entry: TestEntry) -> bool:
+        """False for a test that will be deferred, so that no server is started for it. Asks nobody."""
+        graded = entry.kind is TestKind.EVAL
+        asks = entry.kind is TestKind.AGENT or (graded and asks_model(entry.data))
+        judged = graded and not graders_of(entry.data, tuple(scorer["name"] for scorer in self._suite.scorers))
+        if not (asks or judged) or self._settings.replay is not None:
+            return True
+        from mcptest_engine.judging.providers.setup import Setup  # few suites need a model
+
+        setup = Setup({**self._suite.lookups, **self._settings.environ, **self._suite.env})
+        if judged:
+            judge = {**self._suite.judge, **(entry.data.get("judge") or {})}.get("model")
+            if setup.missing(judge or setup.named(judging=True) or setup.default()) is not None:
+                return False
+        if not asks:
+            return True
+        named = self._settings.models or entry.data.get("models") or (entry.data.get("model"),)
+        chosen = (model or setup.named(judging=False) or setup.default() for model in named)
+        return any(setup.missing(model) is None for model in chosen)
 
 
 def talked_to(entry: TestEntry, pool: Pool) -> list[str]:
     """The sessions that a test shares with others; one with its own `client` opens its server's itself."""
     data = entry.data
     if entry.kind in WITHOUT_DEFAULTS:
-        if entry.kind is TestKind.AGENT:
-            return []
+        if entry.kind is TestKind.EVAL and not asks_model(data):
+            return [entry.server] if "call" in data else []
+        if entry.kind in (TestKind.AGENT, TestKind.EVAL):
+            return list(data.get("servers") or filter(None, (entry.server,)))
         if entry.kind is TestKind.COMPOSITION:
             called = (node for node in data["nodes"] if "mock" not in node and node.get("freeze") != "golden")
             return [node.get("server", entry.server) for node in called]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -16,8 +17,9 @@ from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.patterns import PatternTimeout, search
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import parse_target
+from mcptest_engine.core.words import counted
 from mcptest_engine.running.cases import Case, Plan, VerifyStep
-from mcptest_engine.running.ids import DeclaredIds, name_of_metric
+from mcptest_engine.running.ids import DeclaredIds, Shared, name_of_metric
 from mcptest_engine.safety.policy import ToolClass, classify_name
 from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.checks import LIST_METHODS
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from mcptest_engine.running.agents.program import AgentProgram
     from mcptest_engine.running.compositions.program import Row
+    from mcptest_engine.running.evals.program import Scorer
     from mcptest_engine.running.settings import RunSettings, Selection
     from mcptest_engine.suite.load import LoadedSuite, TestEntry
 
@@ -42,8 +46,6 @@ DEFAULT_TIMEOUT_MS = 30_000
 CHANGES_STATE = frozenset({ToolClass.MUTATING, ToolClass.DESTRUCTIVE})
 WATCHED = frozenset({"notifications", "server_requests"})
 """What of the envelope may hold another test's doings too, unless the test runs alone."""
-NO_AGENTS = "deferred: this version of mcptest runs no agents yet"
-NO_MODEL = "deferred: this version of mcptest asks no model yet"
 PROGRESS_TOKEN = "mcptest-1"
 """The `progressToken` of a call whose notifications are looked at. One is enough: such calls are made one at a time."""
 
@@ -57,18 +59,19 @@ def make_plan(
     retries: int | None = None,
     repeat: int = 1,
     bail: int | None = None,
+    models: Sequence[str] = (),
 ) -> Plan:
-    """The plan of a run. `relative` gives a file's path as the record tells it.
+    """The plan of a run. `relative` gives a file's path as the record tells it; `models` are asked in place of the suite's.
 
     Raises UsageError for a filter that is not a regular expression, or a server or a case that the suite does not have.
     """
     options = suite.run_options
     default_retries = retries if retries is not None else int(options.get("retries", 0))
-    drafting = _Drafting(suite, default_retries, relative)
+    drafting = _Drafting(suite, default_retries, relative, models)
     declared = [case for entry in suite.tests for case in drafting.cases(entry)]
     focused = [case for case in declared if case.only]
     selected = _select(focused or declared, selection, servers=suite.servers)
-    cases = [case for case in selected if _in_shard(case.id, selection.shard)]
+    cases = selected if selection.shard is None else _shard_of(selected, selection.shard, dealt=selection.dealt)
     if repeat > 1:
         cases = [_repeated(case, number) for number in range(1, repeat + 1) for case in cases]
     return Plan(
@@ -78,8 +81,24 @@ def make_plan(
         workers=_workers(suite, workers),
         bail=bail if bail is not None else _bail(options.get("bail")),
         restart=bool(options.get("restart", True)),
-        warnings=(f"only the {len(focused)} focused of {len(declared)} tests run (`only: true`)",) if focused else (),
+        missed=_why_none(focused or declared, selection) if declared and not selected else None,
+        warnings=tuple(_told(focused, declared, selected, models)),
     )
+
+
+def _told(
+    focused: Sequence[Case], declared: Sequence[Case], selected: Sequence[Case], models: Sequence[str]
+) -> Iterator[str]:
+    """What a run leaves out of the suite, or of what it was asked for."""
+    if focused:
+        yield f"only the {len(focused)} focused of {len(declared)} tests run (`only: true`)"
+    if models and selected and not any(map(_asks_model, selected)):
+        yield "`--models` changes nothing: no model answers in these tests (`judge:` names the one that judges)"
+
+
+def _asks_model(case: Case) -> bool:
+    """Whether what the case judges is the answer of a model."""
+    return case.agent is not None or (case.eval_row is not None and case.eval_row.candidate.agent is not None)
 
 
 def plan_of(suite: LoadedSuite, settings: RunSettings, *, relative: Callable[[Path], str]) -> Plan:
@@ -92,6 +111,7 @@ def plan_of(suite: LoadedSuite, settings: RunSettings, *, relative: Callable[[Pa
         retries=settings.retries,
         repeat=settings.repeat,
         bail=settings.bail,
+        models=settings.models,
     )
 
 
@@ -111,8 +131,12 @@ def _bail(value: object) -> int | None:
 class _Drafting:
     """Makes the cases of one suite in declared order, and remembers what many of its tests share."""
 
-    def __init__(self, suite: LoadedSuite, retries: int, relative: Callable[[Path], str]) -> None:
+    def __init__(
+        self, suite: LoadedSuite, retries: int, relative: Callable[[Path], str], models: Sequence[str]
+    ) -> None:
+        self._suite = suite
         self._relative = relative
+        self._shared = Shared.of(suite, models)
         self._retries = retries
         self._serial_servers = {name for name, settings in suite.servers.items() if settings.get("serial")}
         options, performance = suite.run_options, suite.performance
@@ -123,22 +147,87 @@ class _Drafting:
         self._mutating: dict[str, bool] = {}
 
     def cases(self, entry: TestEntry) -> Iterable[Case]:
-        """The cases of one test: one, but for a composition with `cases`."""
-        if entry.kind is not TestKind.COMPOSITION:
-            return (self.case(entry),)
+        """The cases of one test: one, but for what has rows, models, runs, graders or judged metrics."""
+        match entry.kind:
+            case TestKind.COMPOSITION:
+                return self._composed(entry)
+            case TestKind.AGENT:
+                return self._conversations(entry)
+            case TestKind.EVAL:
+                return self._graded(entry)
+            case _:
+                return (self.case(entry),)
+
+    def _composed(self, entry: TestEntry) -> Iterator[Case]:
         from mcptest_engine.running.compositions.planning import composed  # few suites have one
 
         rows = composed(entry.data, only_server=entry.server, timeouts=self._server_ms, timeout_ms=self._default_ms)
-        return (case for data, row in rows for case in self._of_row(entry, data, row))
+        for data, row in rows:
+            case = self._with_row(self.case(replace(entry, data=data)), data, row)
+            yield case
+            yield from self._metrics(entry, data, case)
 
-    def _of_row(self, entry: TestEntry, data: Mapping[str, Any], row: Row) -> Iterator[Case]:
-        """The run of a composition with one row of its data, and what a model is to judge of it."""
-        case = self._with_row(self.case(replace(entry, data=data)), data, row)
-        yield case
-        for metric in data.get("eval", ()):
-            judged = {**data, "name": name_of_metric(data["name"], metric), "expect": {"assertions": ()}}
-            graded = self.case(replace(entry, kind=TestKind.EVAL, data=judged))
-            yield graded._replace(deferred=NO_MODEL, server=case.server, tool=None, row_name=row.case)
+    def _conversations(self, entry: TestEntry) -> Iterator[Case]:
+        """An agent test, once for each of its models and runs."""
+        from mcptest_engine.running.agents.planning import programs_of  # few suites have one
+
+        inconclusive = self._suite.run_options.get("inconclusive", {})
+        for asking, program in programs_of(entry.data, entry.server, self._shared, self._suite.budget, inconclusive):
+            data = {**entry.data, "name": f"{entry.data['name']}{asking.suffix}"}
+            case = self.case(replace(entry, data=data))
+            serial = case.serial or not self._serial_servers.isdisjoint(program.servers)
+            case = case._replace(agent=program, serial=serial)
+            yield case
+            yield from self._metrics(entry, data, case)
+
+    def _graded(self, entry: TestEntry) -> Iterator[Case]:
+        """An eval, once for each of its answers and graders. The answer goes by the id of the first row that grades it."""
+        from mcptest_engine.running.evals.planning import rows_of
+
+        keys: dict[str, str] = {}
+        rows = rows_of(
+            entry.data,
+            entry.server,
+            self._shared,
+            scorers=self._scorers,
+            judge=self._suite.judge,
+            budget=self._suite.budget,
+        )
+        for name, row in rows:
+            case = self.case(replace(entry, data={**entry.data, "name": name}))
+            key = keys.setdefault(row.candidate.key, case.id)
+            call, servers = row.candidate.call, set(row.candidate.servers)
+            changes = call is not None and "serial" not in entry.data and self._changes_state(call["tool"])
+            yield case._replace(
+                eval_row=row._replace(candidate=row.candidate._replace(key=key)),
+                serial=entry.data.get("serial", False) or changes or not servers.isdisjoint(self._serial_servers),
+            )
+
+    @cached_property
+    def _scorers(self) -> dict[str, Scorer]:
+        from mcptest_engine.running.evals.planning import scorers_of
+
+        return scorers_of(self._suite)
+
+    def _metrics(self, entry: TestEntry, data: Mapping[str, Any], subject: Case) -> Iterator[Case]:
+        """What a model is to judge of a composition or of an agent test."""
+        graded = data.get("eval")
+        if not graded:
+            return
+        from mcptest_engine.running.evals.planning import metric_row
+
+        for metric, written in graded.items():
+            name = name_of_metric(data["name"], metric)
+            judged = {**data, "name": name, "expect": {"assertions": ()}, "derivedMetrics": ()}
+            yield self.case(replace(entry, kind=TestKind.EVAL, data=judged))._replace(
+                metric_row=metric_row(
+                    metric, written, subject.id, self._suite.judge, run=subject.agent.run if subject.agent else ""
+                ),
+                server=subject.server,
+                serial=False,
+                tool=None,
+                row_name=subject.row_name,
+            )
 
     def _with_row(self, case: Case, data: Mapping[str, Any], row: Row) -> Case:
         servers = set(row.program.servers())
@@ -194,7 +283,7 @@ class _Drafting:
             effects=tuple(data.get("effects", ())),
         )
         if entry.kind in _OTHER_KINDS:
-            return case if entry.kind in (TestKind.COMPOSITION, TestKind.EVAL) else _other(case, data)
+            return _check(case, data) if entry.kind is TestKind.COMPLIANCE else case
         return case._replace(verify=tuple(_steps(case, steps))) if steps else case
 
     def _file(self, path: Path) -> str:
@@ -221,10 +310,8 @@ class _Drafting:
         return mutating
 
 
-def _other(case: Case, data: Mapping[str, Any]) -> Case:
-    """The case of a test that is no call of a tool, resource or prompt."""
-    if case.kind is TestKind.AGENT:
-        return case._replace(deferred=NO_AGENTS, tool=None)
+def _check(case: Case, data: Mapping[str, Any]) -> Case:
+    """The case of a check of the protocol."""
     pin = data.get("spec_version")
     return case._replace(check=data["check"], pin=None if pin is None else revision_of(pin), tool=None, asks_http=False)
 
@@ -342,16 +429,53 @@ def _select(cases: Sequence[Case], selection: Selection, *, servers: Iterable[st
         return list(cases)
     _check_rows(selection.rows, cases)
     wanted = _name_test(selection.filter, {case.name for case in cases})
-    return [
+    judged_of = {case.metric_row.subject for case in cases if case.metric_row is not None}
+    subjects = {case.id: case for case in cases if case.id in judged_of}
+    taken = [
         case
         for case in cases
-        if wanted(case.name)
+        if (wanted(case.name) or (selection.judged and wanted(_subject(case, subjects).name)))
+        and (not selection.judged or _is_judged(case))
         and (not selection.tags or not selection.tags.isdisjoint(case.tags))
         and selection.skip_tags.isdisjoint(case.tags)
         and (not selection.rows or case.row_name in selection.rows)
-        and (not selection.servers or not selection.servers.isdisjoint(case.servers))
+        and (not selection.servers or not selection.servers.isdisjoint(_subject(case, subjects).servers))
         and (selection.ids is None or case.id in selection.ids)
     ]
+    needed = {case.metric_row.subject for case in taken if case.metric_row is not None} - {case.id for case in taken}
+    if not needed:
+        return taken
+    needed.update(case.id for case in taken)
+    return [case for case in cases if case.id in needed]
+
+
+def _why_none(cases: Sequence[Case], selection: Selection) -> str:
+    """Why nothing was selected of `cases`, with the nearest name where a filter is misspelt."""
+    if selection.judged and not any(map(_is_judged, cases)):
+        return f"nothing in the suite is judged: it has no evals; `mcptest run` runs its {counted(len(cases), 'test')}"
+    told = f"the selection matched none of {counted(len(cases), 'test')}"
+    names = [case.name for case in cases if not selection.judged or _is_judged(case)]
+    if selection.filter is None or selection.filter.startswith("re:"):
+        return told
+    near = did_you_mean(selection.filter, names)
+    return told if near is None else f"{told}; {near}"
+
+
+def _is_judged(case: Case) -> bool:
+    """Whether a scorer or a model grades something of the case."""
+    return case.kind is TestKind.EVAL or any(uses_matcher(expect, "llm-judge") for expect in case.expectations())
+
+
+def _subject(case: Case, subjects: Mapping[str, Case]) -> Case:
+    """The case itself, or the one of which a model judges a metric."""
+    return case if case.metric_row is None else subjects.get(case.metric_row.subject, case)
+
+
+def _kept_with(case: Case) -> str:
+    """By which id a case is put into a shard: that of its subject, or of the answer that it grades with others."""
+    if case.metric_row is not None:
+        return case.metric_row.subject
+    return case.id if case.eval_row is None else case.eval_row.candidate.key
 
 
 def _check_rows(wanted: Iterable[str], cases: Sequence[Case]) -> None:
@@ -399,15 +523,39 @@ def _found(pattern: str, name: str) -> bool:
         ) from None
 
 
-def _in_shard(case_id: str, shard: tuple[int, int] | None) -> bool:
-    """By a stable hash of the id, so that adding a test moves no other one."""
-    if shard is None:
-        return True
+def _shard_of(cases: Iterable[Case], shard: tuple[int, int], *, dealt: bool) -> list[Case]:
+    """By a stable hash of the id, so that adding a test moves no other one. Runs that are counted together stay together."""
+    from mcptest_engine.running.agents.program import runs_id
+
+    cases = tuple(cases)
+    counted = {case.id: runs_id(case.id, case.agent.run) for case in cases if case.agent and case.agent.counts_runs}
     index, count = shard
-    return crc32(case_id.encode()) % count == index - 1
+    kept = [_kept_with(case) for case in cases]
+    keys = [counted.get(key, key) for key in kept]
+    places = {key: at for at, key in enumerate(dict.fromkeys(keys))} if dealt else {}
+    return [
+        case
+        for case, key in zip(cases, keys, strict=True)
+        if (places[key] if dealt else crc32(key.encode())) % count == index - 1
+    ]
 
 
 def _repeated(case: Case, number: int) -> Case:
+    mark = f"{RUN_MARK}{number}"
+    agent, row, metric = case.agent, case.eval_row, case.metric_row
+    if row is not None:
+        key, of_row = f"{row.candidate.key}{mark}", row.candidate.agent
+        row = row._replace(candidate=row.candidate._replace(key=key, agent=of_row and _asked_anew(of_row, number)))
     return case._replace(
-        id=f"{case.id}{RUN_MARK}{number}", name=f"{case.name} #{number}", base_name=case.base_name or case.name
+        id=f"{case.id}{mark}",
+        name=f"{case.name} #{number}",
+        base_name=case.base_name or case.name,
+        agent=agent and _asked_anew(agent, number),
+        eval_row=row,
+        metric_row=metric and metric._replace(subject=f"{metric.subject}{mark}"),
     )
+
+
+def _asked_anew(program: AgentProgram, number: int) -> AgentProgram:
+    """The first repeat is what a run without repeats is, so that a kept answer serves both."""
+    return program if number == 1 else program._replace(variant=f"{program.variant}#{number}")

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.costs import sum_costs
+from mcptest_engine.core.costs import model_rows_of, sum_costs
 from mcptest_engine.core.events import CaseFinished, CaseStarted, PlannedTest, RunFinished, RunStarted, Warned
 from mcptest_engine.core.results import Failure, FailureKind, RunRecord, TestKind, TestResult, Verdict
 from mcptest_engine.core.words import counted
@@ -20,7 +20,7 @@ from mcptest_engine.running.calling import Caller
 from mcptest_engine.running.verdicts import Outcome, with_tool_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from mcptest_engine.core.events import Emit
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.cases import Case, Plan
     from mcptest_engine.running.compositions.freezing import Freezer
     from mcptest_engine.running.hooks import Hooks, Stop
+    from mcptest_engine.running.judged import Judged
     from mcptest_engine.running.keeping import Keeper
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.survey import Survey
@@ -57,6 +58,7 @@ class Run:
     survey: Survey | None = None
     cache: Caching | None = None
     freezer: Freezer | None = None
+    judged: Judged | None = None
     clock: Callable[[], float] = time.monotonic
 
     _results: list[TestResult | None] = field(default_factory=list)
@@ -64,7 +66,9 @@ class Run:
     _failures: int = 0
     _stopped: str | None = None
     _halted: Stop | None = None
-    _warnings: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _warnings: dict[int, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    _places: dict[str, int] = field(default_factory=dict)
+    _ended: dict[int, asyncio.Future[TestResult]] = field(default_factory=dict)
     _caller: Caller = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,12 +78,15 @@ class Run:
             clock=self.clock,
             emit=self.emit,
             freezer=self.freezer,
+            judged=self.judged,
         )
 
     async def execute(self, *, interrupted: bool = False) -> RunRecord:
         """Run every case; the record holds one result for each, in declared order. `interrupted`: run none of them."""
         cases = self.plan.cases
         self._results = [None] * len(cases)
+        judged_of = {case.metric_row.subject for case in cases if case.metric_row is not None}
+        self._places = {case.id: index for index, case in enumerate(cases) if case.id in judged_of}
         self._started = self.clock()
         self.emit(
             RunStarted(
@@ -151,7 +158,7 @@ class Run:
             if len(batch) == 1:
                 await self._bracketed(*batch[0], hooks)
                 continue
-            queue = iter(batch)
+            queue = iter(sorted(batch, key=_waits_for_another))
             async with asyncio.TaskGroup() as workers:
                 for _ in range(min(self.plan.workers, len(batch))):
                     workers.create_task(self._work(queue))
@@ -162,7 +169,7 @@ class Run:
 
     async def _bracketed(self, index: int, case: Case, hooks: Hooks | None) -> None:
         """Bring one case to its verdict between its hooks, where it has any; they decide before it is begun."""
-        if hooks is None or not hooks.around_tests or self._settled(case) is not None:
+        if hooks is None or not hooks.around_tests or case.metric_row is not None or self._settled(case) is not None:
             await self._decide(index, case)
             return
         try:
@@ -199,6 +206,9 @@ class Run:
         if settled is not None:
             self._finish(index, case, settled, self.clock())
             return
+        if case.metric_row is not None:
+            await self._judge_metric(index, case, case.metric_row.subject)
+            return
         began = self.clock()
         self.emit(CaseStarted(index=index, id=case.id))
         decision = None if self.cache is None else await self.cache.judged_again(case, self._caller)
@@ -209,6 +219,29 @@ class Run:
             if self.cache is not None:
                 self.cache.note(case, decision)
         self._finish(index, case, decision, began)
+
+    async def _judge_metric(self, index: int, case: Case, subject_id: str) -> None:
+        """Have a model judge another case, once that has come to its end. It was begun before this one, so it will."""
+        place = self._places.get(subject_id, index)
+        subject = await self._result_of(place) if place < index else None
+        settled = self._settled(case)
+        began = self.clock()
+        if settled is None:
+            self.emit(CaseStarted(index=index, id=case.id))
+            description = None if subject is None else self.plan.cases[place].description
+            outcome = await self._caller.judge_metric(case, subject, description or "")
+            settled = Decision(outcome, ())
+        self._finish(index, case, settled, began)
+
+    async def _result_of(self, place: int) -> TestResult:
+        """The result of an earlier case, waited for where it is not there yet."""
+        result = self._results[place]
+        if result is not None:
+            return result
+        ended = self._ended.get(place)
+        if ended is None:
+            ended = self._ended[place] = asyncio.get_running_loop().create_future()
+        return await asyncio.shield(ended)  # others may wait for it too
 
     def _finish(self, index: int, case: Case, decision: Decision, began: float) -> None:
         outcome, attempts = decision.outcome, decision.attempts
@@ -221,7 +254,7 @@ class Run:
             verdict=outcome.verdict,
             duration_ms=round(outcome.duration_ms, 3),
             started_offset_ms=round((began - self._started) * 1000, 3),
-            cached=decision.cached,
+            cached=decision.cached or (outcome.cached and self.blank.mode != "replayed"),
             flaky=decision.flaky,
             attempts=attempts if len(attempts) > 1 or case.fault is not None else (),
             file=case.file,
@@ -238,14 +271,22 @@ class Run:
             output=outcome.output,
             verify=outcome.verify,
             trace=outcome.trace,
-            **_spent(outcome.trace),
+            model=outcome.model or (None if case.agent is None else case.agent.model),
+            scorer=case.scorer_name,
+            judgement=outcome.judgement,
+            trials=outcome.trials,
+            **_spent(outcome, with_models=self.judged is not None),
         )
         result = self.keeper.keep(result, size=outcome.size)
         self._results[index] = result
+        ended = self._ended.pop(index, None)
+        if ended is not None and not ended.done():
+            ended.set_result(result)
         if outcome.warnings:
-            self._warnings[index] = tuple(self.keeper.redact_text(f"{case.name}: {text}") for text in outcome.warnings)
-            for warning in self._warnings[index]:
-                self.emit(Warned(message=warning))
+            redact = self.keeper.redact_text
+            self._warnings[index] = tuple((redact(case.name), redact(text)) for text in outcome.warnings)
+            for name, text in self._warnings[index]:
+                self.emit(Warned(message=f"{name}: {text}"))
         if outcome.verdict is Verdict.FAIL:
             self._failures += 1
             if self.plan.bail is not None and self._failures >= self.plan.bail and self._stopped is None:
@@ -258,7 +299,7 @@ class Run:
                 self._finish(index, case, _interrupted(self._caller.cut_short.get(case.id)), self.clock())
         tests = tuple(with_tool_hint(result, self._caller.answered) for result in self._results if result is not None)
         hooked = () if self.hooks is None else tuple(self.hooks.warnings)
-        judged = tuple(text for index in sorted(self._warnings) for text in self._warnings[index])
+        judged = _told_once(told for index in sorted(self._warnings) for told in self._warnings[index])
         record = replace(
             self.blank.with_tests(tests),
             duration_ms=round(duration_ms, 3),
@@ -284,17 +325,21 @@ class Run:
 
 
 def _request(case: Case, outcome: Outcome) -> Mapping[str, Any] | None:
-    """What was asked; a composition asks in its nodes."""
-    if case.composition is not None:
+    """What was asked; compositions ask in nodes, models in turns, and what is graded may have been asked of nobody."""
+    if case.composition is not None or (case.agent is not None and case.eval_row is None):
         return None
+    if case.eval_row is not None:
+        return outcome.request
     return outcome.request or {"method": case.method, "params": case.params}
 
 
-def _spent(trace: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What the calls of a composition cost in all its attempts, where one of them says."""
-    if trace is None or "models" not in trace:
+def _spent(outcome: Outcome, *, with_models: bool) -> dict[str, Any]:
+    """What the calls of a composition and the models of a test cost in all attempts, where one of them says."""
+    rows = None
+    if with_models or outcome.trace is not None:
+        rows = model_rows_of(outcome)
+    if rows is None:
         return {}
-    rows = trace["models"]
     return {"cost_usd": sum_costs(row["cost_usd"] for row in rows), "tokens": sum(row["tokens"] for row in rows)}
 
 
@@ -311,6 +356,11 @@ def _batches(cases: Sequence[Case], workers: int) -> Iterator[list[tuple[int, Ca
             batch.append((index, case))
     if batch:
         yield batch
+
+
+def _waits_for_another(item: tuple[int, Case]) -> bool:
+    """What judges other cases is taken last, so that no worker waits while there is another case to begin."""
+    return item[1].metric_row is not None
 
 
 def _planned(case: Case) -> PlannedTest:
@@ -336,15 +386,25 @@ def _stopped_by(stop: Stop) -> Decision:
     return Decision(Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=stop.reason, failure=failure), ())
 
 
+def _told_once(warnings: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Warnings of tests, (name, text), with the first name of each text and how many more tests have it."""
+    found: dict[str, list[str]] = {}
+    for name, text in warnings:
+        found.setdefault(text, []).append(name)
+    more = {text: counted(len(names) - 1, "more test") for text, names in found.items()}
+    return tuple(f"{names[0]}{f' and {more[text]}' if len(names) > 1 else ''}: {text}" for text, names in found.items())
+
+
 def _deferred(reason: str) -> Decision:
     return Decision(Outcome(verdict=Verdict.INCONCLUSIVE, duration_ms=0.0, message=reason), ())
 
 
 def _interrupted(trace: Mapping[str, Any] | None) -> Decision:
-    """A case that was not brought to its end; of a composition it is kept what was done, and what it cost."""
+    """A case that was not brought to its end; of a composition or an agent it is kept what was done, and what it cost."""
     if trace is None:
         return _skipped(INTERRUPTED)
-    at = [f"`{node['id']}`" for node in trace["nodes"].values() if str(node.get("message")).startswith("ended: ")]
+    nodes = trace.get("nodes", {}).values()
+    at = [f"`{node['id']}`" for node in nodes if str(node.get("message")).startswith("ended: ")]
     told = f"interrupted at {', '.join(at[:_SHOWN])}{', …' if len(at) > _SHOWN else ''}" if at else "interrupted"
     outcome = Outcome(verdict=Verdict.SKIP, duration_ms=trace["duration_ms"], message=told, trace=trace)
     return Decision(outcome, ())

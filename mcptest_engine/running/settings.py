@@ -20,6 +20,8 @@ class Selection(NamedTuple):
 
     `filter` is a whole name, a part of one, or `re:` and a regular expression. `shard` is (i, n), counted from 1.
     `ids` is what `--last-failed` found; None means all. `rows` are names of compositions' cases: of no other tests then.
+    `judged`: only what a scorer or a model grades, and what that is graded of. `dealt`: tests go to the shards in turn, so that
+    all are of one size; without it a test stays in its shard whatever other tests there are.
     """
 
     filter: str | None = None
@@ -29,6 +31,8 @@ class Selection(NamedTuple):
     shard: tuple[int, int] | None = None
     ids: frozenset[str] | None = None
     rows: frozenset[str] = frozenset()
+    judged: bool = False
+    dealt: bool = False
 
     @property
     def takes_all(self) -> bool:
@@ -44,7 +48,8 @@ class RunSettings(NamedTuple):
     when None. `record` and `replay` name a cassette: to be written by this run, or to answer in the servers' place.
     `requested_by` is what the record says of who asked for the run, where that is an agent at the front door.
     `cache`: results are replayed from `cache_dir`, None for the workspace's own, and kept there.
-    `cost_gate` is what the run's costs are held against.
+    `cost_gate` is what the run's costs are held against. `models` are asked in place of those that agent tests name;
+    `max_cost_usd` is what models and scorers may cost in all, beyond which nothing more is asked (exit code 5).
     """
 
     selection: Selection = Selection()
@@ -66,6 +71,8 @@ class RunSettings(NamedTuple):
     cache: bool = False
     cache_dir: Path | None = None
     cost_gate: CostGate | None = None
+    models: tuple[str, ...] = ()
+    max_cost_usd: float | None = None
 
     @property
     def mode(self) -> str:

@@ -1,4 +1,4 @@
-"""A run on tape: servers recorded while they are tested, or answered for by a cassette."""
+"""A run on tape: servers recorded while they are tested, or answered for by a cassette; models as well (`judged.py`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from mcptest_engine.core.results import RunRecord
     from mcptest_engine.running.pool import Pool
@@ -44,8 +44,13 @@ def _redacting(pool: Pool) -> Callable[[Any], Any]:
     return redact
 
 
-def save_tape(pool: Pool, name: str, record: RunRecord, workspace: Workspace) -> str:
-    """Write what was recorded and say where, in one line. Raises: McptestError when the disk refuses it."""
+def save_tape(
+    pool: Pool, name: str, record: RunRecord, workspace: Workspace, *, models: Mapping[str, Any] | None = None
+) -> str:
+    """Write what was recorded and say where, in one line. `models` is what models were asked.
+
+    Raises: McptestError when the disk refuses it.
+    """
     from mcptest_engine.workspace.cassettes import SCHEMA_VERSION, save_cassette
 
     assert pool.recorder is not None
@@ -58,6 +63,9 @@ def save_tape(pool: Pool, name: str, record: RunRecord, workspace: Workspace) ->
         "mcptest_version": __version__,
         "suite": {"name": record.suite.name, "path": record.suite.path},
         "servers": servers,
+        **({} if models is None else {"models": pool.redactor.redact(models)}),
     }
     path = save_cassette(workspace, name, cassette)
+    if models is not None:
+        exchanges += len(models["exchanges"])
     return f"{exchanges} exchanges recorded in {workspace.relative(path)}: look at it before you commit it"

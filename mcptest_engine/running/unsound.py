@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.errors import SuiteError
 from mcptest_engine.running.diagnostics import LINE_END
 from mcptest_engine.running.documents import ServerItem, TestItem, called_by, server_item
-from mcptest_engine.running.ids import DeclaredIds, names_of
+from mcptest_engine.running.ids import DeclaredIds, Shared, names_of
 from mcptest_engine.suite.merge import merge, merge_variables
 from mcptest_engine.suite.secrets import secret_values
 from mcptest_engine.suite.sources import Reader, Source
@@ -89,6 +89,7 @@ def _tests(
 ) -> Iterator[TestItem]:
     ids = DeclaredIds(Workspace(options.workspace_root).relative(path))
     only_server = next(iter(merged.servers)) if len(merged.servers) == 1 else ""
+    shared = _shared(merged)
     for test in merged.tests:
         entry = test.entry if isinstance(test.entry, dict) else {}
         name = _resolved(entry.get("name"), templates, reader.sources[test.file].config_dir)
@@ -98,7 +99,7 @@ def _tests(
         span = tree.span(test.path, nearest=True)
         line = 1 if span is None else span.line
         server, tags = entry.get("server", only_server), entry.get("tags")
-        for kind, full_name in names_of(test.kind, entry, name):
+        for kind, full_name in names_of(test.kind, entry, name, shared):
             yield TestItem(
                 id=ids.take(kind.value, full_name)[0],
                 name=full_name,
@@ -111,6 +112,16 @@ def _tests(
                 end_line=line,
                 tags=tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else (),
             )
+
+
+def _shared(merged: Merged) -> Shared:
+    """What decides into how many tests entries fall, as far as it has its shape."""
+    inconclusive = merged.run_options.get("inconclusive")
+    named = (one.value.get("name") for one in merged.scorers if isinstance(one.value, dict))
+    return Shared(
+        tuple(name for name in named if isinstance(name, str)),
+        isinstance(inconclusive, dict) and inconclusive.get("on") is True,
+    )
 
 
 def _resolved(name: Any, templates: Templates, config_dir: str) -> str | None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.errors import ServerError
     from mcptest_engine.core.results import DerivedMetric, TestResult, VerifyResult
+    from mcptest_engine.judging.opinions import Opinions
     from mcptest_engine.judging.scoring import Scored
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.running.cases import Asked
@@ -31,9 +32,10 @@ CONCURRENCY_MATTERS = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT, Failur
 class Outcome(NamedTuple):
     """What one attempt came to. `output` is what the record keeps of the answer, `size` the bytes that it came in.
 
-    `request` is what was asked, where that is not what the test says; `trace` is a composition's. `lost`: the answer was taken
-    away by the test's own `fault`, so that there is nothing to judge yet. `gone`: the server did not start, or ended. `verify`
-    holds the steps that followed, in order.
+    `request` is what was asked, where that is not what the test says; `trace` is a composition's or an agent's, `judgement` and
+    `trials` are as in `TestResult`; `cached`: a grading that was kept; `model` is the one that answered. `lost`: the answer was
+    taken away by the test's own `fault`, so that there is nothing to judge yet. `gone`: the server did not start, or ended.
+    `verify` holds the steps that followed, in order.
     """
 
     verdict: Verdict
@@ -52,6 +54,10 @@ class Outcome(NamedTuple):
     metrics: tuple[DerivedMetric, ...] = ()
     request: Mapping[str, Any] | None = None
     trace: Mapping[str, Any] | None = None
+    judgement: Mapping[str, Any] | None = None
+    trials: tuple[Mapping[str, Any], ...] = ()
+    cached: bool = False
+    model: str | None = None
 
 
 def failure_of(error: ServerError) -> Failure:
@@ -101,8 +107,9 @@ def judge(
     *,
     snapshots: SnapshotStore | None,
     redact: Callable[[Any], Any],
+    opinions: Opinions | None = None,
 ) -> Outcome:
-    """Judge one answer; messages are worded over `redact`.
+    """Judge one answer; messages are worded over `redact`. Without `opinions` what a model is to say stays open.
 
     An assertion that fails comes before a budget that is exceeded: the failure is of its kind, and its message tells both.
     With a threshold the score decides in the assertions' place, and metrics may fail a test that passed (suite-composition).
@@ -113,7 +120,14 @@ def judge(
     assertions = expect.get("assertions", ())
     rows: tuple[AssertionResult, ...] = ()
     if assertions:
-        rows = judge_assertions(assertions, envelope, snapshots=snapshots, test_name=asked.snapshot_name, redact=redact)
+        rows = judge_assertions(
+            assertions,
+            envelope,
+            snapshots=snapshots,
+            test_name=asked.snapshot_name,
+            redact=redact,
+            opinions=opinions,
+        )
     scored = _scored(asked, rows) if rows and (asked.threshold is not None or asked.metrics) else None
     failure = None
     if asked.threshold is None or not rows:
@@ -209,6 +223,8 @@ def with_concurrency_hint(outcome: Outcome) -> Outcome:
 
 def with_tool_hint(result: TestResult, answered: Mapping[str, Collection[str]]) -> TestResult:
     """A failed call of a tool that the server does not know, with the nearest name among those that `answered` of it."""
+    if result.failure is not None and result.trace is not None and "composition" not in result.trace:
+        return result
     if result.failure is not None and result.trace is not None:
         hint = _unknown_node_hint(result.trace, answered)
         told = "; ".join(part for part in (result.failure.hint, hint) if part)

@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,10 +30,10 @@ HALF_SAVED = frozenset({None, hashlib.sha256(b"").digest()})
 
 
 def watched_files(suite: LoadedSuite) -> frozenset[Path]:
-    """The suite, what it imports, the `.env` beside it, and every local file that a server's or a hook's command names."""
+    """The suite, its imports, the `.env` beside it, and every local file that the command of a server, scorer or hook names."""
     files = {path.absolute() for path in suite.files}
     files.add(suite.path.absolute().parent / ".env")
-    return frozenset(files | server_files(suite) | hook_files(suite))
+    return frozenset(files | server_files(suite) | _named_by(suite.scorers) | hook_files(suite))
 
 
 def hook_files(suite: LoadedSuite) -> frozenset[Path]:
@@ -51,10 +51,18 @@ def hook_files(suite: LoadedSuite) -> frozenset[Path]:
 
 def server_files(suite: LoadedSuite) -> frozenset[Path]:
     """Every local file that a server's command names."""
+    return _named_by(suite.servers.values())
+
+
+def _named_by(declared: Iterable[Mapping[str, Any]]) -> frozenset[Path]:
+    """Every local file that the commands of servers or scorers name; a scorer of another build may have any `command`."""
     files = set()
-    for settings in suite.servers.values():
+    for settings in declared:
+        command = settings.get("command")
+        if settings.get("type", "exec") != "exec" or not command:
+            continue
         base = Path(settings.get("cwd") or Path.cwd())
-        for word in settings.get("command") or ():
+        for word in command:
             path = base / word
             if ("/" in word or "." in word) and path.is_file():
                 files.add(path.absolute())

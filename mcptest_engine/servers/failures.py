@@ -174,19 +174,26 @@ def _spawn_reason(spec: ServerSpec, program: str, wrong: OSError | ValueError) -
             return f'"{program}" is not executable', "make it so with `chmod +x`"
         return (
             f'"{program}" is not executable',
-            f"make it so with `chmod +x`, or name its interpreter: [python3, {program}]",
+            f"make it so with `chmod +x`, or name its interpreter: [{_interpreter(program)}, {program}]",
         )
     if wrong.errno == _ENOEXEC:
         if _magic(spec, program) in _BINARY_MAGICS:
             return f'"{program}" is a program for another kind of machine', "use one that is built for this machine"
-        return f'"{program}" is no program: it has no `#!` line', f"name its interpreter: [python3, {program}]"
+        return (
+            f'"{program}" is no program: it has no `#!` line',
+            f"name its interpreter: [{_interpreter(program)}, {program}]",
+        )
     return f'"{program}" cannot be run: {wrong.strerror or wrong}', None
 
 
 _BINARY_MAGICS = frozenset(
     {b"\x7fELF", b"MZ\x90\0", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe"}
 )  # of ELF, PE and Mach-O
-_INTERPRETERS = {".py": "python3", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "deno", ".sh": "sh"}
+INTERPRETERS = {".py": "python3", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "deno", ".sh": "sh"}
+
+
+def _interpreter(program: str) -> str:
+    return INTERPRETERS.get(Path(program).suffix, "python3")
 
 
 def _path(spec: ServerSpec, program: str) -> Path:
@@ -211,7 +218,7 @@ def _magic(spec: ServerSpec, program: str) -> bytes:
 
 def _beside_hint(program: str) -> str:
     """The file is there, and a bare name is looked for on PATH only."""
-    interpreter = _INTERPRETERS.get(Path(program).suffix)
+    interpreter = INTERPRETERS.get(Path(program).suffix)
     by_path = f'a file here is named by its path: ["./{program}"]'
     return by_path if interpreter is None else f'{by_path}, or by its interpreter: ["{interpreter}", "{program}"]'
 

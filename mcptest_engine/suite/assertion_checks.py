@@ -23,7 +23,14 @@ ROOTS = ("result", "error", "duration_ms", "attempt", "request", "notifications"
 """What a target may start with: the members of the envelope."""
 COMPLIANCE_ROOTS = (*ROOTS, "session")
 """The same in a check of `compliance`, which also sees what was agreed on when the session was opened."""
-AGENT_ROOTS = ("tool_calls", "tool_names", "final_response", "conversation", "duration_ms", "cost")
+AGENT_GATES = ("equal_function_sets", "tool_selection", "trajectory", "golden_path", "tool_edges", "token_efficiency")
+"""The blocks of a test of `agents` that measure its choice of tools, each a member of its trace."""
+AGENT_ROOTS = (
+    *("tool_calls", "tool_names", "final_response", "conversation", "duration_ms", "cost"),
+    *("model", "models", "stop", "turns"),
+    *AGENT_GATES,
+    "edges",
+)
 """The same in a test of `agents`: the members of its trace. Source: compositions (`cost.total`); the trace of an agent run."""
 
 _OF_TOOLS = ("content", "structuredContent", "isError", "tools")
@@ -39,7 +46,10 @@ _OTHER_MEMBERS = {
     "status": "http",
 }
 _NEEDS_A_LOOK = frozenset(
-    ("regex", "schema", "jq", "between", "snapshot", "not", "each", "some", "length", "all-of", "any-of")
+    (
+        *("regex", "schema", "jq", "between", "snapshot", "llm-judge"),
+        *("not", "each", "some", "length", "all-of", "any-of"),
+    )
 )
 _PLAIN_REGEX = re.compile(r"[^\\.^$*+?{}\[\]|()]*")
 _JSON_TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
@@ -55,6 +65,8 @@ class AssertionChecks:
         self._regexes: dict[str, list[_Spot]] = {}
         self._programs: dict[str, list[_Spot]] = {}
         self._schemas: dict[str, tuple[Any, list[_Spot]]] = {}
+        self.opinions: list[tuple[dict[str, Any], int, Pointer]] = []
+        """What is asked of a model, each with its file and place, for whoever checks judges."""
 
     def check(self, assertions: list[Any], file: int, path: Pointer, roots: tuple[str, ...] = ROOTS) -> None:
         """Judge the assertions of one test, those inside sets included; `path` leads to their list in the file.
@@ -118,6 +130,8 @@ class AssertionChecks:
             self._between(operand, file, path)
         elif name == "snapshot" and isinstance(operand, dict):
             self._ignored(operand.get("ignore"), file, (*path, "ignore"))
+        elif name == "llm-judge" and isinstance(operand, dict):
+            self.opinions.append((operand, file, path))
 
     def _nested(self, matcher: Any, file: int, path: Pointer) -> None:
         if isinstance(matcher, dict):
@@ -214,7 +228,9 @@ def _root_hint(first: object, target: str, roots: tuple[str, ...]) -> str:
             return near
         if near := did_you_mean(first[:80], _RESULT_MEMBERS):
             return near.replace("`", "`result.", 1)
-    return "it starts with one of " + ", ".join(f"`{root}`" for root in roots)
+    return "it starts with one of " + ", ".join(
+        f"`{root}`" for root in roots if root not in AGENT_GATES and root != "edges"
+    )
 
 
 def _schema_fault(schema: dict[str, Any]) -> tuple[Pointer, str, str | None] | None:

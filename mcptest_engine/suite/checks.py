@@ -8,6 +8,7 @@ anything runs.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
@@ -24,6 +25,7 @@ from mcptest_engine.suite.server_checks import check_server
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcptest_engine.suite.judged_checks import JudgedChecks
     from mcptest_engine.suite.merge import Merged, Placed, PlacedTest
     from mcptest_engine.suite.other_checks import OtherChecks
     from mcptest_engine.suite.places import Places
@@ -123,13 +125,20 @@ def _check_presence(merged: Merged, places: Places) -> None:
 
 
 def _needs_no_server(merged: Merged) -> bool:
-    """Whether nothing is ever called: a suite of compositions whose nodes are all mocked."""
-    return bool(merged.tests) and all(
+    """Whether nothing is ever called: a suite of compositions whose nodes are all mocked, and of evals that call nothing."""
+    return bool(merged.tests) and all(isinstance(test.entry, dict) and _calls_nothing(test) for test in merged.tests)
+
+
+def _calls_nothing(test: PlacedTest) -> bool:
+    if test.kind is TestKind.EVAL:
+        call = test.entry.get("call")  # one that names no server is told of by itself
+        named = {"server", "servers"} & test.entry.keys() or (isinstance(call, dict) and "server" in call)
+        return not named
+    nodes = test.entry.get("nodes")
+    return (
         test.kind is TestKind.COMPOSITION
-        and isinstance(test.entry, dict)
-        and isinstance(nodes := test.entry.get("nodes"), list)
+        and isinstance(nodes, list)
         and all(isinstance(node, dict) and "mock" in node for node in nodes)
-        for test in merged.tests
     )
 
 
@@ -193,6 +202,7 @@ class _TestChecks:
         self._scores: ScoreChecks | None = None
         self._silent_by_default = _is_silent(self._default("expect", None))
         self._others: OtherChecks | None = None
+        self._merged = merged
         self._hints: dict[str, str] = {}
         self._mocks: dict[str, frozenset[str] | None] = {}
 
@@ -215,8 +225,33 @@ class _TestChecks:
     def finish(self) -> None:
         """What is to be said of all tests together."""
         self.assertions.finish()
-        if self._others is not None:
-            self._others.finish()
+        for scorer in self._merged.scorers:  # it stands in the names of tests
+            name = scorer.value.get("name") if isinstance(scorer.value, dict) else None
+            _check_name(name, "a scorer's name", scorer.file, (*scorer.path, "name"), self._places)
+        if self._merged.scorers or self._merged.judge:
+            self._judged.check_graders(self._merged)
+        for opinion, file, path in self.assertions.opinions:
+            self._judged.check_judge(opinion, file, path)
+            self._judged.check_rubric(opinion.get("rubric"), file, (*path, "rubric"))
+
+    @cached_property
+    def _judged(self) -> JudgedChecks:
+        from mcptest_engine.suite.judged_checks import JudgedChecks  # few suites have anything judged
+
+        return JudgedChecks(
+            self._merged,
+            self._places,
+            environ=self._surroundings.environ,
+            check_expectations=self._other_checks().check_expectations,
+            check_server=self._check_known,
+        )
+
+    def _other_checks(self) -> OtherChecks:
+        from mcptest_engine.suite.other_checks import OtherChecks  # few suites have one
+
+        if self._others is None:
+            self._others = OtherChecks(self._places, self.assertions)
+        return self._others
 
     def _score_checks(self) -> ScoreChecks:
         if self._scores is None:
@@ -232,7 +267,7 @@ class _TestChecks:
         if (type(name) is str and not name.isprintable()) or self._surroundings.secrets:
             self._check_words(entry, file, path, "test")
         shares = test.kind not in WITHOUT_DEFAULTS
-        left_out = "server" in self._defaults if shares else "servers" in entry
+        left_out = "server" in self._defaults if shares else "servers" in entry or test.kind is TestKind.EVAL
         if test.kind is not TestKind.COMPOSITION:  # each of its nodes has one
             self._check_server(entry, file, path, may_be_left_out=left_out)
         if entry.get("only") is True and self._surroundings.in_ci:
@@ -266,10 +301,6 @@ class _TestChecks:
 
     def _check_other(self, test: PlacedTest) -> None:
         """A test that is no call of a tool, resource or prompt."""
-        from mcptest_engine.suite.other_checks import OtherChecks  # few suites have one
-
-        if self._others is None:
-            self._others = OtherChecks(self._places, self.assertions)
         if test.kind is TestKind.COMPOSITION:
             from mcptest_engine.suite.composition_checks import CompositionChecks
 
@@ -277,17 +308,17 @@ class _TestChecks:
                 self._places,
                 self.assertions,
                 self._check_server,
-                self._others.check_expectations,
+                self._other_checks().check_expectations,
+                self._judged.check_metrics,
                 in_ci=self._surroundings.in_ci,
             )
             checks.check(test)
         elif test.kind is TestKind.COMPLIANCE:
-            self._others.check_compliance(test, self._settings(test.entry.get("server")))
+            self._other_checks().check_compliance(test, self._settings(test.entry.get("server")))
+        elif test.kind is TestKind.AGENT:
+            self._judged.check_agent(test)
         else:
-            self._others.check_agent(test)
-            servers = test.entry.get("servers")
-            for index, server in enumerate(servers if isinstance(servers, list) else ()):
-                self._check_known(server, test.file, (*test.path, "servers", index))
+            self._judged.check_eval(test)
 
     def _server_of(self, entry: dict[str, Any]) -> Any:
         return entry.get("server", self._default("server", None))

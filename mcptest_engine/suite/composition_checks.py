@@ -12,7 +12,7 @@ from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.targets import TargetSyntaxError, parse_target
 from mcptest_engine.suite.checks import FOCUSED
 from mcptest_engine.suite.graph import Parent, a_cycle, parents_of
-from mcptest_engine.suite.items import ASSERT_SET
+from mcptest_engine.suite.items import assertions_in
 from mcptest_engine.suite.places import quoted
 from mcptest_engine.suite.program_mentions import mentions
 from mcptest_engine.suite.references import (
@@ -73,6 +73,7 @@ class CompositionChecks:
         assertions: AssertionChecks,
         check_server: Callable[..., None],
         check_expect: Callable[..., None],
+        check_metrics: Callable[[Any, int, Pointer], None],
         *,
         in_ci: bool,
     ) -> None:
@@ -80,6 +81,7 @@ class CompositionChecks:
         self._assertions = assertions
         self._check_server = check_server
         self._check_expect = check_expect
+        self._check_metrics = check_metrics
         self._in_ci = in_ci
 
     def check(self, test: PlacedTest) -> None:
@@ -104,14 +106,8 @@ class CompositionChecks:
         self._check_expected(entry.get("expect"), inheriting, file, (*path, "expect"))
         if rows is not None:
             self._check_cases(rows, known, file, path)
-        graded = entry.get("eval")
-        if graded:
-            self._places.warn(
-                file,
-                (*path, "eval"),
-                "judged metrics are deferred: this version of mcptest asks no model yet",
-                key=True,
-            )
+        if "eval" in entry:
+            self._check_metrics(entry["eval"], file, (*path, "eval"))
 
     def _nodes(self, entry: Mapping[str, Any], file: int, path: Pointer) -> Iterator[_Node]:
         nodes = entry.get("nodes")
@@ -293,10 +289,7 @@ class CompositionChecks:
 
     def _check_targets(self, expect: Any, known: set[str], file: int, path: Pointer) -> None:
         """Targets that name a node have to name one that is there, and look at what a trace has."""
-        items, below = expect, path
-        if isinstance(expect, dict):
-            items, below = expect.get("assertions"), (*path, "assertions")
-        for place, item in _assertions(items, below):
+        for place, item in assertions_in(expect, path):
             target = item.get("target")
             try:
                 segments = parse_target(target).segments if isinstance(target, str) else ()
@@ -421,17 +414,6 @@ def _used_by(node: _Node) -> Iterator[str]:
             if ".parents" in program and not named:  # looked at as a whole
                 yield from (parent.id for _, parent in node.parents)
             yield from named
-
-
-def _assertions(items: Any, path: Pointer) -> Iterator[tuple[Pointer, Mapping[str, Any]]]:
-    for index, item in enumerate(items if isinstance(items, list) else ()):
-        if not isinstance(item, dict):
-            continue
-        inner = item.get(ASSERT_SET)
-        if isinstance(inner, dict):
-            yield from _assertions(inner.get("assertions"), (*path, index, ASSERT_SET, "assertions"))
-        else:
-            yield (*path, index), item
 
 
 def _among(word: str, known: Iterable[str]) -> str | None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     _Spliced = Callable[["_Reread", Any, Pointer], Iterator[str]]
 
 BOM = "\ufeff"
-BLOCKS = ("tools", "resources", "prompts", "compliance", "compositions", "agents")
+BLOCKS = ("tools", "resources", "prompts", "compliance", "compositions", "agents", "evals")
 CHECKS = ("compliance", "checks")
 ASSERTIONS = "assertions"
 MOST_TRIES = 60

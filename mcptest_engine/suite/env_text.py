@@ -31,6 +31,14 @@ def with_env_as_written(tree: Tree) -> Any:
         }
         if any(new[name] is not servers[name] for name in new):
             changed = {**changed, "servers": new}
+    scorers = document.get("scorers")
+    if isinstance(scorers, list):
+        spelt = [
+            _respelt(tree, scorer, ("scorers", index)) if isinstance(scorer, dict) else scorer
+            for index, scorer in enumerate(scorers)
+        ]
+        if any(one is not other for one, other in zip(spelt, scorers, strict=True)):
+            changed = {**changed, "scorers": spelt}
     return changed
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from mcptest_engine.suite.yaml import Pointer
+
 ASSERT_SET = "assert-set"
 
 
@@ -17,3 +19,16 @@ def assertions_of(items: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, A
             yield from item[ASSERT_SET]["assertions"]
         else:
             yield item
+
+
+def assertions_in(expect: Any, path: Pointer) -> Iterator[tuple[Pointer, Mapping[str, Any]]]:
+    """Every assertion of an `expect` of any shape, with its place; `path` leads to the `expect`."""
+    below = isinstance(expect, dict)
+    items, path = (expect.get("assertions"), (*path, "assertions")) if below else (expect, path)
+    for index, item in enumerate(items if isinstance(items, list) else ()):
+        if not isinstance(item, dict):
+            continue
+        if isinstance(inner := item.get(ASSERT_SET), dict):
+            yield from assertions_in(inner, (*path, index, ASSERT_SET))
+        else:
+            yield (*path, index), item

@@ -78,9 +78,10 @@ class LoadedSuite:
     """A suite that can be run.
 
     `servers`, `tests` and `hooks` (phase -> as written) have their templates replaced. `coverage` is None without that block.
-    `env` is the suite's own, `lookups` the environment with `.env` behind it, in which `bearer_token_env` and the like are
-    looked up. `files` are all files that were read, the suite first; `secrets` the values to redact. `document` is the merged
-    suite as one document, `data` the bytes of the file asked for. Paths are absolute.
+    `scorers`, `judge`, `budget` and `prices` are as written, a scorer's `env` as texts; `scorer_places` says in which file and
+    line each scorer stands. `env` is the suite's own, `lookups` the environment with `.env` behind it, in which
+    `bearer_token_env` and the like are looked up. `files` are all files that were read, the suite first; `secrets` the values
+    to redact. `document` is the merged suite as one document, `data` the bytes of the file asked for. Paths are absolute.
     """
 
     name: str
@@ -99,6 +100,11 @@ class LoadedSuite:
     document: Mapping[str, Any] = field(repr=False)
     hooks: Mapping[str, Any] = field(default_factory=dict)
     coverage: Mapping[str, float] | None = None
+    scorers: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    scorer_places: Mapping[str, tuple[Path, int]] = field(default_factory=dict, repr=False)
+    judge: Mapping[str, Any] = field(default_factory=dict)
+    budget: Mapping[str, Any] = field(default_factory=dict)
+    prices: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def sha256(self) -> str:
@@ -198,6 +204,7 @@ class _Load:
             {name: placed.value for name, placed in merged.env.items()},
             templates.variables,
             self._lookups,
+            scorers=[placed.value for placed in merged.scorers],
         )
         secrets = frozenset(read_secrets | named_secrets)
         self._check(merged, places, structural, secrets)
@@ -332,7 +339,7 @@ class _Load:
     ) -> LoadedSuite:
         servers = {name: _with_text_env(placed.value) for name, placed in merged.servers.items()}
         env = {name: as_text(placed.value) for name, placed in merged.env.items()}
-        name = head.get("name")
+        name, sources = head.get("name"), self._reader.sources
         return LoadedSuite(
             name=name if name is not None else source.path.stem,
             path=source.path,
@@ -350,6 +357,14 @@ class _Load:
             document=whole_document(merged, head, variables),
             hooks={name: placed.value for name, placed in merged.hooks.items()},
             coverage=None if merged.coverage is None else {name: one.value for name, one in merged.coverage.items()},
+            scorers=tuple(_with_text_env(placed.value) for placed in merged.scorers),
+            scorer_places={
+                placed.value["name"]: (sources[placed.file].path, places.line(placed.file, placed.path))
+                for placed in merged.scorers
+            },
+            judge={name: placed.value for name, placed in merged.judge.items()},
+            budget=merged.budget,
+            prices=merged.prices,
         )
 
     def _tests(self, merged: Merged, places: Places) -> tuple[TestEntry, ...]:
@@ -369,8 +384,14 @@ def _entry(test: PlacedTest, defaults: Mapping[str, Any], path: Path, places: Pl
         file=path,
         line=places.line(test.file, test.path),
         pointer=f"/{test.block}/{test.number}" if not test.below else pointer(test.path),
-        server=entry.get("server") or entry.get("servers", (only_server,))[0],
+        server=_called_server(entry) or entry.get("server") or entry.get("servers", (only_server,))[0],
     )
+
+
+def _called_server(entry: Mapping[str, Any]) -> str | None:
+    """The server that the `call` of an eval names."""
+    call = entry.get("call")
+    return call.get("server") if isinstance(call, dict) else None
 
 
 def _declares_env(document: Any) -> bool:
@@ -378,9 +399,14 @@ def _declares_env(document: Any) -> bool:
         return False
     servers = document.get("servers")
     members = servers.values() if isinstance(servers, dict) else ()
-    return "env" in document or any(isinstance(server, dict) and "env" in server for server in members)
+    scorers = document.get("scorers")
+    holders = (*members, *(scorers if isinstance(scorers, list) else ()))
+    return "env" in document or any(isinstance(holder, dict) and "env" in holder for holder in holders)
 
 
-def _with_text_env(server: Mapping[str, Any]) -> Mapping[str, Any]:
-    env = server.get("env")
-    return {**server, "env": {name: as_text(value) for name, value in env.items()}} if env else server
+def _with_text_env(holder: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A server or a scorer with the values of its `env` as texts; the scorer of another build may have any `env`."""
+    env = holder.get("env")
+    if not env or not isinstance(env, dict):
+        return holder
+    return {**holder, "env": {name: as_text(value) for name, value in env.items()}}

@@ -1,8 +1,9 @@
 """Several suite files made one: what each file gives, and who wins.
 
-Servers, variables, `env`, `run_options`, `performance`, `coverage`, `defaultTest` and `hooks` go by key, a file over what it
-imports and a later import over an earlier one. Tests add up: imported ones first, in import order, each file's in the order
-in which its blocks and entries stand. `name` and `description` are those of the file that was asked for.
+Servers, variables, `env`, `run_options`, `performance`, `coverage`, `judge`, `budget`, `prices`, `defaultTest` and `hooks` go
+by key, a file over what it imports and a later import over an earlier one; so do `scorers`, by their names. Tests add up:
+imported ones first, in import order, each file's in the order in which its blocks and entries stand. `name` and `description`
+are those of the file that was asked for.
 
 The surprising thing: everything keeps the number of its file and its path there, because a problem found in the whole is
 told at the place where it was written. Nothing here judges; what has the wrong shape is left out, and the structural
@@ -27,8 +28,10 @@ BLOCKS: Mapping[str, TestKind] = {
     "compliance": TestKind.COMPLIANCE,
     "compositions": TestKind.COMPOSITION,
     "agents": TestKind.AGENT,
+    "evals": TestKind.EVAL,
 }
 PIN = "spec_version"
+_OPTIONS = frozenset({"run_options", "performance", "budget", "prices"})
 
 
 class Placed(NamedTuple):  # and no dataclass: there is one for each test, on the way of every run
@@ -60,8 +63,9 @@ class PlacedTest(NamedTuple):
 class Merged:
     """The one suite that the files come to.
 
-    The last three say what may be missing because it could not be read: `knows_servers` that every `servers` is a mapping,
-    `knows_tests` that every test block is a list, `complete` that every file was read (for the caller to say).
+    `scorers` stand in the order in which they were declared. The last four say what may be missing because it could not be
+    read: `knows_servers` that every `servers` is a mapping, `knows_tests` and `knows_scorers` that every test block and every
+    `scorers` is a list, `complete` that every file was read (for the caller to say).
     """
 
     def __init__(self) -> None:
@@ -73,10 +77,26 @@ class Merged:
         self.run_options: dict[str, Any] = {}
         self.performance: dict[str, Any] = {}
         self.coverage: dict[str, Placed] | None = None
+        self.scorers: list[Placed] = []
+        self.judge: dict[str, Placed] = {}
+        self.budget: dict[str, Any] = {}
+        self.prices: dict[str, Any] = {}
         self.tests: list[PlacedTest] = []
         self.knows_servers = True
         self.knows_tests = True
+        self.knows_scorers = True
         self.complete = True
+
+    def add_scorers(self, written: Any, file: int) -> None:
+        """The scorers of one file, each in the place of one of its name that an import has."""
+        if not isinstance(written, list):
+            self.knows_scorers = False
+            return
+        own = {entry["name"] for entry in written if isinstance(entry, dict) and isinstance(entry.get("name"), str)}
+        self.scorers = [
+            one for one in self.scorers if not (isinstance(one.value, dict) and one.value.get("name") in own)
+        ]
+        self.scorers += [Placed(entry, file, ("scorers", number)) for number, entry in enumerate(written)]
 
     def add_checks(self, written: Mapping[str, Any], file: int, block: str) -> None:
         """The checks of a `compliance` that is a mapping: what it says of all of them holds where one says nothing."""
@@ -106,9 +126,12 @@ def merge(documents: Iterable[tuple[int, Any]]) -> Merged:
         merged.env.update(_placed(document, "env", file))
         merged.default_test.update(_placed(document, "defaultTest", file))
         merged.hooks.update(_placed(document, "hooks", file))
-        for name, whole in (("run_options", merged.run_options), ("performance", merged.performance)):
-            if isinstance(options := document.get(name), dict):
-                whole.update(options)
+        merged.judge.update(_placed(document, "judge", file))
+        for name in _OPTIONS & document.keys():
+            if isinstance(options := document[name], dict):
+                getattr(merged, name).update(options)
+        if "scorers" in document:
+            merged.add_scorers(document["scorers"], file)
         if isinstance(document.get("coverage"), dict):
             merged.coverage = {**(merged.coverage or {}), **_placed(document, "coverage", file)}
         merged.knows_servers = merged.knows_servers and isinstance(document.get("servers", {}), dict)
@@ -140,15 +163,16 @@ def whole_document(merged: Merged, head: Mapping[str, Any], variables: Mapping[s
         whole["variables"] = dict(variables)
     if merged.env:
         whole["env"] = {name: placed.value for name, placed in merged.env.items()}
-    for block, members in (("defaultTest", merged.default_test), ("hooks", merged.hooks)):
+    for block, members in (("defaultTest", merged.default_test), ("hooks", merged.hooks), ("judge", merged.judge)):
         if members:
             whole[block] = {name: placed.value for name, placed in members.items()}
     for test in merged.tests:
         whole.setdefault(test.block, []).append(test.entry)
-    if merged.run_options:
-        whole["run_options"] = merged.run_options
-    if merged.performance:
-        whole["performance"] = merged.performance
+    if merged.scorers:
+        whole["scorers"] = [placed.value for placed in merged.scorers]
+    for block in ("budget", "prices", "run_options", "performance"):
+        if options := getattr(merged, block):
+            whole[block] = options
     if merged.coverage is not None:
         whole["coverage"] = {name: placed.value for name, placed in merged.coverage.items()}
     return whole

@@ -6,14 +6,17 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.suite import schema_walk as walk
+from mcptest_engine.suite.assertion_checks import AGENT_GATES
 from mcptest_engine.suite.cursor import Holder, Place, members, unquoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 Catalog = dict[str, dict[str, Any]]
-_TESTS = ("tools", "resources", "prompts", "compliance", "compositions", "agents")
+_TESTS = ("tools", "resources", "prompts", "compliance", "compositions", "agents", "evals")
+_ASKED = frozenset({"agents", "evals"})
 _TOP = re.compile(r"""["']?(\w+)["']?\s*:""")
+_NAMED = re.compile(r"""(?:^\s*-\s+|^\s+|[{,]\s*)name:\s+("[^"]*"|'[^']*'|[^\s,}#][^,}#]*)""")
 _TARGETS = {
     "tools": (
         ("result.content[0].text", "The text of the first part of the answer."),
@@ -53,6 +56,9 @@ _TARGETS = {
         ("conversation.turns", "Who said what, in order."),
         ("conversation.tokens.total", "How many tokens it all took."),
         ("cost.total", "What it cost, in US dollars."),
+        ("turns", "How often the model answered."),
+        ("stop", "Why it ended: `end`, `max_turns`, `length`, `refusal` or `budget`."),
+        ("model", "The model that was asked."),
         ("duration_ms", "How long it took."),
     ),
     "prompts": (
@@ -94,8 +100,12 @@ class Offers:
         if last == "server" or path[-2:-1] == ("servers",):
             for name, told in self.servers():
                 yield name, "server", told
-        elif last in _LISTED and len(path) > 2 and path[0] != "agents":
-            yield from self._listed(str(last), full=full)
+        elif path[0] == "evals" and path[-2:-1] == ("scorers",):
+            yield from ((name, "scorer", "") for name in self.scorers())
+        elif path[0] == "agents" and len(path) > 3 and path[2] in AGENT_GATES and (last == "tool" or type(last) is int):
+            yield from self._listed("tool", full=full, requests=False)
+        elif last in _LISTED and len(path) > 2 and (path[0] not in _ASKED or path[2:] == ("call", "tool")):
+            yield from self._listed(str(last), full=full, requests=path[0] not in _ASKED)
         elif last == "target":
             yield from self._targets()
 
@@ -115,6 +125,17 @@ class Offers:
             members(self._lines, Holder(False, row + 1, _indent(self._lines[row + 1]))) if row is not None else {}
         )
         return next((f"{key}: {settings[key].strip()}" for key in ("command", "url") if settings.get(key)), "")
+
+    def scorers(self) -> list[str]:
+        """The names of the suite's scorers."""
+        found: dict[str, None] = {}
+        inside = False
+        for line in self._lines:
+            top = _TOP.match(line)
+            inside = top[1] == "scorers" if top is not None else inside
+            if inside and (match := _NAMED.search(line)) is not None:
+                found[unquoted(match[1].strip())] = None
+        return list(found)
 
     def variables(self) -> list[tuple[str, str]]:
         """What can stand between `${` and `}`: the suite's variables, and the folder of the suite."""
@@ -142,13 +163,15 @@ class Offers:
         """How many parts of a path lead to a test's `args`, itself included; 0 for a path that leads elsewhere."""
         if len(path) >= 3 and path[0] in _TESTS and path[2] == "args":
             return 3
+        if len(path) >= 4 and path[0] == "evals" and path[2:4] == ("call", "args"):
+            return 4
         return 5 if len(path) >= 5 and path[0] in _TESTS and path[2] == "verify" and path[4] == "args" else 0
 
     def server_of_test(self) -> str:
         """The server that the test around the place calls."""
         return self._server_of(self._members_at(2))
 
-    def _listed(self, key: str, *, full: bool) -> Iterator[tuple[str, str, str]]:
+    def _listed(self, key: str, *, full: bool, requests: bool = True) -> Iterator[tuple[str, str, str]]:
         depth = len(self._place.path) - 1
         test = self._members_at(depth)
         server = self._server_of(test) or self._server_of(self._members_at(2))
@@ -163,7 +186,7 @@ class Offers:
         if not isinstance(offered, dict):
             for name in self._used(key):
                 yield name, kind, "used elsewhere in this suite"
-        if key == "tool":
+        if key == "tool" and requests:
             from mcptest_engine.suite.checks import LIST_METHODS
 
             for name in sorted(LIST_METHODS):

@@ -1,4 +1,4 @@
-"""What can be wrong with an entry of `compliance` or `agents` although its shape is right.
+"""What can be wrong with an entry of `compliance` although its shape is right, and with what any other kind expects.
 
 `defaultTest` does not hold for them, so what they say is all there is.
 """
@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.words import counted
-from mcptest_engine.suite.assertion_checks import AGENT_ROOTS, COMPLIANCE_ROOTS
+from mcptest_engine.suite.assertion_checks import COMPLIANCE_ROOTS
 from mcptest_engine.suite.compliance import (
     CHECKS,
     HANDSHAKE_REVISIONS,
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.places import Places
     from mcptest_engine.suite.yaml import Pointer
 
-_PAIRS = (("server", "servers"), ("model", "models"))
-
 
 class OtherChecks:
     """Checks of such entries; what their assertions hold is told when `assertions` is finished."""
@@ -41,13 +38,6 @@ class OtherChecks:
         self._places = places
         self._assertions = assertions
         self._scores = ScoreChecks({}, places)
-        self._agents: dict[int, int] = {}
-
-    def finish(self) -> None:
-        """Tell of the `agents` of each file that they are not run."""
-        for file, count in self._agents.items():
-            message = f"{counted(count, 'agent test')} will be inconclusive: this version of mcptest runs no agents yet"
-            self._places.warn(file, ("agents",), message, key=True)
 
     def check_compliance(self, test: PlacedTest, server: Mapping[str, Any] | None) -> None:
         """`server` is what the suite says of the entry's server, None where that is not known."""
@@ -68,36 +58,6 @@ class OtherChecks:
         if revision in HANDSHAKE_REVISIONS:
             hint = "there `initialize` is what opens a session"
         self._places.tell(file, path, f"revision {revision} has no request {quoted(check)}", hint)
-
-    def check_agent(self, test: PlacedTest) -> None:
-        entry, file, path = test.entry, test.file, test.path
-        if not entry.get("skip"):
-            self._agents[file] = self._agents.get(file, 0) + 1
-        self.check_expectations(entry, AGENT_ROOTS, file, path)
-        for one, several in _PAIRS:
-            if one in entry and several in entry:
-                message = f"an agent test has either `{one}` or `{several}`, found both"
-                self._places.tell(file, (*path, several), message, "remove one of the two", key=True)
-        graded = entry.get("eval")
-        rubric = graded.get("rubric") if isinstance(graded, dict) else None
-        if isinstance(rubric, dict) and "tree" in rubric:
-            self._check_branch(rubric["tree"], file, (*path, "eval", "rubric", "tree"))
-        if "expect" not in entry and not graded:
-            message = "the test asserts nothing: any answer of the model passes"
-            self._places.warn(file, path, message, "add `expect:` with at least one assertion, or `eval:`")
-
-    def _check_branch(self, branch: Any, file: int, path: Pointer) -> None:
-        if not isinstance(branch, dict) or ("ask" in branch) == ("score" in branch):
-            return  # the structural check tells
-        for way in ("yes", "no"):
-            if "ask" in branch and way not in branch:
-                hint = "say where that answer leads: another `ask`, or `{ score: 1 }`"
-                self._places.tell(file, path, f"a question needs `{way}`", hint)
-            elif "score" in branch and way in branch:
-                message = f"`{way}` does nothing beside `score`, which ends the way"
-                self._places.tell(file, (*path, way), message, "remove it", key=True)
-            elif way in branch:
-                self._check_branch(branch[way], file, (*path, way))
 
     def check_expectations(self, entry: Mapping[str, Any], roots: tuple[str, ...], file: int, path: Pointer) -> None:
         """What an entry expects; `roots` is what its targets may start with."""

@@ -71,6 +71,14 @@ _ITEMS = {
     "compliance": "checks",
     "checks": "checks",
     "agents": "tests",
+    "evals": "evals",
+    "scorers": "scorers",
+    "sets": "lists of tools",
+    "equal_function_sets": "lists of tools",
+    "allowed": "pairs of tools",
+    "restricted": "pairs of tools",
+    "calls": "calls",
+    "correct": "tools",
     "compositions": "compositions",
     "nodes": "nodes",
     "cases": "cases",
@@ -109,6 +117,21 @@ _MAPPINGS = {
     "CompositionCase": "a case, which is a mapping with `name` and `vars`",
     "CompositionBudget": "a mapping with caps such as `max_cost_usd`",
     "AgentTest": "a test, which is a mapping",
+    "EvalTest": "an eval, which is a mapping",
+    "EvalCall": "a mapping with `tool` and `args`",
+    "Scorer": "a scorer, which is a mapping with `name`, `type` and `command`",
+    "OtherScorer": "a scorer, which is a mapping with `name` and `type`",
+    "Judge": "a mapping with `model` or `jury`",
+    "LlmJudge": "a mapping with `rubric`",
+    "Price": "a mapping with `input_usd_per_mtok` and `output_usd_per_mtok`",
+    "Inconclusive": "a mapping with keys such as `on` and `min_trials`",
+    "FunctionSets": "a mapping with `sets`",
+    "ToolSelection": "a mapping with `tool` or `tools`",
+    "Trajectory": "a mapping with `calls`",
+    "GoldenPath": "a mapping with `calls`",
+    "ExpectedCall": "a mapping with `tool` and `args`",
+    "ToolEdges": "a mapping with `allowed` or `restricted`",
+    "TokenEfficiency": "a mapping with `correct`",
     "AgentBudget": "a mapping with `per_test_usd_cents` or `per_suite_usd_cents`",
     "AgentEval": "a mapping with metrics such as `rubric` and `mcp_use`",
     "Rubric": "a mapping with `criteria` or `tree`",
@@ -119,6 +142,7 @@ _MAPPINGS = {
     "Matcher": "a mapping with one matcher",
     "Server": "a server, which is a mapping with `command` or `url`",
     "Expect": "a mapping with `assertions`",
+    "AgentExpect": "a mapping with `assertions`",
     "Approx": "a mapping with `value` and `tolerance`",
     "Transform": "a mapping with `jq`",
     "HeaderFromEnv": "a mapping with `env`",
@@ -152,6 +176,7 @@ WAYS = {
     "VerifyStep": ("a step", "say what is asked of the server: `tool: NAME`, `uri: URI` or `prompt: NAME`"),
     "MetricValue": ("a metric", "write `weighted_average:` and below it a list of `{ ref: NAME, weight: 1 }`"),
     "AgentTest": ("an agent test", "say what the model is asked, such as `prompt: How warm is it in Oslo?`"),
+    "ToolSelection": ("`tool_selection`", "say what has to be chosen, such as `tool: get_weather`"),
     "Rubric": ("a rubric", "write `criteria:` and below it a list of `{ name: NAME }`"),
     "Branch": ("a branch", "write a question, such as `ask: Does it name the city?`, or `score: 1`"),
     "Sampling": ("an answer to sampling", "write what the model says, such as `content: Paris`"),
@@ -183,6 +208,10 @@ def expected(schema: dict[str, Any], key: str, definition: str | None) -> str:
             items = (
                 "numbers" if kind == "number" else _ITEMS.get(key, "texts" if kind == "string" and not key else None)
             )
+            if kind == "string" and key in ("tools", "sets", "equal_function_sets"):
+                items = "tools"
+            elif kind == "string" and key in ("allowed", "restricted"):
+                items = "two tools"
             return f"a list of {items}" if items else "a list"
         case _:
             return _MAPPINGS.get(definition or "", "a mapping")
@@ -242,6 +271,8 @@ def type_hint(schema: dict[str, Any], value: Any, key: str, definition: str | No
         case "string" if is_duration(schema.get("pattern", "")):
             return _duration_hint(value)
         case "string":
+            if key == "scorers" and isinstance(value, dict):
+                return "declare it at the top of the file, under `scorers:` next to `evals:`, and write its name here"
             if key == "sampling" and isinstance(value, bool):
                 return "write the text that the model says"
             if key == "scope" and isinstance(value, list) and all(isinstance(item, str) for item in value):
@@ -333,19 +364,29 @@ def _text_hint(value: Any, spelling: str) -> str | None:
     return None
 
 
+SCORERS_HINT = "`scorers:` stands at the top of the file, next to `evals:`: one key cannot hold a mapping and a list"
+
+
 def _list_hint(value: Any, key: str) -> str | None:
     if key == "verify" and isinstance(value, dict | str):
         return (
             "put `- ` before the step" if isinstance(value, dict) else f"write `- tool: {_flow_item(value)}` below it"
         )
+    if isinstance(value, dict) and key == "scorers" and all(isinstance(item, dict) for item in value.values()):
+        return "write each as `- name: NAME`, with its other keys below"
+    if isinstance(value, dict) and key == "evals" and "scorers" in value:
+        return SCORERS_HINT
     if isinstance(value, dict):
         return "put `- ` before each entry" if value else "write `[]`"
     if not isinstance(value, str) or not value.strip():
         return None
     if key == "command":
         return f"write `[{', '.join(_flow_item(part) for part in _argv(value))}]`"
-    parts = [part.strip() for part in value.split(",")] if key in ("tags", "inherit_env") else [value]
+    parts = [part.strip() for part in value.split(",")] if key in _LISTS_OF_WORDS else [value]
     return one_line(f"write `[{', '.join(_flow_item(part) for part in parts if part)}]`", 120)
+
+
+_LISTS_OF_WORDS = frozenset({"tags", "inherit_env", "models", "scorers", "servers"})
 
 
 def _argv(text: str) -> list[str]:
@@ -374,6 +415,8 @@ def _mapping_hint(value: Any, key: str, definition: str | None) -> str | None:
     if isinstance(value, list):
         if definition == "Matcher":
             return "write `all-of:` before a list of matchers"
+        if definition in ("Trajectory", "GoldenPath"):
+            return "write `calls:` below it, and the list below that"
         if definition == "AssertSet":
             return "write `assertions:` below `assert-set:`, and the list below that"
         if key == "capabilities":
@@ -383,6 +426,10 @@ def _mapping_hint(value: Any, key: str, definition: str | None) -> str | None:
         return "write each server as `name:` with its keys below" if key == "servers" else "remove the `- `"
     if definition == "Matcher":
         return f"write `{{ exact: {_shown(value)} }}`"
+    if definition == "Threshold" and type(value) in (int, float):
+        return f"write `{{ threshold: {_shown(value)} }}`"
+    if definition == "Branch" and isinstance(value, (int, float)):
+        return f"write `{{ score: {_shown(int(value) if isinstance(value, bool) else value)} }}`"
     if definition == "Approx" and isinstance(value, (int, float)):
         return f"write `{{ value: {_shown(value)}, tolerance: 0.01 }}`"
     return "remove the key, or write `{}`" if value is None and key == "args" else None
@@ -406,6 +453,10 @@ def _text_for_mapping(value: str, definition: str | None) -> str | None:
         return one_line(f"write `true`, or `{{ name: {text} }}`", 120)
     if definition in ("ToolTest", "ResourceTest", "PromptTest"):
         return one_line(f"write `name: {text}`, and what is asked of the server below it", 120)
+    if definition == "LlmJudge":
+        return one_line(f"write `{{ rubric: {text} }}`", 120)
+    if definition == "Criterion":
+        return one_line(f"write `{{ name: {text} }}`", 120)
     if definition == "MetricTerm":
         return one_line(f"write `{{ ref: {text} }}`", 120)
     if definition == "VerifyStep":
@@ -512,7 +563,8 @@ def bound_message(schema: dict[str, Any], value: Any) -> str | None:
     if isinstance(value, list):
         least, most = schema.get("minItems", 0), schema.get("maxItems")
         if most is not None and least == most and len(value) != least:
-            return f"expected a list of {least} numbers, found {len(value)}"
+            kind = "numbers" if schema.get("items", {}).get("type") == "number" else "texts"
+            return f"expected a list of {least} {kind}, found {len(value)}"
         if len(value) < least:
             return "the list must not be empty"
     return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, Span, did_you_mean
@@ -41,16 +41,32 @@ def structural_problems(tree: Tree) -> list[Problem]:
 
 def _is_valid(value: Any) -> bool:
     try:
-        return bool(_validator().is_valid(value))
+        keys = value.keys() & _strict()["properties"].keys() if isinstance(value, dict) else ()
+        return bool(_validator(frozenset(keys)).is_valid(value))
     except (ValueError, OverflowError, TypeError):
         return False  # a value that the validator cannot take: the walk finds out
 
 
-@cache
-def _validator() -> Any:
+_strict = cache(strict_schema)
+
+
+@lru_cache(maxsize=64)
+def _validator(keys: frozenset[str]) -> Any:
+    """The compiled schema for a suite with these keys at its top. All of it takes ten times as long to compile as most need."""
     import jsonschema_rs
 
-    return jsonschema_rs.Draft202012Validator(strict_schema(), retriever=refuse_to_fetch)
+    schema = _strict()
+    used = {key: part for key, part in schema["properties"].items() if key in keys}
+    found: dict[str, Any] = {}
+    waiting = _mentioned(used)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = schema["$defs"][name]
+            if isinstance(found[name], dict):
+                waiting += _mentioned(found[name])
+    pruned = {**schema, "properties": used, "$defs": found}
+    return jsonschema_rs.Draft202012Validator(pruned, retriever=refuse_to_fetch)
 
 
 @dataclass(slots=True)
@@ -103,7 +119,7 @@ class _Walk:
 
     def _check_if(self, schema: Any, value: Any, place: _Place) -> None:
         """A mapping with the keys of `if` is held to `then`, whatever else to `else`."""
-        if isinstance(value, dict) and all(key in value for key in schema["if"]["required"]):
+        if isinstance(value, dict) and _has_keys(schema["if"], value):
             then = schema["then"]
             name = None if "$ref" in then else "FromEnv"
             within = place.within if name is None else (*place.within, name)
@@ -265,7 +281,7 @@ class _Walk:
             if inner is not None:
                 shown = _one_scalar(value)
                 return f"a matcher stands under `matcher`: write `matcher: {{ {inner}: {shown} }}`", "matcher"
-        if name == "Expect" and key in ("target", "matcher"):
+        if name in ("Expect", "AgentExpect") and key in ("target", "matcher"):
             return "an assertion is an item of a list: put `- ` before `target`", ""
         if name == "Server" and key in ("type", "transport"):
             return "remove it: `command` or `url` says how the server is reached", ""
@@ -304,7 +320,7 @@ class _Walk:
         other = [
             home for home in definitions if not (name in TESTS and home in TESTS) and (home != "Matcher" or asserting)
         ]
-        other.sort(key=_COMPOSED.__contains__)  # most suites have no compositions
+        other.sort(key=_RARE.__contains__)  # most suites have no compositions, and no model grades anything
         for home in (*below, *reversed(place.within), *other):
             if home != name and home in PLACES and key in definitions[home].get("properties", {}):
                 return PLACES[home]
@@ -380,6 +396,20 @@ _MISSING_HINTS = {
     ("CompositionCase", "name"): "say what the case is called",
     ("Assembly", "assemble"): "write a jq program over `{nodes: {id: output}}`",
     ("AgentTest", "name"): "a name says what holds when the test passes",
+    ("EvalTest", "name"): "a name says what a good answer is like",
+    ("EvalCall", "tool"): "say which tool is called",
+    ("Scorer", "name"): "say what the scorer is called",
+    ("Scorer", "type"): "write `type: exec`",
+    ("Scorer", "command"): "say what is run, such as `command: [python3, scorer.py]`",
+    ("OtherScorer", "name"): "say what the scorer is called",
+    ("LlmJudge", "rubric"): "say what a good value is, such as `rubric: Names the city.`",
+    ("Price", "input_usd_per_mtok"): "say what a million tokens cost, in US dollars",
+    ("Price", "output_usd_per_mtok"): "say what a million tokens cost, in US dollars",
+    ("FunctionSets", "sets"): "write a list of lists of tools below `sets:`",
+    ("Trajectory", "calls"): "write a list of tools below `calls:`",
+    ("GoldenPath", "calls"): "write a list of tools below `calls:`",
+    ("ExpectedCall", "tool"): "say which tool is called",
+    ("TokenEfficiency", "correct"): "write a list of the right tools below `correct:`",
     ("Criterion", "name"): "say what the criterion is called",
     ("Threshold", "threshold"): "write from which score on it passes, such as `{ threshold: 0.7 }`",
     ("Assertion", "target"): 'say where to look, such as `target: "result.content[0].text"`',
@@ -399,8 +429,16 @@ _MISSING_HINTS = {
     ("ProtocolError", "message"): 'say what went wrong, such as `message: "rejected by the user"`',
 }
 # What holds assertions, beside the tests of `TESTS`.
-_ASSERTING = frozenset({"Assertion", "Expect", "VerifyStep", "ComplianceCheck", "Composition", "AgentTest"})
-_COMPOSED = frozenset({"Composition", "Node", "CompositionCase", "CompositionBudget", "Loop"})
+_ASSERTING = frozenset(
+    {"Assertion", "Expect", "AgentExpect", "VerifyStep", "ComplianceCheck", "Composition", "AgentTest"}
+)
+_RARE = frozenset(
+    {
+        *("Composition", "Node", "CompositionCase", "CompositionBudget", "Loop"),
+        *("AgentTest", "AgentExpect", "EvalTest", "EvalCall", "Scorer", "Judge", "LlmJudge", "Price", "Inconclusive"),
+        *("FunctionSets", "ToolSelection", "Trajectory", "GoldenPath", "ExpectedCall", "ToolEdges", "TokenEfficiency"),
+    }
+)
 # A set, misplaced or misspelt: what an assertion needs is then not missed.
 _SET_STANDS_FOR = frozenset({"target", "matcher"})
 
@@ -429,6 +467,14 @@ def _fits(schema: Any, value: Any) -> bool:
     if isinstance(value, bool):
         return bool(kind == "boolean")
     return isinstance(value, _KINDS[kind])
+
+
+def _has_keys(condition: Any, value: Mapping[str, Any]) -> bool:
+    """Whether the keys that a condition names are there, and texts where it says of which text they are not."""
+    others = {key: part["not"]["const"] for key, part in condition.get("properties", {}).items()}
+    return all(key in value for key in condition["required"]) and all(
+        isinstance(value[key], str) and value[key] != other for key, other in others.items()
+    )
 
 
 def _mentioned(schema: Any) -> list[str]:

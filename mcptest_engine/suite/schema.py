@@ -35,14 +35,18 @@ _SHAPE = frozenset(
             "agents",
             "compositions",
             "nodes",
+            "evals",
+            "scorers",
+            "prices",
         ),
         *("expect", "assertions", "matcher"),
     }
 )
 # Mappings that are data: one whole template can stand for all of one.
-_DATA = frozenset({"args", "meta", "content", "capabilities"})
+_DATA = frozenset({"args", "meta", "content", "capabilities", "metadata"})
 _FIRST = ("name", "description")
 _SET_ITEM = "#/$defs/AssertSetItem"
+_OTHER_SCORER = "#/$defs/OtherScorer"
 # The last alternative of a URL's pattern, which only editors see: `${BASE}/mcp` is one as soon as the suite is loaded.
 _OR_TEMPLATE = r"|\$\{"
 
@@ -111,6 +115,14 @@ def _property(name: str, schema: dict[str, Any]) -> dict[str, Any]:
 def _with_sets(branch: dict[str, Any]) -> dict[str, Any]:
     """A list of assertions and sets: which of the two an item is, its key says, so that only that one's faults are told."""
     ways = branch.get("items", {}).get("oneOf", [])
+    if {"$ref": _OTHER_SCORER} in ways:
+        (scorer,) = (way for way in ways if way != {"$ref": _OTHER_SCORER})
+        other = {
+            "type": "object",
+            "required": ["type"],
+            "properties": {"type": {"type": "string", "not": {"const": "exec"}}},
+        }
+        return {**branch, "items": {"if": other, "then": {"$ref": _OTHER_SCORER}, "else": scorer}}
     if {"$ref": _SET_ITEM} not in ways:
         return branch
     (assertion,) = (way for way in ways if way != {"$ref": _SET_ITEM})

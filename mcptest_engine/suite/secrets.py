@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.secret_names import looks_secret_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from mcptest_engine.core.errors import Problem
 
@@ -40,7 +40,12 @@ _USERINFO = re.compile(r"://[^/?#\s]*@")
 
 
 def secret_values(
-    servers: Mapping[str, Any], env: Mapping[str, Any], variables: Mapping[str, Any], lookups: Mapping[str, str]
+    servers: Mapping[str, Any],
+    env: Mapping[str, Any],
+    variables: Mapping[str, Any],
+    lookups: Mapping[str, str],
+    *,
+    scorers: Iterable[Any] = (),
 ) -> set[str]:
     """The values to redact.
 
@@ -50,6 +55,9 @@ def secret_values(
     """
     found = set(_named_secrets(env))
     found.update(_named_secrets({name: value for name, value in variables.items() if isinstance(value, str)}))
+    for scorer in scorers:
+        if isinstance(scorer, dict):
+            found.update(_named_secrets(_mapping(scorer, "env")))
     for server in servers.values():
         if isinstance(server, dict):
             found.update(_named_secrets(_mapping(server, "env")))
@@ -59,6 +67,15 @@ def secret_values(
             found.add(_looked_up(_mapping(auth, "oauth").get("client_secret_env"), lookups))
     found.discard("")
     return found
+
+
+def inherited_secrets(environ: Mapping[str, str]) -> set[str]:
+    """What a program that is given all of `environ` could give away; a short value, or a word, is taken for no secret."""
+    named = ((name, value) for name, value in environ.items() if looks_secret_name(name) and name not in _DIRECTORIES)
+    return {value for _, value in named if len(value) >= _SHORTEST_IN_TEXT and not value.isalpha()}
+
+
+_DIRECTORIES = ("PWD", "OLDPWD")
 
 
 def holds_secret(text: str, secrets: Collection[str], *, templated: bool) -> bool:

@@ -37,8 +37,11 @@ _WHOLE = re.compile(r"\$\{([^{}]*)\}")
 LITERAL_KEYS = frozenset({"schema", "regex", "jq"})
 DATA_MATCHERS = frozenset({"exact", "contains", "icontains", "contains-all", "contains-any", "one-of", "subset"})
 _NONE: frozenset[str] = frozenset()
-_PLAIN_BLOCKS = ("name", "description", "run_options", "performance", "coverage", "hooks")
-_TEST_BLOCKS = ("tools", "resources", "prompts", "compliance", "agents")
+_PLAIN_BLOCKS = (
+    *("name", "description", "run_options", "performance", "coverage", "hooks"),
+    *("judge", "budget", "prices"),
+)
+_TEST_BLOCKS = ("tools", "resources", "prompts", "compliance", "agents", "evals")
 _ESCAPE_HINT = "write `$${` for a literal `${`"
 
 
@@ -302,6 +305,8 @@ class Walk:
             return self.compositions(value)
         if key == "servers":
             return self.servers(value)
+        if key == "scorers":
+            return self.scorers(value)
         if key == "env":
             return self.in_env().value(value, (key,))
         if key == "defaultTest":
@@ -318,6 +323,19 @@ class Walk:
                 server, ("servers", name), {"env": lambda value: env.value(value, ("servers", name, "env"))}
             ),
         )
+
+    def scorers(self, scorers: Any) -> Any:
+        if not isinstance(scorers, list):
+            return self.value(scorers, ("scorers",))
+        changed = [self._scorer(scorer, ("scorers", index)) for index, scorer in enumerate(scorers)]
+        return changed if any(new is not old for new, old in zip(changed, scorers, strict=True)) else scorers
+
+    def _scorer(self, scorer: Any, path: Pointer) -> Any:
+        special = {"env": lambda value: self.in_env().value(value, (*path, "env"))}
+        kind = scorer.get("type") if isinstance(scorer, dict) else None
+        if isinstance(kind, str) and kind != "exec" and "${" not in kind:  # what else it says is another build's
+            special = {**dict.fromkeys(scorer.keys() - {"name"}, lambda value: value), **special}
+        return self._members(scorer, path, special)
 
     def checks(self, written: dict[str, Any], block: str) -> Any:
         """A `compliance` that is a mapping: its checks under `checks`, and what they have in common."""

@@ -322,6 +322,11 @@ def _missing_colon(stuck: _Stuck) -> Fault | None:
 
 
 def _indentation(stuck: _Stuck) -> Fault | None:
+    _, line = stuck.line_at(stuck.index)
+    if "block collection" in stuck.context and line.strip().startswith("scorers:"):
+        from mcptest_engine.suite.problem_words import SCORERS_HINT
+
+        return Fault(stuck.index, "a list goes on here, and a key of a mapping stands in it", SCORERS_HINT)
     if "block collection" in stuck.context or "block mapping" in stuck.context or "document start" in stuck.says:
         return Fault(
             stuck.index, "this line's indentation fits none of the lines above", "align it with its neighbours"

@@ -2,9 +2,12 @@
 
     { schema_version: "mcptest.cassette/v1", name, recorded_at, mcptest_version, suite: {name, path},
       servers: { NAME: { transport, exchanges: [ { method, params, answer: {result | error}, duration_ms,
-                                                   notifications?, http? } ] } } }
+                                                   notifications?, http? } ] } },
+      models?: { chosen: { test?, judge? }, tools: { NUMBER: [ tool ] },
+                 exchanges: [ { request: { model, turns, system?, tools?: NUMBER, … }, answer, duration_ms, kept? } ] } }
 
-Exchanges stand in the order in which they were answered. All of it is redacted before it comes here; made to be committed.
+Exchanges stand in the order in which they were answered. `chosen` are the models taken where a test names none. All of it is
+redacted before it comes here; made to be committed.
 """
 
 from __future__ import annotations
@@ -101,7 +104,7 @@ def read_cassette(path: Path) -> dict[str, Any]:
             f"{path} is no cassette of this version: `schema_version` is {json.dumps(version)}",
             hint=f"this mcptest reads {SCHEMA_VERSION}",
         )
-    problem = _problem(told.get("servers"))
+    problem = _problem(told.get("servers")) or _problem_of_models(told.get("models"))
     if problem is not None:
         raise UsageError(f"{path} is no cassette: {problem}")
     return told
@@ -122,4 +125,26 @@ def _problem(servers: object) -> str | None:
             answer = exchange.get("answer")
             if not isinstance(answer, dict) or ("result" in answer) == ("error" in answer):
                 return f"{place} has no `answer` with either `result` or `error`"
+    return None
+
+
+def _problem_of_models(models: object) -> str | None:
+    """The same for what models answered; a cassette need not hold any."""
+    if models is None:
+        return None
+    exchanges = models.get("exchanges") if isinstance(models, dict) else None
+    if not isinstance(models, dict) or not isinstance(exchanges, list):
+        return "`models` has no `exchanges`"
+    if not all(isinstance(models.get(name, {}), dict) for name in ("chosen", "tools")):
+        return "`models` has a `chosen` or `tools` that is no object"
+    for number, exchange in enumerate(exchanges):
+        place = f"exchange {number} of `models`"
+        request = exchange.get("request") if isinstance(exchange, dict) else None
+        if not isinstance(request, dict) or not isinstance(request.get("model"), str):
+            return f"{place} has no `request` with a `model`"
+        if not isinstance(exchange.get("duration_ms"), int | float):
+            return f"{place} has no `duration_ms`"
+        answer = exchange.get("answer")
+        if not isinstance(answer, dict) or not {"text", "stop", "tokens_in", "tokens_out", "cost_usd"} <= {*answer}:
+            return f"{place} has no `answer` of a model"
     return None

@@ -3,6 +3,16 @@
     { schema_version: "mcptest.result/v1", key, mcptest_version, test, answer: {result | error, http?, notifications?},
       duration_ms, request?, session? }
 
+What scorers said is kept in the same way in `.mcptest/cache/verdicts`:
+
+    { schema_version: "mcptest.verdict/v1", key, mcptest_version, scorer,
+      verdict: {verdict, score, reasoning, cost_usd, extra} }
+
+and what models answered in `.mcptest/cache/models`:
+
+    { schema_version: "mcptest.model/v1", key, mcptest_version, model, duration_ms,
+      answer: {text, stop, tokens_in, tokens_out, cost_usd, uses?, thinking?} }
+
 Any number of processes may read and write here at once without a lock: a file is there whole or not at all, and whatever
 cannot be read counts as not there. Nothing but files of that name is ever deleted, so that the folder may hold others.
 """
@@ -26,6 +36,8 @@ if TYPE_CHECKING:
     from mcptest_engine.workspace.workspace import Workspace
 
 SCHEMA_VERSION = "mcptest.result/v1"
+VERDICT_SCHEMA = "mcptest.verdict/v1"
+MODEL_SCHEMA = "mcptest.model/v1"
 LARGEST = 1024 * 1024
 """Bytes of one result that is kept."""
 MOST_RESULTS = 5_000
@@ -54,12 +66,26 @@ def results_dir(workspace: Workspace) -> Path:
     return workspace.data_dir / "cache" / "results"
 
 
-class ResultCache:
-    """The results in one folder, which is made when there is something to keep. `damaged` counts those that were none."""
+def verdicts_dir(workspace: Workspace) -> Path:
+    """Where what scorers said is kept."""
+    return workspace.data_dir / "cache" / "verdicts"
 
-    def __init__(self, folder: Path) -> None:
+
+def models_dir(workspace: Workspace) -> Path:
+    """Where what models answered is kept."""
+    return workspace.data_dir / "cache" / "models"
+
+
+class ResultCache:
+    """The results in one folder, which is made when there is something to keep. `damaged` counts those that were none.
+
+    `schema` is the `schema_version` of what is kept in it.
+    """
+
+    def __init__(self, folder: Path, schema: str = SCHEMA_VERSION) -> None:
         self.folder = folder
         self.damaged = 0
+        self._schema = schema
 
     def get(self, key: str) -> dict[str, Any] | None:
         """What is kept under `key`, None when nothing is, or nothing that can be read."""
@@ -69,7 +95,7 @@ class ResultCache:
         except OSError:
             return None
         entry = _read(path) if stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST else None
-        if entry is None or entry.get("schema_version") != SCHEMA_VERSION or entry.get("key") != key:
+        if entry is None or entry.get("schema_version") != self._schema or entry.get("key") != key:
             self.damaged += 1
             return None
         with contextlib.suppress(OSError):
@@ -80,9 +106,13 @@ class ResultCache:
         """Keep these, by key, and delete what is beyond the bounds. Raises: OSError when the disk refuses one."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for key, data in entries.items():
-            # Not flushed to the disk: what a power cut tears is read as nothing.
-            write_atomic(self.folder / f"{key}.json", data, mode=0o600, flush=False)
-        self._trim()
+            self.put_one(key, data)
+        self.trim()
+
+    def put_one(self, key: str, data: bytes) -> None:
+        """Keep one in the folder, which must be there; `trim` is to follow some time. Raises: OSError."""
+        # Not flushed to the disk: what a power cut tears is read as nothing.
+        write_atomic(self.folder / f"{key}.json", data, mode=0o600, flush=False)
 
     def size(self) -> CacheSize:
         """What is kept now."""
@@ -104,7 +134,8 @@ class ResultCache:
     def _path(self, key: str) -> str:
         return os.path.join(self.folder, f"{key}.json")  # noqa: PTH118
 
-    def _trim(self) -> None:
+    def trim(self) -> None:
+        """Delete what is beyond the bounds, what was used longest ago first."""
         files = self._files()
         size = sum(file.size for file in files)
         if len(files) <= MOST_RESULTS and size <= MOST_BYTES:

@@ -31,6 +31,7 @@ _SCREEN: tuple[Action, ...] = (
     Action("tab.next", "Next tab", ("right_square_bracket",), "tab(1)", "The next tab of the detail.", show=False),
     Action("tab.previous", "Tab before", ("left_square_bracket",), "tab(-1)", "The tab before.", show=False),
     Action("diff.sides", "Side by side", ("d",), "sides", "The difference side by side, or one under the other."),
+    Action("matrix.open", "Matrix", ("m",), "matrix", "Tests by models, where a suite has several models."),
     Action("copy.menu", "Copy", ("y",), "copy_menu", "Copy its command, name, text, request, response.", show=False),
     Action("copy.repro", "Copy command", ("c",), "copy_repro", "Copy the command that runs this test.", show=False),
     Action("open.server", "Server", ("s",), "server", "The server that this test calls.", show=False),
@@ -87,7 +88,24 @@ _DIFF: tuple[Action, ...] = (
 _GRAPH: tuple[Action, ...] = (
     Action("graph.open", "Look into", ("enter",), "choose", "The node's arguments, output and calls.", where="graph"),
 )
+_CONVERSATION: tuple[Action, ...] = (
+    Action(
+        "conversation.open",
+        "Look into",
+        ("enter",),
+        "choose",
+        "The call as a tree, the whole text, or fold the run.",
+        where="conversation",
+    ),
+)
+_MATRIX: tuple[Action, ...] = (
+    Action("matrix.left", "Model before", ("h", "left"), "column(-1)", "", show=False, where="matrix", palette=False),
+    Action("matrix.right", "Next model", ("l", "right"), "column(1)", "", show=False, where="matrix", palette=False),
+    Action(
+        "matrix.choose", "Go to the test", ("enter",), "choose", "The test of the cell.", where="matrix", palette=False
+    ),
+)
 _TEXT: tuple[Action, ...] = (
     Action("text.wrap", "Wrap", ("w",), "wrap", "Long rows over several, or cut.", where="text"),
 )
-ACTIONS: tuple[Action, ...] = (*_SCREEN, *_LIST, *_JSON, *_DIFF, *_GRAPH, *_TEXT, *_LINES)
+ACTIONS: tuple[Action, ...] = (*_SCREEN, *_LIST, *_JSON, *_DIFF, *_GRAPH, *_CONVERSATION, *_MATRIX, *_TEXT, *_LINES)

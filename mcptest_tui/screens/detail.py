@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.words import counted
 from mcptest_tui.engine_client import EngineError
+from mcptest_tui.state.conversation_rows import entries_of, live_entries, missing_parts
 from mcptest_tui.state.diff_rows import diff_of
 from mcptest_tui.state.graph_rows import GraphNode, first_to_see, nodes_of_trace, running_nodes
+from mcptest_tui.state.json_rows import is_cut
+from mcptest_tui.state.judged_rows import answer_lines
 from mcptest_tui.state.result_rows import (
     group_lines,
     history_lines,
     key_lines,
-    line,
     log_lines,
     new_lines,
     problem_lines,
@@ -26,8 +28,9 @@ from mcptest_tui.state.result_rows import (
 )
 from mcptest_tui.state.run_view import repro_command
 from mcptest_tui.state.store import TestRow
+from mcptest_tui.state.text_lines import line, safe
 from mcptest_tui.state.tree_rows import Group, Note
-from mcptest_tui.widgets.detail import OF_CALLS, OF_COMPOSITIONS
+from mcptest_tui.widgets.detail import OF_AGENTS, OF_CALLS, OF_COMPOSITIONS, OF_EVALS, OF_TALKING_EVALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from mcptest_tui.widgets.json_tree import JsonTree
 
 KEPT = 30
+MOST_TURNS = 5_000
 PAST = 20
 
 
@@ -52,6 +56,10 @@ class DetailFeed:
         self._graphs: dict[str, list[GraphNode]] = {}
         self.node = ""
         """The node of a composition that is looked at, by its id."""
+        self.call: tuple[str | int, ...] = ()
+        """Where the call of a conversation stands in the result that is looked at."""
+        self._calls: OrderedDict[tuple[str, str, tuple[str | int, ...]], Any] = OrderedDict()
+        self._shut: dict[str, set[int]] = {}
         self._shown: tuple[str, str, str] = ("", "", "")
         self._asked = ""
 
@@ -64,9 +72,9 @@ class DetailFeed:
         self.entry = entry
         self.fill()
 
-    def moved(self, compositions: frozenset[str]) -> None:
-        """Nodes of these were begun or have ended."""
-        if self.entry is not None and self.entry.id in compositions and self._detail.tab == "graph":
+    def moved(self, tests: frozenset[str]) -> None:
+        """Nodes of these were begun or have ended, or a model has said something in them."""
+        if self.entry is not None and self.entry.id in tests and self._detail.tab in ("graph", "conversation"):
             self.fill()
 
     def read_again(self) -> None:
@@ -129,7 +137,7 @@ class DetailFeed:
     def _test(self, row: TestRow) -> None:
         detail = self._detail
         detail.use_tabs(True)
-        detail.offer(OF_COMPOSITIONS if row.kind == "composition" else OF_CALLS)
+        detail.offer(self._tabs_of(row))
         detail.head(row.name, self._subtitle(row))
         shown = (row.id, row.run_id, detail.tab)
         keep = self._shown[0] == row.id and self._shown[2] == detail.tab
@@ -170,6 +178,74 @@ class DetailFeed:
         elif known is None and row.verdict != "new" and not row.busy:
             self._fetch(row)
 
+    def _tabs_of(self, row: TestRow) -> frozenset[str]:
+        if row.kind == "eval":
+            trace = (row.result or {}).get("trace")
+            return OF_TALKING_EVALS if isinstance(trace, dict) and "conversation" in trace else OF_EVALS
+        return {"composition": OF_COMPOSITIONS, "agent": OF_AGENTS}.get(row.kind, OF_CALLS)
+
+    def _tab_conversation(self, row: TestRow, keep: bool) -> None:
+        """What was said: of the run that is on as far as it came, else of the result."""
+        view = self._detail.conversation
+        known = self._known(row)
+        if row.status == "running":
+            view.show(live_entries(row.talk or ()), "waiting for the model …", keep=keep, follow=True)
+        elif isinstance(known, dict):
+            entries = entries_of(known, self._shut.setdefault(row.id, _shut_first(known)))
+            view.show(entries, safe(known.get("message") or "nothing was said"), keep=keep)
+            if missing_parts(known):
+                self._work(partial(self._ask_rest, row.id, row.run_id, known))
+        elif row.verdict == "new":
+            view.show([], "not run yet")
+        else:
+            view.show([], known if isinstance(known, str) else "reading …", keep=keep)
+            if known is None:
+                self._fetch(row)
+
+    def fold_run(self, number: int) -> None:
+        """Show one of several runs of the test, or its head only."""
+        if self.entry is not None:
+            self._shut.setdefault(self.entry.id, set()).symmetric_difference_update({number})
+            self.fill()
+
+    def _tab_answer(self, row: TestRow, keep: bool) -> None:
+        known = self._known(row)
+        result = known if isinstance(known, dict) else row.result
+        judgement = (result or {}).get("judgement")
+        if known is None and row.verdict != "new":
+            self._fetch(row)
+        elif isinstance(known, dict) and isinstance(judgement, dict):
+            cut = [name for name in ("input", "output") if is_cut(judgement.get(name))]
+            if cut:
+                self._work(partial(self._ask_texts, row.id, row.run_id, known, cut))
+        self._detail.text("answer").show(answer_lines(judgement if isinstance(judgement, dict) else None), keep=keep)
+
+    def _call(self, row: TestRow, keep: bool) -> None:
+        """The call of a conversation that is looked at, else the first."""
+        view = self._detail.json("request")
+        known = self._known(row)
+        if not isinstance(known, dict):
+            self._tree(row, "request", "nothing was called", keep)
+            return
+        calls = [one for one in entries_of(known) if one.kind == "call" and one.path]
+        paths = [one.path for one in calls]
+        if not paths:
+            view.show_nothing("no tool was called")
+            return
+        path = self.call if self.call in paths else paths[0]
+        same, self.call = keep and self.call == path and view.nodes is not None, path
+        held = self._calls.get((row.id, row.run_id, path))
+        if held is None:
+            self._work(partial(self._ask_call, row.id, row.run_id, path))
+            if not same:
+                view.show_nothing("reading …")
+            return
+        if isinstance(held, str):
+            view.show_nothing(held)
+        else:
+            view.show(held, root=path[-2:], keep=same)
+        self.told_path(view)
+
     def _tab_diff(self, row: TestRow, keep: bool) -> None:
         known = self._known(row)
         result = known if isinstance(known, dict) else row.result
@@ -187,10 +263,14 @@ class DetailFeed:
         if row.kind == "composition":
             self._node(row, keep)
             return
+        if row.kind in ("agent", "eval"):
+            self._call(row, keep)
+            return
         self._tree(row, "request", "nothing was sent", keep)
 
     def _tab_response(self, row: TestRow, keep: bool) -> None:
-        self._tree(row, "output", "nothing came back", keep)
+        member = {"agent": "trace", "eval": "judgement"}.get(row.kind, "output")
+        self._tree(row, member, "nothing was judged" if row.kind == "eval" else "nothing came back", keep)
 
     def _tab_log(self, row: TestRow, keep: bool) -> None:
         known = self._known(row)
@@ -238,7 +318,8 @@ class DetailFeed:
         elif known.get(member) is None:
             view.show_nothing(nothing)
         else:
-            view.show(known[member], keep=keep and view.nodes is not None)
+            root = (member,) if member == "judgement" else ()
+            view.show(known[member], root=root, keep=keep and view.nodes is not None)
         self.told_path(view)
 
     def told_path(self, view: JsonTree) -> None:
@@ -286,6 +367,43 @@ class DetailFeed:
         self._graphs[test] = [GraphNode(one["id"], tuple(one["needs"]), one["tool"], one["server"]) for one in told]
         self._arrived(test)
 
+    async def _ask_call(self, test: str, run_id: str, path: tuple[str | int, ...]) -> None:
+        try:
+            found = await self.ask("expand", id=test, run_id=run_id or None, path=list(path))
+        except EngineError as wrong:
+            found = wrong.message
+        self._calls[(test, run_id, path)] = found
+        while len(self._calls) > KEPT:
+            self._calls.popitem(last=False)
+        self._arrived(test)
+
+    async def _ask_rest(self, test: str, run_id: str, known: dict[str, Any]) -> None:
+        """The turns and calls that are not here yet, page by page."""
+        for path, held in missing_parts(known):
+            while held and (last := held[-1]) == {"$more": last.get("$more") if isinstance(last, dict) else 0}:
+                try:
+                    more = await self.ask(
+                        "expand", id=test, run_id=run_id or None, path=list(path), start=len(held) - 1
+                    )
+                except EngineError:
+                    more = []
+                held.pop()
+                if not isinstance(more, list) or not more or len(held) > MOST_TURNS:
+                    break
+                held += more
+        self._arrived(test)
+
+    async def _ask_texts(self, test: str, run_id: str, known: dict[str, Any], names: list[str]) -> None:
+        """The whole of what was asked and answered."""
+        judgement = dict(known["judgement"])
+        for name in names:
+            try:
+                judgement[name] = await self.ask("value", id=test, run_id=run_id or None, path=["judgement", name])
+            except EngineError:
+                judgement[name] = judgement[name]["text"]
+        known["judgement"] = judgement
+        self._arrived(test)
+
     async def _ask_history(self, test: str) -> None:
         try:
             self._past[test] = await self.ask("history", id=test, limit=PAST)
@@ -306,7 +424,15 @@ class DetailFeed:
     def forget(self) -> None:
         """What could not be read may be there now: the engine is another one."""
         self._whole = OrderedDict((key, told) for key, told in self._whole.items() if not isinstance(told, str))
+        self._calls.clear()
         self._past = {test: told for test, told in self._past.items() if not isinstance(told, str)}
+
+
+def _shut_first(result: dict[str, Any]) -> set[int]:
+    """Of several runs one is open at first: the first that failed, else the first."""
+    verdicts = [one.get("verdict") for one in result.get("trials") or () if isinstance(one, dict) and "verdict" in one]
+    opened = verdicts.index("fail") + 1 if "fail" in verdicts else 1
+    return set(range(1, len(verdicts) + 1)) - {opened}
 
 
 def _assertions(result: dict[str, Any]) -> list[dict[str, Any]]:

@@ -16,8 +16,8 @@ from mcptest_engine.core.errors import McptestError
 from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.modals import Modal, keys_that_fit
-from mcptest_tui.state.result_rows import TextLine
 from mcptest_tui.state.saving import Proposal
+from mcptest_tui.state.text_lines import TextLine
 from mcptest_tui.widgets.choice import Choice
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.widgets.text_view import TextView

@@ -21,8 +21,8 @@ from mcptest_tui.screens.connecting import Connecting
 from mcptest_tui.screens.proposing import Proposing
 from mcptest_tui.state.about import item_lines, problem_lines, server_lines
 from mcptest_tui.state.catalog import KINDS, TITLES, VERBS, Catalog
-from mcptest_tui.state.result_rows import line
 from mcptest_tui.state.servers import BUSY, Servers, failure_words
+from mcptest_tui.state.text_lines import line
 from mcptest_tui.widgets.call_pane import CallPane
 from mcptest_tui.widgets.catalog_list import CatalogList, KindTabs
 from mcptest_tui.widgets.filter_line import FilterLine

@@ -181,9 +181,32 @@ class TestActions(Screen[None]):
         screen = self._tests
         if action in ("stop", "stop_all"):
             return screen.workbench.runs.progress.busy
+        if action == "matrix":
+            return bool(screen.several.paths(screen.workbench.store))
         if action == "sides":
             return screen.is_mounted and screen.detail_open and screen.detail.view is screen.detail.diff
         return super().check_action(action, parameters)
+
+    def action_matrix(self) -> None:
+        """Tests by models, of the suite under the cursor or the first that has several."""
+        from mcptest_tui.screens.matrix import MatrixWindow
+
+        screen = self._tests
+        store = screen.workbench.store
+        several = screen.several.paths(store)
+        if not several:
+            screen.workbench.say("no suite that is open has several models")
+            return
+        entry = screen.test_list.entry()
+        here = entry.path if entry is not None else ""
+        path = here if here in several else next(path for path in (*store.documents, *several) if path in several)
+
+        def chosen(test: str | None) -> None:
+            if test is not None:
+                screen.arrive(id=test)
+                self.action_open_detail()
+
+        screen.app.push_screen(MatrixWindow(store, path), chosen)
 
     def action_edit(self) -> None:
         """The editor, at the test or the problem."""

@@ -17,6 +17,7 @@ from mcptest_tui.screens.detail import DetailFeed
 from mcptest_tui.screens.test_actions import TestActions
 from mcptest_tui.screens.tree_actions import TreeActions
 from mcptest_tui.state.filters import Known
+from mcptest_tui.state.matrix_rows import Several
 from mcptest_tui.state.run_view import RunView
 from mcptest_tui.state.store import TestRow
 from mcptest_tui.state.tree_rows import ORDER_WORDS, TreeRows
@@ -63,6 +64,7 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
         self._verdicts: dict[str, Any] = {}
         self._missed = False
         self._page_due = False
+        self.several = Several()
 
     def compose_body(self) -> Iterable[Widget]:
         """Two panes."""
@@ -227,13 +229,15 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
             self.feed.told_path(self.detail.json_tree)
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
-        """Enter on a row of the list, or on a node of a graph."""
+        """Enter on a row of the list, on a node of a graph, or in a conversation."""
         event.stop()
         if event.lines is self.test_list:
             self.action_open_detail()
         elif event.lines is self.detail.graph and self.detail.graph.selected is not None:
             self.feed.node = self.detail.graph.selected.id
             self.detail.use_tab("request")
+        elif event.lines is self.detail.conversation and self.detail.conversation.selected is not None:
+            self.look_into(self.detail.conversation.selected)
 
     def on_row_list_folded(self, event: RowList.Folded) -> None:
         """A group, or all of them."""
@@ -371,7 +375,7 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
         rows = self.workbench.store.rows
         few = rows.values() if len(rows) <= REMEMBERED else ()
         verdicts = {
-            row.id: [row.verdict, row.duration_ms, row.ran_digest]
+            row.id: ["deferred" if row.deferred else row.verdict, row.duration_ms, row.ran_digest]
             for row in few
             if row.ran_digest and row.verdict != "new"
         }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from mcptest_tui.screens.tests import TestsScreen
+    from mcptest_tui.state.conversation_rows import Entry
     from mcptest_tui.widgets.detail import Detail
 
 LARGEST_EXACT = 400
@@ -52,6 +53,26 @@ class TreeActions(Screen[None]):
         else:
             self._use(event, text_of(tree.value()))
 
+    def look_into(self, entry: Entry) -> None:
+        """A part of a conversation: the call as a tree, the whole of a text, one of several runs."""
+        screen = self._tests
+        row = screen.feed.entry
+        if entry.kind == "run" and entry.outcome:
+            screen.feed.fold_run(entry.number)
+        elif entry.kind == "call" and entry.path:
+            screen.feed.call = entry.path
+            screen.detail.use_tab("request")
+        elif entry.kind == "say" and entry.path and isinstance(row, TestRow):
+            self._later(partial(self._whole_text, row, entry))
+
+    async def _whole_text(self, row: TestRow, entry: Entry) -> None:
+        try:
+            text = await self._tests.feed.ask("value", id=row.id, run_id=row.run_id or None, path=list(entry.path))
+        except EngineError as wrong:
+            self._tests.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+            return
+        self._window(f"{entry.label} {entry.number or ''}".rstrip(), str(text))
+
     def on_detail_searched(self, event: Detail.Searched) -> None:
         """As it is typed."""
         tree = self._tests.detail.json_tree
@@ -67,13 +88,18 @@ class TreeActions(Screen[None]):
         elif event.what == "copy":
             screen.workbench.copy(text, "the value")
         else:
-            from mcptest_tui.screens.value import ValueWindow
+            self._window(event.tree.target or "value", text)
 
-            def answered(answer: str | None) -> None:
-                if answer == "copy":
-                    screen.workbench.copy(text, "the value")
+    def _window(self, title: str, text: str) -> None:
+        from mcptest_tui.screens.value import ValueWindow
 
-            screen.app.push_screen(ValueWindow(event.tree.target or "value", text), answered)
+        screen = self._tests
+
+        def answered(answer: str | None) -> None:
+            if answer == "copy":
+                screen.workbench.copy(text, "the value")
+
+        screen.app.push_screen(ValueWindow(title, text), answered)
 
     async def _asked(self, row: TestRow, event: JsonTree.Wanted) -> None:
         try:
@@ -96,11 +122,13 @@ class TreeActions(Screen[None]):
             return
         event.tree.extend(event.path, more)
 
-    def _member(self, row: TestRow, tree: JsonTree) -> list[str]:
+    def _member(self, row: TestRow, tree: JsonTree) -> list[str | int]:
         """Where in the test's result a tree begins."""
         if tree.id == "detail-request":
+            if row.kind in ("agent", "eval"):
+                return list(self._tests.feed.call)
             return ["trace", "nodes", self._tests.feed.node] if row.kind == "composition" else ["request"]
-        return ["output"]
+        return [{"agent": "trace", "eval": "judgement"}.get(row.kind, "output")]
 
     def _later(self, asking: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._tests.run_worker(asking, group="value", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
@@ -113,6 +141,9 @@ class TreeActions(Screen[None]):
 
         bench = self._tests.workbench
         file = Path(row.file)
+        if row.kind == "eval":
+            bench.say("a judgement has no targets; its test is decided by the score", "warning")
+            return
         try:
             text = file.read_bytes().decode()
             edit = add_assertion(text, row.line, tree.target, matcher_for(tree.value()))

@@ -9,7 +9,7 @@ from textual.containers import Vertical
 
 from mcptest_tui.safe import safe_text, shown
 from mcptest_tui.screens.modals import Modal
-from mcptest_tui.state.result_rows import line
+from mcptest_tui.state.text_lines import line
 from mcptest_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from rich.cells import cell_len
 from mcptest_engine.core.clipping import compact
 from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.core.words import counted
-from mcptest_tui.state.result_rows import TextLine, line
 from mcptest_tui.state.schema_rows import describes, rows_of
 from mcptest_tui.state.servers import state_words
+from mcptest_tui.state.text_lines import TextLine, line
 from mcptest_tui.words import MARKS
 
 if TYPE_CHECKING:

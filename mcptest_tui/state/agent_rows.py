@@ -10,8 +10,9 @@ from mcptest_engine.core.words import counted
 from mcptest_engine.reporting.repro import inline_repro
 from mcptest_tui.state.agents import INLINE, PROPOSAL, RUN
 from mcptest_tui.state.hook_rows import hook_lines
-from mcptest_tui.state.result_rows import BLANK, TextLine, line, outcome_lines
+from mcptest_tui.state.result_rows import outcome_lines
 from mcptest_tui.state.run_view import repro_command
+from mcptest_tui.state.text_lines import BLANK, TextLine, line
 from mcptest_tui.words import MARKS, mark
 
 if TYPE_CHECKING:

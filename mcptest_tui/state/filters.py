@@ -31,6 +31,7 @@ STATES: dict[str, Predicate] = {
     "failed": lambda row: row.verdict == "fail",
     "passed": lambda row: row.verdict == "pass",
     "inconclusive": lambda row: row.verdict == "inconclusive",
+    "deferred": lambda row: row.deferred,
     "skipped": lambda row: row.verdict == "skip",
     "flaky": lambda row: row.flaky,
     "new": lambda row: row.verdict == "new",

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mcptest_tui.state.spending import Spent
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -33,6 +35,7 @@ class Progress:
     last_failed: bool = False
     last_seconds: float | None = None
     ended: float | None = None
+    spent: Spent = field(default_factory=Spent)
 
     @property
     def busy(self) -> bool:
@@ -87,8 +90,12 @@ class Progress:
             self.run, self.path = run, str(event.get("path", ""))
             self.done, self.total = 0, len(event.get("tests", ()))
             self.started = self.clock()
+            self.spent = Spent()
         elif name == "case.finished":
             self.done += 1
+            self.spent.apply(event)
+        elif name == "agent.turn":
+            self.spent.apply(event)
         elif name == "run.finished":
             self._end(run, *_summary(event.get("record") or {}))
         elif name == "run.failed":

@@ -9,18 +9,28 @@ from __future__ import annotations
 import time
 from datetime import datetime
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from rich.cells import cell_len
+from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.clipping import compact
-from mcptest_engine.core.sanitise import one_line, sanitise
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_tui.state.diff_rows import expected_of, matcher_name
 from mcptest_tui.state.hook_rows import hook_lines
-from mcptest_tui.state.json_rows import is_cut
+from mcptest_tui.state.judged_rows import (
+    DEFERRED,
+    cost_lines,
+    deferred_reason,
+    gate_lines,
+    is_deferred,
+    judgement_lines,
+    scorer_error_lines,
+    shown_as,
+    spending_lines,
+    trial_lines,
+)
 from mcptest_tui.state.run_view import FAULTS, ServerView, Summary, slowest
 from mcptest_tui.state.score_rows import bar, metrics, number, shares
+from mcptest_tui.state.text_lines import BLANK, LIMIT, TextLine, indented, line, readable_text, safe, safe_lines
 from mcptest_tui.words import MARKS, is_ascii, mark
 
 if TYPE_CHECKING:
@@ -28,34 +38,17 @@ if TYPE_CHECKING:
 
     from mcptest_engine.running.documents import Document
     from mcptest_tui.state.store import TestRow
+    from mcptest_tui.state.text_lines import Piece
 
-    Piece = tuple[str, str]
-
-LIMIT = 2_000
 STDERR_SHOWN = 3
 BARS = "_.-=+*#%@" if is_ascii() else "▁▂▃▄▅▆▇█"
 
 
-class TextLine(NamedTuple):
-    """One line before it is wrapped: its first row begins at column `at`, those after it at `hang`."""
-
-    at: int
-    hang: int
-    pieces: tuple[tuple[str, str], ...]
-
-
-def line(*pieces: Piece | str, at: int = 0) -> TextLine:
-    """A line; a plain text has no ink. Its later rows begin below what follows its first piece, if that ends in a space."""
-    made = tuple((piece, "") if isinstance(piece, str) else piece for piece in pieces)
-    first = made[0][0] if made else ""
-    return TextLine(at, at + cell_len(first) if len(made) > 1 and first.endswith(" ") else at, made)
-
-
-BLANK = line("")
 WORDS = {
     "pass": "passed",
     "fail": "failed",
     "inconclusive": "inconclusive",
+    "deferred": "deferred",
     "skip": "skipped",
     "new": "not run yet",
     "queued": "waiting",
@@ -83,25 +76,38 @@ def result_lines(
 def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -> list[TextLine]:
     """What a test came to, below its verdict: score, failure, assertions, metrics, `verify`, attempts, last words."""
     lines: list[TextLine] = []
-    if result.get("score") is not None:
+    judgement = result.get("judgement")
+    judged = isinstance(judgement, dict) and "verdict" in judgement
+    if result.get("score") is not None and not judged:
         lines.append(line(("score  ", "dim"), *bar(result["score"], result.get("threshold"))))
     failure = result.get("failure")
     if isinstance(failure, dict):
         lines += _failure(result, failure)
-    elif result.get("message"):
-        lines += [BLANK, line(_safe(result["message"]))]
+        lines += scorer_error_lines(failure)
+    elif shown_as(result) == DEFERRED:
+        lines += _deferred(str(result["message"]))
+    elif result.get("message") and not judged:
+        lines += [BLANK, line(safe(result["message"]))]
+    if isinstance(judgement, dict) and judged:
+        lines += [BLANK, *judgement_lines(judgement)]
     assertions = [item for item in result.get("assertions") or () if isinstance(item, dict)]
     if assertions:
         lines.append(BLANK)
         for assertion, share in zip_longest(assertions, shares(result), fillvalue=""):
             lines += _item(assertion, share)
-    elif result.get("verdict") == "pass":
-        lines += [BLANK, line(("no assertions: the server answered without an error", "dim"))]
+    elif result.get("verdict") == "pass" and not judged and not result.get("derived_metrics"):
+        who = "the model" if result.get("kind") == "agent" else "the server"
+        lines += [BLANK, line((f"no assertions: {who} answered without an error", "dim"))]
+    trace = result.get("trace")
+    if isinstance(trace, dict) and not result.get("trials"):
+        lines += gate_lines(trace)
+    lines += trial_lines(result.get("trials") or ())
     found = [line(*pieces, at=2) for pieces in metrics(result)]
     lines += [BLANK, line(("metrics", "bold")), *found] if found else []
     lines += _verify(result)
     lines += _attempts(result)
-    if isinstance(failure, dict):
+    lines += cost_lines(result)
+    if isinstance(failure, dict) and "scorer_error" not in failure:
         lines += _last_words(failure, server)
     return lines
 
@@ -122,14 +128,14 @@ def new_lines(row: TestRow, place: str, keys: Sequence[tuple[str, str]], repro: 
 def key_lines(keys: Sequence[tuple[str, str]]) -> list[TextLine]:
     """What keys do, one a line."""
     width = max((len(key) for key, _ in keys), default=0)
-    return [line((f"{key:>{width}}  ", "key"), _safe(what)) for key, what in keys]
+    return [line((f"{key:>{width}}  ", "key"), safe(what)) for key, what in keys]
 
 
 def _headline(row: TestRow, result: Mapping[str, Any]) -> TextLine:
-    verdict = str(result.get("verdict", ""))
+    verdict = shown_as(result)
     pieces: list[Piece] = [(f"{mark(verdict)} {WORDS.get(verdict, verdict)}", verdict)]
     duration = result.get("duration_ms")
-    if isinstance(duration, (int, float)):
+    if isinstance(duration, (int, float)) and verdict != DEFERRED:
         pieces.append((f"   {duration:.0f} ms" if duration >= 10 else f"   {duration:.1f} ms", ""))
     attempts = result.get("attempts") or ()
     if len(attempts) > 1:
@@ -151,10 +157,16 @@ def _failure(result: Mapping[str, Any], failure: Mapping[str, Any]) -> Iterator[
     told = any(item.get("passed") is False for item in result.get("assertions") or () if isinstance(item, dict))
     if kind != "assertion" or not told:
         yield BLANK
-        for text in _safe_lines(failure.get("message")):
+        for text in safe_lines(failure.get("message")):
             yield line((text, "fail"))
     if failure.get("hint"):
-        yield line(("hint: ", "hint"), (_safe(failure["hint"]), "hint"))
+        yield line(("hint: ", "hint"), (safe(failure["hint"]), "hint"))
+
+
+def _deferred(message: str) -> Iterator[TextLine]:
+    yield BLANK
+    yield line((safe(deferred_reason(message)), "deferred"))
+    yield line(("neither passed nor failed: no model could be asked", "dim"))
 
 
 def _item(item: Any, share: str) -> Iterator[TextLine]:
@@ -164,36 +176,42 @@ def _item(item: Any, share: str) -> Iterator[TextLine]:
         yield from _assertion(item, share)
         return
     verdict = _verdict_of(item)
-    name = _safe(inside.get("name") or "assert-set")
+    name = safe(inside.get("name") or "assert-set")
     score = bar(inside.get("score"), inside.get("threshold"))
     yield line((f"{mark(verdict)} ", verdict), (f"{name}  ", "bold"), *score, (f"   {share}" if share else "", "dim"))
     for assertion in inside.get("assertions") or ():
         if isinstance(assertion, dict):
-            yield from (_indented(told) for told in _assertion(assertion))
-
-
-def _indented(told: TextLine) -> TextLine:
-    return told._replace(at=told.at + 4, hang=told.hang + 4)
+            yield from (indented(told) for told in _assertion(assertion))
 
 
 def _verdict_of(assertion: Mapping[str, Any]) -> str:
     passed = assertion.get("passed")
+    if is_deferred(passed, assertion.get("message")) or (
+        passed is None and "deferred: " in str(assertion.get("message"))
+    ):
+        return DEFERRED
     return "pass" if passed is True else "fail" if passed is False else "inconclusive"
 
 
 def _assertion(assertion: Mapping[str, Any], share: str = "") -> Iterator[TextLine]:
     passed, verdict = assertion.get("passed"), _verdict_of(assertion)
-    name, expected = _safe(matcher_name(assertion)), expected_of(assertion)
-    short = _value(expected, 60)
+    name, expected = safe(matcher_name(assertion)), expected_of(assertion)
+    rubric = expected.get("rubric") if name == "llm-judge" and isinstance(expected, dict) else None
+    short = _value(expected if rubric is None else rubric, 60)
     held = (f"  {name} {short}", "dim") if passed is True else (f"  {name}", "bold")
     own = assertion.get("name")
     yield line(
         (f"{mark(verdict)} ", verdict),
-        (_safe(assertion.get("target")), ""),
+        (safe(assertion.get("target")), ""),
         held,
-        (f"   {_safe(own)}" if own else "", "dim"),
+        (f"   {safe(own)}" if own else "", "dim"),
         (f"   {share}" if share else "", "dim"),
     )
+    judgement = assertion.get("judgement")
+    if isinstance(judgement, dict):
+        yield from judgement_lines(judgement, at=4, alone=passed is not True)
+        if passed is not None:
+            return
     if passed is True:
         return
     if passed is False:
@@ -204,12 +222,12 @@ def _assertion(assertion: Mapping[str, Any], share: str = "") -> Iterator[TextLi
     if reason:
         yield line((reason, "dim"), at=4)
     if assertion.get("pointer") and f"`{assertion['pointer']}`" not in reason:
-        yield line(("first difference at  ", "dim"), _safe(assertion["pointer"]), at=4)
+        yield line(("first difference at  ", "dim"), safe(assertion["pointer"]), at=4)
 
 
 def _reason(assertion: Mapping[str, Any]) -> str:
     """The message without the part that the lines around it say already."""
-    message = _safe(assertion.get("message") or "")
+    message = safe(assertion.get("message") or "")
     _, found, rest = message.partition(") failed: ")
     return rest if found else message
 
@@ -224,12 +242,12 @@ def _verify(result: Mapping[str, Any]) -> Iterator[TextLine]:
         verdict = str(step.get("verdict", ""))
         called = step.get("name") or step.get("tool") or step.get("server")
         took = f"   {step['duration_ms']:.0f} ms" if isinstance(step.get("duration_ms"), (int, float)) else ""
-        yield line((f"{mark(verdict)} ", verdict), f"#{step.get('index', '')} {_safe(called)}", (took, "dim"), at=2)
+        yield line((f"{mark(verdict)} ", verdict), f"#{step.get('index', '')} {safe(called)}", (took, "dim"), at=2)
         if verdict != "pass" and step.get("message"):
-            yield line(_safe(step["message"]), at=4)
+            yield line(safe(step["message"]), at=4)
         for assertion in step.get("assertions") or ():
             if isinstance(assertion, dict) and assertion.get("passed") is False:
-                yield from (_indented(told) for told in _item(assertion, ""))
+                yield from (indented(told) for told in _item(assertion, ""))
 
 
 def _attempts(result: Mapping[str, Any]) -> Iterator[TextLine]:
@@ -240,18 +258,18 @@ def _attempts(result: Mapping[str, Any]) -> Iterator[TextLine]:
     yield line(("attempts", "bold"))
     for place, attempt in enumerate(attempts, 1):
         verdict = str(attempt.get("verdict", ""))
-        fault = f"  fault: {_safe(attempt['fault'])}" if attempt.get("fault") else ""
+        fault = f"  fault: {safe(attempt['fault'])}" if attempt.get("fault") else ""
         yield line(
             (f"{mark(verdict)} ", verdict),
             f"{place}  {attempt.get('duration_ms', 0):.0f} ms",
             (fault, "inconclusive"),
-            (f"  {_safe(attempt['message'])}" if attempt.get("message") else "", "dim"),
+            (f"  {safe(attempt['message'])}" if attempt.get("message") else "", "dim"),
             at=2,
         )
 
 
 def _last_words(failure: Mapping[str, Any], server: ServerView | None) -> Iterator[TextLine]:
-    tail = _safe_lines(failure.get("stderr_tail") or ("" if server is None else server.stderr))
+    tail = safe_lines(failure.get("stderr_tail") or ("" if server is None else server.stderr))
     tail = [text for text in tail if text.strip()][-STDERR_SHOWN:]
     if tail and failure.get("kind") != "assertion":
         yield BLANK
@@ -267,14 +285,14 @@ def summary_lines(summary: Summary, failing: Sequence[TestRow] = ()) -> list[Tex
     """The last run, and what fails now."""
     ink = "pass" if summary.passed else "fail" if summary.counts.get("fail") or summary.gates else "bold"
     lines = [line((summary.title, ink), ("   interrupted" if summary.interrupted else "", "inconclusive"))]
-    lines += [line((f"{mark('fail')} ", "fail"), _safe(gate), at=2) for gate in summary.gates]
+    lines += [line((f"{mark('fail')} ", "fail"), safe(gate), at=2) for gate in summary.gates]
     for title, names, sign in (
         ("failing since this run", summary.broken, "fail"),
         ("passing again", summary.mended, "pass"),
     ):
         if names:
             lines += [BLANK, line((title, "bold"))]
-            lines += [line((f"{mark(sign)} ", sign), _safe(name), at=2) for name in names[:10]]
+            lines += [line((f"{mark(sign)} ", sign), safe(name), at=2) for name in names[:10]]
             if len(names) > 10:
                 lines.append(line((f"and {len(names) - 10} more", "dim"), at=4))
     lines += _failing(failing)
@@ -282,9 +300,12 @@ def summary_lines(summary: Summary, failing: Sequence[TestRow] = ()) -> list[Tex
         found = ((one.get("name"), number(one.get("mean")), int(one.get("count") or 0)) for one in summary.rollups)
         lines += [BLANK, line(("metrics", "bold"))]
         lines += [
-            line(f"{_safe(name)}  ", mean, (f"  mean of {counted(count, 'test')}", "dim"), at=2)
+            line(f"{safe(name)}  ", mean, (f"  mean of {counted(count, 'test')}", "dim"), at=2)
             for name, mean, count in found
         ]
+    if summary.models or summary.scorers:
+        lines += [BLANK, line(("spent  ", "bold"), summary.spent)]
+        lines += spending_lines(summary.models, summary.scorers)
     lines += _hooks("hooks", summary.hooks)
     if summary.total > 1 and summary.slowest:
         lines += [BLANK, line(("slowest", "bold")), *_slowest(summary.slowest)]
@@ -309,7 +330,10 @@ def group_lines(
         counts[row.verdict] = counts.get(row.verdict, 0) + 1
     pieces: list[Piece] = [(f"{counted(len(rows), 'test')}", "bold")]
     told = (verdict for verdict in ("fail", "inconclusive", "pass", "skip", "new") if counts.get(verdict))
-    pieces += [(f"   {counts[verdict]} {WORDS[verdict]}", verdict) for verdict in told]
+    waiting = sum(row.deferred for row in rows)
+    for verdict in told:
+        some = f" ({waiting} deferred)" if verdict == "inconclusive" and waiting else ""
+        pieces.append((f"   {counts[verdict]} {WORDS[verdict]}{some}", verdict))
     lines = [line(*pieces), *_failing(failing)]
     timed = slowest(rows)
     if len(timed) > 1:
@@ -323,10 +347,10 @@ def _failing(rows: Sequence[TestRow]) -> list[TextLine]:
         return []
     lines = [BLANK, line(("failing", "bold"))]
     for row in rows[:12]:
-        lines.append(line((f"{mark('fail')} ", "fail"), _safe(row.name), at=2))
+        lines.append(line((f"{mark('fail')} ", "fail"), safe(row.name), at=2))
         message = (row.result or {}).get("message")
         if message:
-            lines.append(line((_safe(message)[:300], "dim"), at=4))
+            lines.append(line((safe(message)[:300], "dim"), at=4))
     if len(rows) > 12:
         lines.append(line((f"and {len(rows) - 12} more", "dim"), at=4))
     return lines
@@ -341,9 +365,9 @@ def problem_lines(document: Document, since: float | None) -> list[TextLine]:
         lines.append(line((f"the tests that are shown are from {at}, when it loaded last", "dim")))
     for item in document.diagnostics[:20]:
         name = "" if item.file == document.path else f"{item.file.rpartition('/')[2]}:"
-        lines += [BLANK, line((f"{_safe(name)}{item.line}:{item.column}  ", "dim"), _safe(item.message))]
+        lines += [BLANK, line((f"{safe(name)}{item.line}:{item.column}  ", "dim"), safe(item.message))]
         if item.hint:
-            lines.append(line((_safe(item.hint), "hint"), at=4))
+            lines.append(line((safe(item.hint), "hint"), at=4))
     if len(document.diagnostics) > 20:
         lines += [BLANK, line((f"and {len(document.diagnostics) - 20} more", "dim"))]
     return [*lines, BLANK, *key_lines((("e", "opens the editor at the first one"),))]
@@ -352,7 +376,7 @@ def problem_lines(document: Document, since: float | None) -> list[TextLine]:
 def _slowest(timed: Sequence[tuple[str, float]]) -> list[TextLine]:
     width = max(len(f"{took:.0f} ms") for _, took in timed)
     texts = ((f"{took:.0f} ms", name) for name, took in timed)
-    return [line((f"{took:>{width}}  ", "dim"), _safe(name), at=2) for took, name in texts]
+    return [line((f"{took:>{width}}  ", "dim"), safe(name), at=2) for took, name in texts]
 
 
 # History and log
@@ -399,13 +423,13 @@ def _past(past: Sequence[Mapping[str, Any]], now: float | None) -> list[TextLine
     for item in past:
         verdict = _verdict(item)
         took = f"{float(item.get('duration_ms') or 0.0):.0f} ms"
-        message = f"  {_safe(item['message'])}" if item.get("message") else ""
+        message = f"  {safe(item['message'])}" if item.get("message") else ""
         lines.append(line((f"{mark(verdict)} ", verdict), f"{_when(item, now)}  ", (f"{took:>9}", "dim"), message))
     return lines
 
 
 def _verdict(item: Mapping[str, Any]) -> str:
-    return str(item.get("verdict", ""))
+    return shown_as(item)
 
 
 def _when(item: Mapping[str, Any], now: float | None = None) -> str:
@@ -413,7 +437,7 @@ def _when(item: Mapping[str, Any], now: float | None = None) -> str:
     try:
         at = datetime.fromisoformat(str(item.get("started_at", ""))).astimezone()
     except ValueError:
-        return _safe(item.get("started_at", ""))
+        return safe(item.get("started_at", ""))
     today = datetime.fromtimestamp(now if now is not None else time.time()).astimezone()
     return at.strftime("today %H:%M:%S" if at.date() == today.date() else "%Y-%m-%d %H:%M")
 
@@ -424,27 +448,17 @@ def log_lines(row: TestRow, server: ServerView | None) -> list[TextLine]:
     tail = str((failure or {}).get("stderr_tail") or "") if isinstance(failure, dict) else ""
     source = "around this call" if tail else "in the last run"
     text = tail or ("" if server is None else server.stderr)
-    name = _safe(row.server)
+    name = safe(row.server)
     if not text.strip():
         return [line((f"{name} wrote nothing on stderr", "dim"))]
     lines = [line((f"stderr of {name}, {source}", "dim")), BLANK]
-    return [*lines, *(line(part) for part in _safe_lines(text))]
+    return [*lines, *(line(part) for part in safe_lines(text))]
 
 
 def _facts(facts: Sequence[tuple[str, str]]) -> list[TextLine]:
     width = max(len(name) for name, _ in facts)
-    return [line((f"{name:<{width}}  ", "dim"), _safe(text)) for name, text in facts if text]
+    return [line((f"{name:<{width}}  ", "dim"), safe(text)) for name, text in facts if text]
 
 
 def _value(value: Any, limit: int) -> str:
-    return one_line(compact(f"{value['text']}…" if is_cut(value) else value, limit), limit)
-
-
-def _safe(text: Any) -> str:
-    return one_line(str(text if text is not None else ""), LIMIT)
-
-
-def _safe_lines(text: Any) -> list[str]:
-    return [
-        part.rstrip() for part in sanitise(str(text or "").replace("\r\n", "\n")).expandtabs(4).strip("\n").split("\n")
-    ]
+    return one_line(compact(readable_text(value), limit), limit)

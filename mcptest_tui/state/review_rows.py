@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_tui.state.diff_rows import differing
-from mcptest_tui.state.result_rows import BLANK, TextLine, line
 from mcptest_tui.state.reviewing import ACCEPT, KINDS, REJECT, SKIP
+from mcptest_tui.state.text_lines import BLANK, TextLine, line
 from mcptest_tui.words import MARKS, mark
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.words import counted
+from mcptest_tui.state.spending import cost_of, sum_text
 from mcptest_tui.words import duration_shown
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Summary:
     """What a run came to. The lists hold names of tests, `slowest` (name, milliseconds).
 
     `hooks` and `rollups` are those of the record; `gates` says which floors of the suite's `coverage` were missed.
+    `deferred` are those of the inconclusive that wait for a model; the rest is the record's spending.
     """
 
     path: str = ""
@@ -61,6 +63,9 @@ class Summary:
     hooks: list[dict[str, Any]] = field(default_factory=list)
     rollups: list[dict[str, Any]] = field(default_factory=list)
     gates: list[str] = field(default_factory=list)
+    deferred: int = 0
+    models: list[dict[str, Any]] = field(default_factory=list)
+    scorers: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def passed(self) -> bool:
@@ -74,10 +79,18 @@ class Summary:
         )
 
     @property
+    def spent(self) -> str:
+        """What all of it cost, as far as prices are known."""
+        return sum_text([cost_of(row.get("cost_usd")) for row in (*self.models, *self.scorers)])
+
+    @property
     def title(self) -> str:
         """`120 passed in 3.2 s`, `2 failed, 118 passed in 3.2 s`."""
         words = (("fail", "failed"), ("inconclusive", "inconclusive"), ("pass", "passed"), ("skip", "skipped"))
-        told = ", ".join(f"{self.counts[status]} {word}" for status, word in words if self.counts.get(status))
+        some = {"inconclusive": f" ({self.deferred} deferred)"} if self.deferred else {}
+        told = ", ".join(
+            f"{self.counts[status]} {word}{some.get(status, '')}" for status, word in words if self.counts.get(status)
+        )
         return f"{told or counted(0, 'test')} in {duration_shown(self.duration_ms / 1000)}"
 
 
@@ -126,6 +139,8 @@ class RunView:
     def _end(self, event: dict[str, Any], store: Store) -> None:
         run, record = event["run"], event.get("record") or {}
         rows = [store.rows[test] for test in self._finished.pop(run, ()) if test in store.rows]
+        spending = record.get("spending")
+        spending = spending if isinstance(spending, dict) else {}
         counts: dict[str, int] = {}
         for row in rows:
             counts[row.verdict] = counts.get(row.verdict, 0) + 1
@@ -145,6 +160,9 @@ class RunView:
             interrupted=bool(record.get("interrupted")),
             hooks=_mappings(record.get("hooks")),
             rollups=_mappings(record.get("metric_rollups")),
+            deferred=sum(row.deferred for row in rows),
+            models=_mappings(spending.get("models")),
+            scorers=_mappings(spending.get("scorers")),
             gates=[str(gate) for gate in record.get("gates") or ()],
         )
 

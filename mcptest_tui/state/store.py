@@ -10,6 +10,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_tui.state.judged_rows import DEFERRED, is_deferred
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -30,7 +32,8 @@ class TestRow:
     `digest` is of the test as it stands, `ran_digest` of the test as it was when its result came to be, `asked_digest` of the
     test as the newest run has it that was asked for and has not decided it ("" for none); that run is `run`. `added` says that
     the test appeared while the suite was open, `remembered` that its verdict is of an earlier session. `nodes` is how far the
-    nodes of a composition are that runs, by id: the events of it, None before.
+    nodes of a composition are that runs, by id: the events of it, None before; `talk` are the turns of an agent test that runs.
+    `deferred` says that it is inconclusive since no model is set up for it.
     """
 
     id: str
@@ -61,6 +64,13 @@ class TestRow:
     before: str = "new"
     folded: str = ""
     nodes: dict[str, dict[str, Any]] | None = None
+    talk: list[dict[str, Any]] | None = None
+    deferred: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The status under which it is drawn: "deferred" for what is inconclusive for want of a model."""
+        return "deferred" if self.deferred and self.status == "inconclusive" else self.status
 
     @property
     def busy(self) -> bool:
@@ -87,7 +97,7 @@ class Delta(NamedTuple):
     """What a batch of events changed: `finished` are ids, `run` the key of a run that began or ended.
 
     `added` are rows that came to the end of the list; others that came are told by `structure_changed`. `nodes` are the ids
-    of the compositions of which a node was begun or has ended.
+    of the compositions of which a node was begun or has ended, and of the agent tests whose model has answered.
     """
 
     rows_changed: bool = False
@@ -115,6 +125,8 @@ class Store:
         self.counts: dict[str, int] = dict.fromkeys(STATUSES, 0)
         self.running: dict[str, TestRow] = {}
         """What is being tested at this moment, the longest first."""
+        self.models: dict[str, dict[str, None]] = {}
+        """The models that agent tests of a suite ran with, by the suite's path."""
         self.version = 0
         self._now = now
         self._good: dict[str, tuple[Document, float]] = {}
@@ -227,6 +239,8 @@ class Store:
             if row is None or row.status != "new" or not isinstance(told, list) or len(told) != 3:
                 continue
             verdict, duration_ms, digest = told
+            row.deferred = verdict == DEFERRED and bool(digest) and digest == row.digest
+            verdict = "inconclusive" if row.deferred else verdict
             if verdict in VERDICTS and digest and digest == row.digest:
                 row.verdict, row.remembered, row.ran_digest = verdict, True, digest
                 row.duration_ms = float(duration_ms) if isinstance(duration_ms, (int, float)) else None
@@ -254,12 +268,18 @@ class Store:
             elif name == "case.started":
                 row = rows.get(event["id"])
                 if row is not None:
-                    row.started, row.nodes = self._now(), None
+                    row.started, row.nodes, row.talk = self._now(), None, None
                     self._set(row, "running")
             elif name == "node.changed":
                 row = rows.get(event["id"])
                 if row is not None:
                     row.nodes = {**(row.nodes or {}), event["node"]: event}
+                    nodes.append(row.id)
+            elif name == "agent.turn":
+                row = rows.get(event["id"])
+                if row is not None:
+                    row.talk = [] if row.talk is None else row.talk
+                    row.talk.append(event)
                     nodes.append(row.id)
             elif name == "run.started":
                 structure = self._start(event) or structure
@@ -302,6 +322,11 @@ class Store:
             return
         row.before, row.verdict = row.verdict, verdict if verdict in VERDICTS else "inconclusive"
         row.result = result
+        row.deferred = is_deferred(row.verdict, result.get("message"))
+        row.talk = None
+        model = result.get("model")
+        if row.kind == "agent" and isinstance(model, str):
+            self.models.setdefault(row.path, {})[model] = None
         row.duration_ms = result.get("duration_ms")
         row.flaky = result.get("flaky", False)
         row.cached = result.get("cached", False)

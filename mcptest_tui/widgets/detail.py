@@ -17,6 +17,7 @@ from textual.widgets import Input
 
 from mcptest_tui.problems import Sturdy
 from mcptest_tui.safe import one_line, shown
+from mcptest_tui.widgets.conversation_view import ConversationView
 from mcptest_tui.widgets.diff_view import DiffView
 from mcptest_tui.widgets.graph_view import GraphView
 from mcptest_tui.widgets.json_tree import JsonTree
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 TABS = (
     ("result", "Result", "Res"),
     ("graph", "Graph", "Graph"),
+    ("conversation", "Conversation", "Conv"),
+    ("answer", "Answer", "Ans"),
     ("diff", "Diff", "Diff"),
     ("request", "Request", "Req"),
     ("response", "Response", "Resp"),
@@ -40,10 +43,23 @@ TABS = (
     ("history", "History", "Hist"),
 )
 NAMES = tuple(name for name, _, _ in TABS)
-OF_CALLS = frozenset(NAMES) - {"graph"}
+_OF_FEW = {"graph", "conversation", "answer"}
+OF_CALLS = frozenset(NAMES) - _OF_FEW
 """The tabs of a test that makes one call."""
-OF_COMPOSITIONS = frozenset(NAMES)
+OF_COMPOSITIONS = OF_CALLS | {"graph"}
 """Those of a test that makes many: its "request" is the node that is looked at."""
+OF_AGENTS = OF_CALLS | {"conversation"}
+"""Those of a model with tools: its "request" is the call that is looked at, its "response" all that targets see."""
+OF_EVALS = frozenset({"result", "answer", "response", "history"})
+"""Those of what is judged: its "response" is the judgement."""
+OF_TALKING_EVALS = OF_EVALS | {"conversation", "request"}
+"""The same where the answer that is judged came of a conversation."""
+_OTHER_TITLES = {
+    OF_COMPOSITIONS: {"request": ("Node", "Node")},
+    OF_AGENTS: {"request": ("Call", "Call"), "response": ("Trace", "Trace")},
+    OF_EVALS: {"response": ("Judgement", "Judged")},
+    OF_TALKING_EVALS: {"request": ("Call", "Call"), "response": ("Judgement", "Judged")},
+}
 
 
 class TabLine(Widget):
@@ -89,12 +105,11 @@ class TabLine(Widget):
             yield x, 0, lambda name=name: self.post_message(self.Clicked(name))
 
     def _placed(self) -> list[tuple[str, int, str]]:
-        tabs = [tab for tab in TABS if tab[0] in self.offered]
+        others = _OTHER_TITLES.get(self.offered, {})
+        tabs = [(name, *others.get(name, (title, short))) for name, title, short in TABS if name in self.offered]
         wide = sum(len(title) + 2 for _, title, _ in tabs) + 1 <= self.size.width
         placed, x = [], 1
         for name, title, short in tabs:
-            if name == "request" and self.offered == OF_COMPOSITIONS:
-                title = short = "Node"
             text = title if wide else short
             placed.append((name, x, text))
             x += cell_len(text) + 2
@@ -145,6 +160,8 @@ class Detail(Sturdy, Vertical):
         yield page
         yield TextView(id="detail-result")
         yield GraphView(id="detail-graph")
+        yield ConversationView(id="detail-conversation")
+        yield TextView(id="detail-answer")
         yield DiffView(id="detail-diff")
         yield JsonTree(id="detail-request")
         yield JsonTree(id="detail-response", assertions=True)
@@ -237,6 +254,11 @@ class Detail(Sturdy, Vertical):
     def graph(self) -> GraphView:
         """The view of a composition's graph."""
         return self.query_one(GraphView)
+
+    @property
+    def conversation(self) -> ConversationView:
+        """The view of an agent test's conversation."""
+        return self.query_one(ConversationView)
 
     @property
     def diff(self) -> DiffView:

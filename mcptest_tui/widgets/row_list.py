@@ -15,7 +15,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from mcptest_tui.keymap import bindings_for
-from mcptest_tui.safe import one_line
+from mcptest_tui.safe import judged_name, one_line
 from mcptest_tui.state.store import STATUSES, TestRow
 from mcptest_tui.state.tree_rows import Group, Note, TreeRows
 from mcptest_tui.widgets.lines import Lines
@@ -258,11 +258,11 @@ class RowList(Lines):
     def _test(self, row: TestRow, width: int) -> list[Piece]:
         status = row.status
         indent = "    " if self.rows.order == "file" else " "
-        sign = SPINNER[self._turn % len(SPINNER)] if status == "running" else mark(status)
+        sign = SPINNER[self._turn % len(SPINNER)] if status == "running" else mark(row.shown)
         badges = self._badges(row)
         took = f"{self._time(row):>{TIME_WIDTH}}"  # always as wide, so that no name changes when its time comes
         room = width - len(indent) - 2 - cell_len(badges) - len(took) - 2
-        name = one_line(row.name, max(room, 4))
+        name = _named(row, max(room, 4))
         gap = max(width - len(indent) - 2 - cell_len(name) - cell_len(badges) - len(took) - 1, 0)
         faded = row.remembered or row.path in self.dimmed
         name_ink = "row-list--marked" if row.id in self.marked else "row-list--dim" if faded else ""
@@ -294,7 +294,7 @@ class RowList(Lines):
         if row.status == "running":
             elapsed = time.time() - row.started
             return f"{elapsed:.0f} s" if elapsed >= 1 else ""
-        if row.duration_ms is None or row.status in ("queued", "skip"):
+        if row.duration_ms is None or row.shown in ("queued", "skip", "deferred"):
             return ""
         return milliseconds(row.duration_ms)
 
@@ -360,6 +360,11 @@ class RowList(Lines):
         """Others are in view."""
         super().watch_scroll_y(old_value, new_value)
         self._wake()
+
+
+def _named(row: TestRow, width: int) -> str:
+    """The name in so many cells. What a judged test is told by stands at the end: its model, its run, who grades it."""
+    return judged_name(row.name, width) if row.kind in ("agent", "eval") else one_line(row.name, width)
 
 
 def _without_middle(text: str, width: int) -> str:

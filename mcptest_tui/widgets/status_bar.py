@@ -29,6 +29,7 @@ class Status(NamedTuple):
     counts: tuple[tuple[str, int], ...] = ()
     elapsed: float | None = None
     watch: str = ""
+    spent: str = ""
     extra: Content = Content("")
     message: str = ""
     severity: str = "information"
@@ -53,7 +54,9 @@ class StatusBar(Widget):
         width, status = self.size.width, self._status
         left = Content(" ").join([part for part in (Content(""), self._mode(), self._run()) if part is not None])
         right = Content.styled(f"watch: {status.watch} ", "$muted") if status.watch and width >= 60 else Content("")
-        parts = [part for part in (self._counts(), self._elapsed(), status.extra) if part.cell_length]
+        parts = [
+            part for part in (self._counts(), self._elapsed(), Content(status.spent), status.extra) if part.cell_length
+        ]
         for part in parts:
             if left.cell_length + len(GAP) + part.cell_length + right.cell_length <= width:
                 left = left + Content(GAP) + part

@@ -15,10 +15,24 @@ if TYPE_CHECKING:
 
     from textual.binding import BindingType
 
-    from mcptest_tui.state.result_rows import TextLine
+    from mcptest_tui.state.text_lines import TextLine
     from mcptest_tui.widgets.lines import Piece
 
-INKS = ("bold", "dim", "pass", "fail", "inconclusive", "skip", "new", "running", "key", "hint", "add", "remove")
+INKS = (
+    "bold",
+    "dim",
+    "pass",
+    "fail",
+    "inconclusive",
+    "deferred",
+    "skip",
+    "new",
+    "running",
+    "key",
+    "hint",
+    "add",
+    "remove",
+)
 LEAST = 12
 LONG = 1_000
 MOST_ROWS = 20_000
@@ -36,6 +50,7 @@ class TextView(Lines):
         & > .text-view--pass { color: $verdict-pass; text-style: bold; }
         & > .text-view--fail { color: $verdict-fail; text-style: bold; }
         & > .text-view--inconclusive { color: $verdict-inconclusive; text-style: bold; }
+        & > .text-view--deferred { color: $verdict-inconclusive; text-style: bold; }
         & > .text-view--skip { color: $verdict-skip; }
         & > .text-view--new { color: $foreground 65%; }
         & > .text-view--running { color: $primary; }

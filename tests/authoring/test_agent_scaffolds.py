@@ -12,7 +12,9 @@ from mcptest_engine.authoring.evals import scaffold_eval
 from mcptest_engine.authoring.paging import ScaffoldOptions
 from mcptest_engine.authoring.redteam import CANARY, scaffold_redteam
 from mcptest_engine.core.errors import Severity
-from tests.authoring.catalogs import TARGET, catalog, problems, text_tool, tool, written
+from mcptest_engine.running.plan import make_plan
+from mcptest_engine.running.settings import Selection
+from tests.authoring.catalogs import TARGET, catalog, loaded, problems, text_tool, tool, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,3 +127,16 @@ def test_cases_come_in_pages_for_all_tools_or_for_named_ones(scaffold: Callable[
     named = scaffold(listed, TARGET, ScaffoldOptions(tools=("tool_03", "tool_3")))
     assert named.tools_covered == 1
     assert "no tool is called `tool_3`" in named.notes[0]
+
+
+def test_a_scaffold_of_evals_or_probes_is_sound_and_falls_into_rows() -> None:
+    """Issue 9: what they emit must run; nothing is warned of, and each judged metric is a row after its test."""
+    evals = loaded(scaffold_eval(catalog(text_tool("search_pages")), TARGET).suite)
+    probes = loaded(scaffold_redteam(catalog(text_tool("search_pages")), TARGET).suite)
+    assert [str(problem) for suite in (evals, probes) for problem in suite.warnings] == []
+    plan = make_plan(evals, Selection(judged=True), relative=lambda path: path.name)
+    name = "search_pages: chosen and used well"
+    metrics = ("mcp_task_completion", "mcp_use", "argument_correctness", "rubric")
+    assert [case.name for case in plan.cases] == [name, *(f"{name}: {metric}" for metric in metrics)]
+    (probe,) = make_plan(probes, Selection(), relative=lambda path: path.name).cases
+    assert probe.agent is not None and probe.agent.system_prompt is not None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from run import Bench
 
 TESTS = 10_000
-BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 LETTERS = ("m", "ma", "map", "maps", "maps 9", "maps 99", "x")
 # Until the frame after the letter has been painted.
 TYPED = """async letters => {

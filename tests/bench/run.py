@@ -23,9 +23,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+import agents
 import cluster
 import compositions
 import door
+import evals
 import report
 import viewer
 import workbench
@@ -240,6 +242,8 @@ SECTIONS = (
     over_http,
     killed,
     *compositions.SECTIONS,
+    *evals.SECTIONS,
+    *agents.SECTIONS,
     *door.SECTIONS,
     *report.SECTIONS,
     *viewer.SECTIONS,

@@ -9,10 +9,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from mcptest_engine.cli.cluster.dask import _Run
 from mcptest_engine.cli.main import main
+from mcptest_engine.running.settings import RunSettings, Selection
 
 try:
     import distributed
@@ -164,6 +167,16 @@ def test_a_worker_of_another_version_is_refused(cluster, monkeypatch, capsys):
     monkeypatch.setattr("mcptest_engine.cli.cluster.dask.__version__", "99.0")
     assert main(on(cluster)) == 1
     assert "and this is 99.0" in capsys.readouterr().err
+
+
+def test_every_setting_of_a_run_is_sent_refused_or_of_the_asking_side():
+    """A setting that was forgotten would be ignored on the workers, and nobody would see it."""
+    suite = SimpleNamespace(path="mcptest.yml", sha256="0")
+    asked = _Run(suite, RunSettings(), None, 1, ".", {})._asked(1)["settings"]
+    refused = {"bail", "update_snapshots", "record", "replay", "cache", "cache_dir", "cost_gate", "max_cost_usd"}
+    of_this_side = {"interactive", "environ", "requested_by"}
+    assert set(RunSettings._fields) - set(asked) == refused | of_this_side
+    assert set(Selection._fields) - set(asked["selection"]) == {"judged"}  # which only `eval` asks for
 
 
 def wait_for(condition):

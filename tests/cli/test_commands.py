@@ -33,6 +33,13 @@ def test_validate_prints_exactly_the_document(mcptest: Command, suite_with: Writ
                 "hint": "did you mean `servers`?",
             }
         ],
+        "warnings": [
+            {
+                "path": "/tools/0",
+                "message": "the test asserts nothing: it passes whenever the server answers without an error",
+                "hint": "add `expect:` with at least one assertion",
+            }
+        ],
     }
 
 
@@ -52,6 +59,29 @@ def test_a_test_that_asserts_nothing_is_a_warning_and_strict_refuses_it(mcptest:
     assert "warning: " in done.stderr
     assert mcptest("validate", "--strict").returncode == 2
     assert mcptest("run", "--strict").returncode == 2
+
+
+ASKING = """\
+agents: [{ name: talks, prompt: hi, runs: 2, expect: [{ target: turns, matcher: { exact: 1 } }] }]
+"""
+
+
+def test_list_takes_other_models_and_validate_counts_what_a_run_takes(mcptest: Command, suite_with: Write) -> None:
+    """The same tests by all three commands."""
+    suite_with(ASKING)
+    assert mcptest("validate").stdout.endswith("valid, 2 tests\n")
+    listed = json.loads(mcptest("list", "--models", "one,two", "--format", "json").stdout)
+    names = [f"talks [{model}] #{run}" for model in ("one", "two") for run in (1, 2)]
+    assert [test["name"] for test in listed["tests"]] == names
+
+
+def test_models_that_nothing_asks_are_told(mcptest: Command, write: Write, suite_with: Write) -> None:
+    write()
+    told = "`--models` changes nothing: no model answers in these tests"
+    assert told in mcptest("list", "--models", "one").stdout
+    assert told in mcptest("run", "--models", "one", "--reporter", "json").stdout
+    suite_with(ASKING)
+    assert told not in mcptest("list", "--models", "one").stdout
 
 
 def test_list_shows_what_a_run_would_take(mcptest: Command, write: Write) -> None:

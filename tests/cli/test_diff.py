@@ -74,12 +74,16 @@ def test_a_saved_catalog_is_compared_with_a_server(capsys):
         (["old.json", "bad.json"], "bad.json:1:2: no JSON"),
         (["old.json", "number.json"], "`number.json` holds no list `tools`"),
         (["old.json", "prompts.json"], "hold no list that both have"),
+        (["old.json", "page.json"], "`page.json` holds one page of a list (it has a `nextCursor`)"),
+        (["page.json", "old.json"], "`page.json` holds one page of a list (it has a `nextCursor`)"),
         (["old.json", "new.json", "--command", "x"], "both a second catalog and a server are named"),
     ],
 )
 def test_what_cannot_be_compared_exits_with_2(argv, told, capsys):
     """Nothing was compared, and the reason is said."""
-    for name, text in (("bad.json", "{"), ("number.json", "3"), ("prompts.json", '{"prompts": []}')):
+    page = '{"result": {"tools": [], "nextCursor": "2"}, "jsonrpc": "2.0", "id": 1}'
+    files = {"bad.json": "{", "number.json": "3", "prompts.json": '{"prompts": []}', "page.json": page}
+    for name, text in files.items():
         Path(name).write_text(text, encoding="utf-8")
     assert main(["diff", *argv]) == 2
     assert told in capsys.readouterr().err

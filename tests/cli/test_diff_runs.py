@@ -69,11 +69,13 @@ def test_runs_are_named_by_file_and_told_as_json(capsys):
     [
         (["latest~9"], "there is no `latest~9`"),
         (["nowhere.json"], 'there is no run "nowhere.json" here'),
-        (["bad.json"], "not a run record of mcptest.run/v1 (found 'list')"),
+        (["bad.json"], "`bad.json`: not a run record of mcptest.run/v1 (found 'list')"),
+        (["deep.json"], "`deep.json` is not a run record: maximum recursion depth exceeded"),
     ],
 )
 def test_what_is_no_run_exits_with_2(names, told, capsys):
     """And says which."""
     Path("bad.json").write_text("[]", encoding="utf-8")
+    Path("deep.json").write_text("[" * 100_000, encoding="utf-8")
     assert main(["diff-runs", *names]) == 2
     assert told in capsys.readouterr().err

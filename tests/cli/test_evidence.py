@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from mcptest_engine.cli.main import main
+from mcptest_engine.core.results import TestKind
+from mcptest_engine.reporting.evidence import evidence_of
 from mcptest_engine.workspace.workspace import Workspace
 from tests.reporting.conftest import make_record, make_test
 
@@ -102,3 +104,29 @@ def test_what_is_no_record_is_refused(argv, told, capsys):
     """Nothing is written."""
     assert main(["evidence", *argv]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_it_names_the_models_the_judges_and_the_scorers(capsys):
+    """Who answered and who graded is as much a part of the proof as the server is."""
+    conversation = {"conversation": {}, "model": "one", "models": [], "tool_calls": []}
+    said = {"models": [{"model": "a-judge", "calls": 1, "tokens": 5, "cost_usd": None}], "by": "judge"}
+    tests = (
+        make_test("a", kind=TestKind.AGENT, model="one", trace=conversation),
+        make_test("a: rubric", kind=TestKind.EVAL, model="a-judge", scorer="judge", judgement=said),
+        make_test("e (words)", kind=TestKind.EVAL, scorer="words", judgement={"by": "exec", "cost_usd": 0.0}),
+    )
+    told = evidence_of(make_record(*tests), record_bytes=b"", generated_at="", reproducible=False)
+    assert told["models"] == {"tested": ["one"], "judges": ["a-judge"], "scorers": ["words"]}
+    assert evidence(capsys, "run.json")["models"] == {"tested": [], "judges": [], "scorers": []}
+
+
+def test_latest_is_the_newest_run_here_for_reports_too(capsys, tmp_path):
+    """As it is for `diff-runs`; a file of that name is meant before it."""
+    assert main(["evidence", "latest"]) == 2
+    assert "no run is saved here yet" in capsys.readouterr().err
+    Workspace(tmp_path).save_run(RUN.to_json())
+    assert evidence(capsys, "latest")["run"]["run_id"] == RUN.run_id
+    assert main(["report", "latest", "--format", "minimal"]) == 0
+    assert capsys.readouterr().out.startswith("ran 3 tests")
+    assert main(["report", "latest~3"]) == 2
+    assert "there is no `latest~3`" in capsys.readouterr().err

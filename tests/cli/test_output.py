@@ -196,6 +196,8 @@ def test_a_server_of_the_suite_is_started_as_a_run_would_start_it(mcptest: Comma
         (lambda record: record["tests"][0].update(name=5), "`/tests/0/name`: 5 is not of type"),
         (lambda record: record["tests"][0].update(extra=1), "`/tests/0`: "),
         (lambda record: record["tests"][0].update(output={"result": json.loads("[" * 400 + "]" * 400)}), "levels deep"),
+        (lambda record: record["totals"].update(passed=99), "its `totals` are not those of its tests"),
+        (lambda record: record.update(verdict="pass", exit_code=1), "its verdict is `pass`, and its exit code 1"),
     ],
 )
 def test_a_damaged_record_is_told_with_the_place_of_the_damage(

@@ -175,5 +175,5 @@ def test_a_composition_runs_once_for_each_of_its_cases(run_text: Callable[[str],
 def test_judged_metrics_are_rows_that_wait_for_a_model(run_text: Callable[[str], RunRecord]) -> None:
     record = run_text(JUDGED)
     assert [test.verdict for test in record.tests] == [Verdict.PASS, *[Verdict.INCONCLUSIVE] * 3]
-    assert {test.message for test in record.tests[1:]} == {"deferred: this version of mcptest asks no model yet"}
+    assert {str(test.message)[:27] for test in record.tests[1:]} == {"deferred: no model provider"}
     assert record.exit_code == 0

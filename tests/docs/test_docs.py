@@ -124,7 +124,7 @@ def test_every_command_line_parses(page: Path) -> None:
         command = group.get_command(None, name)  # type: ignore[arg-type]
         if command is not None and "FMT" not in line:
             with contextlib.suppress(click.MissingParameter):  # a command that is only named
-                command.make_context(name, arguments)
+                command.make_context(name, arguments, **group.context_settings)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)

@@ -219,6 +219,48 @@ def test_a_composition_is_drawn_and_its_nodes_are_told(watched: Callable[..., Wa
     assert page.locator(".graph .edge").count() == 5
 
 
+def test_what_a_node_spent_is_told_beside_it(watched: Callable[..., Watched], base: RunRecord, tmp_path: Path) -> None:
+    """compositions: cost and tokens are attributed to the node that made the calls; a mock took no time."""
+    about = {"server": "s", "tool": "t", "needs": [], "duration_ms": 12.0, "started_ms": 0.0}
+    nodes = {
+        "ask": {
+            **about,
+            "id": "ask",
+            "status": "ok",
+            "tokens": 550,
+            "cost_usd": 0.0004,
+            "model": "m-1",
+            "calls_total": 3,
+        },
+        "play": {**about, "id": "play", "status": "ok", "mocked": True},
+    }
+    test = one(
+        base, "spends", kind=TestKind.COMPOSITION, trace={"composition": {"order": ["ask", "play"]}, "nodes": nodes}
+    )
+    told = sheet(watched().open(made(tmp_path / "spent.html", run_of(base, test)), "#t-spends"))
+    assert "s: t · 12ms · 3 calls · 550 tokens · $0.0004 · m-1" in told
+    assert "s: t · mocked" in told
+
+
+def test_values_of_ten_megabytes_are_cut_and_open(
+    watched: Callable[..., Watched], base: RunRecord, tmp_path: Path
+) -> None:
+    """A line without an end, markup without an end: each is shown as far as it fits, on a phone too."""
+    texts = ("<b>" * 3_400_000, "\u202e\n" * 1_000_000)
+    tests = [one(base, f"big {at}", output={"result": {"content": [{"text": text}]}}) for at, text in enumerate(texts)]
+    path = made(tmp_path / "big.html", run_of(base, *tests))
+    assert path.stat().st_size < 15_000_000
+    watch = watched(320)
+    page = watch.open(path)
+    for at in range(len(texts)):
+        page.locator("tr.row a.name").nth(at).click()
+        assert "Cut here: the value has" in sheet(page)
+        assert page.evaluate("document.documentElement.scrollWidth") == 320
+        page.keyboard.press("Escape")
+    assert page.locator("b").count() == 0
+    assert watch.said == watch.asked == []
+
+
 def test_an_agents_conversation_and_a_scorers_reason_are_shown(
     watched: Callable[..., Watched], base: RunRecord, tmp_path: Path
 ) -> None:
@@ -238,7 +280,15 @@ def test_an_agents_conversation_and_a_scorers_reason_are_shown(
         },
         "final_response": "There are two.",
     }
-    failure = Failure(kind=FailureKind.SCORER, message="scorer `judge` gave no JSON")
+    error = {
+        "scorer": "judge",
+        "kind": "invalid_json",
+        "message": "scorer `judge` gave no JSON",
+        "stderr_tail": "no key",
+    }
+    failure = Failure(
+        kind=FailureKind.SCORER, message=error["message"], stderr_tail=error["stderr_tail"], scorer_error=error
+    )
     test = one(base, "an agent", kind=TestKind.AGENT, verdict=Verdict.FAIL, trace=trace, failure=failure)
     watch = watched()
     page = watch.open(made(tmp_path / "agent.html", run_of(base, test)), "#t-an-agent")
@@ -253,7 +303,61 @@ def test_an_agents_conversation_and_a_scorers_reason_are_shown(
         "gave no JSON",
     ):
         assert word in told
+    assert (told.count("no key"), told.count("gave no JSON")) == (1, 1)  # the scorer's words are not told twice
     assert watch.said == []
+
+
+def test_what_a_judge_said_and_every_run_is_shown(
+    watched: Callable[..., Watched], base: RunRecord, tmp_path: Path
+) -> None:
+    """Criteria, jurors, findings; each run with its conversation, and what went wrong in its calls."""
+    judgement = {
+        "by": "judge",
+        "verdict": "fail",
+        "score": 0.5,
+        "threshold": 0.7,
+        "reasoning": f"too long {BREAKING}",
+        "model": "judge-x",
+        "criteria": [{"name": "brief", "weight": 2, "score": 0.5, "passed": False, "reasoning": "it rambles"}],
+        "jury": [{"model": "judge-x", "score": 0.25, "passed": False, "reasoning": "no"}],
+        "extra": {"findings": [{"call": 1, "tool": "search", "ok": False, "reasoning": "needless"}]},
+        "output": BREAKING,
+    }
+    talk = {
+        "tool_calls": [{"name": "nope", "raw": "{not json", "error": "the arguments are broken", "is_error": True}],
+        "conversation": {
+            "system_prompt": "Be brief.",
+            "turns": [
+                {"role": "assistant", "content": "", "tool_calls": [{"name": "nope", "args": {"q": "sea"}}]},
+                {"role": "tool", "name": "nope", "content": "error: broken", "is_error": True},
+            ],
+        },
+        "stop": "max_turns",
+    }
+    trials = tuple({"verdict": verdict, "duration_ms": 5.0, "trace": talk} for verdict in ("pass", "fail"))
+    more = {"trace": talk, "trials": trials, "judgement": judgement, "tokens": 12, "cost_usd": 0.00004}
+    test = one(base, "an agent", kind=TestKind.AGENT, verdict=Verdict.FAIL, **more)
+    watch = watched()
+    page = watch.open(made(tmp_path / "judged.html", run_of(base, test)), "#t-an-agent")
+    page.locator("dialog details").evaluate_all("all => all.forEach((one) => { one.open = true; })")
+    told = sheet(page)
+    for word in (
+        "$0.00004",
+        "judge-x",
+        "too long",
+        "it rambles",
+        "Mean of the jurors",
+        "juror 1 (judge-x): 0.25",
+        "call 1 search",
+        "Runs (1 of 2 passed)",
+        "Be brief.",
+        "max_turns",
+        "error: broken",
+        "the arguments are broken",
+        "{not json",
+    ):
+        assert word in told, word
+    assert (watch.said, page.evaluate("() => window.owned")) == ([], None)
 
 
 def test_numbers_are_shown_as_a_server_sent_them(

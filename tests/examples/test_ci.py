@@ -114,6 +114,16 @@ def test_the_action_fails_with_the_run_and_annotates_the_line(tmp_path):
     assert not (tmp_path / "owned").exists()
 
 
+def test_arguments_on_a_second_line_count_and_an_earlier_record_lends_no_verdict(tmp_path):
+    """A flag that was lost would be a selection that nobody sees."""
+    suite = str(ROOT / "examples" / "demo" / "mcptest.yml")
+    (tmp_path / "mcptest-reports").mkdir()
+    (tmp_path / "mcptest-reports" / "run.json").write_text('{"verdict": "pass"}', encoding="utf-8")
+    done = act(tmp_path, suite=suite, arguments="--workers 2\n--surprise")
+    assert done.returncode == 2, done.stderr
+    assert outputs(tmp_path)["verdict"] == ""
+
+
 def test_the_action_stops_at_a_suite_that_does_not_load(tmp_path):
     """Nothing is run, and nothing is reported as a verdict."""
     (tmp_path / "mcptest.yml").write_text("serverz: {}\n", encoding="utf-8")

@@ -37,11 +37,12 @@ def examples(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", GREEN)
 def test_an_example_is_green(mcptest: Command, examples: Path, name: str) -> None:
-    """Issue 2: one runnable, tested suite per concept."""
+    """Issue 2: one runnable, tested suite per concept. One that is about models alone says that it is deferred."""
     done = mcptest("run", name, "--reporter", "json", cwd=examples)
     record = json.loads(done.stdout or "null")
     assert done.returncode == 0, done.stderr + str(record and [test.get("message") for test in record["tests"]])
-    assert record["totals"]["passed"] >= 1
+    deferred = [test for test in record["tests"] if test.get("message", "").startswith("deferred: no model provider")]
+    assert record["totals"]["passed"] >= 1 or record["totals"]["inconclusive"] == len(deferred) == len(record["tests"])
 
 
 def test_the_agent_example_fails_as_the_document_shows(mcptest: Command, examples: Path) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from tests.forked import Forked, Nursery
+
 DEMO = ["mcptest", "mock", "--preset", "demo"]
 SUITE = """\
 servers: { mock: { command: [mcptest, mock, --preset, demo] } }
@@ -28,7 +30,7 @@ tools:
 class Door:
     """A running front door, its session open. `notifications` grows by what it sends unasked."""
 
-    def __init__(self, process: subprocess.Popen[str], *, name: str = "test", version: str = "1") -> None:
+    def __init__(self, process: subprocess.Popen[str] | Forked, *, name: str = "test", version: str = "1") -> None:
         self.process = process
         self.notifications: list[dict[str, Any]] = []
         self._next = 0
@@ -95,61 +97,60 @@ class Door:
 
 
 @pytest.fixture(scope="module")
-def reader(mcptest_command: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+def reader(mcptest_command: str, nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     """A read-only front door that the tests of a module share, in a workspace of its own that none of them changes."""
-    yield from shared_door(mcptest_command, tmp_path_factory.mktemp("reader"))
+    yield from shared_door(nursery, mcptest_command, tmp_path_factory.mktemp("reader"))
 
 
 @pytest.fixture(scope="module")
-def writer(mcptest_command: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+def writer(mcptest_command: str, nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     """The same with `--enable-writes`."""
-    yield from shared_door(mcptest_command, tmp_path_factory.mktemp("writer"), "--enable-writes")
+    yield from shared_door(nursery, mcptest_command, tmp_path_factory.mktemp("writer"), "--enable-writes")
 
 
-def shared_door(command: str, folder: Path, *flags: str) -> Iterator[Door]:
+def shared_door(nursery: Nursery, command: str, folder: Path, *flags: str) -> Iterator[Door]:
     """A front door in `folder`, for a fixture to yield."""
     (folder / ".mcptest").mkdir(exist_ok=True)
     environ = {key: value for key, value in os.environ.items() if key not in {"CI", "FORCE_COLOR", "NO_COLOR"}}
     with (folder / "stderr").open("w", encoding="utf-8") as stderr:
-        process = subprocess.Popen(
+        process = nursery.start(
             [command, "mcp-server", *flags],
             cwd=folder,
             env={**environ, "HOME": str(folder)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdin=True,
             stderr=stderr,
-            encoding="utf-8",
         )
         try:
             yield Door(process)
         finally:
-            _end(process)
+            put_away(process)
 
 
 @pytest.fixture
-def open_door(mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str]) -> Iterator[Callable[..., Door]]:
+def open_door(
+    mcptest_command: str, nursery: Nursery, tmp_path: Path, clean_environ: dict[str, str]
+) -> Iterator[Callable[..., Door]]:
     """Start a front door in `tmp_path`, a workspace of its own: open_door(*flags, **environ)."""
     with ExitStack() as stack:
 
         def start(*flags: str, cwd: Path = tmp_path, **environ: str) -> Door:
             (tmp_path / ".mcptest").mkdir(exist_ok=True)
             stderr = stack.enter_context((tmp_path / "door.stderr").open("a", encoding="utf-8"))
-            process = subprocess.Popen(
+            process = nursery.start(
                 [mcptest_command, "mcp-server", *flags],
                 cwd=cwd,
                 env={**clean_environ, **environ},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+                stdin=True,
                 stderr=stderr,
-                encoding="utf-8",
             )
-            stack.callback(_end, process)
+            stack.callback(put_away, process)
             return Door(process)
 
         yield start
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def put_away(process: Forked) -> None:
+    """End it, and close what is left of its pipes."""
     if process.poll() is None:
         process.terminate()
         process.wait(20)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from tests.forked import Nursery
     from tests.front_door.conftest import Door
 
 LARGEST_ANSWER = 75_000
@@ -164,7 +165,7 @@ _OUTSIDE, _PIPE, _FOLDER = (f"01ARZ3NDEKTSV4RRFFQ69G5FB{letter}" for letter in "
 
 
 @pytest.fixture(scope="module")
-def odd_runs(mcptest_command: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+def odd_runs(mcptest_command: str, nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     """A read-only front door in whose workspace lie runs and cassettes that nobody wrote in earnest."""
     root = tmp_path_factory.mktemp("odd")
     folder = root / "workspace"
@@ -183,7 +184,7 @@ def odd_runs(mcptest_command: str, tmp_path_factory: pytest.TempPathFactory) -> 
     (runs / f"{_FOLDER}.json").mkdir()
     os.mkfifo(runs / f"{_PIPE}.json")
     os.mkfifo(cassettes / "pipe.json")
-    yield from shared_door(mcptest_command, folder)
+    yield from shared_door(nursery, mcptest_command, folder)
 
 
 @pytest.mark.parametrize(

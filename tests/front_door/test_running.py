@@ -302,7 +302,7 @@ def test_a_suite_with_compositions_is_validated_and_run(writer: Door) -> None:
 
 def test_a_run_of_a_huge_composition_has_room_in_an_answer(writer: Door) -> None:
     """Agent-interface: every answer has a budget; the nodes and their statuses are what stays."""
-    answer = writer.call("run_tool_test", suite=COMPOSED % (json.dumps(list(range(2_000))), "x" * 2_000))
+    answer = writer.call("run_tool_test", suite=COMPOSED % (json.dumps(list(range(500))), "x" * 2_000))
     (failure,) = answer["failures"]
     assert len(json.dumps(answer)) < 3_000
     assert failure["repro"].endswith('--filter "reads all [one]"')
@@ -344,3 +344,19 @@ def test_a_run_says_that_an_agent_asked_for_it_and_what_that_called_itself(
     assert "\x1b" not in json.dumps(record["requested_by"], ensure_ascii=False)
     assert record["requested_by"]["client"]["version"] == r"v\n2"
     assert "cassette" not in record
+
+
+def test_an_agent_test_without_a_model_is_inconclusive_and_no_pass(writer: Door) -> None:
+    """decisions 6: a missing key is never a pass."""
+    suite = """\
+servers: { mock: { command: [mcptest, mock, --preset, demo] } }
+agents:
+  - name: asks
+    model: claude-sonnet-5-5
+    prompt: How is the service?
+    expect: [{ target: final_response, matcher: { not: { contains: BANANA } } }]
+    eval: { mcp_use: true }
+"""
+    answer = writer.call("run_tool_test", suite=suite)
+    assert (answer["passed"], answer["failed"], answer["inconclusive"], answer["failures"]) == (0, 0, 2, [])
+    assert [row["verdict"] for row in answer["results"]] == ["inconclusive"] * 2

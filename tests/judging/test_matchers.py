@@ -223,7 +223,7 @@ def test_an_unknown_matcher_is_refused_with_the_nearest_name():
         compile_matcher({"exact": 1, "contains": 2})
 
 
-@pytest.mark.parametrize("name", MATCHERS)
+@pytest.mark.parametrize("name", [name for name in MATCHERS if name != "llm-judge"])
 def test_a_value_nested_ten_thousand_levels_deep_is_judged_or_refused_clearly(why, deep, name):
     """Issue: bounded with a clear mismatch, never a crash."""
     argument = {**ARGUMENTS, "exact": deep, "subset": deep, "contains": deep}.get(name, 1)

@@ -10,15 +10,24 @@ import yaml
 from mcptest_engine.core.targets import parse_target, resolve
 from mcptest_engine.judging.matchers import MATCHERS, Context, compile_matcher
 from mcptest_engine.judging.matchers.reference import ENTRIES, Entry, page
+from mcptest_engine.judging.opinions import Opinion
 from mcptest_engine.judging.snapshots import SnapshotStore
 
 PAGE = Path(__file__).parents[2] / "docs" / "matchers.md"
 EACH = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 
 
+class Opinions:
+    """A model that likes what holds, and has something against anything else."""
+
+    def of(self, _, value):
+        entry = next(entry for entry in ENTRIES if entry.name == "llm-judge")
+        return Opinion(value == entry.holds, entry.message)
+
+
 def judged(entry: Entry, value, store):
     value = resolve(parse_target("nowhere"), {}) if value is ... else value
-    return compile_matcher(yaml.safe_load(entry.example), Context(store))(value)
+    return compile_matcher(yaml.safe_load(entry.example), Context(store, opinions=Opinions()))(value)
 
 
 @pytest.fixture

@@ -57,12 +57,25 @@ def test_an_entry_has_the_documented_members(build):
     (found,) = entries(build.record(build.test("a", "fail", file="s/a.yml", line=7, failure=failure, cached=True)))
     assert found == {
         "description": "a: no answer within 30000ms",
-        "check_name": "mcptest.assertion",
+        "check_name": "mcptest.timeout",
         "fingerprint": hashlib.sha256(b"a\0s/a.yml\x007").hexdigest(),
         "severity": "major",
         "location": {"path": "s/a.yml", "lines": {"begin": 7}},
         "properties": {"duration_ms": 12.25, "cache_hit": True},
     }
+
+
+def test_a_check_is_named_by_what_failed(build):
+    """upstream-facts 4.4: `mcptest.assertion` for assertions, and for what failed otherwise the name that `sarif` gives it."""
+    kinds = (FailureKind.ASSERTION, FailureKind.SCORE, FailureKind.SCORER, FailureKind.SERVER)
+    failed = [build.test(kind, "fail", failure=Failure(kind=kind, message="m")) for kind in kinds]
+    record = build.record(*failed, build.test("s", "skip"))
+    assert [one["check_name"] for one in entries(record)] == [
+        *(f"mcptest.{kind}" for kind in kinds),
+        "mcptest.assertion",
+    ]
+    (run,) = json.loads(render("sarif", record).text)["runs"]
+    assert [one["ruleId"] for one in run["results"]] == [f"mcptest.{kind}" for kind in kinds]
 
 
 def test_a_run_that_passed_is_an_empty_list(build):

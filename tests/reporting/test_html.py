@@ -249,6 +249,43 @@ def test_a_graph_and_a_conversation_are_read_out_of_a_trace(build):
     assert json.loads(rest["trace"][0]) == odd
 
 
+def test_what_was_judged_and_each_run_are_among_the_details(build):
+    """Of a judge its criteria, way, jurors and findings; a run has its own conversation; what is no judgement is left out."""
+    row = {"name": "brief", "weight": 2, "score": 0.5, "passed": False, "reasoning": BREAKING, "further": {}}
+    finding = {"call": 1, "tool": "t", "ok": False}
+    judgement = {
+        "by": "judge",
+        "verdict": "fail",
+        "score": 0.5,
+        "reasoning": BREAKING,
+        "criteria": [row, 7],
+        "jury": "no",
+        "extra": {"findings": [finding]},
+    }
+    turn = {"role": "tool", "name": "t", "content": "x", "is_error": True}
+    call = {"name": "t", "error": "gone", "raw": "{"}
+    talk = {"conversation": {"turns": [turn], "system_prompt": "be brief"}, "tool_calls": [call]}
+    trials = ({"verdict": "pass", "duration_ms": 1.0, "trace": talk}, {"verdict": "skip", "duration_ms": 0.0})
+    rows = (
+        build.test("a", judgement=judgement, model="m-1"),
+        build.test("b", kind=TestKind.AGENT, trace=talk, trials=trials),
+        build.test("c", judgement={"by": "judge", "models": []}),
+    )
+    judged, runs, spent = details(page_of(build.record(*rows)))
+    told = judged["judgement"]
+    assert (judged["model"], told["score"], told["reasoning"]) == ("m-1", 0.5, [sanitise(BREAKING)])
+    kept = {name: value for name, value in row.items() if name != "further"}
+    assert told["criteria"] == [{**kept, "reasoning": sanitise(BREAKING)}]
+    assert told["findings"] == [finding]
+    assert "jury" not in told
+    first, second = runs["trials"]
+    assert "conversation" not in runs
+    assert (first["conversation"]["system"], second) == (["be brief"], {"verdict": "skip", "duration_ms": 0.0})
+    assert first["conversation"]["turns"] == [{**turn, "content": ["x"]}]
+    assert first["conversation"]["calls"] == [{**call, "raw": ["{"]}]
+    assert "judgement" not in spent
+
+
 def test_hooks_coverage_and_metrics_have_their_blocks(build):
     """Each only where the run has anything to tell."""
     hook = failed_hook("afterEach", "sh <x>", test="t", output="why\n")

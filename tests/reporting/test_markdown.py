@@ -71,3 +71,10 @@ def test_nobody_is_called_by_a_servers_words(build):
     text = markdown(build.record(build.test("@a", "inconclusive", message="ask @team"), warnings=("see @b",)))
     assert "@team" not in text
     assert "@b" not in text
+
+
+def test_a_run_in_which_nothing_was_checked_has_no_green_mark(build):
+    """Green means checked."""
+    text = render("md", build.record(build.test("a", "inconclusive", message="deferred"))).stdout
+    assert text.startswith("## ❔ ")
+    assert "✅" not in text

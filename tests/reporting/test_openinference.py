@@ -16,7 +16,7 @@ from tests.reporting.conftest import make_record, make_test
 
 AGENT = {
     "tool_calls": [
-        {"name": "lookup", "server": "demo", "args": {"id": 1}, "result": {"content": []}, "duration_ms": 4, "turn": 0},
+        {"name": "lookup", "server": "demo", "args": {"id": 1}, "result": {"content": []}, "duration_ms": 4, "turn": 1},
         {"name": "other", "server": "demo", "args": {}, "result": {"isError": True}},
     ],
     "final_response": "done",
@@ -103,13 +103,79 @@ def test_an_agent_has_turns_and_tool_calls(build):
     """AGENT, LLM and TOOL; a call stands below the turn that made it where that is known."""
     found = spans(build.record(build.test("a", kind=TestKind.AGENT, trace=AGENT, request=None)))
     check_tree(found)
-    agent, turn = by_name(found, "agent"), by_name(found, "turn 0")
+    agent, turn = by_name(found, "agent"), by_name(found, "turn 1")
     assert agent["attributes"]["llm.token_count.prompt"] == 20
     assert agent["attributes"]["output.value"] == "done"
     assert turn["attributes"]["llm.model_name"] == "claude-test"
     assert by_name(found, "lookup")["parent_span_id"] == turn["span_id"]
     assert by_name(found, "other")["parent_span_id"] == agent["span_id"]
     assert by_name(found, "other")["status_code"] == "ERROR"
+
+
+TALK = {
+    "tool_calls": [
+        {"name": "a", "server": "s", "args": None, "raw": "{", "error": "no JSON", "is_error": True, "turn": 1},
+        {"name": "b", "server": "s", "args": {}, "result": {"content": []}, "is_error": False, "turn": 2},
+    ],
+    "final_response": "done",
+    "conversation": {
+        "system_prompt": "be brief",
+        "turns": [
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "content": "", "tool_calls": [{"name": "a", "args": None}]},
+            {"role": "tool", "name": "a", "content": "error: no JSON", "is_error": True},
+            {"role": "assistant", "content": "again", "tool_calls": [{"name": "b", "args": {}}]},
+            {"role": "tool", "name": "b", "content": "ok"},
+            {"role": "assistant", "content": "done"},
+        ],
+    },
+    "model": "m",
+    "stop": "end",
+    "turns": 3,
+}
+
+
+def test_only_what_the_model_said_is_an_answer_of_it_and_its_calls_stand_below_it(build):
+    """What users and tools said are the messages that it was asked with; a call says which answer asked for it, from 1 on."""
+    found = spans(build.record(build.test("a", kind=TestKind.AGENT, trace=TALK, request=None)))
+    check_tree(found)
+    turns = [span for span in found if span["span_kind"] == "LLM"]
+    assert [span["attributes"]["output.value"] for span in turns] == ["", "again", "done"]
+    first, second, _ = (span["attributes"] for span in turns)
+    assert [first[f"llm.input_messages.{at}.message.content"] for at in (0, 1)] == ["be brief", "go"]
+    assert first["llm.output_messages.0.message.tool_calls.0.tool_call.function.name"] == "a"
+    assert second["llm.input_messages.0.message.role"] == "tool"
+    one, two = by_name(found, "a"), by_name(found, "b")
+    assert (one["parent_span_id"], two["parent_span_id"]) == (turns[0]["span_id"], turns[1]["span_id"])
+    assert (one["status_code"], one["attributes"]["input.value"], one["attributes"]["output.value"]) == (
+        "ERROR",
+        "{",
+        "no JSON",
+    )
+
+
+def test_each_run_of_a_test_with_trials_has_its_conversation(build):
+    """The record's own trace is one of them."""
+    trials = tuple({"verdict": verdict, "duration_ms": 1.0, "trace": TALK} for verdict in ("pass", "fail"))
+    found = spans(build.record(build.test("a", kind=TestKind.AGENT, trace=TALK, request=None, trials=trials)))
+    check_tree(found)
+    agents = [span for span in found if span["span_kind"] == "AGENT"]
+    assert [(span["attributes"]["mcptest.trial.number"], span["status_code"]) for span in agents] == [
+        (1, "OK"),
+        (2, "ERROR"),
+    ]
+
+
+def test_what_judged_a_test_is_an_evaluator(build):
+    """OpenInference: EVALUATOR, with what was graded and what came of it."""
+    judgement = {"by": "judge", "verdict": "fail", "score": 0.2, "threshold": 0.7, "reasoning": "rude",
+                 "input": "hi", "output": "go away", "model": "m", "cost_usd": 0.25}  # fmt: skip
+    found = spans(build.record(build.test("a", kind=TestKind.EVAL, request=None, judgement=judgement)))
+    check_tree(found)
+    span = by_name(found, "judge")
+    told = json.loads(span["attributes"]["output.value"])
+    assert (span["span_kind"], told["score"], told["reasoning"]) == ("EVALUATOR", 0.2, "rude")
+    assert (span["attributes"]["llm.cost.total"], span["attributes"]["llm.model_name"]) == (0.25, "m")
 
 
 def test_steps_of_verify_are_spans(build):

@@ -255,7 +255,7 @@ def test_what_came_after_a_change_that_was_replayed_is_not_kept(record_of: Recor
     first = record_of(suite(adds, LISTS_NOTHING), cache=True)
     assert [(test.cached, test.verdict) for test in first.tests] == [(True, Verdict.PASS), (False, Verdict.PASS)]
     assert first.warnings == (
-        'not cached: the tests after "adds", which may change something and was replayed, or not answered',
+        'tests after "adds" are not cached: it may change what they see, and was not called in this run or did not answer',
     )
     assert record_of(suite(adds, LISTS_NOTHING), cache=True).totals.cached == 1
 

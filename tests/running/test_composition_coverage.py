@@ -30,3 +30,20 @@ def test_nodes_that_were_answered_count_and_stand_ins_do_not() -> None:
     rows = {row.name: row for row in coverage_of({"s": offered}, tests)}
     assert (rows["tools"].covered, rows["tools"].total) == (2, 5)
     assert rows["error_paths"].missing == ("one",)
+
+
+def test_calls_of_a_model_count_once_and_those_without_a_result_do_not() -> None:
+    """Also those of each trial. Several rows that grade one conversation hold it all; the first says what it cost."""
+    calls = [
+        {"name": "one", "server": "s", "args": {"a": 1}, "result": {}, "is_error": False},
+        {"name": "one", "server": "s", "args": {"a": 2}, "result": {"isError": True}, "is_error": True},
+        {"name": "lost", "server": "s", "args": {}, "error": "the server died", "is_error": True},
+        {"name": "bare", "server": "s", "args": None, "result": {}, "is_error": False},
+    ]
+    trace = {"tool_calls": calls}
+    tests = [
+        {"kind": "agent", "server": "s", "trace": trace, "trials": [{"trace": {**trace, "models": []}}, {}]},
+        {"kind": "eval", "server": "s", "trace": {**trace, "models": []}},
+        {"kind": "eval", "server": "s", "trace": trace},
+    ]
+    assert calls_of(tests) == {("s", "one"): 6, ("s", "bare"): 3}

@@ -398,8 +398,11 @@ def test_report_prints_what_the_run_printed(folder: Folder, mcptest: Command) ->
     """From the saved record, in every format that shows hooks."""
     hooks = {"beforeEach": folder.script("b", "echo out; exit 1"), "afterAll": folder.script("c", "exit 2")}
     (folder.path / "mcptest.yml").write_text(folder.suite(hooks), encoding="utf-8")
-    for format_ in ("pretty", "md", "junit", "tap", "github", "agent", "json"):
-        printed = mcptest("run", "--reporter", format_).stdout
+    formats = ("pretty", "md", "junit", "tap", "github", "agent", "json")
+    mcptest("run", *(word for format_ in formats for word in ("--reporter", f"{format_}={format_}.out")))
+    for format_ in formats:
+        printed = (folder.path / f"{format_}.out").read_text(encoding="utf-8")
+        assert printed
         assert mcptest("report", "--format", format_).stdout == printed
 
 

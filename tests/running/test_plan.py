@@ -144,6 +144,15 @@ def test_shards_hold_every_test_once(suite_of: Load, count: int) -> None:
     assert sorted(found) == sorted(case.id for case in planned(suite).cases)
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_dealt_shards_are_of_one_size(suite_of: Load, count: int) -> None:
+    """Issue 10: a cluster's run lasts as long as its longest batch."""
+    suite = suite_of(SUITE)
+    shards = [planned(suite, Selection(shard=(index, count), dealt=True)).cases for index in range(1, count + 1)]
+    assert max(map(len, shards)) - min(map(len, shards)) <= 1
+    assert sorted(case.id for shard in shards for case in shard) == sorted(case.id for case in planned(suite).cases)
+
+
 def test_focused_tests_run_alone_and_the_plan_says_so(suite_of: Load) -> None:
     """A run of a part must not look like a run of the whole."""
     suite = suite_of(SUITE.replace("tool: get_delta", "tool: get_delta, only: true"))

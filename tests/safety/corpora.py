@@ -131,8 +131,13 @@ def untouched_words() -> str:
 
 def blind_found(line: dict[str, Any]) -> frozenset[str]:
     """The rules that fire on a tool of the blind sets, listed together with the names of its neighbours."""
-    tool = line["tool"]
-    beside = [{"name": name} for name in line["catalog"] if name != tool["name"]]
+    return _fired_beside(json.dumps(line["tool"]), tuple(line["catalog"]))
+
+
+@cache
+def _fired_beside(text: str, names: tuple[str, ...]) -> frozenset[str]:
+    tool = json.loads(text)
+    beside = [{"name": name} for name in names if name != tool["name"]]
     return frozenset(found.rule for found in description_warnings([tool, *beside]) if found.tool == tool["name"])
 
 

@@ -11,7 +11,7 @@ from mcptest_engine.core.results import TestKind
 from mcptest_engine.suite.completion import complete
 from mcptest_engine.suite.compliance import CHECKS, REVISIONS, SPEC_VERSIONS, has_request, revision_of
 from mcptest_engine.suite.edit import append_test, apply, place_of_test, replace_expect
-from mcptest_engine.suite.load import LoadOptions, check_text, load_suite
+from mcptest_engine.suite.load import LoadOptions, check_text
 from mcptest_engine.suite.merge import merge
 from mcptest_engine.suite.model import Suite
 from mcptest_engine.suite.model.compliance import Check, SpecVersion
@@ -111,16 +111,6 @@ def test_templates_are_replaced_in_both() -> None:
     assert [test.data["name"] for test in suite.tests] == ["opens for you", "pings", "greets you"]
     assert suite.tests[0].data["spec_version"] == "2025-03-26"
     assert suite.tests[2].data["prompt"] == "hello you"
-
-
-def test_a_suite_of_agents_alone_is_sound_and_warns_once(tmp_path: Path) -> None:
-    """They are read and checked, and will be deferred."""
-    path = tmp_path / "s.yml"
-    path.write_text(LISTED.replace("name: greets", "name: one") + "  - { name: two, prompt: hello, expect: [] }\n")
-    warnings = load_suite(path, options(tmp_path)).warnings
-    assert [warning.message for warning in warnings if "agent" in warning.message] == [
-        "2 agent tests will be inconclusive: this version of mcptest runs no agents yet"
-    ]
 
 
 @pytest.mark.parametrize("text", [GROUPED, LISTED], ids=["mapping", "list"])

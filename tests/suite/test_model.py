@@ -75,12 +75,12 @@ def test_a_matcher_has_exactly_one_key(keys: dict[str, Any]) -> None:
 
 
 def test_the_matchers_are_those_of_the_language() -> None:
-    """Decisions 3; `llm-judge` comes later."""
+    """Decisions 3."""
     keys = {field.alias or name for name, field in Matcher.model_fields.items()}
     assert keys == {
         "all-of", "any-of", "approx", "between", "contains", "contains-all", "contains-any", "each", "ends-with", "exact",
-        "exists", "gt", "gte", "icontains", "jq", "length", "lt", "lte", "not", "one-of", "regex", "schema", "snapshot",
-        "some", "starts-with", "subset", "type",
+        "exists", "gt", "gte", "icontains", "jq", "length", "llm-judge", "lt", "lte", "not", "one-of", "regex", "schema",
+        "snapshot", "some", "starts-with", "subset", "type",
     }  # fmt: skip
 
 

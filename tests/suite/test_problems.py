@@ -131,7 +131,7 @@ _ANY = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(_ANY)
 def test_any_tree_gives_a_list_of_problems(value: object) -> None:
     """No value crashes the explanation, and what the schema refuses is always explained."""

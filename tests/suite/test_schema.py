@@ -61,7 +61,7 @@ def test_every_key_is_explained() -> None:
 def test_every_part_refuses_unknown_keys_and_says_nothing_twice() -> None:
     """Unknown keys are refused at every level; no noise titles, no nulls that mean absent."""
     for name, part in _parts():
-        assert part["additionalProperties"] is False, name
+        assert part["additionalProperties"] is (name == "OtherScorer"), name  # external-scorers: of another build
         for key, described in part["properties"].items():
             assert "title" not in described, f"{name}.{key}"
             assert {"type": "null"} not in described.get("anyOf", ()), f"{name}.{key}"
@@ -170,7 +170,7 @@ def _mutated(draw: st.DrawFn) -> Any:
     return suite
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(_mutated())
 def test_schema_models_and_explanation_agree(suite: Any) -> None:
     """One language: what one of the three accepts, all accept."""
@@ -182,3 +182,5 @@ def test_schema_models_and_explanation_agree(suite: Any) -> None:
         by_models = False
     explained = structural_problems(Tree(suite, 0, "f", "", has_whole_floats=True))
     assert (by_schema, by_schema) == (by_models, not explained), explained
+    # As a load does it, with no more of the schema than the suite needs.
+    assert by_schema == (structural_problems(Tree(suite, 0, "f", "")) == [])

@@ -287,7 +287,7 @@ _FRAGMENTS = [
 ]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.one_of(st.text(), st.lists(st.sampled_from(_FRAGMENTS), max_size=30).map("".join)))
 def test_any_text_gives_a_tree_or_problems(text: str) -> None:
     """Never a crash, and never a place outside the file."""
@@ -316,7 +316,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(_JSON, st.booleans())
 def test_json_reads_as_the_value_that_it_is(value: object, indented: bool) -> None:
     """YAML 1.2 takes JSON in."""

@@ -40,6 +40,7 @@ CATALOG: dict[str, Any] = {
 HEAD = "name: x\nservers:\n  demo: { command: [a, b] }\nvariables:\n  city: Oslo\n"
 TEST = "tools:\n  - name: one\n    tool: get_weather\n"
 SPREAD = TEST + "    expect:\n      - target: x\n        matcher: "
+SCORERS = "scorers:\n  - name: polite\n    type: exec\n  - { type: exec, name: 'brief one' }\n"
 FLOW = TEST + "    expect:\n      - { target: "
 
 
@@ -103,6 +104,21 @@ def _after(marked: str, label: str) -> str:
         ("prompts:\n  - name: x\n    expect:\n      - { target: ¦", ["result.messages[0].content.text"]),
         ("resources:\n  - name: x\n    uri: ¦", ["file:///a"]),
         ("run_options:\n  con¦", ["concurrency", "connect_timeout_ms"]),
+        ("ev¦", ["evals"]),
+        ("evals:\n  - name: x\n    call:\n      tool: ¦", ["get_weather", "echo"]),
+        ("evals:\n  - name: x\n    call: { tool: get_weather, args: { ci¦", ["city"]),
+        ("evals:\n  - name: x\n    judge: { ¦ }", ["model", "jury", "guarded"]),
+        (SCORERS + "evals:\n  - name: x\n    scorers: [¦]", ["polite", "brief one"]),
+        (SCORERS + "evals:\n  - name: x\n    scorers:\n      - br¦", ["brief one"]),
+        ("scorers:\n  - { name: x, type: exec, ¦ }", ["command", "env", "cwd"]),
+        ("agents:\n  - name: x\n    tool_selection: { tool: ¦ }", ["get_weather", "echo"]),
+        ("agents:\n  - name: x\n    trajectory:\n      calls: [get_weather, e¦]", ["echo"]),
+        ("agents:\n  - name: x\n    equal_function_sets: [[¦]]", ["get_weather", "echo"]),
+        ("agents:\n  - name: x\n    trajectory: { mode: su¦ }", ["subsequence", "superset", "subset"]),
+        (
+            TEST + "    expect:\n      - { target: x, matcher: { llm-judge: { ¦ } } }",
+            ["rubric", "threshold", "model", "jury"],
+        ),
         ("tools:\n  - name: ${¦", ["city", "CONFIG_DIR"]),
         ('tools:\n  - name: "in ${ci¦}"', ["city"]),
         (TEST + "    args: &a { ¦", ["city"]),

@@ -10,8 +10,10 @@ import pytest
 from mcptest_engine.core.shipped import shipped
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
+
+    from tests.forked import Nursery
 
 
 @pytest.fixture
@@ -20,12 +22,26 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _nursery(nursery: Nursery) -> None:
+    """Agents at work are forked from it; it ends when the tests have ended."""
+
+
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No time is spent on frames that nobody looks at, nor on waiting for a clock."""
     from tests.tui.waiting import quicken
 
     quicken(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> Iterator[None]:
+    """A cache of Textual's keeps widgets by the thousand that nobody shows any more, and with them every line of theirs."""
+    yield
+    from textual._styles_cache import StylesCache
+
+    StylesCache.get_inner_outer.cache_clear()
 
 
 @pytest.fixture

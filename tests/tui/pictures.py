@@ -12,11 +12,20 @@ from textual._compositor import visible_screen_stack
 
 PICTURES = Path(__file__).parent / "pictures"
 UPDATE = "MCPTEST_UPDATE_GOLDEN"
-_DURATION = re.compile(r" *\b\d+(\.\d+)? m?s\b")
+_DURATION = re.compile(r"[ ━]*(?:\(time\)|\b\d+(?:\.\d+)? m?s\b)")
+LEFT_OF_A_CLIPPED_TEXT = 20
+"""Characters. Where a text is clipped that stands beside a duration goes by how wide that is."""
+
+
+class Drawings:
+    """How often the screen was drawn."""
+
+    count = 0
 
 
 def drawn(app: Any) -> list[Any]:
     """The rows of the terminal as strips of segments: the screen, and the screens behind it where it lets them through."""
+    Drawings.count += 1
     visible_screen_stack.set(app._background_screens)
     return list(app.screen._compositor.render_strips())
 
@@ -32,8 +41,26 @@ def text_of(app: Any) -> str:
 
 
 def without_times(text: str) -> str:
-    """The text with every duration as `(time)`, so that two runs give the same."""
-    return "\n".join(_DURATION.sub(" (time)", row).rstrip() for row in text.split("\n"))
+    """The text with every duration as `(time)`, so that two runs give the same whatever they took.
+
+    A duration moves what stands after it in the same cell of its row, that is between two `│`: so the blanks there, bars that
+    grow with time, and where a text is clipped are left out, too. What comes of it stays as it is when it is given once more.
+    """
+    return "\n".join("│".join(map(_without_time, row.split("│"))) for row in text.split("\n"))
+
+
+def _without_time(cell: str) -> str:
+    before, *after = _DURATION.split(cell)
+    if not after:
+        return cell
+    rest = re.sub(r"[ ━]+", " ", " (time)".join(after)).rstrip()
+    return f"{left_of(before)} (time){left_of(rest)}"
+
+
+def left_of(text: str) -> str:
+    """The beginning of a text that is clipped; another as it is."""
+    shown, clipped, _ = text.partition("…")
+    return f"{shown[:LEFT_OF_A_CLIPPED_TEXT].rstrip()}{clipped}" if clipped else text
 
 
 def assert_picture(app: Any, name: str, *, folder: str = "", masks: tuple[tuple[str, str], ...] = ()) -> None:

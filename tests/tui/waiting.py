@@ -10,7 +10,7 @@ import textual.app
 import textual.pilot
 from textual._compositor import Compositor
 
-from tests.tui.pictures import drawn, text_of
+from tests.tui.pictures import Drawings, drawn, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,9 +36,10 @@ async def until(pilot: Any, condition: Callable[[], Any], *, seconds: float = PA
     end, step = clock() + seconds, STEP_SECONDS
     while True:
         await pilot.pause()
+        before = Drawings.count
         value = condition()
         if value:
-            if pilot.app.is_running and not pilot.app._exit:
+            if Drawings.count == before and pilot.app.is_running and not pilot.app._exit:
                 drawn(pilot.app)
             return value
         if clock() > end:

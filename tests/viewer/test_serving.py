@@ -243,6 +243,38 @@ def test_a_run_that_lands_is_told_to_who_listens_and_ctrl_c_ends_it_all(tmp_path
     assert said == f"listening: the runs of {tmp_path} are shown until Ctrl-C\n"
 
 
+SLOW = """
+name: slow & steady
+servers: { mock: { command: [mcptest, mock, --tools-from, mock.yml] } }
+tools:
+  - { name: fails at once, tool: quick, expect: [{ target: result.isError, matcher: { exact: true } }] }
+  - { name: takes a minute, tool: slow }
+"""
+SLOW_MOCK = "mock_server: { tools: [{ name: quick, response: {} }, { name: slow, delay_ms: 60000, response: {} }] }"
+
+
+def test_a_run_is_seen_while_it_goes_on(tmp_path: Path) -> None:
+    """How far it is, and nothing of it once it has ended, although a record came of it."""
+    (tmp_path / "mcptest.yaml").write_text(SLOW, encoding="utf-8")
+    (tmp_path / "mock.yml").write_text(SLOW_MOCK, encoding="utf-8")
+    with viewing(tmp_path) as viewed, httpx2.Client(base_url=viewed.url, timeout=20) as client:
+        with client.stream("GET", "/events") as stream:
+            lines = stream.iter_lines()
+            assert next(line for line in lines if line.startswith("event")) == "event: ready"
+            command = [sys.executable, "-m", "mcptest_tui", "run"]
+            run = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            assert next(line for line in lines if line.startswith("event")) == "event: changed"
+            page = viewed.get("/").text
+            assert "Under way (1)" in page
+            assert "slow &amp; steady 1 of 2 tests, 1 failed" in page
+            run.send_signal(signal.SIGINT)
+            assert run.wait(timeout=20) == 130
+            while names(viewed.get("/").text) != ["slow &amp; steady"]:
+                assert next(line for line in lines if line.startswith("event")) == "event: changed"
+        assert "Under way" not in viewed.get("/").text
+        assert not list((tmp_path / ".mcptest" / "under-way").iterdir())
+
+
 def test_a_port_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
     """And it takes no other one instead."""
     with socket.socket() as taken:

@@ -52,7 +52,6 @@ def _settings(told: Mapping[str, Any]) -> Any:
     from mcptest_engine.running.settings import RunSettings, Selection
 
     selection = told["selection"]
-    sets = {name: frozenset(selection[name]) for name in ("tags", "skip_tags", "servers", "rows")}
     ids = selection["ids"]
     return RunSettings(
         **{
@@ -61,10 +60,15 @@ def _settings(told: Mapping[str, Any]) -> Any:
                 filter=selection["filter"],
                 shard=tuple(selection["shard"]),
                 ids=None if ids is None else frozenset(ids),
-                **sets,
+                tags=frozenset(selection["tags"]),
+                skip_tags=frozenset(selection["skip_tags"]),
+                servers=frozenset(selection["servers"]),
+                rows=frozenset(selection["rows"]),
+                dealt=selection["dealt"],
             ),
             "server_command": None if told["server_command"] is None else tuple(told["server_command"]),
             "flags": tuple(told["flags"]),
+            "models": tuple(told["models"]),
         }
     )
 

@@ -1,8 +1,9 @@
 """The side of a cluster run that asks: which shards, on which workers, and their records as one.
 
-A shard is a part of the suite by a stable hash of each test's id, as with `--shard`, so that coverage, gates and totals come
-out as they do for CI's shards; the tests then stand in declared order again. What only one process can hold is refused: hooks,
-serial tests, cassettes, the result cache. The suite is not sent: workers read it where it lies, and its text must be the same.
+A shard is a part of the suite, as with `--shard`, so that coverage, gates and totals come out as they do for CI's shards; but
+all are of one size, as a run lasts as long as its longest. The tests then stand in declared order again. What only one process
+can hold is refused: hooks, serial tests, cassettes, the result cache. The suite is not sent: workers read it where it lies, and
+its text must be the same.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 
 LEAST_TESTS = 50
 """How many tests a batch has at least, unless there are fewer: starting one costs a good part of a second."""
-BATCHES_PER_THREAD = 2
+ENOUGH_FOR_TWO = 400
+"""With so many tests for each thread it is given two batches, so that one that is done early takes from one that is not."""
 CONNECT_SECONDS = 5.0
 WORKERS_SECONDS = 10.0
 STOP_SECONDS = 15.0
@@ -59,12 +61,17 @@ def run_on_cluster(
         with _connected(distributed, scheduler) as client:
             directory, path = str(Path.cwd()), str(suite.path)
             threads = _check_workers(client, directory, path)
-            count = max(1, min(len(plan.cases) // LEAST_TESTS, threads * BATCHES_PER_THREAD))
+            count = _count(len(plan.cases), threads)
             run = _Run(suite, settings, plan, count, directory, dict(variables))
             sys.stderr.write(
                 f"{counted(len(plan.cases), 'test')} in {_batches(count)} on {_told(threads, scheduler)}\n"
             )
             return run.on(distributed, client)
+
+
+def _count(tests: int, threads: int) -> int:
+    each = 2 if tests >= threads * ENOUGH_FOR_TWO else 1
+    return max(1, min(tests // LEAST_TESTS, threads * each))
 
 
 def _batches(count: int) -> str:
@@ -96,10 +103,12 @@ def _check(suite: LoadedSuite, settings: RunSettings, plan: Plan) -> None:
         raise UsageError(
             told, hint="say `serial: false` where that is safe, leave them out (--skip-tag), or run without --executor"
         )
+    if "per_suite_usd_cents" in (suite.document.get("budget") or {}):
+        raise UsageError("the suite has a budget for all its models, which batches cannot share", hint=hint)
     for name, given in (
         ("record", settings.record), ("replay", settings.replay), ("cache", settings.cache), ("bail", plan.bail),
         ("update-snapshots", settings.update_snapshots), ("shard", settings.selection.shard),
-        ("cost-baseline", settings.cost_gate),
+        ("cost-baseline", settings.cost_gate), ("max-cost", settings.max_cost_usd),
     ):  # fmt: skip
         if given:
             raise UsageError(f"--{name} and --executor dask do not go together", hint=hint)
@@ -213,10 +222,12 @@ class _Run:
                     "rows": sorted(selection.rows),
                     "ids": None if selection.ids is None else sorted(selection.ids),
                     "shard": (index, self.count),
+                    "dealt": True,
                 },
                 "workers": settings.workers,
                 "retries": settings.retries,
                 "repeat": settings.repeat,
+                "models": settings.models,
                 "server_command": settings.server_command,
                 "protocol": settings.protocol,
                 "wait_for_ready_seconds": settings.wait_for_ready_seconds,

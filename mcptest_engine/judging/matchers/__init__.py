@@ -51,6 +51,7 @@ _REGISTRY: dict[str, tuple[str, str]] = {
     "some": ("elements", "some"),
     "jq": ("jq_program", "truthy"),
     "snapshot": ("snapshot", "equals_snapshot"),
+    "llm-judge": ("llm_judge", "judged_by_model"),
 }
 MATCHERS = tuple(_REGISTRY)
 _MAKERS: dict[str, Maker] = {}
@@ -72,13 +73,41 @@ class Snapshots(Protocol):
         """The value seen equals the accepted one; a change proposed earlier is out of date."""
 
 
+class Opinions(Protocol):
+    """What the `llm-judge` matcher needs of the world: what models said. `judging/opinions.py` has the real one."""
+
+    def of(self, argument: Mapping[str, Any], value: object) -> Opinion:
+        """What was said of a value. Raises: Undecided when nobody has said anything, which is noted to be asked for."""
+
+
+class Opinion(Protocol):
+    """What a model said of a value: `words` tell the score and why."""
+
+    @property
+    def passed(self) -> bool: ...
+    @property
+    def words(self) -> str: ...
+
+
+class Undecided(Exception):
+    """Whether a matcher holds depends on what a model has not said. `str()` says why it has not.
+
+    It is raised by judges, and goes through matchers of matchers where nothing else decides: three-valued logic in which
+    the third value is an exception, so that whoever knows nothing of it can take it for neither yes nor no.
+    """
+
+
 @dataclass(slots=True)  # not frozen: one is made for each assertion, and that would double its price
 class Context:
-    """What a matcher may need beside its argument: the snapshots, and what one without a name of its own goes by."""
+    """What a matcher may need beside its argument: the snapshots, and what one without a name of its own goes by.
+
+    `opinions` are those of models, None where none is asked.
+    """
 
     snapshots: Snapshots | None = None
     test_name: str = ""
     target: str = ""
+    opinions: Opinions | None = None
 
     @property
     def snapshot_name(self) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.results import Mismatch
 from mcptest_engine.core.targets import Absent
-from mcptest_engine.judging.matchers import compile_judge
+from mcptest_engine.judging.matchers import Undecided, compile_judge
 from mcptest_engine.judging.matchers.reasons import absent, because, wrong_kind
 
 if TYPE_CHECKING:
@@ -21,12 +21,19 @@ def each(matcher: dict[str, Any], context: Context) -> Judge:
     def judge(actual: object) -> Reason | None:
         if not isinstance(actual, list):
             return wrong_kind("an array", actual)
+        undecided: Undecided | None = None
         for index, element in enumerate(actual):
             if isinstance(element, Absent):
                 return partial(_absent_at, index, element)
-            reason = inner(element)
+            try:
+                reason = inner(element)
+            except Undecided as open_:
+                undecided = undecided or open_
+                continue
             if reason is not None:
                 return partial(_at, index, reason)
+        if undecided is not None:
+            raise undecided
         return None
 
     return judge
@@ -42,11 +49,18 @@ def some(matcher: dict[str, Any], context: Context) -> Judge:
         if not actual:
             return because("no element holds: the array is empty")
         first: Reason | None = None
+        undecided: Undecided | None = None
         for element in actual:
-            reason = inner(element)
+            try:
+                reason = inner(element)
+            except Undecided as open_:
+                undecided = undecided or open_
+                continue
             if reason is None:
                 return None
             first = first or reason
+        if undecided is not None:
+            raise undecided
         assert first is not None
         return lambda: Mismatch(message=f"none of {len(actual)} elements holds; element 0: {first().message}")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.clipping import show
 from mcptest_engine.core.results import Mismatch
 from mcptest_engine.core.targets import Absent, Spread
-from mcptest_engine.judging.matchers import compile_judge
+from mcptest_engine.judging.matchers import Undecided, compile_judge
 from mcptest_engine.judging.matchers.reasons import absent, because
 
 if TYPE_CHECKING:
@@ -39,30 +39,44 @@ def negated(matcher: dict[str, Any], context: Context) -> Judge:
 
 
 def all_of(matchers: list[dict[str, Any]], context: Context) -> Judge:
-    """Every inner matcher holds; the first that does not gives the reason."""
+    """Every inner matcher holds; the first that does not gives the reason, also where others are undecided."""
     judges = [compile_judge(matcher, context) for matcher in matchers]
 
     def judge(actual: object) -> Reason | None:
+        undecided: Undecided | None = None
         for inner in judges:
-            reason = inner(actual)
+            try:
+                reason = inner(actual)
+            except Undecided as open_:
+                undecided = undecided or open_
+                continue
             if reason is not None:
                 return reason
+        if undecided is not None:
+            raise undecided
         return None
 
     return judge
 
 
 def any_of(matchers: list[dict[str, Any]], context: Context) -> Judge:
-    """At least one inner matcher holds."""
+    """At least one inner matcher holds, whatever of the others is undecided."""
     judges = [compile_judge(matcher, context) for matcher in matchers]
 
     def judge(actual: object) -> Reason | None:
         reasons: list[Reason] = []
+        undecided: Undecided | None = None
         for inner in judges:
-            reason = inner(actual)
+            try:
+                reason = inner(actual)
+            except Undecided as open_:
+                undecided = undecided or open_
+                continue
             if reason is None:
                 return None
             reasons.append(reason)
+        if undecided is not None:
+            raise undecided
         if isinstance(actual, Absent):
             return lambda: absent(actual)
         return lambda: _none_holds(reasons)

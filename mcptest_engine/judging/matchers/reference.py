@@ -295,6 +295,18 @@ COMPOSED = (
         fails={"serial": 18, "state": "lost"},
         message='differs at `/state`: expected `"done"`, got `"lost"`',
     ),
+    Entry(
+        name="llm-judge",
+        shape="{rubric, threshold, model, jury}",
+        meaning=(
+            "A model gives the value a score of at least `threshold` (0.7 when left out) by the `rubric`. Without a model it is"
+            " deferred: neither a pass nor a failure. See [judging](judging.md)."
+        ),
+        example='llm-judge: {rubric: "Names the city and the temperature.", threshold: 0.8}',
+        holds="It is 4 degrees in Oslo.",
+        fails="It is cold there.",
+        message="the judge gives score 0.2, needs 0.8: neither the city nor the temperature is named",
+    ),
 )
 
 SECTIONS = (

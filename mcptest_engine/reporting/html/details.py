@@ -2,12 +2,15 @@
 
 The members are those of the run record; what holds a value of a suite or a server (`matcher`, `actual`, `request`, `output`,
 `args`, `result`) is what `Values` makes of it. A composition's trace gives `graph`, an agent's `conversation`; what else a
-trace holds is `trace`. Traces are read leniently: a member that is not there, or is something else, is left out.
+trace holds is `trace`. `judgement` and `trials` are in `judged.py`. Traces are read leniently: a member that is not there,
+or is something else, is left out.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.reporting.html.judged import judgement_of, trial_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,16 +20,29 @@ if TYPE_CHECKING:
 _PLAIN = (
     "id", "name", "kind", "server", "tool", "case", "verdict", "duration_ms", "started_offset_ms", "cached", "flaky",
     "attempts", "file", "line", "tags", "score", "threshold", "derived_metrics", "message", "failure", "cost_usd", "tokens",
+    "model", "scorer",
 )  # fmt: skip
 _NODE = (
     "id", "status", "server", "tool", "needs", "started_ms", "duration_ms", "message", "hint", "mocked", "frozen", "cost_usd",
     "tokens", "model", "calls_total",
 )  # fmt: skip
-_CALL = ("item", "iteration", "attempt", "status", "started_ms", "duration_ms", "message", "name", "server", "is_error")
+_CALL = (
+    "item",
+    "iteration",
+    "attempt",
+    "status",
+    "started_ms",
+    "duration_ms",
+    "message",
+    "name",
+    "server",
+    "is_error",
+    "turn",
+)
 _ROW = ("index", "name", "target", "weight", "passed", "message", "pointer", "diff")
 _STEP = ("index", "name", "server", "tool", "verdict", "duration_ms", "message", "failure")
 _VALUES = ("args", "arguments", "input", "result", "output")
-_CONVERSED = frozenset({"conversation", "tool_calls", "tool_names", "final_response", "model"})
+_CONVERSED = frozenset({"conversation", "tool_calls", "tool_names", "final_response", "model", "stop"})
 
 
 def details_of(
@@ -44,6 +60,12 @@ def details_of(
         out["verify"] = [_step(step, values) for step in data["verify"]]
     if isinstance(data.get("trace"), dict):
         out.update(_trace(data["trace"], values))
+    if (judgement := judgement_of(data.get("judgement"), values)) is not None:
+        out["judgement"] = judgement
+    trials = [trial for trial in data.get("trials") or () if isinstance(trial, dict)]
+    if trials:
+        out.pop("conversation", None)  # which is that of one of them
+        out["trials"] = [_trial(trial, values) for trial in trials]
     if hooks:
         out["hooks"] = [*hooks]
     if repro is not None:
@@ -62,6 +84,8 @@ def _assertion(row: Mapping[str, Any], values: Values) -> dict[str, Any]:
     for name in ("matcher", "actual"):
         if name in row and "set" not in row:
             out[name] = values.json(row[name])
+    if (judgement := judgement_of(row.get("judgement"), values)) is not None:
+        out["judgement"] = judgement
     inside = row.get("set")
     if inside is not None:
         out["set"] = _members(inside, ("name", "threshold", "score", "passed"))
@@ -80,6 +104,12 @@ def _exchange(data: Mapping[str, Any], values: Values) -> dict[str, Any]:
     elif output is not None:
         out["output"] = values.json(output)
     return out
+
+
+def _trial(trial: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    trace = trial.get("trace")
+    talk = _trace(trace, values).get("conversation") if isinstance(trace, dict) else None
+    return {**trial_of(trial), **({} if talk is None else {"conversation": talk})}
 
 
 def _step(step: Mapping[str, Any], values: Values) -> dict[str, Any]:
@@ -117,7 +147,12 @@ def _node(name: str, node: Mapping[str, Any], values: Values) -> dict[str, Any]:
 
 
 def _call(call: Mapping[str, Any], values: Values) -> dict[str, Any]:
-    return {**_members(call, _CALL), **_texts(call, values)}
+    out = {**_members(call, _CALL), **_texts(call, values)}
+    if isinstance(call.get("error"), str):
+        out["error"] = call["error"]
+    if isinstance(call.get("raw"), str):
+        out["raw"] = values.text(call["raw"])
+    return out
 
 
 def _texts(data: Mapping[str, Any], values: Values) -> dict[str, Any]:
@@ -135,6 +170,9 @@ def _conversation(trace: Mapping[str, Any], conversation: Mapping[str, Any], val
         out["tokens"] = {str(name): count for name, count in tokens.items() if isinstance(count, int | float)}
     if isinstance(trace.get("model"), str):
         out["model"] = trace["model"]
+    for name, said in (("stop", trace.get("stop")), ("system", conversation.get("system_prompt"))):
+        if isinstance(said, str):
+            out[name] = said if name == "stop" else values.text(said)
     if trace.get("final_response") is not None:
         out["final"] = _said(trace["final_response"], values)
     return out
@@ -142,6 +180,10 @@ def _conversation(trace: Mapping[str, Any], conversation: Mapping[str, Any], val
 
 def _turn(turn: Mapping[str, Any], values: Values) -> dict[str, Any]:
     out: dict[str, Any] = {"role": str(turn.get("role", "unknown"))}
+    if isinstance(turn.get("name"), str):
+        out["name"] = turn["name"]
+    if turn.get("is_error") is True:
+        out["is_error"] = True
     if turn.get("content") is not None:
         out["content"] = _said(turn["content"], values)
     if isinstance(turn.get("tool_calls"), list):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcptest_engine.reporting.html.markup import Html
     from mcptest_engine.reporting.registry import RenderOptions
 
-SCRIPTS = ("elements.js", "values.js", "graph.js", "details.js", "table.js", "page.js")
+SCRIPTS = ("elements.js", "values.js", "graph.js", "judged.js", "details.js", "table.js", "page.js")
 
 
 class Around(NamedTuple):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mcptest_engine.reporting.viewer.shelf import RunRow
+    from mcptest_engine.workspace.under_way import Going
 
 A_PAGE = 50
 SUITES_SHOWN = 6
@@ -53,7 +54,7 @@ class Wanted(NamedTuple):
         return not self.verdict or self.verdict == ("damaged" if row.damaged else row.status)
 
 
-def list_page(rows: Sequence[RunRow], under_way: Sequence[str], wanted: Wanted, place: str) -> Page:
+def list_page(rows: Sequence[RunRow], under_way: Sequence[Going], wanted: Wanted, place: str) -> Page:
     """`place` is the folder of the workspace, as it is shown."""
     suites = by_suite(rows)
     title = tag("h1", "Runs")
@@ -70,10 +71,18 @@ def list_page(rows: Sequence[RunRow], under_way: Sequence[str], wanted: Wanted, 
     )
 
 
-def _now(under_way: Sequence[str]) -> Html:
-    items = [tag("li", "a run that began at ", tag("code", one)) for one in under_way[:10]]
-    note = "They have left something here and no record yet; one that was killed leaves none."
-    return section("now", f"Under way ({len(under_way)})", tag("ul", *items), note=note)
+def _now(under_way: Sequence[Going]) -> Html:
+    note = "They have no record yet; one that was killed leaves none."
+    return section("now", f"Under way ({len(under_way)})", tag("ul", *map(_going, under_way[:10])), note=note)
+
+
+def _going(run: Going) -> Html:
+    """How far a run is, where it says so."""
+    if not run.suite:
+        return tag("li", "a run that began at ", tag("code", run.run_id))
+    bad = [f"{count} {word}" for count, word in ((run.failed, "failed"), (run.inconclusive, "inconclusive")) if count]
+    far = f" {run.finished} of {counted(run.total, 'test')}{''.join(f', {one}' for one in bad)} "
+    return tag("li", name_text(run.suite), far, tag("code", run.run_id))
 
 
 def _suites(suites: Mapping[str, Sequence[RunRow]]) -> Html:

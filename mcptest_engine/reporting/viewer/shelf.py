@@ -10,6 +10,7 @@ import os
 import re
 import stat
 import threading
+import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +21,7 @@ from mcptest_engine.workspace.heads import head_of
 from mcptest_engine.workspace.inline import inline_dir
 from mcptest_engine.workspace.slug import Slugs
 from mcptest_engine.workspace.ulid import is_ulid, ulid_seconds
+from mcptest_engine.workspace.under_way import Going, going
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -188,19 +190,25 @@ class Shelf:
         except OSError:
             raise NoSuchRun from None
 
-    def under_way(self, now: float) -> tuple[str, ...]:
-        """Runs that have no record, or none yet, newest first: a suite that came as text, an output that was put aside."""
+    def under_way(self, now: float) -> tuple[Going, ...]:
+        """Runs that go on, newest first: those that say so, and those that left a suite or an output and no record yet."""
+        told = {one.run_id: one for one in going(self.workspace, now)}
         began = {name[:-4] for name in _names(inline_dir(self.workspace)) if name.endswith(".yml")}
         names = _names(self.workspace.runs_dir)
         done = {name[:-5] for name in names if name.endswith(".json")}
         fresh = (one for one in began.union(names) - done if is_ulid(one))
-        return tuple(sorted((one for one in fresh if 0 <= now - ulid_seconds(one) < UNDER_WAY_SECONDS), reverse=True))
+        silent = (one for one in fresh if one not in told and 0 <= now - ulid_seconds(one) < UNDER_WAY_SECONDS)
+        found = [one for one in told.values() if one.run_id not in done]
+        return tuple(sorted((*found, *(Going(one, "") for one in silent)), reverse=True))
 
     def state(self) -> tuple[object, ...]:
-        """Another value whenever a run has begun, ended or been deleted."""
+        """Another value whenever a run has begun, come further, ended or been deleted."""
         folders = self.workspace.runs_dir, inline_dir(self.workspace)
         # The names as well, since the times of folders are coarse.
-        return tuple((_stamp(folder), *_newest(_names(folder))) for folder in folders)
+        return (
+            going(self.workspace, time.time()),
+            *((_stamp(folder), *_newest(_names(folder))) for folder in folders),
+        )
 
     def _remember(self, run_id: str, stamp: Stamp) -> tuple[Stamp, tuple[PastTest, ...]]:
         try:

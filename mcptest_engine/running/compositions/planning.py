@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.running.compositions.program import Row, make_program
 from mcptest_engine.running.compositions.spending import Spending
-from mcptest_engine.running.ids import DeclaredIds, name_of_case, names_of
+from mcptest_engine.running.ids import DeclaredIds, Shared, name_of_case, names_of
 from mcptest_engine.suite.defaults import normalised_expect
 from mcptest_engine.suite.references import Reference, fill, part_of
 from mcptest_engine.suite.templates import LITERAL_KEYS
@@ -78,8 +78,9 @@ def graph_of(path: str, test: str, start_dir: Path, environ: Mapping[str, str]) 
     if suite is None:
         return []
     ids = DeclaredIds(Workspace(options.workspace_root).relative(suite.path))
+    shared = Shared.of(suite)
     for entry in suite.tests:
-        for kind, name in names_of(entry.kind, entry.data, entry.data["name"]):
+        for kind, name in names_of(entry.kind, entry.data, entry.data["name"], shared):
             if ids.take(kind.value, name)[0] == test and entry.kind is TestKind.COMPOSITION:
                 return [
                     {

@@ -19,10 +19,11 @@ from mcptest_engine.core.words import counted
 from mcptest_engine.running.compositions.spending import USAGE
 from mcptest_engine.running.compositions.walk import Walk
 from mcptest_engine.running.compositions.world import ComputeError, NotFrozen
+from mcptest_engine.running.plan import uses_matcher
 from mcptest_engine.running.verdicts import Outcome, failure_of, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from concurrent.futures import Executor
 
     from mcptest_engine.core.events import Emit
@@ -50,6 +51,7 @@ class RunningWorld:
         answered: Callable[[str, str], None],
         freezer: Freezer | None = None,
         cut_short: Callable[[Mapping[str, Any]], None] | None = None,
+        judge_by_models: Callable[..., Awaitable[Outcome]] | None = None,
     ) -> None:
         self._case = case
         self._sessions = sessions
@@ -58,6 +60,7 @@ class RunningWorld:
         self._answered = answered
         self._freezer = freezer
         self._cut_short = cut_short
+        self._judge_by_models = judge_by_models
         self.redact = redact
         self.clock = clock
 
@@ -113,8 +116,10 @@ class RunningWorld:
         if self._cut_short is not None:
             self._cut_short(trace.envelope())
 
-    async def judged(self, judging: Callable[[], Outcome]) -> Outcome:
-        """What the judgement says, beside the loop where it takes its time."""
+    async def judged(self, judging: Callable[..., Outcome], envelope: Mapping[str, Any]) -> Outcome:
+        """What the judgement says, beside the loop where it takes its time; models have their say where it needs one."""
+        if self._judge_by_models is not None and uses_matcher(self._case.expect, "llm-judge"):
+            return await self._judge_by_models(judging, self._case, envelope)
         if not self._case.slow_to_judge:
             return judging()
         return await asyncio.get_running_loop().run_in_executor(self._executor, judging)
@@ -146,7 +151,7 @@ async def run_composition(case: Case, world: RunningWorld, *, number: int, snaps
         world.cut_short(walk.so_far())
         raise
     envelope = {**_EMPTY, **trace.envelope(), "attempt": number}
-    outcome = await world.judged(partial(judge, case, envelope, snapshots=snapshots, redact=world.redact))
+    outcome = await world.judged(partial(judge, case, envelope, snapshots=snapshots, redact=world.redact), envelope)
     told = {key: value for key, value in envelope.items() if key not in _EMPTY and key != "attempt"}
     outcome = outcome._replace(output={"output": trace.output}, trace=told)
     unsaid = _unsaid(trace)

@@ -151,6 +151,9 @@ class Results:
             for step in steps:
                 step["output"] = await self._output(step.get("output"))
             result["verify"] = steps
+        aside = result["trace"].get("whole") if isinstance(result.get("trace"), dict) else None
+        if isinstance(aside, dict) and isinstance(whole := await self._output(aside), dict) and whole is not aside:
+            result["trace"] = whole
         return result
 
     async def _output(self, output: Any) -> Any:

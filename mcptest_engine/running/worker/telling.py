@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.events import (
+    AgentTurn,
     CaseFinished,
     CaseStarted,
     HookFinished,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     Send = Callable[[dict[str, Any]], None]
 
 
+MOST_TOOLS = 20
+"""Of the calls that a model asks for in one turn."""
 MOST_HOOKS = 200
 """Of a record's hooks; each was told when it ended."""
 
@@ -68,6 +71,8 @@ class RunTelling:
             case NodeChanged():
                 told = {"id": event.test, "node": event.node, "status": event.status, "duration_ms": event.duration_ms}
                 self._send({"event": "node.changed", "run": self._run, **told, "message": clipped(event.message or "")})
+            case AgentTurn():
+                self._send({"event": "agent.turn", "run": self._run, **turn_shown(event)})
             case RunStarted():
                 self._started(event)
             case HookStarted(phase=phase, command=command, test=test):
@@ -148,6 +153,19 @@ def server_state(event: ServerStarting | ServerReady | ServerFailed) -> dict[str
             return told
 
 
+def turn_shown(event: AgentTurn) -> dict[str, Any]:
+    """What a model has just said, as the members of an `agent.turn` event."""
+    return {
+        "id": event.test,
+        "turn": event.turn,
+        **({"trial": event.run} if event.run else {}),
+        "text": clipped(event.text),
+        "tools": [clipped(name) for name in event.tools[:MOST_TOOLS]],
+        "tokens": event.tokens,
+        "cost_usd": event.cost_usd,
+    }
+
+
 def hook_shown(hook: HookResult) -> dict[str, Any]:
     """A hook's result, of its output the end."""
     shown = hook.to_json()
@@ -178,6 +196,12 @@ def result_shown(result: TestResult) -> dict[str, Any]:
         }
     if "attempts" in shown:
         shown["attempts"] = pruned(shown["attempts"])
+    if "judgement" in shown:
+        shown["judgement"] = pruned(shown["judgement"])
+    if "trials" in shown:
+        shown["trials"] = pruned(shown["trials"])
+    if "conversation" in shown.get("trace", ()):
+        shown["trace"] = pruned(shown["trace"])
     return shown
 
 
@@ -198,6 +222,8 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
             row["actual"] = clipped(actual)
     elif isinstance(actual, (dict, list)):
         row["actual"] = pruned(actual)
+    if "judgement" in row:
+        row["judgement"] = pruned(row["judgement"])
     for operand in row["matcher"].values():
         if isinstance(operand, (dict, list)) or (isinstance(operand, str) and len(operand) > LONGEST_TEXT):
             row["matcher"] = pruned(row["matcher"])
@@ -220,6 +246,8 @@ def record_shown(record: RunRecord) -> dict[str, Any]:
         from mcptest_engine.core.coverage import short_lines
 
         shown["gates"] = [clipped(line) for line in short_lines(record.coverage)]
+    if spending := record.spending:
+        shown["spending"] = pruned(spending.to_json())
     if rollups := record.metric_rollups:
         shown["metric_rollups"] = [rollup.to_json() for rollup in rollups]
     if record.hooks:

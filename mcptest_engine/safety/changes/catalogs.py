@@ -95,8 +95,12 @@ def _surface(old: Surface, new: Surface, server: str | None, sections: frozenset
             yield Change(kind=kind, name=name, impact=Impact.BREAKING, message=message, server=server)
         for name in added:
             yield Change(kind=kind, name=name, impact=Impact.COMPATIBLE, message="is new", server=server)
+        unclear = _unclear(before, after, key)
+        for name in unclear:
+            message = "stands there more than once, and not as before: cannot tell which one is meant"
+            yield Change(kind=kind, name=name, impact=Impact.UNKNOWN, message=message, server=server)
         for name in has:
-            if name in had and had[name] != has[name]:
+            if name in had and name not in unclear and had[name] != has[name]:
                 for impact, where, path, message in compare(had[name], has[name]):
                     yield Change(
                         kind=kind, name=name, impact=impact, message=message, where=where, path=path, server=server
@@ -227,6 +231,16 @@ def _by(entries: Sequence[Any], key: str) -> dict[str, Mapping[str, Any]]:
     return {
         str(entry[key]): entry for entry in entries if isinstance(entry, Mapping) and isinstance(entry.get(key), str)
     }
+
+
+def _unclear(old: Sequence[Any], new: Sequence[Any], key: str) -> list[str]:
+    """The names that one of two lists has more than once, unless both have the same entries of it."""
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    for side, entries in enumerate((old, new)):
+        for entry in entries:
+            if isinstance(entry, Mapping) and isinstance(entry.get(key), str):
+                found.setdefault(entry[key], ([], []))[side].append(_json(entry, None))
+    return [name for name, (one, other) in found.items() if max(len(one), len(other)) > 1 and one != other]
 
 
 def _json(value: Any, limit: int | None = 80) -> str:

@@ -9,32 +9,49 @@ Source: JSON Schema 2020-12, Core 10 and 11, Validation 6.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.safety.changes.bounds import bound_changes
 from mcptest_engine.safety.changes.change import Effect, SchemaChange
+from mcptest_engine.safety.changes.keywords import (
+    dependent_required,
+    member,
+    of_type,
+    text_changes,
+    text_keywords,
+    type_change,
+    values_change,
+)
+from mcptest_engine.safety.changes.reading import (
+    TEXTS,
+    UNEVALUATED,
+    canonical,
+    dialect,
+    has_nested_id,
+    listed,
+    mapping,
+    mergeable,
+    names,
+    overlap,
+    pointed,
+    reads_alike,
+    types_of,
+    values_of,
+    with_one_type,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
+
+    from mcptest_engine.safety.changes.reading import Schema
 
 __all__ = ["schema_changes"]
 
-Schema = Mapping[str, Any]
-
 _MOST_DEPTH = 40
 _MOST_STEPS = 5_000
-_TEXTS = ("title", "description", "default", "examples", "deprecated")
-_SCOPES = (  # keywords that look at each other: merged only when one side has them all
-    frozenset({"properties", "patternProperties", "additionalProperties"}),
-    frozenset({"prefixItems", "items", "additionalItems"}),
-    frozenset({"contains", "minContains", "maxContains"}),
-    frozenset({"if", "then", "else"}),
-)
 _APPLICATORS = frozenset({"anyOf", "oneOf", "allOf", "$ref", "if", "then", "else", "dependentSchemas", "not"})
-_UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 _OPAQUE = (
     "if",
     "then",
@@ -44,23 +61,16 @@ _OPAQUE = (
     "additionalItems",
     "$dynamicRef",
     "$recursiveRef",
-    *_UNEVALUATED,
+    *UNEVALUATED,
 )
 _LOSING = frozenset({Effect.NARROWED, Effect.BOTH, Effect.UNKNOWN})
 _GAINING = frozenset({Effect.WIDENED, Effect.BOTH, Effect.UNKNOWN})
-_NEWEST = "https://json-schema.org/draft/2020-12/schema"
-_CHANGED_WORDS = (
-    "$ref", "$dynamicRef", "$recursiveRef", "dependencies", "dependentRequired", "dependentSchemas", "prefixItems", "contains",
-    "additionalItems", "unevaluatedProperties", "unevaluatedItems", "exclusiveMinimum", "exclusiveMaximum", "const", "if",
-    "propertyNames", "id",
-)  # fmt: skip
 _ONLY_REFERS = frozenset({"$ref", "$schema", "$id", "$defs", "definitions"})
-_JSON_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 
 
 def schema_changes(old: Any, new: Any) -> list[SchemaChange]:
     """Every difference between two schemas, in the order of the new one's parts; [] for equal ones."""
-    if _text(old) == _text(new):
+    if canonical(old) == canonical(new):
         return []
     return _Comparison(old, new).run()
 
@@ -79,7 +89,7 @@ class _Comparison:
         self._roots = (old, new)
         self._under_way: set[tuple[int, int]] = set()
         self._steps = 0
-        self._has_bases = [_has_nested_id(root) for root in self._roots]
+        self._has_bases = [has_nested_id(root) for root in self._roots]
 
     def run(self) -> list[SchemaChange]:
         old, new = self._roots
@@ -102,22 +112,22 @@ class _Comparison:
             if old is None or new is None:
                 same = self._same(old_raw, new_raw)
                 return [] if same else [self._unknown(path, "$ref", "refers to what could not be followed")]
-            return [*self._keywords(old, new, path, depth), *_annotations(old, new, path)]
+            return [*self._keywords(old, new, path, depth), *text_changes(old, new, path)]
         finally:
             self._under_way.discard(pair)
 
     def _keywords(self, old: Schema, new: Schema, path: str, depth: int) -> Iterator[SchemaChange]:
-        if depth == 0 and _dialect(old) != _dialect(new):
-            effect = Effect.NEUTRAL if all(map(_reads_alike, self._roots)) else Effect.UNKNOWN
+        if depth == 0 and dialect(old) != dialect(new):
+            effect = Effect.NEUTRAL if all(map(reads_alike, self._roots)) else Effect.UNKNOWN
             yield SchemaChange(
                 path, "$schema", effect, "the dialect (`$schema`) changed", old.get("$schema"), new.get("$schema")
             )
         if self._unevaluated_differ(old, new):
             yield self._unknown(path, "unevaluatedProperties", "what is left unevaluated may have changed")
-        yield from _type_change(old, new, path)
-        yield from _values_change(old, new, path)
+        yield from type_change(old, new, path)
+        yield from values_change(old, new, path)
         yield from bound_changes(old, new, path)
-        yield from _text_keywords(old, new, path)
+        yield from text_keywords(old, new, path)
         yield from self._object(old, new, path, depth)
         yield from self._array(old, new, path, depth)
         yield from self._branches(old, new, path, depth)
@@ -128,19 +138,19 @@ class _Comparison:
                 yield self._unknown(path, keyword, f"`{keyword}` changed")
 
     def _unevaluated_differ(self, old: Schema, new: Schema) -> bool:
-        if not any(key in schema for key in _UNEVALUATED for schema in (old, new)):
+        if not any(key in schema for key in UNEVALUATED for schema in (old, new)):
             return False
         return any(not self._same(old.get(key), new.get(key)) for key in _APPLICATORS)
 
     # objects
 
     def _object(self, old: Schema, new: Schema, path: str, depth: int) -> Iterator[SchemaChange]:
-        had, has = _mapping(old.get("properties")), _mapping(new.get("properties"))
-        needed, needs = _names(old.get("required")), _names(new.get("required"))
+        had, has = mapping(old.get("properties")), mapping(new.get("properties"))
+        needed, needs = names(old.get("required")), names(new.get("required"))
         for name in [*has, *(name for name in had if name not in has)]:
             yield from self._property(old, new, name, path, depth)
         for name in dict.fromkeys([*needs, *needed]):
-            place = _member(path, name)
+            place = member(path, name)
             if name in needs and name not in needed:
                 what = "is required now" if name in had or name not in has else "is new and required"
                 yield SchemaChange(place, "required", Effect.NARROWED, what)
@@ -150,16 +160,16 @@ class _Comparison:
                 yield SchemaChange(place, "required", Effect.WIDENED, "is no longer required")
         yield from self._other_properties(old, new, path, depth)
         yield from self._names_of_properties(old, new, path, depth)
-        yield from _dependent_required(old, new, path)
+        yield from dependent_required(old, new, path)
 
     def _property(self, old: Schema, new: Schema, name: str, path: str, depth: int) -> Iterator[SchemaChange]:
-        had, has = _mapping(old.get("properties")), _mapping(new.get("properties"))
-        place = _member(path, name)
+        had, has = mapping(old.get("properties")), mapping(new.get("properties"))
+        place = member(path, name)
         if name in had and name in has:
             yield from self._compare(had[name], has[name], place, depth + 1)
         elif name in has:
             others = old.get("additionalProperties", True)
-            required = name in _names(new.get("required"))
+            required = name in names(new.get("required"))
             if old.get("patternProperties"):
                 yield self._unknown(place, "properties", "is new, under a name that may have been constrained before")
             elif isinstance(others, Mapping) and not self._implies(others, has[name], 0, depth):
@@ -167,11 +177,11 @@ class _Comparison:
                     place, "properties", Effect.BOTH, "is new, and not as other properties were", new=has[name]
                 )
             elif others is not True and others != {}:
-                told = "is new" if required else f"is new, optional{_of_type(has[name])}"
+                told = "is new" if required else f"is new, optional{of_type(has[name])}"
                 yield SchemaChange(place, "properties", Effect.WIDENED, told, new=has[name])
             elif not required:
                 yield SchemaChange(
-                    place, "properties", Effect.NEUTRAL, f"is new, optional{_of_type(has[name])}", new=has[name]
+                    place, "properties", Effect.NEUTRAL, f"is new, optional{of_type(has[name])}", new=has[name]
                 )
         else:
             refused = new.get("additionalProperties") is False
@@ -179,7 +189,7 @@ class _Comparison:
             yield SchemaChange(place, "properties", Effect.BOTH, told, old=had[name])
 
     def _other_properties(self, old: Schema, new: Schema, path: str, depth: int) -> Iterator[SchemaChange]:
-        had, has = _mapping(old.get("patternProperties")), _mapping(new.get("patternProperties"))
+        had, has = mapping(old.get("patternProperties")), mapping(new.get("patternProperties"))
         for pattern in has.keys() | had.keys():
             if pattern in had and pattern in has:
                 yield from self._compare(had[pattern], has[pattern], f"{path}{{/{one_line(pattern, 60)}/}}", depth + 1)
@@ -273,7 +283,7 @@ class _Comparison:
         found = schema.get(keyword)
         if isinstance(found, list):
             return found
-        return [{key: value for key, value in schema.items() if key not in _TEXTS}]
+        return [{key: value for key, value in schema.items() if key not in TEXTS}]
 
     def _covered(self, these: list[Any], those: list[Any], side: int, depth: int) -> bool:
         """Whether each of `these` allows nothing that none of `those` does."""
@@ -295,23 +305,23 @@ class _Comparison:
         )
 
     def _disjoint(self, one: Schema, other: Schema, side: int) -> bool:
-        first, second = _types(one), _types(other)
-        if first is not None and second is not None and not _overlap(first, second):
+        first, second = types_of(one), types_of(other)
+        if first is not None and second is not None and not overlap(first, second):
             return True
-        values, others = _values(one), _values(other)
+        values, others = values_of(one), values_of(other)
         if values is not None and others is not None:
             return not set(values) & set(others)
         if first != frozenset({"object"}) or second != first:
             return False
-        for name in set(_names(one.get("required"))) & set(_names(other.get("required"))):
-            parts = [self._normal(_mapping(part.get("properties")).get(name, True), side) for part in (one, other)]
-            found = [None if part is None else _values(part) for part in parts]
+        for name in set(names(one.get("required"))) & set(names(other.get("required"))):
+            parts = [self._normal(mapping(part.get("properties")).get(name, True), side) for part in (one, other)]
+            found = [None if part is None else values_of(part) for part in parts]
             if found[0] is not None and found[1] is not None and not set(found[0]) & set(found[1]):
                 return True
         return False
 
     def _all_of(self, old: Schema, new: Schema, path: str, depth: int) -> Iterator[SchemaChange]:
-        before, after = _list(old.get("allOf")), _list(new.get("allOf"))
+        before, after = listed(old.get("allOf")), listed(new.get("allOf"))
         if len(before) == len(after):
             for one, other in zip(before, after, strict=True):
                 yield from self._compare(one, other, path, depth + 1)
@@ -339,12 +349,12 @@ class _Comparison:
 
     def _same(self, one: Any, other: Any) -> bool:
         """Whether two parts are the same text and mean the same: a part that refers to others means what these say."""
-        text = _text(one)
-        return text == _text(other) and ('"$ref"' not in text or self._same_definitions())
+        text = canonical(one)
+        return text == canonical(other) and ('"$ref"' not in text or self._same_definitions())
 
     def _same_definitions(self) -> bool:
         old, new = (root if isinstance(root, Mapping) else {} for root in self._roots)
-        return all(_text(old.get(key)) == _text(new.get(key)) for key in ("$defs", "definitions"))
+        return all(canonical(old.get(key)) == canonical(new.get(key)) for key in ("$defs", "definitions"))
 
     def _target(self, raw: Any, side: int) -> Any:
         """What a schema that only refers leads to, so that a tree is known again; the schema itself where that is nowhere."""
@@ -352,7 +362,7 @@ class _Comparison:
         for _ in range(_MOST_DEPTH):
             if not isinstance(found, Mapping) or "$ref" not in found or not found.keys() <= _ONLY_REFERS:
                 return found
-            found = None if self._has_bases[side] else _pointed(self._roots[side], found["$ref"])
+            found = None if self._has_bases[side] else pointed(self._roots[side], found["$ref"])
         return raw
 
     def _normal(self, raw: Any, side: int) -> Schema | None:
@@ -367,22 +377,22 @@ class _Comparison:
         merged: dict[str, Any] = dict(parts[0])
         kept: list[Any] = []
         for part in parts[1:]:
-            if _mergeable(merged, part):
+            if mergeable(merged, part):
                 merged |= {key: value for key, value in part.items() if key not in merged}
             else:
                 kept.append(part)
         if kept:
             merged["allOf"] = kept
-        return _with_one_type(merged)
+        return with_one_type(merged)
 
     def _gather(self, raw: Schema, side: int, parts: list[Schema], depth: int) -> bool:
         """The schema without its reference and its `allOf`, then what these say; false when one cannot be followed."""
         if depth > _MOST_DEPTH:
             return False
         parts.append({key: value for key, value in raw.items() if key not in {"$ref", "allOf", "$defs", "definitions"}})
-        further = list(_list(raw.get("allOf")))
+        further = list(listed(raw.get("allOf")))
         if "$ref" in raw:
-            found = None if self._has_bases[side] else _pointed(self._roots[side], raw["$ref"])
+            found = None if self._has_bases[side] else pointed(self._roots[side], raw["$ref"])
             if found is None:
                 return False
             further.insert(0, found)
@@ -396,228 +406,3 @@ class _Comparison:
     @staticmethod
     def _unknown(path: str, keyword: str, what: str) -> SchemaChange:
         return SchemaChange(path, keyword, Effect.UNKNOWN, f"{what}: cannot tell whether it breaks")
-
-
-def _mergeable(merged: Schema, part: Schema) -> bool:
-    told = [{key for key in schema if key not in _TEXTS} for schema in (merged, part)]
-    if told[0] & told[1] or any(key in names for key in _UNEVALUATED for names in told):
-        return False
-    return not any(scope & told[0] and scope & told[1] for scope in _SCOPES)
-
-
-_OF_TYPE: Mapping[str, frozenset[str]] = {
-    "string": frozenset({"minLength", "maxLength", "pattern", "format"}),
-    "number": frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}),
-    "array": frozenset(
-        {"items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"}
-    ),
-    "object": frozenset(
-        {"properties", "patternProperties", "additionalProperties", "required", "propertyNames", "minProperties"}
-        | {"maxProperties", "dependentRequired"}
-    ),
-}
-_OF_TYPE = {**_OF_TYPE, "integer": _OF_TYPE["number"]}
-
-
-def _with_one_type(schema: dict[str, Any]) -> Schema:
-    """`anyOf` of different types as one schema with several types: keywords about one type let every other type pass."""
-    branches = schema.get("anyOf")
-    if not isinstance(branches, list) or not branches or _types(schema) is not None:
-        return schema
-    joined: dict[str, Any] = {}
-    types: list[str] = []
-    for branch in branches:
-        told = branch.get("type") if isinstance(branch, Mapping) else None
-        if not isinstance(told, str) or told not in _JSON_TYPES or _overlap(frozenset({told}), frozenset(types)):
-            return schema
-        own = {key: value for key, value in branch.items() if key != "type" and key not in _TEXTS}
-        if not own.keys() <= _OF_TYPE.get(told, frozenset()) or own.keys() & schema.keys():
-            return schema
-        types.append(told)
-        joined |= own
-    return {**{key: value for key, value in schema.items() if key != "anyOf"}, "type": types, **joined}
-
-
-def _dialect(schema: Schema) -> str:
-    return str(schema.get("$schema", _NEWEST)).rstrip("#").removeprefix("https:").removeprefix("http:")
-
-
-def _reads_alike(schema: Any) -> bool:
-    """Whether every dialect reads the schema alike: it has none of the words whose meaning changed."""
-    text = _text(schema)
-    return not any(f'"{word}"' in text for word in _CHANGED_WORDS) and '"items": [' not in text
-
-
-def _has_nested_id(schema: Any) -> bool:
-    """Whether a part has an `$id` of its own, from which references inside it count."""
-    own = isinstance(schema, Mapping) and "$id" in schema
-    return _text(schema).count('"$id":') > own
-
-
-def _pointed(root: Any, reference: Any) -> Any:
-    """What a reference into its own document leads to; None for any other one."""
-    if not isinstance(reference, str) or not reference.startswith("#"):
-        return None
-    from urllib.parse import unquote
-
-    found = root
-    for token in unquote(reference[1:]).split("/")[1:]:
-        token = token.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, Mapping) and token in found:
-            found = found[token]
-        elif isinstance(found, list) and token.isdigit() and int(token) < len(found):
-            found = found[int(token)]
-        else:
-            return None
-    return found if reference == "#" or reference.startswith("#/") else None
-
-
-def _type_change(old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]:
-    before, after = _types(old), _types(new)
-    if before == after:
-        return
-    wide = _JSON_TYPES
-    kept = _within(before or wide, after or wide)
-    keeps = _within(after or wide, before or wide)
-    if kept and keeps:
-        return
-    effect = Effect.WIDENED if kept else Effect.NARROWED if keeps else Effect.BOTH
-    yield SchemaChange(
-        path,
-        "type",
-        effect,
-        f"type {_types_text(before)} became {_types_text(after)}",
-        old.get("type"),
-        new.get("type"),
-    )
-
-
-def _types(schema: Schema) -> frozenset[str] | None:
-    told = schema.get("type")
-    if isinstance(told, str):
-        return frozenset({told})
-    return frozenset(str(one) for one in told) if isinstance(told, list) else None
-
-
-def _within(these: Iterable[str], those: frozenset[str]) -> bool:
-    return all(one in those or (one == "integer" and "number" in those) for one in these)
-
-
-def _overlap(these: frozenset[str], those: frozenset[str]) -> bool:
-    return any(one in those or (one in {"integer", "number"} and those & {"integer", "number"}) for one in these)
-
-
-def _types_text(types: frozenset[str] | None) -> str:
-    return "any" if types is None else one_line(" or ".join(sorted(types)), 120)
-
-
-def _of_type(schema: Any) -> str:
-    types = _types(schema) if isinstance(schema, Mapping) else None
-    return "" if types is None else f" ({_types_text(types)})"
-
-
-def _values_change(old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]:
-    before, after = _values(old), _values(new)
-    if before is None and after is None:
-        return
-    if before is None or after is None:
-        effect = Effect.NARROWED if before is None else Effect.WIDENED
-        told = (
-            f"is one of {_shown(after)} now" if after is not None else f"need not be one of {_shown(before)} any more"
-        )
-        yield SchemaChange(path, "enum", effect, told, before and list(before), after and list(after))
-        return
-    gone, added = [text for text in before if text not in after], [text for text in after if text not in before]
-    if gone:
-        yield SchemaChange(path, "enum", Effect.NARROWED, f"no longer allows {_shown(gone)}", gone, None)
-    if added:
-        yield SchemaChange(path, "enum", Effect.WIDENED, f"also allows {_shown(added)}", None, added)
-
-
-def _values(schema: Schema) -> list[str] | None:
-    """The values of `enum` and `const` as JSON texts, those that both allow; None for a schema with neither."""
-    listed = schema.get("enum")
-    found = [_text(value) for value in listed] if isinstance(listed, list) else None
-    if "const" in schema:
-        only = _text(schema["const"])
-        return [only] if found is None or only in found else []
-    return found
-
-
-def _shown(values: Iterable[str] | None) -> str:
-    told = list(values or ())
-    more = f" and {len(told) - 5} more" if len(told) > 5 else ""
-    return ", ".join(f"`{one_line(text, 60)}`" for text in told[:5]) + more
-
-
-def _text_keywords(old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]:
-    for keyword in ("pattern", "format"):
-        before, after = old.get(keyword), new.get(keyword)
-        if before == after:
-            continue
-        if before is None:
-            yield SchemaChange(path, keyword, Effect.NARROWED, f"has a `{keyword}` now", before, after)
-        elif after is None:
-            yield SchemaChange(path, keyword, Effect.WIDENED, f"has no `{keyword}` any more", before, after)
-        else:
-            yield SchemaChange(
-                path, keyword, Effect.UNKNOWN, f"`{keyword}` changed: cannot tell whether it breaks", before, after
-            )
-
-
-def _dependent_required(old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]:
-    before, after = _mapping(old.get("dependentRequired")), _mapping(new.get("dependentRequired"))
-    for name in dict.fromkeys([*after, *before]):
-        had, has = set(_names(before.get(name))), set(_names(after.get(name)))
-        if has - had:
-            yield SchemaChange(
-                _member(path, name), "dependentRequired", Effect.NARROWED, "requires other properties beside it now"
-            )
-        if had - has:
-            yield SchemaChange(
-                _member(path, name), "dependentRequired", Effect.WIDENED, "requires fewer properties beside it"
-            )
-
-
-def _annotations(old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]:
-    for keyword in _TEXTS:
-        before, after = old.get(keyword), new.get(keyword)
-        if _text(before) == _text(after) and (keyword in old) == (keyword in new):
-            continue
-        became = f" {_shown_default(old)} became {_shown_default(new)}" if keyword == "default" else " changed"
-        told = f"{keyword}{became}"
-        yield SchemaChange(path, keyword, Effect.NEUTRAL, told, before, after)
-
-
-def _shown_default(schema: Schema) -> str:
-    return f"`{one_line(_text(schema['default']), 60)}`" if "default" in schema else "(none)"
-
-
-def _member(path: str, name: str) -> str:
-    name = one_line(name, 80)
-    return f"{path}.{name}" if path else name
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _names(value: Any) -> list[str]:
-    return [name for name in _list(value) if isinstance(name, str)]
-
-
-def _text(value: Any) -> str:
-    """A value as JSON that is the same for equal values: `1` and `1.0` are, `1` and `true` are not."""
-    return json.dumps(_plain(value), sort_keys=True)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list) else value

@@ -3,7 +3,7 @@
 Importing this costs pydantic's start-up, so `run` and `validate` check a suite with the shipped schema instead.
 """
 
-from mcptest_engine.suite.model.agents import AgentBudget, AgentEval, AgentTest, Branch, Criterion, Rubric, Threshold
+from mcptest_engine.suite.model.agents import AgentBudget, AgentEval, AgentTest
 from mcptest_engine.suite.model.client import Client, Elicitation, ProtocolError, Root, Sampling
 from mcptest_engine.suite.model.compliance import Compliance, ComplianceCheck
 from mcptest_engine.suite.model.compositions import Composition, CompositionCase, Node
@@ -18,6 +18,17 @@ from mcptest_engine.suite.model.entries import (
     ToolTest,
     Transform,
     VerifyStep,
+)
+from mcptest_engine.suite.model.evals import EvalTest, Price
+from mcptest_engine.suite.model.judging import (
+    Branch,
+    Criterion,
+    Judge,
+    LlmJudge,
+    OtherScorer,
+    Rubric,
+    Scorer,
+    Threshold,
 )
 from mcptest_engine.suite.model.matchers import Approx, JsonType, Matcher, Snapshot
 from mcptest_engine.suite.model.servers import Auth, HeaderFromEnv, Http, OAuth, Readiness, Server
@@ -39,15 +50,20 @@ __all__ = [
     "Criterion",
     "Delay",
     "Elicitation",
+    "EvalTest",
     "Expect",
     "FromEnv",
     "HeaderFromEnv",
     "Http",
     "JsonType",
+    "Judge",
+    "LlmJudge",
     "Matcher",
     "Node",
     "OAuth",
+    "OtherScorer",
     "Performance",
+    "Price",
     "PromptTest",
     "ProtocolError",
     "Readiness",
@@ -56,6 +72,7 @@ __all__ = [
     "Rubric",
     "RunOptions",
     "Sampling",
+    "Scorer",
     "Server",
     "Snapshot",
     "Suite",

@@ -1,61 +1,32 @@
-"""Tests of how a model uses the servers: a prompt, and what is expected of the calls that it leads to.
-
-They are read and checked here; this version of mcptest runs none of them.
-"""
+"""Tests of how a model uses the servers: a prompt, and what is expected of the calls that it leads to."""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from mcptest_engine.suite.model.base import Many, Milliseconds, OneWay, Part, Text, one_of
-from mcptest_engine.suite.model.entries import Expect, ExpectItem, Reason  # noqa: TC001  (pydantic reads the annotations)
-from mcptest_engine.suite.model.scoring import Share, Weight  # noqa: TC001  (pydantic reads the annotations)
+from mcptest_engine.suite.model.entries import Expect, ExpectItem, Reason
+from mcptest_engine.suite.model.gates import (  # noqa: TC001  (pydantic reads the annotations)
+    FunctionSets,
+    GoldenPath,
+    TokenEfficiency,
+    ToolEdges,
+    ToolSelection,
+    ToolSet,
+    Trajectory,
+)
+from mcptest_engine.suite.model.judging import Rubric, Threshold
+from mcptest_engine.suite.model.matchers import OnlyTrue
+from mcptest_engine.suite.model.scoring import (  # noqa: TC001  (pydantic reads the annotations)
+    DerivedMetric,
+    Share,
+    Weight,
+)
 
-
-class Criterion(Part):
-    """One thing that a rubric asks of an answer."""
-
-    name: Text = Field(description="What it is called, in reports.", examples=["covers query"])
-    description: Text | None = Field(default=None, description="What the judge is told of it; the name when left out.")
-    weight: Weight = Field(default=1.0, description="How much it counts.")
-
-
-class Branch(OneWay):
-    """A place of a decision tree: a question that leads on, or a score that ends it. Exactly one of `ask` and `score`."""
-
-    model_config = one_of("ask", "score")
-    ways: ClassVar[tuple[str, ...]] = ("ask", "score")
-
-    ask: Text | None = Field(default=None, description="A question with the answer yes or no.")
-    yes: Branch | None = Field(default=None, description="Where a yes leads; needed beside `ask`.")
-    no: Branch | None = Field(default=None, description="Where a no leads; needed beside `ask`.")
-    score: Share | None = Field(default=None, description="The score that this way ends with, from 0 to 1.")
-
-
-class Rubric(OneWay):
-    """How an answer is graded. Exactly one of `criteria` and `tree`."""
-
-    model_config = one_of("criteria", "tree")
-    ways: ClassVar[tuple[str, ...]] = ("criteria", "tree")
-
-    criteria: Annotated[Many[Criterion], Field(min_length=1)] | None = Field(
-        default=None, description="What is asked of the answer, each thing graded by itself."
-    )
-    tree: Branch | None = Field(default=None, description="Questions with yes or no, each leading on or to a score.")
-    threshold: Share | None = Field(default=None, description="From which score on the rubric is met.", examples=[0.7])
-    strict: bool | None = Field(default=None, description="Every criterion must be met, whatever the score.")
-
-
-class Threshold(Part):
-    """From which score on a metric is good enough."""
-
-    threshold: Share = Field(description="From which score on the metric passes.", examples=[0.8])
-
-
-Metric = Literal[True] | Threshold
+Metric = OnlyTrue | Threshold
 
 
 class AgentEval(Part):
@@ -89,15 +60,17 @@ class AgentEval(Part):
 
 
 class AgentBudget(Part):
-    """What the model may cost."""
+    """What models may cost."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
     per_test_usd_cents: Weight | None = Field(
-        default=None, description="What one run of this test may cost, in US cents.", examples=[5]
+        default=None, description="What one run of a test may cost, in US cents.", examples=[5]
     )
     per_suite_usd_cents: Weight | None = Field(
-        default=None, description="What all agent tests together may cost, in US cents.", examples=[100]
+        default=None,
+        description="What all models and scorers of the suite together may cost, in US cents.",
+        examples=[100],
     )
 
     @model_validator(mode="after")
@@ -105,6 +78,14 @@ class AgentBudget(Part):
         if not self.model_fields_set:
             raise PydanticCustomError("says_nothing", "at least one cap")
         return self
+
+
+class AgentExpect(Expect):
+    """What is expected of a trace."""
+
+    max_cost_usd: Weight | None = Field(
+        default=None, description="What the model may cost, in US dollars; more fails the test.", examples=[0.05]
+    )
 
 
 class AgentTest(OneWay):
@@ -146,10 +127,51 @@ class AgentTest(OneWay):
     budget: AgentBudget | None = Field(
         default=None, description="What the model may cost.", examples=[{"per_test_usd_cents": 5}]
     )
-    expect: Many[ExpectItem] | Expect | None = Field(
+    expect: Many[ExpectItem] | AgentExpect | None = Field(
         default=None,
         description="What is expected of the trace: a list of assertions, or a mapping with budgets.",
         examples=[[{"target": "tool_names", "matcher": {"contains": "get_weather"}}]],
+    )
+    threshold: Share | None = Field(
+        default=None,
+        description="The share of the assertions, by weight, that must hold; all of them when left out.",
+        examples=[0.75],
+    )
+    derivedMetrics: Annotated[Many[DerivedMetric], Field(min_length=1)] | None = Field(  # noqa: N815  (as suites spell it)
+        default=None,
+        description="Numbers reported of the test, made of the scores of its named assertions and sets, in order.",
+        examples=[[{"name": "quality", "value": {"weighted_average": [{"ref": "cites_sources", "weight": 2}]}}]],
+    )
+    equal_function_sets: Annotated[Many[ToolSet], Field(min_length=1)] | FunctionSets | None = Field(
+        default=None,
+        description="Which tools are needed, each as a list of tools that do equally well: precision, recall and F1 of the "
+        "choice.",
+        examples=[[["get_weather", "get_forecast"], ["send_mail"]]],
+    )
+    tool_selection: ToolSelection | None = Field(
+        default=None,
+        description="How many of the `runs` have to choose the right tools, and how many tokens each may take.",
+        examples=[{"tool": "get_weather", "min_rate": 0.8}],
+    )
+    trajectory: Trajectory | None = Field(
+        default=None,
+        description="The calls that are expected, and how the ones that were made have to match them.",
+        examples=[{"mode": "subsequence", "calls": ["search", {"tool": "read", "args": {"id": 1}}]}],
+    )
+    golden_path: GoldenPath | None = Field(
+        default=None,
+        description="The shortest way to the goal, and how far the calls may stray from it.",
+        examples=[{"calls": ["search", "read"], "max_wasted": 1}],
+    )
+    tool_edges: ToolEdges | None = Field(
+        default=None,
+        description="Which tool may follow which.",
+        examples=[{"restricted": [["search", "delete_file"]]}],
+    )
+    token_efficiency: TokenEfficiency | None = Field(
+        default=None,
+        description="How many tokens a right choice of a tool may take.",
+        examples=[{"correct": ["get_weather"], "max_tokens_per_correct": 2000}],
     )
     eval: AgentEval | None = Field(
         default=None, description="What a model grades of the trace.", examples=[{"mcp_use": {"threshold": 0.7}}]

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, model_va
 from pydantic_core import PydanticCustomError
 
 from mcptest_engine.suite.model.base import Many, Part, Text
+from mcptest_engine.suite.model.judging import LlmJudge  # noqa: TC001  (pydantic reads the annotations)
 
 JsonType = Literal["string", "number", "integer", "boolean", "array", "object", "null"]
 
@@ -108,6 +109,12 @@ class Matcher(Part):
     jq: Text | None = Field(default=None, description="A jq program whose last output is neither false nor null.")
     snapshot: OnlyTrue | Snapshot | None = Field(
         default=None, description="Equal to the value that was accepted and stored before."
+    )
+    llm_judge: LlmJudge | None = Field(
+        default=None,
+        alias="llm-judge",
+        description="Holds when a model says that the value is good; deferred where no model is set up.",
+        examples=[{"rubric": "Names the city and the temperature."}],
     )
 
     @model_validator(mode="after")

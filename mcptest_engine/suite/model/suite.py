@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from mcptest_engine.suite.model.agents import AgentTest  # noqa: TC001  (pydantic reads the annotations)
+from mcptest_engine.suite.model.agents import AgentBudget, AgentTest  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.base import Many, Milliseconds, Part, Scalar, Text
 from mcptest_engine.suite.model.compliance import (  # noqa: TC001  (pydantic reads the annotations)
     Compliance,
@@ -19,7 +19,9 @@ from mcptest_engine.suite.model.entries import (  # noqa: TC001  (pydantic reads
     ResourceTest,
     ToolTest,
 )
+from mcptest_engine.suite.model.evals import EvalTest, Price  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.hooks import Hooks  # noqa: TC001  (pydantic reads the annotations)
+from mcptest_engine.suite.model.judging import AnyScorer, Judge  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.servers import Server  # noqa: TC001  (pydantic reads the annotations)
 
 
@@ -58,6 +60,26 @@ _VARIABLE_SCHEMA = {
 Variable = Annotated[Any, AfterValidator(_variable), WithJsonSchema(_VARIABLE_SCHEMA)]
 
 
+class Inconclusive(Part):
+    """When several runs of one test are too few, or too much alike, to say whether it passes."""
+
+    on: bool | None = Field(
+        default=None,
+        description="The `runs` of an agent test are one test, which passes or fails when the confidence interval of their "
+        "share of passes lies wholly above or below one half, and is inconclusive otherwise.",
+    )
+    min_trials: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=5, description="How many runs there have to be; fewer are inconclusive."
+    )
+    confidence_pct: Annotated[float, Field(ge=80, le=99)] = Field(
+        default=95, description="How sure the interval is, in percent, from 80 to 99."
+    )
+    treat_as: Literal["neutral", "fail"] = Field(
+        default="neutral",
+        description="What inconclusive tests mean for the run: nothing (`neutral`), or that it fails (`fail`).",
+    )
+
+
 class RunOptions(Part):
     """How the suite is run; the command line overrides."""
 
@@ -78,6 +100,11 @@ class RunOptions(Part):
     )
     connect_timeout_ms: Milliseconds | None = Field(
         default=None, description="How long a server's start and handshake may take, in milliseconds.", examples=[15000]
+    )
+    inconclusive: Inconclusive | None = Field(
+        default=None,
+        description="What is made of tests that are neither passed nor failed.",
+        examples=[{"on": True, "min_trials": 10}],
     )
 
 
@@ -160,7 +187,26 @@ class Suite(Part):
     )
     agents: Many[AgentTest] = Field(
         default=(),
-        description="Tests of how a model uses the servers. This version of mcptest reads and checks them only.",
+        description="Tests of how a model uses the servers: a prompt, and what is expected of the calls that it leads to.",
+    )
+    evals: Many[EvalTest] = Field(
+        default=(), description="Answers that are graded, each a text, the result of a call or a model's."
+    )
+    scorers: Many[AnyScorer] = Field(default=(), description="Programs that grade the answers of `evals`.")
+    judge: Judge | None = Field(
+        default=None,
+        description="The model that grades wherever an eval, a metric or a matcher does not say otherwise.",
+        examples=[{"model": "claude-sonnet-4-5", "jury": 3}],
+    )
+    budget: AgentBudget | None = Field(
+        default=None,
+        description="What models may cost: one run of a test that does not say otherwise, and the suite with its scorers.",
+        examples=[{"per_test_usd_cents": 5, "per_suite_usd_cents": 100}],
+    )
+    prices: dict[str, Price] = Field(
+        default={},
+        description="What models cost, over the shipped table, by a model's id or by how several begin: `my-model-*`.",
+        examples=[{"my-model-*": {"input_usd_per_mtok": 0.5, "output_usd_per_mtok": 1.5}}],
     )
     run_options: RunOptions | None = Field(default=None, description="How the suite is run.")
     performance: Performance | None = Field(

@@ -22,7 +22,6 @@ MASKS = (
     (r"\b01[0-9A-Z]{24}\b", "RUN" + "." * 23),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "DATE CLOCK"),
     (r"\d\d:\d\d(:\d\d)?", "CLOCK"),
-    (r"\(time\) +│", "(time) │"),
 )
 
 

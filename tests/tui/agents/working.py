@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
+import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.workspace.ulid import new_ulid
-from tests.front_door.conftest import Door
+from tests.forked import NURSERY
+from tests.front_door.conftest import Door, put_away
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,14 +24,11 @@ def agent(place: Path, *flags: str, name: str = "claude-code", version: str = "2
     """A front door in `place`, opened by a client of this name."""
     argv = [COMMAND, "mcp-server", *flags]
     with (place.parent / "door.stderr").open("a", encoding="utf-8") as stderr:
-        process = subprocess.Popen(
-            argv, cwd=place, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, encoding="utf-8"
-        )
-        with process:
-            try:
-                yield Door(process, name=name, version=version)
-            finally:
-                process.terminate()
+        process = NURSERY.start(argv, cwd=place, env=os.environ, stdin=True, stderr=stderr)
+        try:
+            yield Door(process, name=name, version=version)
+        finally:
+            put_away(process)
 
 
 async def asked(door: Door, verb: str, **arguments: Any) -> dict[str, Any]:

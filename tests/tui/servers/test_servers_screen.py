@@ -19,7 +19,7 @@ from tests.tui.waiting import until
 
 pytestmark = pytest.mark.anyio
 SIZES = [(80, 24), (120, 40)]
-MASKS = ((r"/\S+/work(\S*) *", r"FOLDER\1 "), (r" *(ready in) .*?(?=│|\n|$)", r"  ready in (time)"))
+MASKS = ((r"/\S+/work(\S*) *", r"FOLDER\1 "),)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
@@ -339,17 +339,18 @@ async def test_the_engines_end_disconnects_everything(workbench, demo):
         await until(pilot, lambda: screen.server.connected and screen.server.catalog)
 
 
-@pytest.mark.parametrize("size", [(20, 5), (40, 10), (60, 15), (200, 60)], ids=str)
-async def test_any_size(workbench, demo, size):
+async def test_any_size(workbench, demo):
     """Never a crash, and resized while the form is open."""
-    async with workbench(size=size) as pilot:
+    async with workbench(size=(20, 5)) as pilot:
         screen = await connected(pilot, "demo")
         await form_of(pilot, screen, "get_weather")
         await pilot.press(*"Oslo")
-        await sent(pilot, screen)
-        await pilot.resize_terminal(80, 24)
-        await pilot.resize_terminal(120, 40)
-        await until(pilot, lambda: "Oslo" in text_of(pilot.app))
+        for size in ((20, 5), (40, 10), (60, 15), (200, 60)):
+            await pilot.resize_terminal(*size)
+            await sent(pilot, screen)
+            await pilot.resize_terminal(80, 24)
+            await pilot.resize_terminal(120, 40)
+            await until(pilot, lambda: "Oslo" in text_of(pilot.app))
 
 
 async def test_the_list_has_all_rows_of_a_small_terminal(workbench, place):

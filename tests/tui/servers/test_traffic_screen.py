@@ -16,7 +16,6 @@ from tests.tui.waiting import until
 
 pytestmark = pytest.mark.anyio
 SIZES = [(80, 24), (120, 40)]
-MASKS = ((r"\d\d:\d\d:\d\d\.\d{3}", "HH:MM:SS.mmm"), (r" +\(time\)", "   (time)"))
 
 
 async def at_traffic(pilot, count=1):

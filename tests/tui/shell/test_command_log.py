@@ -66,7 +66,7 @@ def test_a_call(target, options):
     ]
     for line in commands:
         _, name, *words = shlex.split(line)
-        group.get_command(None, name).make_context(name, words)
+        group.get_command(None, name).make_context(name, words, **group.context_settings)
 
 
 def test_what_no_command_does_is_left_out():

@@ -16,7 +16,7 @@ from mcptest_engine.core.shipped import shipped
 from tests.front_door.conftest import SUITE
 from tests.tui.agents.working import agent, asked, watching
 from tests.tui.edit.typing import opened
-from tests.tui.pictures import UPDATE, text_of
+from tests.tui.pictures import UPDATE, left_of, text_of
 from tests.tui.servers.driving import connected, form_of, sent
 from tests.tui.waiting import until
 
@@ -178,8 +178,11 @@ def picture(app):
 
 
 def words(svg):
-    """The texts of a picture, times by their shape only."""
+    """The texts of a picture, times by their shape only.
+
+    Of what is clipped it is the beginning, since how much is shown goes by the width of a duration beside it.
+    """
     texts = [unescape(text).replace("\xa0", " ") for text in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
-    text = re.sub(r"(\d{4}-\d\d-\d\d )?\b\d\d:\d\d(:\d\d)?(\.\d+)?", "CLOCK", " ".join(texts))
+    text = re.sub(r"(\d{4}-\d\d-\d\d )?\b\d\d:\d\d(:\d\d)?(\.\d+)?", "CLOCK", " ".join(map(left_of, texts)))
     text = re.sub(r"━+", "BAR", re.sub(r"\b01[0-9A-Z]{24}\b", "RUN", text))
     return re.sub(r"\d+(\.\d+)? *m?s\b", "TIME", text).split()

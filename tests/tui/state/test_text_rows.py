@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from mcptest_tui.state.result_rows import line
+from mcptest_tui.state.text_lines import line
 from mcptest_tui.widgets.text_view import LONG, wrapped
 
 

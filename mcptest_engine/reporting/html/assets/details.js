@@ -9,24 +9,27 @@ function factsList(rows) {
 function testBody(test) {
   return [
     factsList([
-      ["Kind", test.kind], ["Server", test.server], ["Tool", test.tool], ["Case", test.case],
+      ["Kind", test.kind], ["Server", test.server], ["Tool", test.tool], ["Case", test.case], ["Model", test.model],
+      ["Scorer", test.scorer],
       ["Took", duration(test.duration_ms)], ["Began", `+${duration(test.started_offset_ms)}`],
       ["Where", test.line > 0 ? `${test.file}:${test.line}` : test.file], ["Tags", (test.tags || []).join(", ")],
       ["Answered", test.cached ? "from the result cache; no server was asked" : ""],
       ["Flaky", test.flaky ? "passed only after an attempt that failed" : ""],
       ["Tokens", test.tokens === undefined ? "" : test.tokens.toLocaleString("en")],
-      ["Cost", test.tokens === undefined ? "" : test.cost_usd === null ? "unknown" : `$${figure(test.cost_usd)}`],
+      ["Cost", test.tokens === undefined ? "" : money(test.cost_usd)],
       ["Id", el("code", {}, test.id)],
     ]),
     reasonPart(test),
     test.repro ? titled("Run it again", textBlock([test.repro])) : null,
     scorePart(test),
+    test.judgement ? titled("Judged", judgementParts(test.judgement)) : null,
     test.assertions.length ? titled(`Assertions (${test.assertions.length})`, assertionList(test.assertions)) : null,
     test.request ? titled("Request", jsonBlock(test.request)) : null,
-    responsePart(test),
+    test.conversation || test.trials ? null : responsePart(test), // which is what the model said last
     test.graph ? titled("Composition", graphPicture(test.graph, test.critical_path || []),
       el("p", {class: "muted"}, "The thick line is the critical path: what the end waited for."), test.graph.map(nodeFold)) : null,
-    test.conversation ? conversationPart(test.conversation) : null,
+    test.conversation ? titled("Conversation", conversationParts(test.conversation)) : null,
+    trialsPart(test.trials),
     test.verify ? titled("Verified afterwards", test.verify.map(stepFold)) : null,
     attemptsPart(test.attempts),
     hooksPart(test.hooks),
@@ -39,12 +42,12 @@ function reasonPart(test) {
   const message = (failure && failure.message) || test.message;
   if (!message && !failure) return null;
   const scorer = failure && failure.scorer_error;
+  const stderr = (scorer && scorer.stderr_tail) || (failure && failure.stderr_tail);
   return titled(test.verdict === "fail" ? `Why it failed${failure ? ` (${failure.kind})` : ""}` : "Why",
     el("p", {class: "why"}, worded(message || "")),
     failure && failure.hint ? el("p", {}, el("strong", {}, "Hint: "), worded(failure.hint)) : null,
-    scorer ? factsList([["Scorer", scorer.scorer], ["Scorer's fault", scorer.kind], ["It said", scorer.message]]) : null,
-    scorer && scorer.stderr_tail ? [el("h4", {}, "stderr of the scorer"), textBlock([scorer.stderr_tail])] : null,
-    failure && failure.stderr_tail ? [el("h4", {}, "stderr"), textBlock([failure.stderr_tail])] : null);
+    scorer ? factsList([["Scorer", scorer.scorer], ["Scorer's fault", scorer.kind]]) : null, // whose message is the failure's
+    stderr ? [el("h4", {}, scorer ? "stderr of the scorer" : "stderr"), textBlock([stderr])] : null);
 }
 
 function scorePart(test) {
@@ -73,6 +76,7 @@ function assertionFold(row) {
   return el("details", {open: row.passed !== true}, title,
     row.message ? el("p", {}, worded(row.message)) : null,
     row.pointer ? el("p", {class: "muted"}, "differs first at ", el("code", {}, row.pointer)) : null,
+    row.judgement ? judgementParts(row.judgement) : null,
     row.diff ? [el("h4", {}, "Difference"), diffBlock(row.diff)] : null,
     row.set ? assertionList(row.set.assertions) : el("div", {class: "pair"},
       el("div", {}, el("h4", {}, "Expected"), row.matcher ? jsonBlock(row.matcher) : null),
@@ -89,9 +93,15 @@ function responsePart(test) {
   return titled("Response", contentTexts(test.output).map((text) => [el("h4", {}, "Text"), textBlock([text]), el("h4", {}, "As it was sent")]), jsonBlock(test.output));
 }
 
+function nodeTook(node) {
+  const spent = node.tokens === undefined ? [] : [counted(node.tokens, "token"), money(node.cost_usd), node.model];
+  const calls = node.calls_total > 1 ? counted(node.calls_total, "call") : "";
+  return [node.mocked ? "mocked" : node.frozen ? "frozen" : duration(node.duration_ms), calls, ...spent].filter(Boolean).join(" · ");
+}
+
 function nodeFold(node) {
   const title = el("summary", {}, badge(node.status || "?"), " ", el("code", {}, node.id), " ",
-    el("span", {class: "muted"}, [node.tool && `${node.server}: ${node.tool}`, node.needs.length && `after ${node.needs.join(", ")}`, duration(node.duration_ms)].filter(Boolean).join(" · ")));
+    el("span", {class: "muted"}, [node.tool && `${node.server}: ${node.tool}`, node.needs.length && `after ${node.needs.join(", ")}`, nodeTook(node)].filter(Boolean).join(" · ")));
   return el("details", {open: node.status === "err"}, title,
     node.message ? el("p", {class: "why"}, worded(node.message)) : null,
     node.hint ? el("p", {}, el("strong", {}, "Hint: "), worded(node.hint)) : null,
@@ -105,22 +115,11 @@ function exchangeParts(call) {
 
 function callFold(call, at) {
   const state = call.status || (call.is_error ? "err" : null);
-  const about = [call.name || `call ${at + 1}`, call.server, call.item === undefined ? "" : `item ${call.item}`, call.iteration === undefined ? "" : `round ${call.iteration}`,
+  const about = [call.name || `call ${at + 1}`, call.server, call.turn === undefined ? "" : `turn ${call.turn}`, call.item === undefined ? "" : `item ${call.item}`, call.iteration === undefined ? "" : `round ${call.iteration}`,
     call.attempt === undefined ? "" : `attempt ${call.attempt}`, duration(call.duration_ms)];
   return el("details", {}, el("summary", {}, state ? [badge(state), " "] : null, about.filter(Boolean).join(" · ")),
-    call.message ? el("p", {}, call.message) : null, exchangeParts(call));
-}
-
-function conversationPart(talk) {
-  const tokens = Object.entries(talk.tokens || {}).map(([name, count]) => `${count.toLocaleString("en")} ${name}`).join(", ");
-  const parts = titled("Conversation", factsList([["Model", talk.model], ["Tokens", tokens]]));
-  if (talk.turns) {
-    parts.push(el("ol", {class: "turns"}, talk.turns.map((turn) => el("li", {class: ["user", "assistant", "tool"].includes(turn.role) ? turn.role : ""},
-      el("strong", {}, turn.role), turn.content === undefined ? null : textBlock(turn.content), (turn.calls || []).map(callFold)))));
-  }
-  if (talk.calls && talk.calls.length) parts.push(el("h4", {}, "Tool calls"), talk.calls.map(callFold));
-  if (talk.final !== undefined) parts.push(el("h4", {}, "Final response"), textBlock(talk.final));
-  return parts;
+    call.message || call.error ? el("p", {class: "why"}, call.message || call.error) : null,
+    call.raw ? [el("h4", {}, "Written in place of arguments"), textBlock(call.raw)] : null, exchangeParts(call));
 }
 
 function stepFold(step) {

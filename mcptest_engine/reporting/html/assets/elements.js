@@ -28,6 +28,15 @@ function duration(ms) {
   return `${Math.floor(seconds / 60)}m ${String(seconds % 60).padStart(2, "0")}s`;
 }
 
+// As compositions.money writes it.
+function money(value) {
+  if (typeof value !== "number") return "unknown";
+  const text = value.toFixed(6);
+  if (value && !Number(text)) return "under $0.000001";
+  const [whole, part] = text.replace(/0{1,4}$/, "").split(".");
+  return `$${Number(whole).toLocaleString("en")}.${part}`;
+}
+
 const figure = (value) => (typeof value === "number" ? String(Number(value.toFixed(3))) : String(value));
 const counted = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 // A message of ours: what stands between backticks is code.

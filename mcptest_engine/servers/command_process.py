@@ -1,4 +1,4 @@
-"""One command of a hook: started without a shell in a process group of its own, fed, listened to, and ended.
+"""One command of a hook or of a scorer: started without a shell in a process group of its own, fed, listened to, and ended.
 
 What a command leaves running, such as a fixture server in the background, may live on until its bracket closes (`end`), and
 no longer. The surprising thing: the command's own process is then left unreaped, since only that keeps the number of its
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import json
 import os
 import shutil
 import signal
@@ -64,39 +65,51 @@ class Tail:
         return text[_UNSURE if self._cut else 0 :][-OUTPUT_KEPT_BYTES:]
 
 
-class HookProcess:
+class CommandProcess:
     """A command that was just started. `wait`, then `end`, must be awaited, whatever happened.
 
-    With `stdin` (the JSON of a context hook) what it prints is its `answer`, and `output` only what it writes on stderr;
-    without, its stdin is empty and `output` holds both. `exit_code` is None, and `signal` names it, when a signal ended it.
-    Raises: NotStarted. Must be made in a running loop.
+    With `stdin` (a JSON document) what it prints is its `answer`, of which no more is kept than one byte over the largest, and
+    `output` only what it writes on stderr; without, its stdin is empty and `output` holds both. `flooded` is done when the
+    answer is larger than it may be. `exit_code` is None, and `signal` names it, when a signal ended it. `cwd` None is the
+    directory that mcptest was started in. Raises: NotStarted. Must be made in a running loop.
     """
 
-    def __init__(self, argv: Sequence[str], env: Mapping[str, str], *, stdin: bytes | None = None) -> None:
+    def __init__(
+        self, argv: Sequence[str], env: Mapping[str, str], *, stdin: bytes | None = None, cwd: str | None = None
+    ) -> None:
         self.output = Tail()
         self.answer = bytearray()
         self.exit_code: int | None = None
         self.signal: str | None = None
         self._listening = True
-        self._process, self._stdin = _started(argv, env, separate=stdin is not None)
+        self._process, self._stdin = _started(argv, env, separate=stdin is not None, cwd=cwd)
         self._pid = self._process.pid
         guardian.watch(self._pid)
         self._loop = asyncio.get_running_loop()
         guardian.stand_by(self._loop)
         self._exited: asyncio.Future[None] = self._loop.create_future()
         self._silent: asyncio.Future[None] = self._loop.create_future()
+        self.flooded: asyncio.Future[None] = self._loop.create_future()
         self._ended = False
         self._pidfd = -1
         self._readers: dict[int, Callable[[bytes], None]] = {}
         self._unwritten = memoryview(stdin or b"")
-        self._listen()
-        self._feed()
-        self._watch_exit()
-
-    async def wait(self, timeout_seconds: float) -> bool:
-        """Wait for the command's own end; false when it took too long. Its whole group is killed then, or on cancellation."""
         try:
-            await asyncio.wait((self._exited,), timeout=max(timeout_seconds, 0))
+            self._listen()
+            self._feed()
+            self._watch_exit()
+        except BaseException:  # no descriptor is left: what cannot be listened to must not run
+            self._abandon()
+            raise
+
+    async def wait(self, timeout_seconds: float, *, unless_flooded: bool = False) -> bool:
+        """Wait for the command's own end; false when it took too long. Its whole group is killed then, or on cancellation.
+
+        `unless_flooded`: it is killed as well as soon as its answer is larger than it may be.
+        """
+        ends = (self._exited, self.flooded) if unless_flooded else (self._exited,)
+        try:
+            await asyncio.wait(ends, timeout=max(timeout_seconds, 0), return_when=asyncio.FIRST_COMPLETED)
             if self._exited.done():
                 await asyncio.wait((self._silent,), timeout=_LAST_WORDS_SECONDS)
                 return True
@@ -158,11 +171,19 @@ class HookProcess:
         for descriptor in tuple(self._readers):
             self._close_reader(descriptor)
 
+    def _abandon(self) -> None:
+        guardian.kill_group(self._pid)
+        self._process.wait()
+        self._let_go()
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+
     def _watch_exit(self) -> None:
         try:
             self._pidfd = os.pidfd_open(self._pid)
         except (AttributeError, OSError):  # not Linux, or a sandbox that forbids it
-            threading.Thread(target=self._wait_in_thread, name=f"mcptest-hook-{self._pid}", daemon=True).start()
+            threading.Thread(target=self._wait_in_thread, name=f"mcptest-command-{self._pid}", daemon=True).start()
             return
         self._loop.add_reader(self._pidfd, self._note_exit)
 
@@ -220,6 +241,8 @@ class HookProcess:
     def _add_answer(self, data: bytes) -> None:
         room = LARGEST_ANSWER_BYTES + 1 - len(self.answer)  # one more than it may be tells that it was more
         self.answer += data[:room]
+        if len(data) >= room and not self.flooded.done():
+            self.flooded.set_result(None)
 
     def _read(self, descriptor: int) -> None:
         for _ in range(_READS_A_TURN):
@@ -248,7 +271,7 @@ class HookProcess:
             self._silent.set_result(None)
 
     def _feed(self) -> None:
-        """Write as much as the pipe takes, and the rest when it takes more. A hook need not read any of it."""
+        """Write as much as the pipe takes, and the rest when it takes more. The command need not read any of it."""
         try:
             while self._unwritten:
                 self._unwritten = self._unwritten[os.write(self._stdin, self._unwritten) :]
@@ -266,7 +289,9 @@ class HookProcess:
             self._stdin = -1
 
 
-def _started(argv: Sequence[str], env: Mapping[str, str], *, separate: bool) -> tuple[subprocess.Popen[bytes], int]:
+def _started(
+    argv: Sequence[str], env: Mapping[str, str], *, separate: bool, cwd: str | None
+) -> tuple[subprocess.Popen[bytes], int]:
     """The process, and our end of its stdin: a pipe in either case, by which the guardian knows it before it has a number."""
     theirs, ours = os.pipe()
     guardian.starting(theirs)
@@ -277,6 +302,7 @@ def _started(argv: Sequence[str], env: Mapping[str, str], *, separate: bool) -> 
             stdin=theirs,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE if separate else subprocess.STDOUT,
+            cwd=cwd,
             env=dict(env),
             start_new_session=True,
         )
@@ -284,7 +310,7 @@ def _started(argv: Sequence[str], env: Mapping[str, str], *, separate: bool) -> 
         guardian.did_not_start()
         os.close(ours)
         if isinstance(wrong, OSError | ValueError):
-            raise NotStarted(f"could not be started: {_reason(argv[0], env, wrong)}") from None
+            raise NotStarted(f"could not be started: {_reason(argv[0], env, wrong, cwd)}") from None
         raise
     finally:
         os.close(theirs)
@@ -292,28 +318,47 @@ def _started(argv: Sequence[str], env: Mapping[str, str], *, separate: bool) -> 
     return process, ours
 
 
-def _reason(program: str, env: Mapping[str, str], wrong: OSError | ValueError) -> str:
+_SHELL = frozenset("|&;<>$`")
+
+
+def _reason(program: str, env: Mapping[str, str], wrong: OSError | ValueError, cwd: str | None) -> str:
     """Why a program cannot be run: what was looked for, where, and what to do."""
+    # `subprocess` names the directory in `filename` when it is `cwd` that failed, and the program otherwise.
+    if cwd is not None and isinstance(wrong, OSError) and wrong.filename == cwd:
+        return f"its cwd `{cwd}` is not a directory that can be entered"
     if isinstance(wrong, FileNotFoundError):
-        return _missing(program)
-    found = program if "/" in program else shutil.which(program, path=env.get("PATH")) or program
+        return _missing(program, cwd)
+    found = str(Path(cwd or "", program)) if "/" in program else shutil.which(program, path=env.get("PATH")) or program
     if isinstance(wrong, PermissionError):
         if Path(found).is_dir():
             return f"`{program}` is a directory"
-        return f"`{program}` is not executable (`chmod +x` it, or name its interpreter: `sh {program}`)"
+        return f"`{program}` is not executable (`chmod +x` it, or name its interpreter: `{_by_interpreter(program)}`)"
     if isinstance(wrong, OSError) and wrong.errno == errno.ENOEXEC:
-        return f"`{program}` has no `#!` line (name its interpreter: `sh {program}`)"
+        return f"`{program}` has no `#!` line (name its interpreter: `{_by_interpreter(program)}`)"
     return str(wrong.strerror or wrong) if isinstance(wrong, OSError) else str(wrong)
 
 
-def _missing(program: str) -> str:
+def _by_interpreter(program: str) -> str:
+    from mcptest_engine.servers.failures import INTERPRETERS
+
+    return f"{INTERPRETERS.get(Path(program).suffix, 'sh')} {program}"
+
+
+def _missing(program: str, cwd: str | None) -> str:
+    if not _SHELL.isdisjoint(program):
+        return (
+            f"there is no program `{program}` (a line for a shell is run by one: {json.dumps(['sh', '-c', program])})"
+        )
+    if " " in program and not Path(cwd or "", program).exists():
+        words = json.dumps(program.split())
+        return f"there is no program `{program}` (each word is an element of its own: {words})"
     if "/" not in program:
-        beside = f" (a file here is named by its path: `./{program}`)" if Path(program).is_file() else ""
+        beside = f" (a file here is named by its path: `./{program}`)" if Path(cwd or "", program).is_file() else ""
         return f"there is no program `{program}` on PATH{beside}"
-    if Path(program).exists():
+    if Path(cwd or "", program).exists():
         return f"the interpreter that the `#!` line of `{program}` names is not there"
-    place = "" if Path(program).is_absolute() else f" in {Path.cwd()}, where mcptest was started"
-    return f"there is no file `{program}`{place}"
+    place = f" in {Path.cwd()}, where mcptest was started" if cwd is None else f" in its cwd `{cwd}`"
+    return f"there is no file `{program}`{'' if Path(program).is_absolute() else place}"
 
 
 def _taken(descriptor: int) -> int:

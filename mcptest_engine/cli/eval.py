@@ -1,0 +1,90 @@
+"""`mcptest eval`: runs what scorers and models judge in a suite, and tells each grading with its reason and its cost."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from mcptest_engine.cli.common import find_here, load, parse_variables, suite_options, suite_path
+from mcptest_engine.cli.run import (
+    bail_of,
+    max_cost_option,
+    models_option,
+    run_once,
+    selection_options,
+    settings_of,
+    with_last_failed,
+)
+
+_NOT_ASKED = {
+    "repeat": 1,
+    "wait_for_ready": None,
+    "update_snapshots": False,
+    "allow_update_in_ci": False,
+    "watch": False,
+    "cost_baseline": None,
+    "cost_tolerance": None,
+    "save_cost_baseline": None,
+}
+"""The flags of `run` that `eval` does not have."""
+
+
+@click.command()
+@suite_options
+@selection_options
+@models_option
+@max_cost_option
+@click.option("--explain", is_flag=True, help="Show what would be graded by whom and by what; ask and start nothing.")
+@click.option("--cache", is_flag=True, help="Keep verdicts and models' answers, and ask nobody the same twice.")
+@click.option("--cache-dir", type=click.Path(), metavar="DIR", help="The same, with the results of tests kept in DIR.")
+@click.option(
+    "--reporter",
+    "reporters",
+    multiple=True,
+    metavar="FMT[=PATH]",
+    help="A report as of `run`, in place of a line for each grading; several go together.",
+)
+@click.option("--output", type=click.Path(), metavar="PATH", help="Where the report goes instead of stdout.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Gradings at once; 1 keeps the declared order. [default: 8]",
+)
+@click.option("--retries", type=click.IntRange(min=0), metavar="N", help="Try a failing row N more times.")
+@click.option(
+    "--bail", is_flag=False, flag_value="1", metavar="[N]", help="Stop after N failures (1 without a number)."
+)
+@click.option("--server-command", metavar="ARGV", help="Start this command instead of every server of the suite.")
+@click.option("--protocol", metavar="REV", help="Offer this protocol revision to every server.")
+@click.option("--record", metavar="NAME", help="Keep what servers and models answer as a cassette of this name.")
+@click.option("--replay", metavar="NAME", help="Let this cassette answer in place of servers and models.")
+@click.option("--strict", is_flag=True, help="Warnings about the suite refuse the run.")
+@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
+@click.pass_context
+def command(ctx: click.Context, /, **flags: Any) -> None:
+    """Grade answers: run the `evals:` of a suite, and what a model judges elsewhere in it.
+
+    \b
+    Example:
+      mcptest eval --config mcptest.yaml --max-cost 0.50
+    """
+    if flags["no_color"]:
+        os.environ["NO_COLOR"] = "1"
+    bail = bail_of(flags)
+    path = suite_path(flags["file"], flags["config"])
+    settings = settings_of({**_NOT_ASKED, **flags}, bail)
+    settings = settings._replace(selection=settings.selection._replace(judged=True))
+    from mcptest_engine.cli.sinks import make_sinks
+
+    sinks = make_sinks(flags["reporters"], flags["output"], default="eval")
+    workspace = find_here()
+    suite = load(path, workspace, parse_variables(flags["variables"]), strict=flags["strict"])
+    settings = with_last_failed(settings, suite, workspace, wanted=flags["last_failed"])
+    if flags["explain"]:
+        from mcptest_engine.cli.explain import show_plan
+
+        ctx.exit(show_plan(suite, settings, workspace, as_json=any(sink.format == "json" for sink in sinks)))
+    ctx.exit(run_once(suite, settings, workspace, sinks))

@@ -1,0 +1,281 @@
+"""The Messages API of Anthropic, through its official SDK. An answer is streamed, and given when it is whole.
+
+Importing the SDK takes seconds, so this module is imported when a model is asked, in a thread.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import anthropic
+import anthropic.resources.messages  # else imported by the first question, on the event loop
+import httpx2
+
+from mcptest_engine.judging.providers.http import client_for
+from mcptest_engine.judging.providers.values import Role, ToolUse
+from mcptest_engine.judging.providers.wire import (
+    LARGEST,
+    Said,
+    ToolNames,
+    Trouble,
+    arguments_of,
+    as_object,
+    count_of,
+    is_event_stream,
+    json_body,
+    unfenced,
+    with_words,
+    word_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcptest_engine.judging.providers.setup import Endpoint
+    from mcptest_engine.judging.providers.values import ModelRequest, Turn
+    from mcptest_engine.judging.providers.wire import Teller
+
+_STOPS = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "tool_use": "tools",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+}
+_THINKING = frozenset({"thinking", "redacted_thinking"})
+
+
+class Provider:
+    """Asks one endpoint. Its connections are kept until `close`.
+
+    `spared` is what can be done without, by the words of a refusal that are about it.
+    """
+
+    spared: Mapping[str, tuple[str, ...]] = {
+        "temperature": ("temperature",),
+        "schema": ("output_config", "output_format", "schema", "structured output"),
+    }
+
+    def __init__(self, endpoint: Endpoint, teller: Teller) -> None:
+        self._teller = teller
+        self._client = anthropic.AsyncAnthropic(
+            api_key=endpoint.key,
+            base_url=endpoint.base,
+            max_retries=0,  # asked again by our own rules, within the time of the whole call
+            http_client=client_for(endpoint.base),
+        )
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def ask(self, request: ModelRequest, without: frozenset[str]) -> Said:
+        """The answer. Raises: Trouble."""
+        names = ToolNames(request.tools)
+        try:
+            async with self._client.messages.with_streaming_response.create(
+                **_params(request, names, without), stream=True
+            ) as response:
+                if not is_event_stream(response.headers):
+                    return _read(json_body(self._teller, await response.read(), response.headers), self._teller).said(
+                        request, names
+                    )
+                answer = _Answer(self._teller)
+                async for event in await response.parse():
+                    answer.take(event.to_dict(mode="python", warnings=False) if hasattr(event, "to_dict") else {})
+                return answer.said(request, names)
+        except anthropic.APIStatusError as wrong:
+            raise self._teller.of_status(wrong.status_code, wrong.body, wrong.response.headers) from None
+        except anthropic.APITimeoutError as wrong:
+            raise self._teller.unreachable(wrong.__cause__) from None
+        except anthropic.APIConnectionError as wrong:
+            raise _lost(self._teller, wrong.__cause__) from None
+        except anthropic.APIError as wrong:
+            raise self._teller.bad(self._teller.quoted(wrong.message)) from None
+        except httpx2.HTTPError as wrong:
+            raise _lost(self._teller, wrong) from None
+        except (ValueError, RecursionError, UnicodeError):
+            raise self._teller.bad("a stream whose events are no JSON") from None
+
+
+def _lost(teller: Teller, why: BaseException | None) -> Trouble:
+    if isinstance(why, (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.UnsupportedProtocol, httpx2.ProxyError)):
+        return teller.unreachable(why)
+    return teller.broken_off(teller.quoted(str(why)) if why is not None and str(why) else "connection lost")
+
+
+class _Answer:
+    """An answer that is coming, event by event. Blocks are told apart by their index."""
+
+    def __init__(self, teller: Teller) -> None:
+        self._teller = teller
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._pieces: dict[int, list[str]] = {}
+        self._size = 0
+        self.stop: object = None
+        self.whole = False
+        self.usage: dict[str, Any] = {}
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        """One event. Events and deltas of unknown types are passed over. Source: the Messages API, streaming."""
+        match event.get("type"):
+            case "message_start":
+                self._use(_dict(event.get("message")).get("usage"))
+            case "content_block_start":
+                self.start(_index(event), _dict(event.get("content_block")))
+            case "content_block_delta":
+                self._more(_index(event), _dict(event.get("delta")))
+            case "message_delta":
+                self.stop = _dict(event.get("delta")).get("stop_reason") or self.stop
+                self._use(event.get("usage"))
+            case "message_stop":
+                self.whole = True
+
+    def start(self, index: int, block: dict[str, Any]) -> None:
+        self._blocks[index] = dict(block)
+        self._pieces[index] = [text] if isinstance(text := block.get("text"), str) else []
+        self._grow(sum(map(len, self._pieces[index])))
+
+    def _more(self, index: int, delta: Mapping[str, Any]) -> None:
+        for name in ("text", "partial_json"):
+            if isinstance(piece := delta.get(name), str):
+                self._pieces.setdefault(index, []).append(piece)
+                self._grow(len(piece))
+        for name in ("thinking", "signature"):
+            if isinstance(piece := delta.get(name), str):
+                block = self._blocks.setdefault(index, {"type": "thinking"})
+                block[name] = f"{block.get(name) or ''}{piece}"
+                self._grow(len(piece))
+
+    def _grow(self, by: int) -> None:
+        self._size += by
+        if self._size > LARGEST:
+            raise self._teller.bad(f"more than {LARGEST // (1024 * 1024)} MiB")
+
+    def _use(self, usage: object) -> None:
+        self.usage.update({name: count for name, count in _dict(usage).items() if count_of(count) is not None})
+
+    def said(self, request: ModelRequest, names: ToolNames) -> Said:
+        """All of it. Raises: Trouble for an answer that ended before its end."""
+        if not self.whole:
+            raise self._teller.broken_off("no `message_stop` came")
+        text, uses, thinking = [], [], []
+        for index, block in sorted(self._blocks.items()):
+            written = "".join(self._pieces.get(index, ()))
+            if block.get("type") == "text":
+                text.append(written)
+            elif block.get("type") == "tool_use":
+                if not written and isinstance(whole := block.get("input"), dict):
+                    args, raw = whole, ""
+                else:
+                    args, raw = arguments_of(written)  # type: ignore[assignment]
+                uses.append(
+                    ToolUse(str(block.get("id") or f"call_{index}"), names.own(str(block.get("name"))), args, raw)
+                )
+            elif block.get("type") in _THINKING:
+                thinking.append(block)
+        if not self._blocks and self.stop is None:
+            raise self._teller.bad("an empty answer")
+        said = "".join(text)
+        stop = _STOPS.get(str(self.stop)) or word_of(self.stop)
+        return Said(
+            unfenced(said) if request.schema is not None else said,
+            tuple(uses),
+            "tools" if uses and stop == "end" else stop,
+            _tokens_in(self.usage),
+            count_of(self.usage.get("output_tokens")),
+            tuple(thinking),
+        )
+
+
+def _read(told: dict[str, Any], teller: Teller) -> _Answer:
+    """An answer that came in one piece, from an endpoint that does not stream."""
+    if isinstance(told.get("error"), dict):
+        raise teller.of_status(200, told, {})
+    if not isinstance(told.get("content"), list):
+        raise teller.bad("JSON without `content`")
+    answer = _Answer(teller)
+    for index, block in enumerate(told["content"]):
+        answer.start(index, _dict(block))
+    answer.take({"type": "message_delta", "delta": told, "usage": told.get("usage")})
+    answer.whole = True
+    return answer
+
+
+def _tokens_in(usage: Mapping[str, Any]) -> int | None:
+    """All that was read, be it from the provider's cache or into it."""
+    if count_of(usage.get("input_tokens")) is None:
+        return None
+    kinds = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return sum(count_of(usage.get(name)) or 0 for name in kinds)
+
+
+def _params(request: ModelRequest, names: ToolNames, without: frozenset[str]) -> dict[str, Any]:
+    params: dict[str, Any] = {
+        "model": request.model,
+        "max_tokens": request.max_tokens,
+        "messages": [_message(turn, names) for turn in request.turns],
+    }
+    schema = None if request.schema is None or "schema" in without else _strict(request.schema)
+    system = with_words(request.system, request.schema if schema is None else None)
+    if system:
+        params["system"] = system
+    if schema is not None:
+        params["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+    if request.temperature is not None and "temperature" not in without:
+        params["extra_body"] = {
+            "temperature": request.temperature
+        }  # which the SDK knows no more: newer models take none
+    if request.tools:
+        params["tools"] = [
+            {
+                "name": names.told(tool.name),
+                "description": tool.description,
+                "input_schema": as_object(tool.input_schema),
+            }
+            for tool in request.tools
+        ]
+    return params
+
+
+def _strict(schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The schema in the part of the language that the provider knows; None where it cannot be said in that."""
+    try:
+        return anthropic.transform_schema(dict(schema))
+    except (ValueError, TypeError, AssertionError):
+        return None
+
+
+def _message(turn: Turn, names: ToolNames) -> dict[str, Any]:
+    blocks: list[dict[str, Any]] = [dict(block) for block in turn.thinking]
+    blocks += [
+        {
+            "type": "tool_result",
+            "tool_use_id": answer.id,
+            "content": answer.text or "(empty)",
+            **({"is_error": True} if answer.is_error else {}),
+        }
+        for answer in turn.answers
+    ]
+    if turn.text:
+        blocks.append({"type": "text", "text": turn.text})
+    blocks += [
+        {
+            "type": "tool_use",
+            "id": use.id,
+            "name": names.told(use.name),
+            "input": dict(use.args) if use.args is not None else {"unreadable": use.raw},
+        }
+        for use in turn.uses
+    ]
+    role = "assistant" if turn.role is Role.ASSISTANT else "user"
+    return {"role": role, "content": blocks or [{"type": "text", "text": "(nothing)"}]}
+
+
+def _index(event: Mapping[str, Any]) -> int:
+    index = event.get("index")
+    return index if isinstance(index, int) else 0
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

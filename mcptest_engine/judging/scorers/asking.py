@@ -1,0 +1,146 @@
+"""The scorers of one run: how many of each run at once, what they cost, and the verdicts that are kept.
+
+A verdict is kept as soon as it is there, since it may have cost money, and never where the scorer's files changed meanwhile.
+What is kept is what the record shows: secrets are out of it. An error is never kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine import __version__
+from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.judging.scorers.exec import grade_by_program, request_bytes
+from mcptest_engine.judging.scorers.values import ScorerVerdict
+from mcptest_engine.judging.scorers.versions import scorer_version
+from mcptest_engine.workspace.json_text import to_json_bytes
+from mcptest_engine.workspace.result_cache import LARGEST, VERDICT_SCHEMA
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.judging.scorers.values import Scorer
+    from mcptest_engine.judging.spending import Ledger
+    from mcptest_engine.workspace.result_cache import ResultCache
+
+
+class Graded(NamedTuple):
+    """A verdict; `kept`: nobody was asked, since the same was asked before."""
+
+    verdict: ScorerVerdict
+    kept: bool = False
+
+
+class Scorers:
+    """Asks the scorers of a run. `environ` is the environment they are started with; `cache` None keeps nothing.
+
+    `make_folder` makes what the cache's folder stands in. `warnings` are for the record.
+    """
+
+    def __init__(
+        self,
+        *,
+        environ: Mapping[str, str],
+        redactor: Redactor,
+        ledger: Ledger,
+        cache: ResultCache | None = None,
+        make_folder: Callable[[], object] | None = None,
+    ) -> None:
+        self.warnings: list[str] = []
+        self._environ = environ
+        self._redactor = redactor
+        self._ledger = ledger
+        self._cache = cache
+        self._make_folder = make_folder
+        self._versions: dict[str, str] = {}
+        self._limits: dict[str, asyncio.Semaphore] = {}
+        self._wrote = False
+
+    async def grade(
+        self, scorer: Scorer, *, prompt: str, output: str, criteria: str, metadata: Mapping[str, Any]
+    ) -> Graded:
+        """What a scorer says of `output`. Raises: ScorerError; Capped, when nothing more may be spent."""
+        request = request_bytes(prompt=prompt, output=output, criteria=criteria, metadata=metadata)
+        version = "" if self._cache is None else self._version(scorer)
+        key = _key(scorer, version, request)
+        kept = None if self._cache is None else self._find(key)
+        if kept is not None:
+            return Graded(kept, kept=True)
+        async with self._limit(scorer), self._ledger.room(scorer.name):
+            said = await grade_by_program(scorer, request, environ=self._environ, redact=self._redactor.redact_text)
+            self._ledger.charge(said.cost_usd, scorer.name)
+        redact = self._redactor.redact
+        said = said._replace(reasoning=redact(said.reasoning), extra=redact(said.extra))
+        if self._cache is not None and scorer_version(scorer, self._environ) == version:
+            self._keep(key, scorer, said)
+        return Graded(said)
+
+    def _version(self, scorer: Scorer) -> str:
+        """As it was when it was first needed: whoever is graded later is looked up under the same."""
+        if scorer.name not in self._versions:
+            self._versions[scorer.name] = scorer_version(scorer, self._environ)
+        return self._versions[scorer.name]
+
+    def close(self) -> None:
+        """What is to be done once nothing more is graded."""
+        if self._cache is not None and self._wrote:
+            self._cache.trim()
+        if self._cache is not None and self._cache.damaged:
+            self.warnings.append(f"{self._cache.damaged} kept verdicts could not be read: they were graded anew")
+
+    def _limit(self, scorer: Scorer) -> Any:
+        if scorer.concurrency is None:
+            return nullcontext()
+        if scorer.name not in self._limits:
+            self._limits[scorer.name] = asyncio.Semaphore(scorer.concurrency)
+        return self._limits[scorer.name]
+
+    def _find(self, key: str) -> ScorerVerdict | None:
+        assert self._cache is not None
+        entry = self._cache.get(key)
+        return None if entry is None else _read(entry.get("verdict"))
+
+    def _keep(self, key: str, scorer: Scorer, said: ScorerVerdict) -> None:
+        assert self._cache is not None
+        entry = {
+            "schema_version": VERDICT_SCHEMA,
+            "key": key,
+            "mcptest_version": __version__,
+            "scorer": scorer.name,
+            "verdict": said._asdict(),
+        }
+        try:
+            data = to_json_bytes(entry)
+            if len(data) > LARGEST:
+                return
+            if not self._wrote:
+                if self._make_folder is not None:
+                    self._make_folder()
+                self._cache.folder.mkdir(parents=True, exist_ok=True)
+                self._wrote = True
+            self._cache.put_one(key, data)
+        except (OSError, RecursionError) as wrong:
+            warning = f"verdicts of scorers were not kept: {getattr(wrong, 'strerror', None) or wrong}"
+            if warning not in self.warnings:
+                self.warnings.append(warning)
+
+
+def _key(scorer: Scorer, version: str, request: bytes) -> str:
+    """Source: external-scorers, Verdict caching."""
+    parts = json.dumps([__version__, scorer.name, version]).encode()
+    return hashlib.sha256(parts + b"\n" + request).hexdigest()
+
+
+def _read(data: object) -> ScorerVerdict | None:
+    """A verdict as it was kept; whatever is damaged counts as none."""
+    try:
+        said: Any = ScorerVerdict(**data)._replace(verdict=Verdict(data["verdict"]))  # type: ignore[arg-type,index]
+    except (TypeError, ValueError, KeyError):
+        return None
+    sound = isinstance(said.reasoning, str) and isinstance(said.cost_usd, int | float)
+    return said if sound and isinstance(said.extra, dict) and isinstance(said.score, int | float | None) else None

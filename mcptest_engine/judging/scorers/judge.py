@@ -1,0 +1,445 @@
+"""Grading by a model: its answers to a rubric's questions become a score, a jury's scores a verdict.
+
+Nothing here passes by accident. An answer that is no grade is asked for once more and is an error then; a jury passes what more
+than half of all its jurors pass, those without a grade counted; and a verdict that hangs on the order in which the judge read
+is none.
+
+Source: upstream-facts 8.3; decisions 6, 7 and 14, Evals.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+from mcptest_engine.core.clipping import show_text
+from mcptest_engine.core.costs import added_up, sum_costs
+from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.core.words import counted
+from mcptest_engine.judging import rubrics
+from mcptest_engine.judging.providers.values import (
+    DEFAULT_TIMEOUT_SECONDS,
+    ModelError,
+    ModelFault,
+    ModelRequest,
+    Role,
+    Turn,
+)
+from mcptest_engine.judging.rubrics import Leaf, Rubric, read_rubric
+from mcptest_engine.judging.scorers import judge_prompts as prompts
+from mcptest_engine.judging.scorers.judge_answers import Grade, NoGrade, read_grades, read_score
+from mcptest_engine.judging.scorers.judge_prompts import Material
+from mcptest_engine.judging.scoring import exact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from mcptest_engine.judging.providers.values import ModelReply, Models
+
+T = TypeVar("T")
+
+NAME = "judge"
+INVALID = "invalid_verdict"
+QUOTED = 200
+
+
+class Jury(Protocol):
+    """Who grades: `model` None for whichever there is, `jury` how often, `guarded` each time in both orders."""
+
+    @property
+    def model(self) -> str | None: ...
+    @property
+    def jury(self) -> int: ...
+    @property
+    def guarded(self) -> bool: ...
+
+
+class JudgeError(ModelError):
+    """A judge gave no grade. `kind` is "invalid_verdict", or why its model could not be asked; `spent` what it cost."""
+
+    def __init__(self, message: str, *, kind: str, spent: Sequence[Mapping[str, Any]], hint: str | None = None) -> None:
+        super().__init__(ModelFault.BAD_ANSWER, message, hint=hint)
+        self.kind = kind
+        self.spent = tuple(spent)
+
+    @property
+    def scorer_error(self) -> dict[str, Any]:
+        """As records tell it. Source: decisions 6."""
+        return {"scorer": NAME, "kind": self.kind, "message": self.message, "stderr_tail": ""}
+
+
+class JudgingCapped(ModelError):
+    """A cap on costs kept a judge from being asked, or some of its jurors; `spent` is what the others cost."""
+
+    def __init__(self, message: str, *, spent: Sequence[Mapping[str, Any]], hint: str | None = None) -> None:
+        super().__init__(ModelFault.CAPPED, message, hint=hint)
+        self.spent = tuple(spent)
+
+
+def paid_for(wrong: ModelError) -> dict[str, Any] | None:
+    """What is kept of a judgement that came to nothing: what it cost, where it cost anything."""
+    spent = wrong.spent if isinstance(wrong, JudgeError | JudgingCapped) else ()
+    return {"by": NAME, "models": list(spent)} if spent else None
+
+
+class Judgement(NamedTuple):
+    """What a judge made of something. The lists are as in the `judgement` of `core.results.TestResult`.
+
+    `score` is the mean of a jury's. `kept`: every answer came out of a cache or a cassette.
+    """
+
+    verdict: Verdict
+    score: float
+    threshold: float
+    reasoning: str
+    model: str
+    input: str
+    output: str
+    criteria: tuple[Mapping[str, Any], ...] = ()
+    path: tuple[Mapping[str, Any], ...] = ()
+    jury: tuple[Mapping[str, Any], ...] = ()
+    findings: tuple[Mapping[str, Any], ...] = ()
+    models: tuple[Mapping[str, Any], ...] = ()
+    kept: bool = False
+
+    @property
+    def told(self) -> str:
+        """Why the verdict is what it is, in one line: the score and the reason, or how many jurors passed it."""
+        if self.jury or self.verdict is Verdict.INCONCLUSIVE:
+            return self.reasoning
+        scored = f"score {rubrics.told(self.score, self.threshold)}"
+        return f"{scored}: {self.reasoning}" if self.reasoning else scored
+
+    def to_json(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"by": NAME, "verdict": self.verdict.value, "score": self.score}
+        out["threshold"] = self.threshold
+        out["reasoning"] = self.reasoning
+        out["input"], out["output"] = self.input, self.output
+        for name in ("criteria", "path", "jury"):
+            if rows := getattr(self, name):
+                out[name] = [dict(row) for row in rows]
+        out["model"] = self.model
+        out["cost_usd"] = sum_costs(row["cost_usd"] for row in self.models)
+        if self.findings:
+            out["extra"] = {"findings": [dict(row) for row in self.findings]}
+        out["models"] = [dict(row) for row in self.models]
+        return out
+
+
+class Graded(NamedTuple):
+    """What is graded. `calls` are the tools of numbered calls in the material, each of which is to be found right or wrong."""
+
+    materials: tuple[Material, ...]
+    calls: tuple[str, ...] = ()
+    input: str = ""
+    output: str = ""
+
+
+async def grade(
+    models: Models,
+    *,
+    input: str,  # noqa: A002 - as external scorers are told it too
+    output: str,
+    rubric: Any,
+    threshold: float | None = None,
+    judge: Jury,
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+    variant: str = "",
+) -> Judgement:
+    """Grade `output`, the answer to `input`, by a rubric as a suite writes it; `threshold` None leaves it to the rubric.
+    `variant` tells apart gradings of the same that are each to be made, such as those of a test that is repeated.
+
+    Raises: ModelError with `defers` when there is no model, or when a cap on costs is reached; JudgeError for want of a grade.
+    """
+    materials = (Material("task", input), Material("answer", output)) if input else (Material("answer", output),)
+    graded = Graded(materials, input=input, output=output)
+    return await judged(models, graded, read_rubric(rubric, threshold=threshold), judge, timeout_seconds, variant)
+
+
+async def judged(
+    models: Models,
+    graded: Graded,
+    rubric: Rubric,
+    judge: Jury,
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+    variant: str = "",
+) -> Judgement:
+    """Have as many jurors grade as `judge` wants, all at once. Raises: as `grade` does."""
+    model = models.chosen(judge.model, judging=True)
+    missing = models.missing(judge.model if model is None else model)
+    if model is None or missing is not None:
+        raise ModelError(ModelFault.NO_PROVIDER, missing or "deferred: no model provider")
+    asking = _Asking(models, model, graded, rubric, timeout_seconds)
+    count = max(judge.jury, 1)
+    orders = (False, True) if judge.guarded else (False,)
+    opinions = await asyncio.gather(
+        *(_opinion(asking, _variant(variant, number, count), orders) for number in range(1, count + 1)),
+        return_exceptions=True,
+    )
+    jurors: list[_Opinion | ModelError] = []
+    for opinion in opinions:
+        if isinstance(opinion, BaseException) and not isinstance(opinion, ModelError):
+            raise opinion
+        jurors.append(opinion)
+    return _verdict(asking, jurors)
+
+
+class _Opinion(NamedTuple):
+    """What one juror makes of it; `verdict` is INCONCLUSIVE where it hangs on the order."""
+
+    verdict: Verdict
+    score: float
+    reasoning: str
+    criteria: tuple[Grade, ...] = ()
+    path: tuple[Mapping[str, Any], ...] = ()
+    findings: tuple[Mapping[str, Any], ...] = ()
+
+
+class _Asking:
+    """One grading: its model, what is graded by what, and what was answered so far."""
+
+    def __init__(self, models: Models, model: str, graded: Graded, rubric: Rubric, timeout_seconds: float) -> None:
+        self._models = models
+        self._timeout_seconds = timeout_seconds
+        self.model = model
+        self.graded = graded
+        self.rubric = rubric
+        self.replies: list[ModelReply] = []
+
+    @property
+    def spent(self) -> list[dict[str, Any]]:
+        """Rows of {"model", "calls", "tokens", "cost_usd"} of what was asked now; what was kept cost nothing."""
+        return added_up(
+            {"model": self.model, "calls": 1, "tokens": reply.tokens, "cost_usd": reply.cost_usd}
+            for reply in self.replies
+            if not reply.kept
+        )
+
+    async def answer(
+        self,
+        question: str,
+        form: str,
+        schema: Mapping[str, Any],
+        read: Callable[[str], T],
+        *,
+        exchanged: bool,
+        variant: str,
+    ) -> T:
+        """One question and its answer, with a second try where the first is no grade. Raises: ModelError."""
+        told = prompts.whole_prompt(question, form, self.graded.materials, exchanged=exchanged)
+        turns: tuple[Turn, ...] = (Turn(Role.USER, told),)
+        reply = await self._ask(turns, schema, variant)
+        try:
+            return _read(reply, read)
+        except NoGrade as wrong:
+            turns += (
+                reply.as_turn() if reply.text.strip() else Turn(Role.ASSISTANT, "(no answer)"),
+                Turn(Role.USER, prompts.repair_prompt(str(wrong), form)),
+            )
+        reply = await self._ask(turns, schema, variant)
+        try:
+            return _read(reply, read)
+        except NoGrade as wrong:
+            said = f", which is `{show_text(reply.text.strip(), QUOTED)}`" if reply.text.strip() else ""
+            message = f"the judge's answer{said} is no grade: {wrong}"
+            raise JudgeError(message, kind=INVALID, spent=()) from None
+
+    async def _ask(self, turns: tuple[Turn, ...], schema: Mapping[str, Any], variant: str) -> ModelReply:
+        request = ModelRequest(
+            model=self.model,
+            turns=turns,
+            system=prompts.SYSTEM,
+            schema=schema,
+            timeout_seconds=self._timeout_seconds,
+            variant=variant,
+        )
+        reply = await self._models.ask(request)
+        self.replies.append(reply)
+        if reply.stop == "refusal":
+            raise JudgeError(f"the judge `{self.model}` refuses to grade this", kind=INVALID, spent=())
+        return reply
+
+
+def _read(reply: ModelReply, read: Callable[[str], T]) -> T:
+    if reply.stop == "length":
+        raise NoGrade("it was cut off before its end")
+    return read(reply.text)
+
+
+async def _opinion(asking: _Asking, variant: str, orders: Sequence[bool]) -> _Opinion:
+    """What one juror says, who is asked in each of the orders. Raises: ModelError."""
+    told = await asyncio.gather(*(_told(asking, variant, exchanged) for exchanged in orders), return_exceptions=True)
+    opinions = []
+    for one in told:
+        if isinstance(one, BaseException):
+            raise one
+        opinions.append(one)
+    first, second = opinions[0], opinions[-1]
+    if len(opinions) == 1:
+        return first
+    mean = float((exact(first.score) + exact(second.score)) / 2)
+    if first.verdict is not second.verdict:
+        words = f"the verdict hangs on the order: {first.score:g} one way round, {second.score:g} the other"
+        return first._replace(verdict=Verdict.INCONCLUSIVE, score=mean, reasoning=words)
+    criteria = tuple(
+        one._replace(score=float((exact(one.score) + exact(other.score)) / 2))
+        for one, other in zip(first.criteria, second.criteria, strict=True)
+    )
+    return first._replace(score=mean, criteria=criteria)
+
+
+async def _told(asking: _Asking, variant: str, exchanged: bool) -> _Opinion:
+    """One juror's answers in one order."""
+    rubric = asking.rubric
+    if rubric.tree is not None:
+        return await _walked(asking, variant, exchanged=exchanged)
+    if rubric.criteria:
+        return await _graded(asking, variant, exchanged=exchanged)
+    assert rubric.text is not None
+    finding = bool(asking.graded.calls)
+    found = await asking.answer(
+        prompts.of_text(rubric.text),
+        prompts.FINDINGS_FORM if finding else prompts.SCORE_FORM,
+        prompts.FINDINGS_SCHEMA if finding else prompts.SCORE_SCHEMA,
+        read_score,
+        exchanged=exchanged,
+        variant=variant,
+    )
+    verdict = _passes(rubrics.reaches(found.score, rubric.threshold))
+    calls = asking.graded.calls
+    findings = tuple(
+        {"call": one["call"], "tool": calls[one["call"] - 1], "ok": one["ok"], "reasoning": one["reasoning"]}
+        for one in found.findings
+        if 1 <= one["call"] <= len(calls)
+    )
+    return _Opinion(verdict, found.score, found.reasoning, findings=findings)
+
+
+async def _graded(asking: _Asking, variant: str, *, exchanged: bool) -> _Opinion:
+    """Every criterion in one question; the other way round they come in reverse, with the numbers that they have."""
+    rubric = asking.rubric
+    numbered = list(enumerate(rubric.criteria, start=1))
+    found = await asking.answer(
+        prompts.of_criteria(reversed(numbered) if exchanged else numbered),
+        prompts.GRADES_FORM,
+        prompts.GRADES_SCHEMA,
+        lambda text: read_grades(text, len(numbered)),
+        exchanged=exchanged,
+        variant=variant,
+    )
+    scores = [one.score for one in found]
+    score = float(rubrics.combined(rubric, scores))
+    reasons = _reasons(zip((one.name for _, one in numbered), found, strict=True), rubric.threshold)
+    if rubric.strict and not rubrics.is_met(rubric, scores) and rubrics.reaches(score, rubric.threshold):
+        reasons = f"not every criterion is met: {reasons}"
+    return _Opinion(_passes(rubrics.is_met(rubric, scores)), score, reasons, criteria=tuple(found))
+
+
+async def _walked(asking: _Asking, variant: str, *, exchanged: bool) -> _Opinion:
+    """The way through a tree, a question at a time."""
+    place = asking.rubric.tree
+    assert place is not None
+    path: list[Mapping[str, Any]] = []
+    while not isinstance(place, Leaf):
+        found = await asking.answer(
+            prompts.of_question(place.ask),
+            prompts.SCORE_FORM,
+            prompts.SCORE_SCHEMA,
+            read_score,
+            exchanged=exchanged,
+            variant=variant,
+        )
+        said = "yes" if rubrics.is_yes(found.score) else "no"
+        path.append({"ask": place.ask, "answer": said, "score": found.score, "reasoning": found.reasoning})
+        place = rubrics.following(place, found.score)
+    reasoning = "; ".join(f"{step['ask']} {step['answer']}: {step['reasoning']}" for step in path)
+    passed = rubrics.reaches(place.score, asking.rubric.threshold)
+    return _Opinion(_passes(passed), place.score, reasoning, path=tuple(path))
+
+
+def _variant(given: str, juror: int, count: int) -> str:
+    return " ".join(part for part in (given, f"juror {juror}" if count > 1 else "") if part)
+
+
+def _passes(passed: bool) -> Verdict:
+    return Verdict.PASS if passed else Verdict.FAIL
+
+
+def _reasons(graded: Iterable[tuple[str, Grade]], threshold: float) -> str:
+    """The reasons of the criteria that are not met; of all of them where all are."""
+    rows = list(graded)
+    lacking = [(name, one) for name, one in rows if not rubrics.reaches(one.score, threshold)] or rows
+    return "; ".join(f"{name} {one.score:g}: {one.reasoning}" for name, one in lacking)
+
+
+def _verdict(asking: _Asking, jurors: Sequence[_Opinion | ModelError]) -> Judgement:
+    """What a jury comes to: what more than half of all its jurors say. Raises: ModelError when too few gave a grade."""
+    opinions = [juror for juror in jurors if isinstance(juror, _Opinion)]
+    deciding = next(
+        (
+            verdict
+            for verdict in (Verdict.PASS, Verdict.FAIL)
+            if 2 * sum(one.verdict is verdict for one in opinions) > len(jurors)
+        ),
+        None,
+    )
+    errors = [juror for juror in jurors if isinstance(juror, ModelError)]
+    if deciding is None and errors:
+        raise _as_error(errors, asking)
+    verdict = deciding or Verdict.INCONCLUSIVE
+    speaker = next((one for one in opinions if one.verdict is verdict), opinions[0])
+    alone = len(jurors) == 1
+    mean = float(sum((exact(one.score) for one in opinions), start=exact(0)) / len(opinions))
+    return Judgement(
+        verdict=verdict,
+        score=mean,
+        threshold=float(asking.rubric.threshold),
+        reasoning=speaker.reasoning if alone else _jury_words(verdict, speaker, jurors),
+        model=asking.model,
+        input=asking.graded.input,
+        output=asking.graded.output,
+        criteria=tuple(_criteria_rows(asking.rubric, speaker)),
+        path=speaker.path,
+        jury=() if alone else tuple(_juror_row(asking.model, juror) for juror in jurors),
+        findings=speaker.findings,
+        models=tuple(asking.spent),
+        kept=bool(asking.replies) and all(reply.kept for reply in asking.replies),
+    )
+
+
+def _as_error(errors: Sequence[ModelError], asking: _Asking) -> ModelError:
+    """The first error; one that keeps the row from being graded at all comes before those of a judge that failed."""
+    for error in errors:
+        if error.fault is ModelFault.CAPPED:
+            return JudgingCapped(error.message, spent=asking.spent, hint=error.hint)
+        if error.defers:
+            return error
+    first = errors[0]
+    kind = first.kind if isinstance(first, JudgeError) else first.fault.value
+    return JudgeError(first.message, kind=kind, spent=asking.spent, hint=first.hint)
+
+
+def _jury_words(verdict: Verdict, speaker: _Opinion, jurors: Sequence[_Opinion | ModelError]) -> str:
+    passed = sum(isinstance(one, _Opinion) and one.verdict is Verdict.PASS for one in jurors)
+    told = f"{passed} of {counted(len(jurors), 'juror')} pass"
+    if verdict is Verdict.INCONCLUSIVE:
+        return f"the jury is split: {told}"
+    return f"{told}; {speaker.reasoning}" if speaker.reasoning else told
+
+
+def _criteria_rows(rubric: Rubric, speaker: _Opinion) -> Iterable[Mapping[str, Any]]:
+    for criterion, found in zip(rubric.criteria, speaker.criteria, strict=False):
+        yield {
+            "name": criterion.name,
+            "weight": criterion.weight,
+            "score": found.score,
+            "passed": rubrics.reaches(found.score, rubric.threshold),
+            "reasoning": found.reasoning,
+        }
+
+
+def _juror_row(model: str, juror: _Opinion | ModelError) -> Mapping[str, Any]:
+    if isinstance(juror, ModelError):
+        return {"model": model, "score": None, "passed": None, "reasoning": juror.message}
+    passed = None if juror.verdict is Verdict.INCONCLUSIVE else juror.verdict is Verdict.PASS
+    return {"model": model, "score": juror.score, "passed": passed, "reasoning": juror.reasoning}

@@ -1,0 +1,51 @@
+"""The version of a scorer: what changes when its command or a script file that the command names is changed.
+
+An interpreter or a binary is no script: to have an update of one grade anew, rename the scorer. Source: decisions 14, Evals.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from mcptest_engine.workspace.fingerprints import of_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcptest_engine.judging.scorers.values import Scorer
+
+
+def scorer_version(scorer: Scorer, environ: Mapping[str, str]) -> str:
+    """The SHA-256, as hex, of its argv and of the script files among its words. `environ` is as it is started with."""
+    files = [(word, found) for word, path in _named(scorer, environ) if (found := of_file(path)) is not None]
+    return hashlib.sha256(json.dumps([list(scorer.command), files]).encode()).hexdigest()
+
+
+def _named(scorer: Scorer, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Words that may be paths, with what they lead to; `--config=rules.yml` names one as well."""
+    folder = scorer.cwd or ""
+    for at, word in enumerate(scorer.command):
+        if at == 0:
+            path: str | None = os.path.join(folder, word) if "/" in word else _on_path(word, scorer, environ)  # noqa: PTH118
+            if path is not None and _is_script(path):
+                yield word, path
+            continue
+        for part in (word, word.partition("=")[2]):
+            if part:
+                yield part, os.path.join(folder, part)  # noqa: PTH118
+
+
+def _on_path(word: str, scorer: Scorer, environ: Mapping[str, str]) -> str | None:
+    return shutil.which(word, path={**environ, **scorer.env}.get("PATH"))
+
+
+def _is_script(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            return file.read(2) == b"#!"
+    except (OSError, ValueError):
+        return False

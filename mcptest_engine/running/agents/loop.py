@@ -1,0 +1,172 @@
+"""The loop of an agent test: a model is asked, what it asks for is called, it is told what came of that, and is asked again.
+
+The loop knows neither sessions nor reports. Whatever a server does wrong is told to the model as a client would tell it, and
+kept; only tools that cannot be listed end the test at once. The calls of one turn are made at the same time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mcptest_engine.core.clipping import told_error
+from mcptest_engine.core.errors import ServerError
+from mcptest_engine.judging.providers.values import ModelError, ModelFault, ModelRequest
+from mcptest_engine.running.agents import conversation as stops
+from mcptest_engine.running.agents.conversation import Conversation, ToolCall
+from mcptest_engine.running.agents.toolbox import Toolbox, bounded, told_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mcptest_engine.judging.providers.values import ModelReply, ToolUse
+    from mcptest_engine.running.agents.program import AgentProgram
+
+_RAW_LIMIT = 2_000
+_TOKENS_PER_TURN = 8_192
+
+
+class Desk(Protocol):
+    """What the loop needs of the outside."""
+
+    def clock(self) -> float: ...
+
+    async def tools(self, server: str) -> Sequence[Mapping[str, Any]]:
+        """Every tool that the server lists. Raises: ServerError."""
+        ...
+
+    async def call(self, server: str, tool: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The answer of `tools/call`: {"result"} or {"error"}. Raises: ServerError when none came."""
+        ...
+
+    async def ask(self, request: ModelRequest) -> ModelReply:
+        """Raises: ModelError."""
+        ...
+
+    def told(self, so_far: Conversation) -> None:
+        """The model has answered once more."""
+        ...
+
+    def redact(self, value: Any) -> Any: ...
+
+
+async def converse(program: AgentProgram, desk: Desk, so_far: Conversation, *, variant: str = "") -> Conversation:
+    """Carry the conversation to its end, which `so_far.stop` tells; it is whole as far as it came also when this is cancelled.
+
+    `variant` tells apart runs that would ask the same. Raises: ServerError when a server's tools cannot be listed.
+    """
+    began = desk.clock()
+    try:
+        toolbox = await _offered(program, desk)
+        so_far.remarks += toolbox.remarks
+        so_far.surface_tokens = toolbox.surface_tokens
+        while True:
+            try:
+                reply = await desk.ask(_request(program, so_far, toolbox, variant))
+            except ModelError as fault:
+                so_far.fault = fault
+                so_far.stop = stops.BUDGET if fault.fault is ModelFault.CAPPED else stops.ERROR
+                return so_far
+            stop = await _turn(program, desk, so_far, toolbox, reply)
+            if stop is not None:
+                so_far.stop = stop
+                return so_far
+    finally:
+        so_far.duration_ms = (desk.clock() - began) * 1000
+
+
+async def _turn(
+    program: AgentProgram, desk: Desk, so_far: Conversation, toolbox: Toolbox, reply: ModelReply
+) -> str | None:
+    """Take the model's answer: make the calls that it asks for. Gives why the conversation ends with it, or None."""
+    so_far.replied(reply)
+    number = len(so_far.replies)
+    calls = [_asked(use, toolbox, number) for use in reply.uses]
+    so_far.calls += calls
+    desk.told(so_far)
+    stop = _ended(program, so_far, reply)
+    if stop is not None:
+        for call in calls:
+            call.error, call.is_error = call.error or "not called: the conversation ended", True
+        return stop
+    await asyncio.gather(*(_make(call, desk) for call in calls if call.error is None))
+    so_far.answered(reply.uses, calls)
+    return stops.MAX_TURNS if number >= program.max_turns else None
+
+
+def _ended(program: AgentProgram, so_far: Conversation, reply: ModelReply) -> str | None:
+    """Why nothing more is called after an answer: in providers' own words where it is none of ours."""
+    spent = so_far.cost_usd
+    if program.budget_usd is not None and spent is not None and spent > program.budget_usd:
+        return stops.BUDGET
+    return reply.stop if reply.stop in (stops.LENGTH, stops.REFUSAL) or not reply.uses else None
+
+
+async def _offered(program: AgentProgram, desk: Desk) -> Toolbox:
+    servers = tuple(dict.fromkeys(program.servers))
+    listing = [asyncio.ensure_future(_listed(desk, server)) for server in servers]
+    try:
+        return Toolbox(dict(zip(servers, await asyncio.gather(*listing), strict=True)))
+    except ServerError:
+        await asyncio.gather(*listing, return_exceptions=True)
+        raise
+
+
+async def _listed(desk: Desk, server: str) -> Sequence[Mapping[str, Any]]:
+    return await desk.tools(server)
+
+
+def _request(program: AgentProgram, so_far: Conversation, toolbox: Toolbox, variant: str) -> ModelRequest:
+    return ModelRequest(
+        model=so_far.model,
+        turns=tuple(so_far.turns),
+        system=program.system_prompt,
+        tools=toolbox.offers,
+        max_tokens=_TOKENS_PER_TURN,
+        variant=variant,
+    )
+
+
+def _asked(use: ToolUse, toolbox: Toolbox, turn: int) -> ToolCall:
+    """The call that is to be made; with an `error` where it cannot be."""
+    tool = toolbox.get(use.name)
+    name, server = (use.name, None) if tool is None else (tool.name, tool.server)
+    raw = use.raw[:_RAW_LIMIT] if use.args is None else None
+    call = ToolCall(name=name, server=server, args=use.args, turn=turn, raw=raw)
+    if tool is None:
+        call.error = f"there is no tool `{use.name}`"
+    elif use.args is None:
+        call.error = "the arguments are not a JSON object"
+    if call.error is not None:
+        call.is_error, call.told = True, f"error: {call.error}"
+    return call
+
+
+async def _make(call: ToolCall, desk: Desk) -> None:
+    """Make one call; whatever comes of it is told to the model."""
+    assert call.server is not None
+    assert call.args is not None
+    began = desk.clock()
+    try:
+        answer = await desk.call(call.server, call.name, call.args)
+    except ServerError as error:
+        call.lost, call.error, call.is_error = error, error.message, True
+        call.told = bounded(f"error: {error.message}")
+        return
+    except asyncio.CancelledError:
+        call.error, call.is_error = "interrupted", True
+        raise
+    finally:
+        call.duration_ms = (desk.clock() - began) * 1000
+    if "result" in answer:
+        call.result = answer["result"]
+        call.is_error = answer["result"].get("isError") is True
+        call.told = told_answer(answer["result"])
+        return
+    call.error, call.is_error = told_error(answer["error"], desk.redact), True
+    call.told = bounded(f"error: {_words(answer['error'])}")
+
+
+def _words(error: object) -> str:
+    message = error.get("message") if isinstance(error, dict) else None
+    return message if isinstance(message, str) and message else told_error(error)

@@ -1,0 +1,387 @@
+"""One attempt at an agent test: its conversation over the run's servers, its measures, and what comes of both.
+
+A model that nobody set up defers the test, and never passes it. A model that gives no answer fails it in the provider's name:
+`auth`, `timeout`, `suite` where a cassette holds no such answer, `server` for anything else. What a cap keeps back is skipped.
+
+Source: upstream-facts 4.3, 8.1, 8.2; decisions 1, 6, 7.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.clipping import show_text
+from mcptest_engine.core.costs import added_up, model_rows_of, sum_costs
+from mcptest_engine.core.errors import ServerError
+from mcptest_engine.core.events import AgentTurn
+from mcptest_engine.core.results import Failure, FailureKind, Verdict
+from mcptest_engine.core.targets import parse_target
+from mcptest_engine.core.words import counted
+from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError, ModelFault
+from mcptest_engine.running.agents import conversation as stops
+from mcptest_engine.running.agents.conversation import Conversation
+from mcptest_engine.running.agents.deferring import NO_PROVIDER, why_deferred
+from mcptest_engine.running.agents.loop import converse
+from mcptest_engine.running.agents.program import runs_id
+from mcptest_engine.running.verdicts import Outcome, failed, failure_of
+from mcptest_engine.servers.catalog import list_all
+from mcptest_engine.suite.items import assertions_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from mcptest_engine.core.events import Emit
+    from mcptest_engine.judging.agent_metrics.measuring import Gates
+    from mcptest_engine.judging.providers.values import ModelReply, ModelRequest, Models
+    from mcptest_engine.running.agents.program import AgentProgram, Trials
+    from mcptest_engine.running.cases import Case
+    from mcptest_engine.running.sessions import Sessions
+
+EXCERPT = 200
+TRIALS_AT_ONCE = 4
+_KINDS = {
+    ModelFault.AUTH: FailureKind.AUTH,
+    ModelFault.TIMEOUT: FailureKind.TIMEOUT,
+    ModelFault.NOT_RECORDED: FailureKind.SUITE,
+}
+_SAYS_LAST = frozenset({"final_response", "conversation"})
+_WHY = {
+    stops.MAX_TURNS: "`max_turns` ({turns}) were used up",
+    stops.LENGTH: "the model's last answer was cut off",
+    stops.REFUSAL: "the model refused to answer",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentWorld:
+    """What agent tests need of a run. `answered` hears of each tool that answered without an error.
+
+    `judge` says what the assertions and budgets of a case come to for a trace. `cut_short` is given what a trace was when the
+    run was interrupted. `selected` are the runs measured so far of each test, by its id.
+    """
+
+    models: Models | None
+    redact: Callable[[Any], Any]
+    clock: Callable[[], float]
+    emit: Emit | None
+    answered: Callable[[str, str], object]
+    judge: Callable[[Case, dict[str, Any]], Awaitable[Outcome]]
+    cut_short: Callable[[str, Mapping[str, Any]], object]
+    selected: dict[str, dict[str, bool]] = field(default_factory=dict)
+
+
+class SessionDesk:
+    """What a conversation needs, over the sessions of a run. `run` is the number of a trial, else 0."""
+
+    def __init__(self, case: Case, sessions: Sessions, world: AgentWorld, *, run: int = 0) -> None:
+        self._case, self._sessions, self._world, self._run = case, sessions, world, run
+        self.clock = world.clock
+        self.redact = world.redact
+
+    async def tools(self, server: str) -> Sequence[Mapping[str, Any]]:
+        """Every tool that the server lists; none where it declares none. Raises: ServerError."""
+        session = await self._sessions.get(server)
+        try:
+            return await list_all(session, "tools")
+        except ServerError as error:
+            if type(error) is ServerError and "tools" not in session.capabilities:
+                return ()  # it said beforehand that it has none
+            self._sessions.failed(server, session, error)
+            raise
+
+    async def call(self, server: str, tool: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The answer of one call. Raises: ServerError."""
+        session = None
+        params = {"name": tool, "arguments": args}
+        try:
+            session = await self._sessions.get(server)
+            exchange = await session.request("tools/call", params, timeout_seconds=self._case.timeout_seconds)
+        except ServerError as error:
+            if session is not None:
+                self._sessions.failed(server, session, error)
+            await asyncio.sleep(0)  # a server that is gone fails every call at once, and others want their turn
+            raise
+        answer = exchange.answer
+        if "result" in answer and answer["result"].get("isError") is not True:
+            self._world.answered(server, tool)
+        return answer
+
+    async def ask(self, request: ModelRequest) -> ModelReply:
+        """Raises: ModelError."""
+        assert self._world.models is not None
+        return await self._world.models.ask(request)
+
+    def told(self, so_far: Conversation) -> None:
+        """The model has answered once more."""
+        if self._world.emit is None:
+            return
+        reply = so_far.replies[-1]
+        self._world.emit(
+            AgentTurn(
+                test=self._case.id,
+                turn=len(so_far.replies),
+                text=show_text(self._world.redact(reply.text), EXCERPT),
+                tools=tuple(
+                    self._world.redact([call.name for call in so_far.calls if call.turn == len(so_far.replies)])
+                ),
+                tokens=so_far.tokens,
+                cost_usd=so_far.cost_usd,
+                run=self._run,
+            )
+        )
+
+
+async def run_agent(case: Case, sessions: Sessions, world: AgentWorld, *, number: int = 1) -> Outcome:
+    """The `number`-th attempt at an agent test."""
+    program = case.agent
+    assert program is not None
+    if world.models is None:
+        return _deferred(NO_PROVIDER, program)
+    if (reason := why_deferred(program, world.models)) is not None:
+        return _deferred(reason, program)
+    model = world.models.chosen(program.model, judging=False)
+    assert model is not None
+    await world.models.prepare(model)
+    if program.trials is None:
+        return await _one_run(case, sessions, world, model, number=number, run=0)
+    return await _all_trials(case, sessions, world, model, program.trials, number=number)
+
+
+async def _one_run(case: Case, sessions: Sessions, world: AgentWorld, model: str, *, number: int, run: int) -> Outcome:
+    program = case.agent
+    assert program is not None
+    so_far = Conversation(model=model, prompt=program.prompt, system_prompt=program.system_prompt)
+    variant = "~".join(part for part in (program.variant, str(run or ""), str(number) if number > 1 else "") if part)
+    began = world.clock()
+    try:
+        await converse(program, SessionDesk(case, sessions, world, run=run), so_far, variant=variant)
+    except ServerError as error:
+        await asyncio.sleep(0)
+        return failed(error, duration_ms=(world.clock() - began) * 1000)._replace(model=model)
+    except asyncio.CancelledError:
+        world.cut_short(case.id, so_far.envelope())
+        raise
+    outcome = await _outcome(case, world, so_far, number=number, run=run)
+    warnings = (*outcome.warnings, *so_far.remarks, *_hidden(so_far), *_unpriced(program, so_far))
+    return outcome._replace(model=model, warnings=warnings)
+
+
+async def _outcome(case: Case, world: AgentWorld, so_far: Conversation, *, number: int, run: int) -> Outcome:
+    """What a conversation comes to; one that a model broke off is not judged, since what is missing may matter."""
+    program, fault = case.agent, so_far.fault
+    assert program is not None
+    trace = so_far.envelope()
+    if fault is not None and fault.defers:
+        return _deferred(fault.message, program)._replace(trace=trace if so_far.replies else None)
+    if fault is not None:
+        return _broken_off(fault, so_far)._replace(trace=trace)
+    gates = _measured(case, world, so_far, run)
+    trace |= {} if gates is None else gates.members
+    envelope = {
+        **trace,
+        "error": None,
+        "notifications": (),
+        "server_requests": (),
+        "http": None,
+        "attempt": number,
+        "duration_ms": so_far.duration_ms,
+    }
+    judged = case if not run else case._replace(agent=program._replace(variant=f"{run}{program.variant}"))
+    outcome = await world.judge(judged, envelope)  # a model judges each run anew
+    failure = _failure(case, so_far, gates, outcome.failure)
+    if failure is not outcome.failure:
+        assert failure is not None
+        outcome = outcome._replace(verdict=Verdict.FAIL, message=failure.message, failure=failure)
+    if outcome.verdict is Verdict.PASS and "max_cost_usd" in case.expect and so_far.cost_usd is None:
+        told = f"`max_cost_usd` cannot be checked: the price of `{_without_price(so_far)}` is not known (see `prices:`)"
+        outcome = outcome._replace(verdict=Verdict.INCONCLUSIVE, message=told)
+    if gates is not None:
+        outcome = outcome._replace(metrics=(*outcome.metrics, *gates.metrics))
+    return outcome._replace(output={"output": so_far.final_response}, trace=trace)
+
+
+def _deferred(reason: str, program: AgentProgram) -> Outcome:
+    return Outcome(Verdict.INCONCLUSIVE, 0.0, message=reason, model=program.model)
+
+
+def _broken_off(fault: ModelError, so_far: Conversation) -> Outcome:
+    """A conversation to which a model gave no answer. What the cap of a run kept back is nobody's failure."""
+    at = f" (after {counted(len(so_far.replies), 'turn')})" if so_far.replies else ""
+    message = f"{fault.message}{at}"
+    if fault.fault is ModelFault.CAPPED:
+        told = message if at else f"not run: {message.removeprefix(NOT_ASKED)}"
+        return Outcome(Verdict.SKIP, so_far.duration_ms, message=told)
+    failure = Failure(kind=_KINDS.get(fault.fault, FailureKind.SERVER), message=message, hint=fault.hint)
+    return Outcome(Verdict.FAIL, so_far.duration_ms, message=message, failure=failure)
+
+
+def _failure(case: Case, so_far: Conversation, gates: Gates | None, found: Failure | None) -> Failure | None:
+    """Why the test fails: an assertion first, then what made it end, then its measures, then its budget, all of them told."""
+    further: list[Failure] = []
+    if (ended := _unended(case, so_far)) is not None:
+        further.append(Failure(kind=FailureKind.ASSERTION, message=ended))
+    if not case.expect["assertions"] and gates is None:
+        further += [failure_of(call.lost) for call in so_far.unanswered if call.lost is not None][:1]
+    if gates is not None and gates.failure is not None:
+        further.append(Failure(kind=FailureKind.METRIC, message=gates.failure))
+    if so_far.stop == stops.BUDGET:
+        further.append(Failure(kind=FailureKind.BUDGET, message=_overspent(case, so_far)))
+    elif (dear := _too_dear(case, so_far)) is not None:
+        further.append(Failure(kind=FailureKind.BUDGET, message=dear))
+    for failure in further:
+        found = failure if found is None else replace(found, message=f"{found.message}; {failure.message}")
+    if found is not None and found.hint is None and found.stderr_tail is None:
+        lost = next((call.lost for call in so_far.unanswered if call.lost is not None), None)
+        if lost is not None and lost.message not in found.message:
+            found = replace(found, hint=lost.message, stderr_tail=lost.stderr_tail or None)
+    return found
+
+
+def _unended(case: Case, so_far: Conversation) -> str | None:
+    """Why a test of what the model said last cannot be judged, when it did not come to say it; None where it can.
+
+    With neither assertions nor measures the conversation has to end by itself. A test that looks at `stop` knows what it does.
+    """
+    assert case.agent is not None
+    if so_far.stop in (stops.END, stops.BUDGET):
+        return None
+    looked_at = _looked_at(case)
+    if "stop" in looked_at:
+        return None
+    asserts_something = bool(looked_at) or bool(case.agent.gates)
+    if asserts_something and (so_far.stop == stops.REFUSAL or _SAYS_LAST.isdisjoint(looked_at)):
+        return None
+    why = _WHY.get(so_far.stop, "the provider says `{stop}`").format(turns=case.agent.max_turns, stop=so_far.stop)
+    return f"the conversation did not come to its end: {why}"
+
+
+def _looked_at(case: Case) -> frozenset[object]:
+    """The members of the trace that the assertions look at."""
+    return frozenset(parse_target(row["target"]).segments[0] for row in assertions_of(case.expect["assertions"]))
+
+
+def _overspent(case: Case, so_far: Conversation) -> str:
+    program = case.agent
+    assert program is not None
+    assert program.budget_usd is not None
+    return (
+        f"budget exceeded: the model cost {so_far.cost_usd or 0:.4f} USD, "
+        f"{program.budget_usd:g} are allowed (per_test_usd_cents)"
+    )
+
+
+def _too_dear(case: Case, so_far: Conversation) -> str | None:
+    cap = case.expect.get("max_cost_usd")
+    cost = sum_costs(reply.cost_usd or 0.0 for reply in so_far.replies) or 0.0  # at least
+    return None if cap is None or cost <= cap else f"cost budget exceeded: {cost:.4f} > {cap:g} USD"
+
+
+def _hidden(so_far: Conversation) -> list[str]:
+    """What servers failed to answer, which the model may have talked its way around."""
+    lost = [call for call in so_far.unanswered if call.lost is not None]
+    if not lost:
+        return []
+    first = lost[0]
+    more = f", and {counted(len(lost) - 1, 'more call')} got no answer" if len(lost) > 1 else ""
+    return [f"the model was told that `{first.name}` failed: {first.error}{more}"]
+
+
+def _without_price(so_far: Conversation) -> str | None:
+    """The model whose price nobody knows, if there is one."""
+    return next((reply.model for reply in so_far.replies if reply.cost_usd is None), None)
+
+
+def _unpriced(program: AgentProgram, so_far: Conversation) -> list[str]:
+    """A budget of what nobody knows the price of holds nothing, which whoever set it has to know."""
+    unknown = _without_price(so_far)
+    if unknown is None or program.budget_usd is None:
+        return []
+    return [f"the price of `{unknown}` is not known, so that `per_test_usd_cents` holds nothing (see `prices:`)"]
+
+
+def _measured(case: Case, world: AgentWorld, so_far: Conversation, run: int) -> Gates | None:
+    program = case.agent
+    assert program is not None
+    if not program.gates:
+        return None
+    from mcptest_engine.judging.agent_metrics.measuring import measure_gates
+    from mcptest_engine.judging.agent_metrics.values import Called, Seen
+
+    own = str(run) if run else program.run
+    runs = world.selected.setdefault(runs_id(case.id, own), {})
+    runs.pop(own, None)
+    seen = Seen(
+        calls=tuple(Called(call.name, call.args, call.server) for call in so_far.calls),
+        tokens=so_far.tokens,
+        cost_usd=so_far.cost_usd,
+        surface_tokens=so_far.surface_tokens,
+        runs=program.runs,
+        before=tuple(runs.values()),
+    )
+    gates = measure_gates(program.gates, seen, looked_at=_looked_at(case))
+    if "tool_selection" in gates.members:
+        runs[own] = gates.members["tool_selection"]["selected"]
+    return gates
+
+
+async def _all_trials(
+    case: Case, sessions: Sessions, world: AgentWorld, model: str, trials: Trials, *, number: int
+) -> Outcome:
+    """The runs of a test that their share of passes decides, a few at once."""
+    from mcptest_engine.judging.intervals import decide_runs
+
+    room = asyncio.Semaphore(TRIALS_AT_ONCE)
+    began = world.clock()
+
+    async def one(run: int) -> Outcome:
+        async with room:
+            return await _one_run(case, sessions, world, model, number=number, run=run)
+
+    outcomes = await asyncio.gather(*(one(run) for run in range(1, trials.runs + 1)))
+    judged = [outcome for outcome in outcomes if outcome.verdict in (Verdict.PASS, Verdict.FAIL)]
+    passed = sum(outcome.verdict is Verdict.PASS for outcome in judged)
+    decided = decide_runs(
+        passed,
+        len(judged),
+        min_trials=trials.min_trials,
+        confidence_pct=trials.confidence_pct,
+        open_=len(outcomes) - len(judged),
+    )
+    wanted = (decided.verdict,) if decided.verdict is not Verdict.INCONCLUSIVE else tuple(Verdict)[1:]
+    shown = next((outcome for outcome in outcomes if outcome.verdict in wanted), outcomes[0])
+    trace = next((outcome.trace for outcome in (shown, *outcomes) if outcome.trace is not None), None)
+    # what the assertions of the run that is shown cost stands in them
+    told = (model_rows_of(one._replace(assertions=()) if one is shown else one) for one in outcomes)
+    models = [row for rows in told for row in rows or ()]
+    message, failure = decided.message, None
+    if not judged and shown.message:
+        message = shown.message
+    if decided.verdict is Verdict.FAIL:
+        assert shown.failure is not None
+        failure = replace(shown.failure, message=f"{decided.message}; the first that failed: {shown.failure.message}")
+        message = failure.message
+    return shown._replace(
+        verdict=decided.verdict,
+        duration_ms=(world.clock() - began) * 1000,
+        message=message,
+        failure=failure,
+        warnings=tuple(dict.fromkeys(text for outcome in outcomes for text in outcome.warnings)),
+        trials=tuple(_trial(outcome) for outcome in outcomes),
+        trace=None
+        if trace is None
+        else {**trace, **({"models": added_up(models)} if "models" in trace or models else {})},
+    )
+
+
+def _trial(outcome: Outcome) -> dict[str, Any]:
+    """One run as the record has it."""
+    told: dict[str, Any] = {"verdict": outcome.verdict.value, "duration_ms": round(outcome.duration_ms, 3)}
+    if outcome.message is not None:
+        told["message"] = outcome.message
+    if outcome.trace is not None:
+        told["cost_usd"] = outcome.trace["cost"]["total"]
+        told["tokens"] = outcome.trace["conversation"]["tokens"]["total"]
+        told["trace"] = outcome.trace
+    return told

@@ -1,0 +1,145 @@
+"""The tools that a model is offered, and what it is told of their answers. Pure.
+
+With one server tools keep their own names, with several each is `server__tool`. Providers take names of at most 64 letters,
+digits, `_` and `-`: any other name is spelled in those, and what the model says is read back through the same table. Targets,
+reports and records only ever have a tool's own name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.clipping import kind_of
+from mcptest_engine.judging.budgets import CHARACTERS_PER_TOKEN
+from mcptest_engine.judging.providers.values import ToolOffer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+LONGEST_NAME = 64
+BETWEEN = "__"
+LONGEST_ANSWER = 100_000
+"""Characters of an answer that a model is told; its end is cut off with a note."""
+_UNUSUAL = re.compile(r"[^A-Za-z0-9_-]")
+_DIGEST = 8
+_ANY_OBJECT: Mapping[str, Any] = {"type": "object", "properties": {}}
+
+
+class Offered(NamedTuple):
+    """A tool of a server under the name that the model is told."""
+
+    told: str
+    server: str
+    name: str
+    descriptor: Mapping[str, Any]
+
+
+class Toolbox:
+    """Every tool that one conversation may use; `remarks` say what of the servers' lists could not be offered."""
+
+    def __init__(self, listed: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+        self.remarks: list[str] = []
+        found = list(self._found(listed))
+        several = len(listed) > 1
+        told = told_names([f"{server}{BETWEEN}{name}" if several else name for server, name, _ in found])
+        tools = [Offered(as_told, *one) for as_told, one in zip(told, found, strict=True)]
+        self._by_name = {tool.told: tool for tool in tools}
+        self.offers = tuple(_offer(tool) for tool in tools)
+
+    def get(self, told: str) -> Offered | None:
+        """The tool that the model means."""
+        return self._by_name.get(told)
+
+    @property
+    def surface_tokens(self) -> int:
+        """About how many tokens the offered tools are: a quarter of the characters of their names, texts and schemas."""
+        texts = ((offer.name, offer.description, json.dumps(offer.input_schema)) for offer in self.offers)
+        return -(-sum(len(text) for three in texts for text in three) // CHARACTERS_PER_TOKEN)
+
+    def _found(self, listed: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+        for server, descriptors in listed.items():
+            seen = set()
+            for descriptor in descriptors:
+                name = descriptor.get("name")
+                if not isinstance(name, str) or not name:
+                    self.remarks.append(
+                        f'server "{server}" lists a tool whose name is {kind_of(name)}; it is not offered'
+                    )
+                elif name in seen:
+                    self.remarks.append(f'server "{server}" lists the tool `{name}` twice; the first is offered')
+                else:
+                    seen.add(name)
+                    yield server, name, descriptor
+
+
+def told_names(names: Sequence[str]) -> list[str]:
+    """The names as a provider takes them: all different, the same for the same names; usual ones stay as they are."""
+    taken = {name for name in names if _is_usual(name)}
+    told = []
+    for name in names:
+        if _is_usual(name):
+            told.append(name)
+            continue
+        plain = _UNUSUAL.sub("_", name)
+        if len(plain) > LONGEST_NAME or plain in taken:
+            digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+            plain = f"{plain[: LONGEST_NAME - _DIGEST - 1]}_{digest}"
+        taken.add(plain)
+        told.append(plain)
+    return told
+
+
+def _is_usual(name: str) -> bool:
+    return 0 < len(name) <= LONGEST_NAME and _UNUSUAL.search(name) is None
+
+
+def _offer(tool: Offered) -> ToolOffer:
+    description = next(
+        (text for key in ("description", "title") if isinstance(text := tool.descriptor.get(key), str)), ""
+    )
+    schema = tool.descriptor.get("inputSchema")
+    fit = isinstance(schema, dict) and schema.get("type") == "object"
+    return ToolOffer(tool.told, description, schema if fit and isinstance(schema, dict) else _ANY_OBJECT)
+
+
+def told_answer(result: Mapping[str, Any]) -> str:
+    """What a model is told of a result: its texts, the rest described; `structuredContent` as JSON where there is no text.
+
+    Source: MCP 2025-11-25, server/tools, Tool Result.
+    """
+    blocks = result.get("content")
+    parts = [part for block in (blocks if isinstance(blocks, list) else ()) if (part := _told_block(block))]
+    has_text = any(_is_text(block) for block in (blocks if isinstance(blocks, list) else ()))
+    if not has_text and result.get("structuredContent") is not None:
+        parts.append(json.dumps(result["structuredContent"], ensure_ascii=False))
+    return bounded("\n".join(parts)) if parts else "(the tool returned no content)"
+
+
+def bounded(text: str) -> str:
+    """`text`, or as much of it as a model is told."""
+    if len(text) <= LONGEST_ANSWER:
+        return text
+    return f"{text[:LONGEST_ANSWER]}\n… (cut off: {len(text)} characters)"
+
+
+def _is_text(block: object) -> bool:
+    return isinstance(block, dict) and isinstance(block.get("text"), str) and bool(block["text"])
+
+
+def _told_block(block: object) -> str:
+    if not isinstance(block, dict):
+        return ""
+    if isinstance(block.get("text"), str):
+        return str(block["text"])
+    kind = str(block.get("type", "content"))
+    resource = block.get("resource")
+    if isinstance(resource, dict):
+        if isinstance(resource.get("text"), str):
+            return str(resource["text"])
+        return f"[{kind} {resource.get('uri', '')} {resource.get('mimeType', '')}]".replace("  ", " ")
+    about = [str(block[key]) for key in ("name", "uri", "mimeType") if isinstance(block.get(key), str)]
+    size = [f"{len(block['data'])} characters of base64"] if isinstance(block.get("data"), str) else []
+    return f"[{' '.join([kind, *about])}{''.join(f', {one}' for one in size)}]"

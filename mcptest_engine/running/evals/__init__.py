@@ -1,0 +1,1 @@
+"""Answers to be graded: where a candidate comes from, and the rows that scorers and judges make of it."""

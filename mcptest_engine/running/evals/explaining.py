@@ -1,0 +1,210 @@
+"""What a run would grade, told before anybody is asked: each row's answer and grader, and how often a model is asked.
+
+A judge's tokens are estimated by its prompt, four characters a token. An answer that is not there yet is taken for
+`UNKNOWN_ANSWER_TOKENS`; what scorers cost, and models that answer, is known only afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.costs import sum_costs
+from mcptest_engine.core.words import counted
+from mcptest_engine.judging.rubrics import calls_needed, outline, read_rubric
+from mcptest_engine.judging.scorers.judge_prompts import SYSTEM
+from mcptest_engine.running.evals.program import DEFAULT_THRESHOLD, Judge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mcptest_engine.judging.providers.prices import PriceList
+    from mcptest_engine.judging.providers.values import Models
+    from mcptest_engine.judging.rubrics import Rubric
+    from mcptest_engine.running.cases import Case
+    from mcptest_engine.running.evals.program import Candidate, Scorer
+
+CHARACTERS_A_TOKEN = 4
+UNKNOWN_ANSWER_TOKENS = 500
+REPLY_TOKENS = 150
+_FORM_TOKENS = 60
+
+
+class PlannedGrading(NamedTuple):
+    """One row: `test` is its name, `answer` says where what is graded comes from, `rubric` is in lines.
+
+    Exactly one of `scorer` and `judge` is there. `calls` are the least and the most that a judge's `model` is asked, `tokens`
+    and `cost_usd` are estimated for the most of them. `deferred` says why nobody grades it.
+    """
+
+    test: str
+    answer: str
+    rubric: tuple[str, ...]
+    threshold: float | None = None
+    scorer: Scorer | None = None
+    judge: Judge | None = None
+    model: str | None = None
+    calls: tuple[int, int] = (0, 0)
+    tokens: int = 0
+    cost_usd: float | None = 0.0
+    deferred: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"test": self.test, "answer": self.answer, "rubric": list(self.rubric)}
+        if self.scorer is not None:
+            scorer = self.scorer
+            out["scorer"] = {"name": scorer.name, "type": scorer.type, "command": list(scorer.command)}
+        if self.judge is not None:
+            out["threshold"] = self.threshold
+            out["judge"] = {"model": self.model, "jury": self.judge.jury, "guarded": self.judge.guarded}
+            out["calls"] = {"least": self.calls[0], "most": self.calls[1]}
+            out["estimated"] = {"tokens": self.tokens, "cost_usd": self.cost_usd}
+        if self.deferred is not None:
+            out["deferred"] = self.deferred
+        return out
+
+
+class Sums(NamedTuple):
+    """All rows together. `answers` of models are asked for besides, each a conversation, in at most so many `turns` in all.
+
+    `cost_usd` is None where a price is not known.
+    """
+
+    rows: int
+    scorer_calls: int
+    judge_calls: tuple[int, int]
+    answers: int
+    turns: int
+    tokens: int
+    cost_usd: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "rows": self.rows,
+            "scorer_calls": self.scorer_calls,
+            "judge_calls": {"least": self.judge_calls[0], "most": self.judge_calls[1]},
+            "model_answers": self.answers,
+            "model_turns": {"most": self.turns},
+            "estimated": {"tokens": self.tokens, "cost_usd": self.cost_usd},
+        }
+
+
+def planned_gradings(
+    cases: Sequence[Case], models: Models, prices: PriceList, judge: Judge
+) -> Iterator[PlannedGrading]:
+    """Every grading of a plan that knows what is deferred, in declared order. `judge` is the suite's, which matchers go by."""
+    names = {case.id: case.name for case in cases}
+    for case in cases:
+        row, metric = case.eval_row, case.metric_row
+        if row is not None and row.scorer is not None:
+            planned = PlannedGrading(case.name, _answer(row.candidate), tuple(_lines(row.rubric)), scorer=row.scorer)
+            yield planned._replace(deferred=case.deferred)
+        elif row is not None:
+            known = None if row.candidate.output is None else len(row.candidate.output) // CHARACTERS_A_TOKEN
+            planned = PlannedGrading(case.name, _answer(row.candidate), tuple(_lines(row.rubric)), row.threshold)
+            yield _judged(planned._replace(deferred=case.deferred), row.rubric, row.judge, models, prices, known)
+        elif metric is not None:
+            written = (
+                metric.written.get("rubric", metric.metric) if isinstance(metric.written, dict) else metric.written
+            )
+            rubric = written if isinstance(written, str | dict) and metric.metric == "rubric" else metric.metric
+            if isinstance(metric.written, dict) and ("criteria" in metric.written or "tree" in metric.written):
+                rubric = metric.written
+            answer = f"what came of `{names.get(metric.subject, metric.subject)}`"
+            planned = PlannedGrading(case.name, answer, tuple(_lines(rubric)), metric.threshold, deferred=case.deferred)
+            yield _judged(planned, rubric, metric.judge, models, prices, None)
+        for target, asked in _asking(case):
+            own = Judge(asked.get("model", judge.model), asked.get("jury", judge.jury), judge.guarded)
+            rubric = asked["rubric"]
+            planned = PlannedGrading(
+                case.name, f"`{target}`", tuple(_lines(rubric)), asked.get("threshold", DEFAULT_THRESHOLD)
+            )
+            yield _judged(planned, rubric, own, models, prices, None)
+
+
+def sums_of(planned: Sequence[PlannedGrading], cases: Sequence[Case]) -> Sums:
+    """The sums over a plan."""
+    judged = [one for one in planned if one.judge is not None and one.deferred is None]
+    answered = [case for case in cases if case.deferred is None]
+    candidates = {
+        case.eval_row.candidate.key: case.eval_row.candidate.agent for case in answered if case.eval_row is not None
+    }
+    asked = [agent for agent in candidates.values() if agent is not None]
+    asked += [case.agent for case in answered if case.agent is not None]
+    runs = [1 if agent.trials is None else agent.trials.runs for agent in asked]
+    return Sums(
+        rows=len(planned),
+        scorer_calls=sum(one.scorer is not None and one.deferred is None for one in planned),
+        judge_calls=(sum(one.calls[0] for one in judged), sum(one.calls[1] for one in judged)),
+        answers=sum(runs),
+        turns=sum(count * agent.max_turns for count, agent in zip(runs, asked, strict=True)),
+        tokens=sum(one.tokens for one in judged),
+        cost_usd=sum_costs(one.cost_usd for one in judged),
+    )
+
+
+def _judged(
+    planned: PlannedGrading, written: Any, judge: Judge, models: Models, prices: PriceList, known: int | None
+) -> PlannedGrading:
+    model = models.chosen(judge.model, judging=True)
+    deferred = planned.deferred or models.missing(model)
+    rubric = _read(written)
+    calls = (1, 1) if rubric is None else calls_needed(rubric, jury=judge.jury, guarded=judge.guarded)
+    asked = (len(SYSTEM) + sum(map(len, planned.rubric))) // CHARACTERS_A_TOKEN + _FORM_TOKENS
+    asked += UNKNOWN_ANSWER_TOKENS if known is None else known
+    cost = None if model is None else prices.cost(model, asked * calls[1], REPLY_TOKENS * calls[1])
+    return planned._replace(
+        judge=judge,
+        model=model,
+        calls=calls,
+        tokens=(asked + REPLY_TOKENS) * calls[1],
+        cost_usd=cost,
+        deferred=deferred,
+    )
+
+
+def _answer(candidate: Candidate) -> str:
+    if candidate.output is not None:
+        return f"the literal output ({counted(len(candidate.output), 'character')})"
+    if candidate.call is not None:
+        return f"what `{candidate.call['tool']}` of `{candidate.call['server']}` answers"
+    agent = candidate.agent
+    assert agent is not None
+    over = f" with the tools of {', '.join(f'`{name}`' for name in agent.servers)}" if agent.servers else ""
+    return f"what {'a model' if agent.model is None else f'`{agent.model}`'} answers{over}, in at most {agent.max_turns} turns"
+
+
+def _read(written: Any) -> Rubric | None:
+    try:
+        return read_rubric(written)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _lines(written: Any) -> list[str]:
+    rubric = _read(written)
+    return [] if rubric is None or written == "" else outline(rubric)
+
+
+def _asking(case: Case) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The `llm-judge` matchers of a case, each with its target."""
+    from mcptest_engine.suite.items import assertions_of
+
+    for expect in case.expectations():
+        for row in assertions_of(expect["assertions"]):
+            for asked in _matchers(row["matcher"]):
+                yield row.get("target", ""), asked
+
+
+def _matchers(matcher: object) -> Iterator[Mapping[str, Any]]:
+    if isinstance(matcher, list):
+        for inner in matcher:
+            yield from _matchers(inner)
+    elif isinstance(matcher, dict):
+        for name, operand in matcher.items():
+            if name == "llm-judge":
+                yield operand if isinstance(operand, dict) else {"rubric": operand}
+            elif name in _COMBINING:
+                yield from _matchers(operand)
+
+
+_COMBINING = frozenset({"not", "all-of", "any-of", "each", "some"})

@@ -1,0 +1,53 @@
+"""What a row comes to that a model judges. Source: decisions 6 and 14, Evals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.results import Failure, FailureKind, Verdict
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError, ModelFault
+from mcptest_engine.judging.scorers.judge import JudgeError, paid_for
+from mcptest_engine.running.verdicts import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from mcptest_engine.judging.scorers.judge import Judgement
+
+TOLD = 300
+
+
+async def judged_outcome(asking: Awaitable[Judgement], redact: Callable[[Any], Any] = lambda text: text) -> Outcome:
+    """The outcome of a judgement that is waited for. A judge without a grade fails the row; without a model it is deferred."""
+    try:
+        judgement = await asking
+    except JudgeError as wrong:
+        failure = Failure(
+            kind=FailureKind.SCORER, message=wrong.message, hint=wrong.hint, scorer_error=wrong.scorer_error
+        )
+        return Outcome(Verdict.FAIL, 0.0, message=wrong.message, failure=failure, judgement=paid_for(wrong))
+    except ModelError as wrong:
+        if wrong.fault is ModelFault.CAPPED:
+            return not_run(wrong.message)._replace(judgement=paid_for(wrong))
+        return Outcome(Verdict.INCONCLUSIVE, 0.0, message=wrong.message)  # the judge turns all others into its own
+    outcome = Outcome(
+        verdict=judgement.verdict,
+        duration_ms=0.0,
+        judgement=judgement.to_json(),
+        cached=judgement.kept,
+        # of a jury its jurors decide: beside the threshold their mean would tell another story
+        score=None if judgement.jury else judgement.score,
+        threshold=None if judgement.jury else judgement.threshold,
+    )
+    if judgement.verdict is Verdict.PASS:
+        return outcome
+    message = one_line(redact(judgement.told), TOLD)
+    if judgement.verdict is not Verdict.FAIL:
+        return outcome._replace(message=message)
+    return outcome._replace(message=message, failure=Failure(kind=FailureKind.SCORE, message=message))
+
+
+def not_run(reason: str) -> Outcome:
+    """A row that a cap on costs kept back."""
+    return Outcome(Verdict.SKIP, 0.0, message=f"not run: {reason.removeprefix(NOT_ASKED)}")

@@ -1,0 +1,112 @@
+"""The rows of an eval, one for each answer and grader, and what is judged of other tests. Pure."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.running.agents.planning import program_of
+from mcptest_engine.running.evals.program import (
+    DEFAULT_SCORER_TIMEOUT_MS,
+    DEFAULT_THRESHOLD,
+    Candidate,
+    EvalRow,
+    Judge,
+    MetricRow,
+    Scorer,
+)
+from mcptest_engine.running.ids import askings_of_eval, asks_model, graders_of, name_of_grading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcptest_engine.running.ids import Asking, Shared
+    from mcptest_engine.suite.load import LoadedSuite
+
+NO_JUDGE = Judge()
+
+
+def scorers_of(suite: LoadedSuite) -> dict[str, Scorer]:
+    """The scorers of a suite by their names."""
+    return {written["name"]: _scorer(written) for written in suite.scorers}
+
+
+def _scorer(written: Mapping[str, Any]) -> Scorer:
+    if written["type"] != "exec":
+        return Scorer(written["name"], written["type"])  # what else it says is another build's
+    cwd = written.get("cwd")
+    return Scorer(
+        name=written["name"],
+        type="exec",
+        command=tuple(written["command"]),
+        env=written.get("env", {}),
+        cwd=None if cwd is None else os.path.abspath(cwd),  # noqa: PTH100  (resolve() would follow links)
+        timeout_ms=written.get("timeout_ms", DEFAULT_SCORER_TIMEOUT_MS),
+        concurrency=written.get("concurrency"),
+    )
+
+
+def judge_of(written: Mapping[str, Any] | None, otherwise: Mapping[str, Any]) -> Judge:
+    """The judge that is written, with what it leaves out as in `otherwise`."""
+    known = {**otherwise, **(written or {})}
+    return Judge(known.get("model"), known.get("jury", NO_JUDGE.jury), known.get("guarded", NO_JUDGE.guarded))
+
+
+def rows_of(
+    data: Mapping[str, Any],
+    server: str,
+    shared: Shared,
+    *,
+    scorers: Mapping[str, Scorer],
+    judge: Mapping[str, Any],
+    budget: Mapping[str, Any],
+) -> Iterator[tuple[str, EvalRow]]:
+    """The rows of an eval with their full names; rows of one answer share its candidate. `judge` and `budget` are the suite's.
+
+    The key of a candidate is its full name: who plans makes it one that no other eval has.
+    """
+    graders = graders_of(data, shared.scorers)
+    rubric = data.get("rubric", "")
+    told = rubric.get("threshold") if isinstance(rubric, dict) else None
+    threshold = data.get("threshold", DEFAULT_THRESHOLD if told is None else told)
+    for asking in askings_of_eval(data, shared):
+        name = f"{data['name']}{asking.suffix}"
+        candidate = _candidate(data, name, server, asking, budget)
+        for grader in graders or (None,):
+            yield (
+                name_of_grading(name, grader, graders),
+                EvalRow(
+                    eval=data["name"],
+                    candidate=candidate,
+                    rubric=rubric,
+                    threshold=threshold,
+                    scorer=None if grader is None else scorers[grader],
+                    judge=judge_of(data.get("judge"), judge),
+                    metadata=data.get("metadata", {}),
+                    run=str(asking.run or ""),
+                ),
+            )
+
+
+def _candidate(data: Mapping[str, Any], key: str, server: str, asking: Asking, budget: Mapping[str, Any]) -> Candidate:
+    """Where the answer comes from. Source: decisions 6 (the literal, the call, the model)."""
+    prompt = data.get("prompt", "")
+    if asks_model(data):
+        return Candidate(key, prompt, agent=program_of(data, server, asking, budget))
+    if "output" in data:
+        output = data["output"]
+        text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+        return Candidate(key, prompt, output=text)
+    call = data["call"]
+    return Candidate(
+        key, prompt, call={"server": call.get("server", server), "tool": call["tool"], "args": call.get("args", {})}
+    )
+
+
+def metric_row(metric: str, written: Any, subject: str, judge: Mapping[str, Any], *, run: str = "") -> MetricRow:
+    """What a model judges of the case that has the id `subject`, its `run`-th run; `judge` is the suite's."""
+    told = written if isinstance(written, dict) else {}
+    return MetricRow(
+        metric, written, subject, told.get("threshold", DEFAULT_THRESHOLD), judge_of(told.get("judge"), judge), run
+    )

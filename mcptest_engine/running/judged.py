@@ -1,0 +1,145 @@
+"""What the tests of a run share that a model answers or something grades: models, scorers, and the money for both.
+
+A run without such tests imports none of it. Models are opened when the first is needed: a suite whose scorers grade literal
+answers has none.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from mcptest_engine.judging.scorers.asking import Scorers
+from mcptest_engine.judging.spending import MAX_COST, Ledger
+from mcptest_engine.suite.secrets import inherited_secrets
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.judging.providers.asking import AskedModels
+    from mcptest_engine.judging.providers.keeping import AnswerCache, Recording, Replay
+    from mcptest_engine.running.cases import Plan
+    from mcptest_engine.running.judged_rows import Bench
+    from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.suite.load import LoadedSuite
+    from mcptest_engine.workspace.workspace import Workspace
+
+_PER_SUITE = "per_suite_usd_cents"
+SUITE_BUDGET = f"budget.{_PER_SUITE}"
+
+
+class Judged:
+    """The scorers and models of one run. `close` is called once nothing more is judged; `warnings` are for the record then."""
+
+    def __init__(
+        self, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, redactor: Redactor, plan: Plan
+    ) -> None:
+        self.ledger = _ledger(suite, settings)
+        self.warnings: list[str] = []
+        self.recording: Recording | None = None
+        self._suite = suite
+        self._settings = settings
+        self._workspace = workspace
+        self._redactor = redactor
+        self._plan = plan
+        self.environ = {**suite.lookups, **settings.environ, **suite.env}
+
+    @cached_property
+    def scorers(self) -> Scorers:
+        """The programs that grade. They are given the whole environment, and may quote of it what they like."""
+        for secret in inherited_secrets(self.environ):
+            self._redactor.register(secret)
+        cache = None
+        if self._settings.cache:
+            from mcptest_engine.workspace.result_cache import VERDICT_SCHEMA, ResultCache, verdicts_dir
+
+            cache = ResultCache(verdicts_dir(self._workspace), VERDICT_SCHEMA)
+        return Scorers(
+            environ=self.environ,
+            redactor=self._redactor,
+            ledger=self.ledger,
+            cache=cache,
+            make_folder=self._workspace.make_runs_dir,
+        )
+
+    @cached_property
+    def models(self) -> AskedModels:
+        """The models that answer and judge."""
+        from mcptest_engine.judging.providers.asking import open_models
+
+        return open_models(
+            self._suite.prices,
+            self.environ,
+            ledger=self.ledger,
+            keep=self._keep(),
+            redact=self._redactor.redact_text,
+            keep_secret=self._redactor.register,
+        )
+
+    def scorer_place(self, name: str) -> str:
+        """Where the suite declares a scorer: "mcptest.yml:4"."""
+        path, line = self._suite.scorer_places[name]
+        return f"{self._workspace.relative(path)}:{line}"
+
+    def _keep(self) -> AnswerCache | Recording | Replay | None:
+        """Where answers of models are kept, or come from."""
+        settings, redact = self._settings, self._redactor.redact
+        if settings.replay is not None:
+            from mcptest_engine.judging.providers.keeping import Replay
+            from mcptest_engine.workspace.cassettes import load_cassette
+
+            cassette = load_cassette(self._workspace, settings.replay)
+            return Replay(cassette.get("models"), name=settings.replay, redact=redact)
+        if settings.record is not None:
+            from mcptest_engine.judging.providers.keeping import Recording
+
+            self.recording = Recording()
+            return self.recording
+        if settings.cache:
+            from mcptest_engine.judging.providers.keeping import AnswerCache
+
+            return AnswerCache(self._workspace, redact)
+        return None
+
+    async def aclose(self) -> None:
+        """End what models are still asked, and close their connections."""
+        if "models" in self.__dict__:
+            await self.models.close()
+
+    @cached_property
+    def bench(self) -> Bench:
+        """Who decides the assertions that a model is to decide."""
+        from mcptest_engine.running.judged_rows import Bench
+
+        return Bench(self.models, self._suite.judge)
+
+    def close(self) -> None:
+        """Tell what was not as it should be, and what kept the run from judging all of it."""
+        if "scorers" in self.__dict__:
+            self.scorers.close()
+            self.warnings += self.scorers.warnings
+        if "models" in self.__dict__:
+            self.warnings += self.models.settle()
+            if self._settings.replay is not None and self._settings.max_cost_usd is not None:
+                self.warnings.append(
+                    f"a replay asks no model and spends nothing on any: `{MAX_COST}` holds scorers alone"
+                )
+        if self.ledger.unpriced:
+            self.warnings.append(self._unpriced())
+
+    def _unpriced(self) -> str:
+        count = self.ledger.unpriced
+        calls = f"{count} call{'s' if count > 1 else ''} of models"
+        held = (
+            "no sum holds it" if self.ledger.cap_usd is None else f"neither a sum nor `{self.ledger.cap_name}` holds it"
+        )
+        return f"the price of {calls} is not known, so that {held}: `prices:` in the suite says what models cost"
+
+
+def _ledger(suite: LoadedSuite, settings: RunSettings) -> Ledger:
+    """The lower cap of `--max-cost` and the suite's budget holds; a test may put one on the whole suite as well."""
+    budgets = (suite.budget, *(entry.data.get("budget", {}) for entry in suite.tests))
+    own = min((budget[_PER_SUITE] / 100 for budget in budgets if _PER_SUITE in budget), default=None)
+    given = settings.max_cost_usd
+    if own is not None and (given is None or own < given):
+        return Ledger(own, cap_name=SUITE_BUDGET)
+    return Ledger(given, cap_name=MAX_COST)

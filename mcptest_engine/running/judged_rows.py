@@ -1,0 +1,120 @@
+"""Assertions that a model decides: a test is judged, what is open is asked, and the test is judged again with the answers.
+
+Without a model what is open stays so, and the test is inconclusive unless something else fails it. A model that gave no verdict
+fails it: nothing that was to be checked and was not is a pass. Source: decisions 14, Assertions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.results import Failure, FailureKind, Verdict
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.judging.opinions import Opinions, Said
+from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError
+from mcptest_engine.judging.scorers.judge import JudgeError, grade, paid_for
+from mcptest_engine.running.evals.planning import judge_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from mcptest_engine.judging.opinions import Question
+    from mcptest_engine.judging.providers.values import Models
+    from mcptest_engine.running.cases import Asked
+    from mcptest_engine.running.verdicts import Outcome
+
+    Judging = Callable[[Opinions], Awaitable[Outcome]]
+
+MOST_ROUNDS = 8
+_TOLD = 300
+
+
+class Bench(NamedTuple):
+    """Who is asked: the run's models, and what the suite says of its judge."""
+
+    models: Models
+    judge: Mapping[str, Any]
+    timeout_seconds: float = 120.0
+
+
+async def judged(judging: Judging, opinions: Opinions, *, bench: Bench | None, task: str, variant: str = "") -> Outcome:
+    """The outcome of `judging`, with what models say of what it leaves open. `task` is what the answer was given to.
+
+    `variant` tells apart tests of the same that are each to be judged.
+    """
+    stopped: ModelError | None = None
+    fault: JudgeError | None = None
+    for _ in range(MOST_ROUNDS):
+        outcome = await judging(opinions)
+        waiting = tuple(opinions.waiting.values())
+        if not waiting:
+            break
+        came = await asyncio.gather(*(_ask(question, opinions, bench, task, variant) for question in waiting))
+        for wrong in came:
+            if isinstance(wrong, JudgeError):
+                fault = fault or wrong
+            elif wrong is not None:
+                stopped = stopped or wrong
+    if outcome.verdict is Verdict.FAIL or not any(row.passed is None for row in outcome.assertions):
+        return outcome
+    if fault is not None:
+        return _failed(outcome, fault)
+    if stopped is not None:
+        told = stopped.message if stopped.defers else f"not judged: {stopped.message.removeprefix(NOT_ASKED)}"
+        return outcome._replace(message=told)
+    return outcome
+
+
+def task_of(asked: Asked, envelope: Mapping[str, Any]) -> str:
+    """What an answer was given to, in words for a judge: a prompt, what a composition is for, `tools/call {"name": …}`."""
+    agent = getattr(asked, "agent", None)
+    if agent is not None:
+        return str(agent.prompt)
+    request = envelope.get("request")
+    if request is None:
+        return str(getattr(asked, "description", None) or getattr(asked, "name", None) or "")
+    params = request.get("params")
+    return f"{request['method']} {json.dumps(params, ensure_ascii=False)}" if params else str(request["method"])
+
+
+async def _ask(
+    question: Question, opinions: Opinions, bench: Bench | None, task: str, variant: str
+) -> ModelError | None:
+    """Have a question answered. Gives what kept it from being answered."""
+    argument = question.argument
+    if bench is None:
+        opinions.answer(question, Said(None, "deferred: no model provider"))
+        return None
+    try:
+        judgement = await grade(
+            bench.models,
+            input=task,
+            output=question.text,
+            rubric=argument["rubric"],
+            threshold=argument.get("threshold"),
+            judge=judge_of(argument, bench.judge),
+            timeout_seconds=bench.timeout_seconds,
+            variant=variant,
+        )
+    except JudgeError as wrong:
+        opinions.answer(question, Said(None, f"without a verdict: {wrong.message}", paid_for(wrong)))
+        return wrong
+    except ModelError as wrong:
+        words = wrong.message if wrong.defers else f"not judged: {wrong.message.removeprefix(NOT_ASKED)}"
+        opinions.answer(question, Said(None, words, paid_for(wrong)))
+        return wrong
+    decided = judgement.verdict is not Verdict.INCONCLUSIVE
+    lead = "undecided: " if not decided else "" if judgement.jury else "the judge gives "
+    passed = judgement.verdict is Verdict.PASS if decided else None
+    opinions.answer(question, Said(passed, lead + one_line(judgement.told, _TOLD), judgement.to_json()))
+    return None
+
+
+def _failed(outcome: Outcome, fault: JudgeError) -> Outcome:
+    """A judge that was asked and gave no verdict fails the test, like any other scorer."""
+    row = next(row for row in outcome.assertions if row.passed is None)
+    message = row.message or fault.message
+    failure = Failure(kind=FailureKind.SCORER, message=message, hint=fault.hint, scorer_error=fault.scorer_error)
+    return outcome._replace(verdict=Verdict.FAIL, message=message, failure=failure)

@@ -1,0 +1,125 @@
+"""Changes of the keywords that need no other schema: types, values, patterns, what must stand together, and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.safety.changes.change import Effect, SchemaChange
+from mcptest_engine.safety.changes.reading import (
+    JSON_TYPES,
+    TEXTS,
+    canonical,
+    mapping,
+    names,
+    types_of,
+    values_of,
+    within,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mcptest_engine.safety.changes.reading import Schema
+
+
+def type_change(old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]:
+    before, after = types_of(old), types_of(new)
+    if before == after:
+        return
+    wide = JSON_TYPES
+    kept = within(before or wide, after or wide)
+    keeps = within(after or wide, before or wide)
+    if kept and keeps:
+        return
+    effect = Effect.WIDENED if kept else Effect.NARROWED if keeps else Effect.BOTH
+    yield SchemaChange(
+        path,
+        "type",
+        effect,
+        f"type {_types_text(before)} became {_types_text(after)}",
+        old.get("type"),
+        new.get("type"),
+    )
+
+
+def values_change(old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]:
+    before, after = values_of(old), values_of(new)
+    if before is None and after is None:
+        return
+    if before is None or after is None:
+        effect = Effect.NARROWED if before is None else Effect.WIDENED
+        told = (
+            f"is one of {_shown(after)} now" if after is not None else f"need not be one of {_shown(before)} any more"
+        )
+        yield SchemaChange(path, "enum", effect, told, before and list(before), after and list(after))
+        return
+    gone, added = [text for text in before if text not in after], [text for text in after if text not in before]
+    if gone:
+        yield SchemaChange(path, "enum", Effect.NARROWED, f"no longer allows {_shown(gone)}", gone, None)
+    if added:
+        yield SchemaChange(path, "enum", Effect.WIDENED, f"also allows {_shown(added)}", None, added)
+
+
+def _shown(values: Iterable[str] | None) -> str:
+    told = list(values or ())
+    more = f" and {len(told) - 5} more" if len(told) > 5 else ""
+    return ", ".join(f"`{one_line(text, 60)}`" for text in told[:5]) + more
+
+
+def text_keywords(old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]:
+    for keyword in ("pattern", "format"):
+        before, after = old.get(keyword), new.get(keyword)
+        if before == after:
+            continue
+        if before is None:
+            yield SchemaChange(path, keyword, Effect.NARROWED, f"has a `{keyword}` now", before, after)
+        elif after is None:
+            yield SchemaChange(path, keyword, Effect.WIDENED, f"has no `{keyword}` any more", before, after)
+        else:
+            yield SchemaChange(
+                path, keyword, Effect.UNKNOWN, f"`{keyword}` changed: cannot tell whether it breaks", before, after
+            )
+
+
+def dependent_required(old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]:
+    before, after = mapping(old.get("dependentRequired")), mapping(new.get("dependentRequired"))
+    for name in dict.fromkeys([*after, *before]):
+        had, has = set(names(before.get(name))), set(names(after.get(name)))
+        if has - had:
+            yield SchemaChange(
+                member(path, name), "dependentRequired", Effect.NARROWED, "requires other properties beside it now"
+            )
+        if had - has:
+            yield SchemaChange(
+                member(path, name), "dependentRequired", Effect.WIDENED, "requires fewer properties beside it"
+            )
+
+
+def text_changes(old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]:
+    for keyword in TEXTS:
+        before, after = old.get(keyword), new.get(keyword)
+        if canonical(before) == canonical(after) and (keyword in old) == (keyword in new):
+            continue
+        became = f" {_shown_default(old)} became {_shown_default(new)}" if keyword == "default" else " changed"
+        told = f"{keyword}{became}"
+        yield SchemaChange(path, keyword, Effect.NEUTRAL, told, before, after)
+
+
+def _shown_default(schema: Schema) -> str:
+    return f"`{one_line(canonical(schema['default']), 60)}`" if "default" in schema else "(none)"
+
+
+def member(path: str, name: str) -> str:
+    name = one_line(name, 80)
+    return f"{path}.{name}" if path else name
+
+
+def _types_text(types: frozenset[str] | None) -> str:
+    return "any" if types is None else one_line(" or ".join(sorted(types)), 120)
+
+
+def of_type(schema: Any) -> str:
+    types = types_of(schema) if isinstance(schema, Mapping) else None
+    return "" if types is None else f" ({_types_text(types)})"

@@ -1,0 +1,152 @@
+"""Reading JSON Schemas: what a schema says of types and values, where a reference leads, and which parts may be merged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Schema = Mapping[str, Any]
+
+TEXTS = ("title", "description", "default", "examples", "deprecated")
+UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
+_SCOPES = (  # keywords that look at each other: merged only when one side has them all
+    frozenset({"properties", "patternProperties", "additionalProperties"}),
+    frozenset({"prefixItems", "items", "additionalItems"}),
+    frozenset({"contains", "minContains", "maxContains"}),
+    frozenset({"if", "then", "else"}),
+)
+_NEWEST = "https://json-schema.org/draft/2020-12/schema"
+_CHANGED_WORDS = (
+    "$ref", "$dynamicRef", "$recursiveRef", "dependencies", "dependentRequired", "dependentSchemas", "prefixItems", "contains",
+    "additionalItems", "unevaluatedProperties", "unevaluatedItems", "exclusiveMinimum", "exclusiveMaximum", "const", "if",
+    "propertyNames", "id",
+)  # fmt: skip
+JSON_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+
+
+def mergeable(merged: Schema, part: Schema) -> bool:
+    told = [{key for key in schema if key not in TEXTS} for schema in (merged, part)]
+    if told[0] & told[1] or any(key in names for key in UNEVALUATED for names in told):
+        return False
+    return not any(scope & told[0] and scope & told[1] for scope in _SCOPES)
+
+
+_OF_TYPE: Mapping[str, frozenset[str]] = {
+    "string": frozenset({"minLength", "maxLength", "pattern", "format"}),
+    "number": frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}),
+    "array": frozenset(
+        {"items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"}
+    ),
+    "object": frozenset(
+        {"properties", "patternProperties", "additionalProperties", "required", "propertyNames", "minProperties"}
+        | {"maxProperties", "dependentRequired"}
+    ),
+}
+_OF_TYPE = {**_OF_TYPE, "integer": _OF_TYPE["number"]}
+
+
+def with_one_type(schema: dict[str, Any]) -> Schema:
+    """`anyOf` of different types as one schema with several types: keywords about one type let every other type pass."""
+    branches = schema.get("anyOf")
+    if not isinstance(branches, list) or not branches or types_of(schema) is not None:
+        return schema
+    joined: dict[str, Any] = {}
+    types: list[str] = []
+    for branch in branches:
+        told = branch.get("type") if isinstance(branch, Mapping) else None
+        if not isinstance(told, str) or told not in JSON_TYPES or overlap(frozenset({told}), frozenset(types)):
+            return schema
+        own = {key: value for key, value in branch.items() if key != "type" and key not in TEXTS}
+        if not own.keys() <= _OF_TYPE.get(told, frozenset()) or own.keys() & schema.keys():
+            return schema
+        types.append(told)
+        joined |= own
+    return {**{key: value for key, value in schema.items() if key != "anyOf"}, "type": types, **joined}
+
+
+def dialect(schema: Schema) -> str:
+    return str(schema.get("$schema", _NEWEST)).rstrip("#").removeprefix("https:").removeprefix("http:")
+
+
+def reads_alike(schema: Any) -> bool:
+    """Whether every dialect reads the schema alike: it has none of the words whose meaning changed."""
+    text = canonical(schema)
+    return not any(f'"{word}"' in text for word in _CHANGED_WORDS) and '"items": [' not in text
+
+
+def has_nested_id(schema: Any) -> bool:
+    """Whether a part has an `$id` of its own, from which references inside it count."""
+    own = isinstance(schema, Mapping) and "$id" in schema
+    return canonical(schema).count('"$id":') > own
+
+
+def pointed(root: Any, reference: Any) -> Any:
+    """What a reference into its own document leads to; None for any other one."""
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return None
+    from urllib.parse import unquote
+
+    found = root
+    for token in unquote(reference[1:]).split("/")[1:]:
+        token = token.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, Mapping) and token in found:
+            found = found[token]
+        elif isinstance(found, list) and token.isdigit() and int(token) < len(found):
+            found = found[int(token)]
+        else:
+            return None
+    return found if reference == "#" or reference.startswith("#/") else None
+
+
+def types_of(schema: Schema) -> frozenset[str] | None:
+    told = schema.get("type")
+    if isinstance(told, str):
+        return frozenset({told})
+    return frozenset(str(one) for one in told) if isinstance(told, list) else None
+
+
+def within(these: Iterable[str], those: frozenset[str]) -> bool:
+    return all(one in those or (one == "integer" and "number" in those) for one in these)
+
+
+def overlap(these: frozenset[str], those: frozenset[str]) -> bool:
+    return any(one in those or (one in {"integer", "number"} and those & {"integer", "number"}) for one in these)
+
+
+def values_of(schema: Schema) -> list[str] | None:
+    """The values of `enum` and `const` as JSON texts, those that both allow; None for a schema with neither."""
+    listed = schema.get("enum")
+    found = [canonical(value) for value in listed] if isinstance(listed, list) else None
+    if "const" in schema:
+        only = canonical(schema["const"])
+        return [only] if found is None or only in found else []
+    return found
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def names(value: Any) -> list[str]:
+    return [name for name in listed(value) if isinstance(name, str)]
+
+
+def canonical(value: Any) -> str:
+    """A value as JSON that is the same for equal values: `1` and `1.0` are, `1` and `true` are not."""
+    return json.dumps(_plain(value), sort_keys=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,352 @@
+"""What can be wrong with what is graded, and with who grades it, although its shape is right.
+
+That is `agents`, `evals` and what a model judges of compositions, and `scorers`, `judge` and `prices`. Nothing is asked here.
+The surprising thing: a model that nobody is known to provide is a warning only, since any endpoint may have models of any name.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.targets import TargetSyntaxError, parse_target
+from mcptest_engine.core.words import counted
+from mcptest_engine.suite.assertion_checks import AGENT_GATES, AGENT_ROOTS
+from mcptest_engine.suite.items import assertions_in
+from mcptest_engine.suite.places import quoted
+from mcptest_engine.suite.score_checks import ScoreChecks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from mcptest_engine.suite.merge import Merged, PlacedTest
+    from mcptest_engine.suite.places import Places
+    from mcptest_engine.suite.yaml import Pointer
+
+    CheckExpectations = Callable[[Mapping[str, Any], tuple[str, ...], int, Pointer], None]
+    CheckServer = Callable[[Any, int, Pointer], None]
+
+KNOWN_MODELS = re.compile(r"claude-|gpt-|chatgpt-|o\d")
+"""How the ids of models begin whose provider is known without being told. `judging/providers/setup.py` asks them."""
+ANY_MODELS = "OPENAI_BASE_URL"
+EXEC = "exec"
+_PAIRS = (("server", "servers"), ("model", "models"))
+_ASKS_FOR_CALLS = frozenset({"equal_function_sets", "tool_selection", "golden_path"})
+"""The gates that do not hold of an agent that called nothing."""
+_OF_A_MODEL = ("model", "models", "system_prompt", "max_turns", "budget")
+_NAMES_SHOWN = 8
+_ANSWERS = "`output` (the answer itself), `call` (of a tool) or `prompt` (for a model)"
+
+
+class JudgedChecks:
+    """Checks of one suite. `environ` is the environment with `.env` behind it, `check_server` tells of an unknown server."""
+
+    def __init__(
+        self,
+        merged: Merged,
+        places: Places,
+        *,
+        environ: Mapping[str, str],
+        check_expectations: CheckExpectations,
+        check_server: CheckServer,
+    ) -> None:
+        self._places = places
+        self._check_expectations = check_expectations
+        self._check_server = check_server
+        self._any_model = bool(environ.get(ANY_MODELS, "").strip())
+        self._told_models: set[str] = set()
+        self._servers = tuple(merged.servers)
+        self._knows_servers = merged.knows_servers and merged.complete
+        self._knows_scorers = merged.knows_scorers and merged.complete
+        self._scorers = tuple(dict.fromkeys(_names(one.value for one in merged.scorers)))
+        inconclusive = merged.run_options.get("inconclusive")
+        self._trials = inconclusive if isinstance(inconclusive, dict) and inconclusive.get("on") is True else None
+        self._evals: set[str] = set()
+
+    # --- what stands at the top ---------------------------------------------------------------------------------------
+
+    def check_graders(self, merged: Merged) -> None:
+        """The scorers and the judge of the suite."""
+        seen: set[tuple[int, str]] = set()
+        for scorer in merged.scorers:
+            name = scorer.value.get("name") if isinstance(scorer.value, dict) else None
+            if not isinstance(name, str):
+                continue  # the structural check tells
+            if (scorer.file, name) in seen:
+                message = f"duplicate scorer {quoted(name)}: two scorers cannot have one name"
+                self._places.tell(scorer.file, (*scorer.path, "name"), message, "choose another name")
+            seen.add((scorer.file, name))
+            self._check_type(scorer.value.get("type"), scorer.file, (*scorer.path, "type"))
+        for key, written in merged.judge.items():
+            self.check_judge({key: written.value}, written.file, written.path[:-1])
+
+    def _check_type(self, kind: Any, file: int, path: Pointer) -> None:
+        if isinstance(kind, str) and kind and kind != EXEC:
+            message = f"scorer type {quoted(kind)} is not available in this build, so that what it grades fails"
+            hint = did_you_mean(kind[:80].lower(), (EXEC,)) or "a wrapper of `type: exec` can ask any platform"
+            self._places.warn(file, path, message, hint)
+
+    def check_judge(self, judge: Any, file: int, path: Pointer) -> None:
+        """A `judge`, or what of one stands in a matcher."""
+        if not isinstance(judge, dict):
+            return
+        self._check_model(judge.get("model"), file, (*path, "model"))
+        jury = judge.get("jury")
+        if type(jury) is int and jury > 0 and jury % 2 == 0:
+            message = f"a jury of {jury} can be split, and does not pass an answer then"
+            self._places.warn(file, (*path, "jury"), message, f"ask {jury - 1} or {jury + 1}")
+
+    def _check_model(self, model: Any, file: int, path: Pointer) -> None:
+        if not isinstance(model, str) or not model or self._any_model or KNOWN_MODELS.match(model):
+            return
+        if model not in self._told_models:
+            self._told_models.add(model)
+            message = f"no provider of a model {quoted(model)} is known"
+            hint = f"ids begin with `claude-`, `gpt-`, `chatgpt-` or `o` and a digit; for any others set `{ANY_MODELS}`"
+            self._places.warn(file, path, message, hint)
+
+    # --- agents -------------------------------------------------------------------------------------------------------
+
+    def check_agent(self, test: PlacedTest) -> None:
+        entry, file, path = test.entry, test.file, test.path
+        self._check_expectations(entry, AGENT_ROOTS, file, path)
+        self._check_pairs(entry, "an agent test", file, path)
+        self._check_models(entry, file, path)
+        self._check_servers(entry, file, path)
+        if "threshold" in entry or "derivedMetrics" in entry:
+            ScoreChecks({}, self._places).check(entry, file, path)
+        gates = [name for name in AGENT_GATES if name in entry]
+        self._check_gates(entry, file, path)
+        if not (entry.get("expect") or entry.get("eval") or gates):
+            message = "the test asserts nothing: any answer of the model passes"
+            self._places.warn(file, path, message, "add `expect:` with at least one assertion, or `eval:`")
+        self.check_metrics(entry.get("eval"), file, (*path, "eval"))
+        self._check_trials(entry.get("runs"), file, (*path, "runs"))
+
+    def _check_pairs(self, entry: Mapping[str, Any], noun: str, file: int, path: Pointer) -> None:
+        for one, several in _PAIRS:
+            if one in entry and several in entry:
+                message = f"{noun} has either `{one}` or `{several}`, found both"
+                self._places.tell(file, (*path, several), message, "remove one of the two", key=True)
+
+    def _check_models(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
+        self._check_model(entry.get("model"), file, (*path, "model"))
+        models = entry.get("models")
+        seen: list[str] = []
+        for index, model in enumerate(models if isinstance(models, list) else ()):
+            self._check_model(model, file, (*path, "models", index))
+            if isinstance(model, str) and model in seen:
+                message = f"the model {quoted(model)} stands here twice, and is asked once"
+                self._places.warn(file, (*path, "models", index), message, "say with `runs` how often it is asked")
+            seen += [model] if isinstance(model, str) else []
+
+    def _check_servers(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
+        servers = entry.get("servers")
+        for index, server in enumerate(servers if isinstance(servers, list) else ()):
+            self._check_server(server, file, (*path, "servers", index))
+
+    def _check_trials(self, runs: Any, file: int, path: Pointer) -> None:
+        if self._trials is None or type(runs) is not int or runs < 2:
+            return
+        least = self._trials.get("min_trials", 5)
+        if type(least) is int and runs < least:
+            message = f"{counted(runs, 'run')} are always inconclusive: `min_trials` is {least}"
+            self._places.warn(file, path, message, f"write `runs: {least}` or more")
+
+    def _check_gates(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
+        edges = entry.get("tool_edges")
+        if isinstance(edges, dict) and "min_allowed_pct" in edges and "allowed" not in edges:
+            message = "`min_allowed_pct` has nothing to count: no step is among the `allowed`"
+            self._places.tell(file, (*path, "tool_edges", "min_allowed_pct"), message, "add `allowed:`", key=True)
+        for gate in ("trajectory", "golden_path"):
+            calls = entry[gate].get("calls") if isinstance(entry.get(gate), dict) else None
+            for index, call in enumerate(calls if isinstance(calls, list) else ()):
+                if isinstance(call, dict):
+                    self._check_server(call.get("server"), file, (*path, gate, "calls", index, "server"))
+        asks_for_a_call = bool(entry.get("eval")) or not _ASKS_FOR_CALLS.isdisjoint(entry)
+        for place, item in assertions_in(entry.get("expect"), (*path, "expect")):
+            looked_at = _first_name(item.get("target"))
+            asks_for_a_call = asks_for_a_call or looked_at in ("tool_calls", "tool_names", "trajectory")
+            looked_at = "tool_edges" if looked_at == "edges" else looked_at
+            if looked_at in AGENT_GATES and looked_at not in entry:
+                message = f"the target looks at `{looked_at}`, which the test does not have"
+                self._places.tell(file, (*place, "target"), message, f"add `{looked_at}:` to the test")
+        written = entry.get("trajectory")
+        if isinstance(written, dict) and written.get("mode") == "subset" and not asks_for_a_call:
+            message = "`mode: subset` holds of a model that calls nothing, and no assertion asks for a call"
+            hint = "add an assertion on `tool_names`, or write another mode"
+            self._places.warn(file, (*path, "trajectory", "mode"), message, hint, key=True)
+
+    # --- what a model judges ------------------------------------------------------------------------------------------
+
+    def check_metrics(self, graded: Any, file: int, path: Pointer) -> None:
+        """The `eval:` of an agent test or a composition."""
+        if not isinstance(graded, dict):
+            return
+        for metric, written in graded.items():
+            if metric == "rubric":
+                self.check_rubric(written, file, (*path, metric))
+            elif isinstance(written, dict):
+                self.check_judge(written.get("judge"), file, (*path, metric, "judge"))
+
+    def check_rubric(self, rubric: Any, file: int, path: Pointer) -> None:
+        """A rubric wherever one stands; a text is right in any case."""
+        if not isinstance(rubric, dict):
+            return
+        if "tree" in rubric:
+            self._check_branch(rubric["tree"], file, (*path, "tree"))
+            if "strict" in rubric:
+                message = "`strict` does nothing beside `tree`: it is about criteria"
+                self._places.warn(file, (*path, "strict"), message, "remove it", key=True)
+        criteria = rubric.get("criteria")
+        rows = [row for row in criteria if isinstance(row, dict)] if isinstance(criteria, list) else []
+        if rows and all(_is_zero(row.get("weight", 1)) for row in rows):
+            message = "all weights are zero, so that nothing counts in the rubric"
+            self._places.tell(file, (*path, "criteria"), message, "give one of them a weight above 0", key=True)
+        seen: set[str] = set()
+        for index, row in enumerate(criteria if isinstance(criteria, list) else ()):
+            name = row.get("name") if isinstance(row, dict) else None
+            if isinstance(name, str) and name in seen:
+                message = f"duplicate criterion {quoted(name)}: two criteria of a rubric cannot have one name"
+                self._places.tell(file, (*path, "criteria", index, "name"), message, "choose another name")
+            seen |= {name} if isinstance(name, str) else set()
+
+    def _check_branch(self, branch: Any, file: int, path: Pointer) -> None:
+        if not isinstance(branch, dict) or ("ask" in branch) == ("score" in branch):
+            return  # the structural check tells
+        for way in ("yes", "no"):
+            if "ask" in branch and way not in branch:
+                hint = "say where that answer leads: another `ask`, or `{ score: 1 }`"
+                self._places.tell(file, path, f"a question needs `{way}`", hint)
+            elif "score" in branch and way in branch:
+                message = f"`{way}` does nothing beside `score`, which ends the way"
+                self._places.tell(file, (*path, way), message, "remove it", key=True)
+            elif way in branch:
+                self._check_branch(branch[way], file, (*path, way))
+
+    # --- evals --------------------------------------------------------------------------------------------------------
+
+    def check_eval(self, test: PlacedTest) -> None:
+        entry, file, path = test.entry, test.file, test.path
+        name = entry.get("name")
+        if isinstance(name, str):
+            if name in self._evals:
+                message = f"duplicate eval {quoted(name)}: two evals cannot have one name"
+                self._places.tell(file, (*path, "name"), message, "choose another name")
+            self._evals.add(name)
+        self._check_pairs(entry, "an eval", file, path)
+        self._check_models(entry, file, path)
+        self._check_servers(entry, file, path)
+        self._check_answer(entry, file, path)
+        self._check_graders(entry, file, path)
+        self.check_rubric(entry.get("rubric"), file, (*path, "rubric"))
+        self.check_judge(entry.get("judge"), file, (*path, "judge"))
+
+    def _check_answer(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
+        """Where the answer comes from."""
+        given = [key for key in ("output", "call") if key in entry]
+        if len(given) == 2:
+            message = "an eval grades either `output` or what a `call` gives, found both"
+            self._places.tell(file, (*path, "call"), message, "remove one of the two", key=True)
+        elif given:
+            (way,) = given
+            if entry[way] is None:
+                hint = "write the answer after the colon, or `prompt:` for a model to answer"
+                self._places.tell(file, (*path, way), f"`{way}` has no value", hint)
+            for key in _OF_A_MODEL:
+                if key in entry:
+                    message = f"`{key}` does nothing beside `{way}`, which is the answer: no model is asked for one"
+                    self._places.warn(file, (*path, key), message, "remove one of the two", key=True)
+            if way == "call":
+                self._check_call(entry, file, path)
+            elif "runs" in entry:
+                message = "`runs` grades the same `output` again and again"
+                self._places.warn(
+                    file, (*path, "runs"), message, "remove it, or ask a jury: `judge: { jury: 3 }`", key=True
+                )
+        elif "prompt" not in entry:
+            named = next((key for key in ("model", "models") if key in entry), None)
+            message = (
+                f"`{named}` has nothing to answer: the eval has no `prompt`"
+                if named
+                else "the eval has no answer to grade"
+            )
+            hint = "add `prompt:`, which the model is asked" if named else f"add {_ANSWERS}"
+            self._places.tell(file, path, message, hint)
+        elif "servers" not in entry:
+            self._check_server_named(entry, file, path)
+
+    def _check_call(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
+        call = entry["call"]
+        if "servers" in entry:
+            message = "a call goes to one server, found `servers`"
+            self._places.tell(file, (*path, "servers"), message, "write `server:` with that one", key=True)
+            return
+        if not isinstance(call, dict):
+            return
+        if "server" in call:
+            self._check_server(call["server"], file, (*path, "call", "server"))
+        elif not self._servers and self._knows_servers:
+            hint = 'a server is declared so: `servers: { api: { command: ["python", "server.py"] } }`'
+            self._places.tell(file, (*path, "call"), "the suite declares no server to call", hint, key=True)
+        else:
+            self._check_server_named(entry, file, path)
+
+    def _check_server_named(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
+        if "server" not in entry and len(self._servers) > 1 and self._knows_servers:
+            message = f"the eval names no server, and the suite declares {len(self._servers)}"
+            self._places.tell(file, path, message, f"add `server:` with one of {_listed(self._servers)}")
+
+    def _check_graders(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
+        """Who grades: scorers, or a judge where there is none."""
+        named = entry.get("scorers")
+        seen: list[str] = []
+        for index, name in enumerate(named if isinstance(named, list) else ()):
+            if not isinstance(name, str):
+                continue
+            if name not in self._scorers and self._knows_scorers:
+                self._places.tell(file, (*path, "scorers", index), f"unknown scorer {quoted(name)}", self._known(name))
+            elif name in seen:
+                message = f"the scorer {quoted(name)} stands here twice, and grades once"
+                self._places.warn(file, (*path, "scorers", index), message, "remove one of the two")
+            seen.append(name)
+        if named if isinstance(named, list) else self._scorers:
+            for key, why in (("judge", "scorers grade it"), ("threshold", "a scorer says itself what passes")):
+                if key in entry:
+                    hint = "remove it, or write `scorers: []` to have a judge grade it"
+                    self._places.warn(file, (*path, key), f"`{key}` does nothing: {why}", hint, key=True)
+        elif "rubric" not in entry and self._knows_scorers:
+            hint = "say what a good answer is, such as `rubric: Names the service.`"
+            message = "the eval needs `rubric`: no scorer grades it, so that a judge does"
+            self._places.tell(file, path, message, hint)
+
+    def _known(self, name: str) -> str:
+        if not self._scorers:
+            return "declare it at the top of the file, under `scorers:` next to `evals:`"
+        if near := did_you_mean(name[:80], self._scorers):
+            return near
+        return f"declared {'is' if len(self._scorers) == 1 else 'are'} {_listed(self._scorers)}"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    shown = ", ".join(f"`{name}`" for name in names[:_NAMES_SHOWN])
+    return f"{shown} and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else shown
+
+
+def _first_name(target: Any) -> str | None:
+    try:
+        first = parse_target(target).segments[0] if isinstance(target, str) else None
+    except TargetSyntaxError:
+        return None
+    return first if isinstance(first, str) else None
+
+
+def _names(scorers: Iterable[Any]) -> Iterator[str]:
+    for scorer in scorers:
+        if isinstance(scorer, dict) and isinstance(name := scorer.get("name"), str):
+            yield name
+
+
+def _is_zero(weight: Any) -> bool:
+    return isinstance(weight, int | float) and not isinstance(weight, bool) and weight == 0

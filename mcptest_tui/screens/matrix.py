@@ -1,0 +1,122 @@
+"""The matrix in a window: tests by models, live while they run; Enter answers with the test of the cell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+
+from mcptest_tui.safe import one_line, shown
+from mcptest_tui.screens.modals import Modal
+from mcptest_tui.state.matrix_rows import matrix_of
+from mcptest_tui.widgets.matrix_view import MatrixView
+from mcptest_tui.words import mark
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from mcptest_tui.state.store import Store
+    from mcptest_tui.widgets.lines import Lines
+
+LOOK_SECONDS = 0.25
+
+
+class MatrixHead(Widget):
+    """The names of the models above the grid, which does not scroll with it."""
+
+    DEFAULT_CSS = "MatrixHead { height: 1; } MatrixHead.-foot { color: $foreground 75%; }"
+
+    def __init__(self, view: MatrixView) -> None:
+        super().__init__()
+        self._view = view
+
+    def render(self) -> Content:
+        """The row."""
+        inks = {"dim": "$foreground 65%"}
+        pieces = self._view.head(max(self._view.size.width, 1) - 1)
+        return Content("").join([Content.styled(text, inks.get(ink, ink)) for text, ink in pieces if text])
+
+
+class CellLine(Widget):
+    """What there is to say of the cell under the cursor."""
+
+    DEFAULT_CSS = "CellLine { height: 1; color: $foreground 75%; }"
+
+    def __init__(self, view: MatrixView) -> None:
+        super().__init__()
+        self._view = view
+
+    def render(self) -> Content:
+        """The row."""
+        cell = self._view.cell
+        if cell is None:
+            return Content("")
+        test = cell.first
+        message = (test.result or {}).get("message") or ""
+        return shown(f" {mark(cell.status)} {one_line(f'{test.name}   {message}', max(self.size.width - 4, 1))}")
+
+
+class MatrixWindow(Modal[str]):
+    """Answers with the id of a test."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("m,q", "cancel", "Close")]
+
+    def __init__(self, store: Store, path: str) -> None:
+        super().__init__(classes="picker")
+        self._store, self._path = store, path
+        self._seen: object = None
+
+    def compose(self) -> ComposeResult:
+        """The head, the grid, and a line about the cell."""
+        view = MatrixView(id="matrix")
+        with Vertical(classes="dialog -large") as dialog:
+            dialog.border_title = shown(f"Tests by models   {self._path.rpartition('/')[2]}", limit=70)
+            dialog.border_subtitle = shown("arrows move   enter goes to the test   esc closes")
+            yield MatrixHead(view)
+            yield view
+            yield CellLine(view)
+
+    def on_mount(self) -> None:
+        """Filled, and looked at again as long as it is open."""
+        super().on_mount()
+        self.view.styles.height = "1fr"
+        self._look()
+        self.view.focus()
+        self.set_interval(LOOK_SECONDS, self._look)
+
+    @property
+    def view(self) -> MatrixView:
+        """The grid."""
+        return self.query_one(MatrixView)
+
+    def on_resize(self) -> None:
+        """The head is as wide as the grid."""
+        super().on_resize()
+        self.call_after_refresh(self._around)
+
+    def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
+        """Another cell."""
+        event.stop()
+        self._around()
+
+    def on_lines_chosen(self, event: Lines.Chosen) -> None:
+        """To the test of the cell."""
+        event.stop()
+        test = self.view.test
+        if test is not None:
+            self.dismiss(test.id)
+
+    def _look(self) -> None:
+        matrix = matrix_of(self._store, self._path)
+        seen = (matrix.models, [row.name for row in matrix.rows], matrix.seen())
+        if seen != self._seen:
+            self._seen = seen
+            self.view.show(matrix)
+            self._around()
+
+    def _around(self) -> None:
+        self.query_one(MatrixHead).refresh()
+        self.query_one(CellLine).refresh()

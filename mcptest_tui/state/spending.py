@@ -1,0 +1,114 @@
+"""What a run has cost so far, as its events tell.
+
+A test that has ended says what it cost; of one that runs its last turn does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.costs import is_amount, sum_costs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+UNKNOWN = "?"
+
+
+@dataclass(slots=True)
+class Spent:
+    """The sum of a run; `unpriced` says that something cost what nobody knows."""
+
+    ended: list[float] = field(default_factory=list)
+    going: dict[tuple[str, int], float | None] = field(default_factory=dict)
+    unpriced: bool = False
+    _told: tuple[int, str] = (-1, "")
+
+    def apply(self, event: Mapping[str, Any]) -> None:
+        """Take an event of the run that is on."""
+        name = event.get("event")
+        if name == "agent.turn":
+            self.going[(str(event.get("id", "")), int(event.get("trial") or 0))] = cost_of(event.get("cost_usd"))
+        elif name == "case.finished":
+            test = event.get("id")
+            for key in [key for key in self.going if key[0] == test]:
+                del self.going[key]
+            self._take(event.get("result") or {})
+        else:
+            return
+        self._told = (-1, "")
+
+    def _take(self, result: Mapping[str, Any]) -> None:
+        if "tokens" in result:
+            cost = cost_of(result.get("cost_usd"))
+            if cost is None:
+                self.unpriced = True
+                rows = model_rows(result)
+                self.ended += [known for row in rows if (known := cost_of(row.get("cost_usd"))) is not None]
+            else:
+                self.ended.append(cost)
+        judgement = result.get("judgement")
+        if isinstance(judgement, dict) and judgement.get("by") == "exec" and not result.get("cached"):
+            cost = cost_of(judgement.get("cost_usd"))
+            if cost:
+                self.ended.append(cost)
+
+    @property
+    def text(self) -> str:
+        """`$0.0042`; with a `?` where a price is not known; "" where nothing has cost anything."""
+        if self._told[0] >= 0:
+            return self._told[1]
+        known = [*self.ended, *(cost for cost in self.going.values() if cost is not None)]
+        unpriced = self.unpriced or any(cost is None for cost in self.going.values())
+        text = sum_text([*known, *([None] if unpriced else [])])
+        self._told = (len(known), text)
+        return text
+
+
+def sum_text(costs: Sequence[float | None]) -> str:
+    """The sum of what is known, with a `?` where a price is not; "" of nothing."""
+    known = [cost for cost in costs if cost is not None]
+    told = usd(sum_costs(known)) if known else ""
+    if len(known) == len(costs):
+        return told
+    return f"{told} + {UNKNOWN}" if known else f"${UNKNOWN}"
+
+
+def usd(cost: float | None) -> str:
+    """`$0.0042`; `$?` for a price that is not known, and `<$0.0001` for what four digits cannot show."""
+    if cost is None:
+        return f"${UNKNOWN}"
+    return "<$0.0001" if 0 < cost < 0.00005 else f"${cost:,.4f}"
+
+
+def cost_of(value: object) -> float | None:
+    """What a record says that something cost; None for a price that is not known, and for what can be none."""
+    return float(value) if is_amount(value) else None
+
+
+def model_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What each model of a test took: {"model", "calls", "tokens", "cost_usd"}, from whatever tells of models in it."""
+    judged = [leaf.get("judgement") for item in _mappings(result.get("assertions")) for leaf in _leaves(item)]
+    found: list[dict[str, Any]] = []
+    for part in (result.get("trace"), result.get("judgement"), *judged):
+        if isinstance(part, dict):
+            found += _mappings(part.get("models"))
+    rows: dict[str, dict[str, Any]] = {}
+    for row in found:
+        name = str(row.get("model", ""))
+        held = rows.setdefault(name, {"model": name, "calls": 0, "tokens": 0, "cost_usd": 0.0})
+        cost = cost_of(row.get("cost_usd"))
+        held["calls"] += row["calls"] if is_amount(row.get("calls")) else 0
+        held["tokens"] += row["tokens"] if is_amount(row.get("tokens")) else 0
+        held["cost_usd"] = None if cost is None or held["cost_usd"] is None else sum_costs((held["cost_usd"], cost))
+    return list(rows.values())
+
+
+def _leaves(item: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    inside = item.get("set")
+    return _mappings(inside.get("assertions")) if isinstance(inside, dict) else (item,)
+
+
+def _mappings(found: object) -> list[dict[str, Any]]:
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list | tuple) else []

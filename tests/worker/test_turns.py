@@ -1,0 +1,29 @@
+"""What the user interface is told of a conversation: each turn as it happens, and of the whole no more than a screen needs."""
+
+from __future__ import annotations
+
+from mcptest_engine.core.events import AgentTurn
+from mcptest_engine.running.worker.telling import result_shown, turn_shown
+from tests.reporting.conftest import make_test
+
+
+def test_a_turn_is_told_with_what_it_asks_for_and_what_it_all_cost():
+    turn = AgentTurn(test="a", turn=2, text="let me see", tools=("say",) * 50, tokens=240, cost_usd=None)
+    told = turn_shown(turn)
+    assert {key: told[key] for key in ("id", "turn", "text", "tokens", "cost_usd")} == {
+        "id": "a",
+        "turn": 2,
+        "text": "let me see",
+        "tokens": 240,
+        "cost_usd": None,
+    }
+    assert (len(told["tools"]), "trial" in told) == (20, False)
+
+
+def test_a_long_conversation_is_cut_down_for_the_screen():
+    turns = [{"role": "tool", "name": "a", "content": "x" * 100_000}] * 200
+    trace = {"conversation": {"turns": turns, "tokens": {}}, "tool_calls": [], "stop": "end"}
+    trials = ({"verdict": "pass", "duration_ms": 1, "trace": trace},) * 5
+    shown = result_shown(make_test("a", trace=trace, trials=trials))
+    assert len(str(shown)) < 2_000_000
+    assert shown["trace"]["stop"] == "end"
