@@ -103,7 +103,8 @@ def _check(suite: LoadedSuite, settings: RunSettings, plan: Plan) -> None:
         raise UsageError(
             told, hint="say `serial: false` where that is safe, leave them out (--skip-tag), or run without --executor"
         )
-    if "per_suite_usd_cents" in (suite.document.get("budget") or {}):
+    budgets = (suite.document.get("budget"), *(entry.data.get("budget") for entry in suite.tests))
+    if any("per_suite_usd_cents" in budget for budget in budgets if budget):
         raise UsageError("the suite has a budget for all its models, which batches cannot share", hint=hint)
     for name, given in (
         ("record", settings.record), ("replay", settings.replay), ("cache", settings.cache), ("bail", plan.bail),
