@@ -40,8 +40,12 @@ types: setup
 layers: setup
 	@$(BIN)/lint-imports --no-logo
 
+# Most tests race real processes, terminals and browsers. The first few that fail are tried once more, and what passes then is named with
+# its first failure, so that it is mended and not forgotten.
+AGAIN := --reruns 1 --reruns-delay 3 --max-suite-reruns 4 --rerun-show-tracebacks
+
 unit: setup
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(AGAIN)
 
 setup: $(STAMP)
 
