@@ -18,7 +18,8 @@ from mcptest_engine.authoring.merging import with_merged
 from mcptest_engine.authoring.suite_insert import declared_in, insert_server
 from mcptest_engine.authoring.suite_text import SCHEMA_LINE, plain, same_settings, server_lines, unused_key
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.suite.edit import BOM, append_test, apply, replace_expect
+from mcptest_engine.suite.edit import BOM, append_test, replace_expect
+from mcptest_engine.suite.text_edits import apply
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_nodes import Kind, compose
 from mcptest_engine.suite.yaml_text import scalar

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.review_texts import Piece, SuiteText, Unreadable, dashed, undashed, value_at
 from mcptest_engine.core.errors import McptestError, SuiteError
-from mcptest_engine.suite.edit import BLOCKS, EditRefused, TextEdit, append_test, apply, set_value
+from mcptest_engine.suite.edit import BLOCKS, append_test, set_value
+from mcptest_engine.suite.text_edits import EditRefused, TextEdit, apply
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_text import Unwritable
 

@@ -20,7 +20,8 @@ from mcptest_engine.authoring.review_runs import Change, Runs, changes, results
 from mcptest_engine.authoring.review_texts import Piece, SuiteText, Unreadable, dashed, undashed, value_at
 from mcptest_engine.core.errors import McptestError, UsageError
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.suite.edit import EditRefused, append_test, apply
+from mcptest_engine.suite.edit import append_test
+from mcptest_engine.suite.text_edits import EditRefused, apply
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_text import Unwritable, block
 from mcptest_engine.workspace.proposals import StoredProposal, read_proposals

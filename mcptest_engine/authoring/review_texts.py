@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import McptestError, SuiteError
-from mcptest_engine.suite.edit import BOM, TextEdit, apply, set_value
+from mcptest_engine.suite.edit import BOM, set_value
 from mcptest_engine.suite.splice import newline_of
+from mcptest_engine.suite.text_edits import TextEdit, apply
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_nodes import Node, compose
 

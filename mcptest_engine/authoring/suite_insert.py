@@ -20,8 +20,9 @@ from mcptest_engine.authoring.suite_text import (
     unused_key,
 )
 from mcptest_engine.core.errors import SuiteError
-from mcptest_engine.suite.edit import BOM, EditRefused, append_test, apply, set_value
+from mcptest_engine.suite.edit import BOM, append_test, set_value
 from mcptest_engine.suite.splice import Splicer, newline_of
+from mcptest_engine.suite.text_edits import EditRefused, apply
 from mcptest_engine.suite.yaml import EMPTY, read_tree
 from mcptest_engine.suite.yaml_nodes import Kind, compose
 from mcptest_engine.suite.yaml_text import scalar

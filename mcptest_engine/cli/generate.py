@@ -322,8 +322,8 @@ def _put_into(path: str, before: str, after: str, secrets: Mapping[str, str]) ->
     """Write the suite, unless it would no longer load where the variables of `secrets` are set. Raises: McptestError."""
     from mcptest_engine.cli.common import find_here, load_options
     from mcptest_engine.core.errors import Severity
-    from mcptest_engine.suite.edit import EditRefused
     from mcptest_engine.suite.load import check_text
+    from mcptest_engine.suite.text_edits import EditRefused
     from mcptest_engine.workspace.suite_file import write_suite
 
     place = Path(path)

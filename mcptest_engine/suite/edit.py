@@ -9,13 +9,22 @@ Indexes count code points of the text as it was passed, a byte order mark includ
 
 from __future__ import annotations
 
-import copy
-from difflib import SequenceMatcher
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.errors import McptestError, SuiteError
+from mcptest_engine.core.errors import SuiteError
+from mcptest_engine.suite.edit_steps import (
+    ASSERTIONS,
+    Step,
+    get,
+    plain,
+    put,
+    same,
+    stepped,
+    steps_to,
+    steps_to_long_form,
+)
 from mcptest_engine.suite.splice import Splicer, newline_of
+from mcptest_engine.suite.text_edits import EditRefused, TextEdit, edit_between
 from mcptest_engine.suite.windows import BLOCK as WINDOW_BLOCK
 from mcptest_engine.suite.windows import Window, window
 from mcptest_engine.suite.yaml import EMPTY, read_tree
@@ -23,7 +32,7 @@ from mcptest_engine.suite.yaml_nodes import Kind, Node, compose
 from mcptest_engine.suite.yaml_text import Unwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mcptest_engine.suite.yaml import Pointer, Tree
 
@@ -33,43 +42,7 @@ if TYPE_CHECKING:
 BOM = "\ufeff"
 BLOCKS = ("tools", "resources", "prompts", "compliance", "compositions", "agents", "evals")
 CHECKS = ("compliance", "checks")
-ASSERTIONS = "assertions"
 MOST_TRIES = 60
-
-
-class EditRefused(McptestError):
-    """No edit does what was asked without changing something else; the message says what is in the way."""
-
-
-class TextEdit(NamedTuple):
-    """Replace the characters `start` up to, without, `end` by `text`."""
-
-    start: int
-    end: int
-    text: str
-
-
-def apply(text: str, edits: TextEdit | Iterable[TextEdit]) -> str:
-    """The edited text. All edits speak of `text`, in any order. Raises: ValueError when two overlap or one is out of range."""
-    out: list[str] = []
-    at = 0
-    for edit in _in_order(edits):
-        if not at <= edit.start <= edit.end <= len(text):
-            raise ValueError(f"the edit at {edit.start} overlaps another, or lies outside of the text")
-        out += (text[at : edit.start], edit.text)
-        at = edit.end
-    return "".join((*out, text[at:]))
-
-
-def invert(text: str, edits: TextEdit | Iterable[TextEdit]) -> tuple[TextEdit, ...]:
-    """What takes the edits back: applied to the edited text, it gives `text` again."""
-    back: list[TextEdit] = []
-    moved = 0
-    for edit in _in_order(edits):
-        start = edit.start + moved
-        back.append(TextEdit(start, start + len(edit.text), text[edit.start : edit.end]))
-        moved += len(edit.text) - (edit.end - edit.start)
-    return tuple(back)
 
 
 def append_test(text: str, block: str, test: Mapping[str, Any] | str) -> TextEdit:
@@ -79,12 +52,12 @@ def append_test(text: str, block: str, test: Mapping[str, Any] | str) -> TextEdi
     Raises: EditRefused.
     """
     lines = _lines_of(test) if isinstance(test, str) else None
-    value = _mapping_of(test) if isinstance(test, str) else _plain(test)
+    value = _mapping_of(test) if isinstance(test, str) else plain(test)
 
     def wanted(tree: Any, path: Pointer) -> Any:
         root, key = {} if tree is None else tree, path[0]
         if _has_checks(root, key):
-            return _put(root, CHECKS, [*_get(root, CHECKS), value])
+            return put(root, CHECKS, [*get(root, CHECKS), value])
         if not isinstance(root, dict) or not isinstance(root.get(key), (list, type(None))):
             raise EditRefused(f"`{block}` holds something else than a list of tests")
         return {**root, key: [*(root.get(key) or ()), value]}
@@ -118,18 +91,18 @@ def add_assertion(
     """
     reading = _Reading(text)
     told = {"target": target, "matcher": matcher, "name": name, "message": message}
-    assertion = _plain({key: part for key, part in told.items() if part is not None})
+    assertion = plain({key: part for key, part in told.items() if part is not None})
 
     def wanted(tree: Any, path: Pointer) -> Any:
         at = _expect_path(tree, path)
-        there = _get(tree, at)
+        there = get(tree, at)
         if not isinstance(there, (list, type(None))):
             raise EditRefused("`expect` holds something else than assertions")
-        return _put(tree, at, [*(there or ()), assertion])
+        return put(tree, at, [*(there or ()), assertion])
 
     def spliced(splicer: _Reread, tree: Any, path: Pointer) -> Iterator[str]:
         at = _expect_path(tree, path)
-        if isinstance(_get(tree, at), list):
+        if isinstance(get(tree, at), list):
             yield from splicer.add_item(at, assertion)
         else:
             yield from splicer.put(at[:-1], str(at[-1]), [assertion])
@@ -166,30 +139,6 @@ def place_of_test(text: str, line: int) -> Pointer | None:
             if _line(text, item.start) <= line <= _line(text, item.end):
                 return (*path, index)
     return None
-
-
-def edit_between(before: str, after: str) -> TextEdit:
-    """The one edit that leads from a text to another, without what both begin and end with."""
-    least = min(len(before), len(after))
-    start = _common(before, after, least)
-    end = _common(before[::-1], after[::-1], least - start)
-    if start and before[start - 1 : start] == "\r":
-        start -= 1  # never between the two characters of a line's end
-    if end and before[len(before) - end] == "\n" and end < len(before) and before[len(before) - end - 1] == "\r":
-        end -= 1
-    return TextEdit(start, len(before) - end, after[start : len(after) - end])
-
-
-def _common(one: str, other: str, most: int) -> int:
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
-    return low
-
-
-def _in_order(edits: TextEdit | Iterable[TextEdit]) -> list[TextEdit]:
-    return [edits] if isinstance(edits, TextEdit) else sorted(edits, key=lambda edit: (edit.start, edit.end))
 
 
 class _Reading:
@@ -237,11 +186,11 @@ class _Reading:
 
 
 def _set_value(reading: _Reading, path: Pointer, value: Any) -> TextEdit:
-    value = _plain(value)
+    value = plain(value)
 
     def spliced(splicer: _Reread, tree: Any, at: Pointer) -> Iterator[str]:
-        steps, whole = list(_steps(tree, at, value)), [_Step("set", at, value)]
-        inside = list(_steps_in_long_form(tree, at, value))
+        steps, whole = list(steps_to(tree, at, value)), [Step("set", at, value)]
+        inside = list(steps_to_long_form(tree, at, value))
         if inside:
             yield from _in_steps(splicer, inside)
         yield from _in_steps(splicer, steps)
@@ -249,7 +198,7 @@ def _set_value(reading: _Reading, path: Pointer, value: Any) -> TextEdit:
             yield from _in_steps(splicer, whole)
 
     # a window holds two tests of a block at most: of a whole block it would change those alone
-    return _edit(reading, path, lambda tree, at: _put(tree, at, value), spliced, windowed=len(path) > 1)
+    return _edit(reading, path, lambda tree, at: put(tree, at, value), spliced, windowed=len(path) > 1)
 
 
 def _edit(reading: _Reading, path: Pointer, wanted: _Wanted, spliced: _Spliced, *, windowed: bool = True) -> TextEdit:
@@ -299,13 +248,13 @@ def _proved(
     """The first of the spliced texts that `read` reads as what was wanted. Raises: EditRefused."""
     body = text.removeprefix(BOM)
     goal = wanted(tree, path)
-    if _same(tree, goal):
+    if same(tree, goal):
         return TextEdit(0, 0, "")
     try:
         splicer = _Reread(body, None if tree is None else compose(body), newline_of(body), read)
         for candidate in spliced(splicer, tree, path):
             try:
-                if _same(read(candidate), goal):
+                if same(read(candidate), goal):
                     return edit_between(text, text[: len(text) - len(body)] + candidate)
             except EditRefused:
                 continue
@@ -346,164 +295,30 @@ def _tree(text: str) -> Tree | None:
         ) from None
 
 
-def _same(one: Any, other: Any) -> bool:
-    return one == other and repr(one) == repr(other)  # 1, 1.0 and true are equal to Python
-
-
-def _plain(value: Any) -> Any:
-    """A copy in plain dicts and lists."""
-    if isinstance(value, dict) or hasattr(value, "items"):
-        return {key: _plain(part) for key, part in value.items()}
-    return [_plain(part) for part in value] if isinstance(value, (list, tuple)) else value
-
-
-def _get(tree: Any, path: Sequence[str | int]) -> Any:
-    for part in path:
-        try:
-            tree = tree[part]
-        except (LookupError, TypeError):
-            return None
-    return tree
-
-
-def _put(tree: Any, path: Sequence[str | int], value: Any) -> Any:
-    """A copy of the tree with another value at `path`. Raises: EditRefused when nothing could stand there."""
-    if not path:
-        return value
-    head, rest = path[0], path[1:]
-    if isinstance(head, int):
-        if not isinstance(tree, list) or not 0 <= head < len(tree):
-            raise EditRefused("there is no such place in the file")
-        return [*tree[:head], _put(tree[head], rest, value), *tree[head + 1 :]]
-    if not isinstance(tree, dict) or (rest and head not in tree):
-        raise EditRefused("there is no such place in the file")
-    return {**tree, head: _put(tree.get(head), rest, value)}
-
-
-class _Step(NamedTuple):
-    """One small change: "set" the value at a path, "insert" an item before the one at a path, or "remove" that item.
-
-    "wrap" puts the list at a path under the key `value` of a mapping in its place.
-    """
-
-    kind: str
-    path: Pointer
-    value: Any = None
-
-
-def _steps(tree: Any, path: Pointer, value: Any) -> Iterator[_Step]:
-    """The smallest changes that make the value at `path` into `value`, in order."""
-    there = _get(tree, path)
-    if _same(there, value) and path:
-        return
-    if isinstance(there, dict) and isinstance(value, dict) and there and list(value)[: len(there)] == list(there):
-        for key, part in value.items():
-            if key in there:
-                yield from _steps(tree, (*path, key), part)
-            else:
-                yield _Step("set", (*path, key), copy.deepcopy(part))
-    elif isinstance(there, list) and isinstance(value, list) and there and value:
-        yield from _steps_of_list(tree, path, there, value)
-    else:
-        yield _Step("set", path, value)
-
-
-def _steps_in_long_form(tree: Any, path: Pointer, value: Any) -> Iterator[_Step]:
-    """The changes that make an `expect` that is a list into one that is a mapping, its items left as they are written."""
-    there = _get(tree, path)
-    is_wanted = isinstance(value, dict) and isinstance(value.get(ASSERTIONS), list) and value[ASSERTIONS]
-    if not is_wanted or not isinstance(there, list) or not there or path[-1:] != ("expect",):
-        return
-    yield _Step("wrap", path, ASSERTIONS)
-    wrapped = _put(tree, path, {ASSERTIONS: there})
-    yield from _steps(wrapped, (*path, ASSERTIONS), value[ASSERTIONS])
-    for key, part in value.items():
-        if key != ASSERTIONS:
-            yield _Step("set", (*path, key), copy.deepcopy(part))
-
-
-def _steps_of_list(tree: Any, path: Pointer, there: list[Any], value: list[Any]) -> Iterator[_Step]:
-    """Items that stay are left alone. From the end on, so that no index moves before its turn; what is appended comes last."""
-    appended: list[_Step] = []
-    following = len(there)
-    for old, new in reversed(_matched(there, value, repr)):
-        if new is None:
-            assert old is not None
-            yield _Step("remove", (*path, old))
-        elif old is not None:
-            yield from _steps(tree, (*path, old), value[new])
-        elif following == len(there):
-            appended.append(_Step("insert", (*path, new), copy.deepcopy(value[new])))
-        else:
-            yield _Step("insert", (*path, following), copy.deepcopy(value[new]))
-        following = following if old is None else old
-    yield from reversed(appended)
-
-
-def _matched(
-    there: Sequence[Any], value: Sequence[Any], sign: Callable[[Any], str]
-) -> list[tuple[int | None, int | None]]:
-    """Which item of one list becomes which of the other, in order; None for none. Equal items first, then likes."""
-    pairs: list[tuple[int | None, int | None]] = []
-    matcher = SequenceMatcher(None, [sign(item) for item in there], [sign(item) for item in value], autojunk=False)
-    for what, old, old_end, new, new_end in matcher.get_opcodes():
-        if what == "replace" and sign is repr:
-            inner = _matched(there[old:old_end], value[new:new_end], _about)
-            pairs += [
-                (None if one is None else old + one, None if other is None else new + other) for one, other in inner
-            ]
-        else:
-            pairs += zip_longest(range(old, old_end), range(new, new_end))
-    return pairs
-
-
-def _about(item: Any) -> str:
-    """What an item of a list is known by: an assertion's target, a test's name."""
-    named = next((item[key] for key in ("target", "name") if key in item), None) if isinstance(item, dict) else None
-    return repr(item if named is None else named)
-
-
-def _in_steps(splicer: _Reread, steps: Sequence[_Step], tries: Iterator[int] | None = None) -> Iterator[str]:
+def _in_steps(splicer: _Reread, steps: Sequence[Step], tries: Iterator[int] | None = None) -> Iterator[str]:
     """The text after all steps; where a step can be made in several ways, all are followed, as long as there are `tries`."""
     tries = iter(range(MOST_TRIES + 4 * len(steps))) if tries is None else tries
     if not steps:
         yield splicer.text
         return
     step, rest = steps[0], steps[1:]
-    wanted = _stepped(splicer.read(splicer.text), step)
+    wanted = stepped(splicer.read(splicer.text), step)
     for candidate in _spliced(splicer, step):
         if next(tries, None) is None:
             return
         try:
-            if _same(splicer.read(candidate), wanted):
+            if same(splicer.read(candidate), wanted):
                 yield from _in_steps(splicer.then(candidate), rest, tries)
         except EditRefused:
             continue
 
 
-def _spliced(splicer: Splicer, step: _Step) -> Iterator[str]:
+def _spliced(splicer: Splicer, step: Step) -> Iterator[str]:
     if step.kind == "remove":
         return splicer.remove(step.path)
     if step.kind == "wrap":
         return splicer.wrap(step.path, step.value)
     return splicer.insert(step.path, step.value) if step.kind == "insert" else splicer.set(step.path, step.value)
-
-
-def _stepped(tree: Any, step: _Step) -> Any:
-    """The tree after a step."""
-    kind, path, value = step
-    if kind == "set":
-        return _put(tree, path, value)
-    if kind == "wrap":
-        return _put(tree, path, {value: _get(tree, path)})
-    holder, index = _get(tree, path[:-1]), path[-1]
-    assert isinstance(holder, list)
-    assert isinstance(index, int)
-    return _put(
-        tree,
-        path[:-1],
-        [*holder[:index], *([value] if kind == "insert" else ()), *holder[index + (kind == "remove") :]],
-    )
 
 
 def _has_checks(tree: Any, block: str | int) -> bool:
@@ -513,9 +328,9 @@ def _has_checks(tree: Any, block: str | int) -> bool:
 
 
 def _expect_path(tree: Any, path: Pointer) -> Pointer:
-    if not isinstance(_get(tree, path), dict):
+    if not isinstance(get(tree, path), dict):
         raise EditRefused("there is no such test in the file")
-    is_mapping = isinstance(_get(tree, (*path, "expect")), dict)
+    is_mapping = isinstance(get(tree, (*path, "expect")), dict)
     return (*path, "expect", ASSERTIONS) if is_mapping else (*path, "expect")
 
 

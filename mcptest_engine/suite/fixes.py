@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcptest_engine.suite.edit import TextEdit
+from mcptest_engine.suite.text_edits import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -231,8 +231,8 @@ class EditChecks(EditBase):
             self._apply_fixes(doc, doc.problems)
 
     def _apply_fixes(self, doc: OpenDoc, problems: Any) -> None:
-        from mcptest_engine.suite.edit import apply
         from mcptest_engine.suite.fixes import edits_of, fixes_of
+        from mcptest_engine.suite.text_edits import apply
 
         fixes = fixes_of(problems, doc.file.path)
         edits = edits_of(fixes, doc.area.lines, doc.area.document.newline)

@@ -243,7 +243,7 @@ class ScaffoldScreen(Modal[str]):
 
     def _show_text(self, before: str, after: str) -> None:
         """The text, where it has changed; at first where the new part begins."""
-        from mcptest_engine.suite.edit import edit_between
+        from mcptest_engine.suite.text_edits import edit_between
 
         if before == after:
             return

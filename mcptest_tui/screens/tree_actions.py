@@ -137,7 +137,8 @@ class TreeActions(Screen[None]):
 
     def _add_assertion(self, row: TestRow, tree: JsonTree) -> None:
         """Show what it would be, and write it when that is wanted."""
-        from mcptest_engine.suite.edit import EditRefused, add_assertion, apply
+        from mcptest_engine.suite.edit import add_assertion
+        from mcptest_engine.suite.text_edits import EditRefused, apply
 
         bench = self._tests.workbench
         file = Path(row.file)
@@ -196,7 +197,7 @@ def matcher_for(value: Any) -> dict[str, Any]:
 
 def _excerpt(text: str, edit: Any) -> str:
     """The edited lines and three before them."""
-    from mcptest_engine.suite.edit import apply
+    from mcptest_engine.suite.text_edits import apply
 
     after = apply(text, edit)
     first = text.count("\n", 0, edit.start)

@@ -112,7 +112,8 @@ class Saving:
 
     def written(self, before: str | None) -> Written:
         """The file with the test, `before` being its text now. Raises: EditRefused."""
-        from mcptest_engine.suite.edit import append_test, apply
+        from mcptest_engine.suite.edit import append_test
+        from mcptest_engine.suite.text_edits import apply
 
         text = before if before is not None else self._beginning()
         edit = append_test(text, BLOCKS[self.method], self.test())
@@ -128,7 +129,8 @@ class Saving:
 
     def _beginning(self) -> str:
         """A new suite with the server, and no test yet."""
-        from mcptest_engine.suite.edit import apply, set_value
+        from mcptest_engine.suite.edit import set_value
+        from mcptest_engine.suite.text_edits import apply
 
         name = self.place.server
         text = f"name: {json.dumps(name, ensure_ascii=False)}\nservers: {{}}\n"

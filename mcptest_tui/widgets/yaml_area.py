@@ -123,7 +123,7 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
 
     def become(self, text: str) -> None:
         """Have another text, by one edit that can be undone; the cursor stays where it was, as far as there is such a place."""
-        from mcptest_engine.suite.edit import edit_between
+        from mcptest_engine.suite.text_edits import edit_between
 
         before = self.text
         edit = edit_between(before, text)

@@ -12,7 +12,7 @@ from mcptest_engine.authoring.redteam import scaffold_redteam
 from mcptest_engine.authoring.scaffold import ScaffoldOptions, scaffold_into, scaffold_suite
 from mcptest_engine.authoring.targets import Target
 from mcptest_engine.core.errors import Severity
-from mcptest_engine.suite.edit import EditRefused
+from mcptest_engine.suite.text_edits import EditRefused
 from tests.authoring.catalogs import TARGET, catalog, problems, text_tool, tool, written
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ import pytest
 from mcptest_engine.core.results import TestKind
 from mcptest_engine.suite.completion import complete
 from mcptest_engine.suite.compliance import CHECKS, REVISIONS, SPEC_VERSIONS, has_request, revision_of
-from mcptest_engine.suite.edit import append_test, apply, place_of_test, replace_expect
+from mcptest_engine.suite.edit import append_test, place_of_test, replace_expect
 from mcptest_engine.suite.load import LoadOptions, check_text
 from mcptest_engine.suite.merge import merge
 from mcptest_engine.suite.model import Suite
 from mcptest_engine.suite.model.compliance import Check, SpecVersion
+from mcptest_engine.suite.text_edits import apply
 
 GROUPED = """\
 servers: { api: { command: [python, server.py] } }

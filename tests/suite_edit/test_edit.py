@@ -6,16 +6,8 @@ import json
 
 import pytest
 
-from mcptest_engine.suite.edit import (
-    EditRefused,
-    add_assertion,
-    append_test,
-    apply,
-    edit_between,
-    place_of_test,
-    replace_expect,
-    set_value,
-)
+from mcptest_engine.suite.edit import add_assertion, append_test, place_of_test, replace_expect, set_value
+from mcptest_engine.suite.text_edits import EditRefused, apply, edit_between
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_nodes import Node, compose
 

@@ -9,16 +9,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from mcptest_engine.core.errors import SuiteError
-from mcptest_engine.suite.edit import (
-    EditRefused,
-    TextEdit,
-    add_assertion,
-    append_test,
-    apply,
-    invert,
-    replace_expect,
-    set_value,
-)
+from mcptest_engine.suite.edit import add_assertion, append_test, replace_expect, set_value
+from mcptest_engine.suite.text_edits import EditRefused, TextEdit, apply, invert
 from mcptest_engine.suite.yaml import read_tree
 from tests.suite_edit.writing import ASSERTIONS, EXPECTS, SOME_TOOLS, TESTS, VALUES, Written, written
 

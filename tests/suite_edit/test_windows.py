@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcptest_engine.suite import edit as editing
-from mcptest_engine.suite.edit import EditRefused, append_test, apply, invert, replace_expect
+from mcptest_engine.suite.edit import append_test, replace_expect
+from mcptest_engine.suite.text_edits import EditRefused, apply, invert
 from mcptest_engine.suite.windows import window
 from mcptest_engine.suite.yaml import read_tree
 

@@ -8,14 +8,26 @@ the whole value then says where to decide otherwise.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mcptest_engine.authoring.synthesize.conjunctions import (
+    DEPENDING,
+    allowed_values,
+    count_of,
+    depending,
+    json_key,
+    kinds_of,
+    members,
+    offered,
+    prefix_schemas,
+    required,
+    type_of,
+)
 from mcptest_engine.authoring.synthesize.conventions import likely_numbers, likely_texts
 from mcptest_engine.authoring.synthesize.formats import format_texts, longer_text
-from mcptest_engine.authoring.synthesize.negation import REFUSED, TYPES, UNLIKE, negations
+from mcptest_engine.authoring.synthesize.negation import REFUSED, UNLIKE, negations
 from mcptest_engine.authoring.synthesize.numbers import Range, is_number
 from mcptest_engine.authoring.synthesize.patterns import fits_pattern, pattern_texts
 
@@ -29,7 +41,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_DEPENDING = frozenset({"dependentRequired", "dependencies", "dependentSchemas"})
 _APPLICATORS = frozenset({"allOf", "anyOf", "oneOf", "if", "not", "extends"})
 
 DEEPEST = 48  # levels of one value; what needs more is not an argument that anybody gives
@@ -41,21 +52,6 @@ _CANDIDATES = 16  # values tried at one place
 _TEXTS = 8
 _MANY = 64  # branches of one choice
 _FEW = 16  # patterns whose compiled form is at hand
-_KEYWORDS_OF = {
-    "object": frozenset({"properties", "required", "patternProperties", "additionalProperties", "propertyNames"})
-    | {
-        "minProperties",
-        "maxProperties",
-        "dependentRequired",
-        "dependentSchemas",
-        "dependencies",
-        "unevaluatedProperties",
-    },
-    "array": frozenset({"items", "prefixItems", "contains", "minItems", "maxItems", "uniqueItems"})
-    | {"additionalItems", "unevaluatedItems", "minContains"},
-    "string": frozenset({"minLength", "maxLength", "pattern", "format", "contentEncoding", "contentMediaType"}),
-    "number": frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}),
-}
 
 
 class DeadEnd(Exception):
@@ -232,7 +228,7 @@ class Attempt:
                 (value for value in allowed if _plainly_fits(value, schemas, kinds, refused)), _CANDIDATES + nth
             )
             return self._choose(path, _rotated(list(fitting), nth), "none of the values listed fits")
-        given = [value for value in _given(schemas) if _plainly_fits(value, schemas, kinds, refused)]
+        given = [value for value in offered(schemas) if _plainly_fits(value, schemas, kinds, refused)]
         if given and not nth:
             value = self._choose(path, [*given[:4], _BUILT], "")
             if value is not _BUILT:
@@ -264,8 +260,8 @@ class Attempt:
         return self._choose(path, numbers[:_CANDIDATES], "no number is within its bounds")
 
     def _text(self, schemas: Conjunction, path: Path, nth: int, refused: list[str]) -> str:
-        least = max((_count(schema, "minLength", 0) for schema in schemas), default=0)
-        most = min((_count(schema, "maxLength", LONGEST_TEXT) for schema in schemas), default=LONGEST_TEXT)
+        least = max((count_of(schema, "minLength", 0) for schema in schemas), default=0)
+        most = min((count_of(schema, "maxLength", LONGEST_TEXT) for schema in schemas), default=LONGEST_TEXT)
         if least > LONGEST_TEXT:
             raise DeadEnd(path, f"a text of {least} characters is more than mcptest makes up")
         self._fuel.burn(least // _CHARACTERS_A_STEP)
@@ -310,11 +306,11 @@ class Attempt:
                     yield text
 
     def _array(self, schemas: Conjunction, path: Path, nth: int) -> list[Any]:
-        least = max((_count(schema, "minItems", 0) for schema in schemas), default=0)
-        most = min((_count(schema, "maxItems", MOST_ITEMS) for schema in schemas), default=MOST_ITEMS)
+        least = max((count_of(schema, "minItems", 0) for schema in schemas), default=0)
+        most = min((count_of(schema, "maxItems", MOST_ITEMS) for schema in schemas), default=MOST_ITEMS)
         contained = [schema for schema in schemas if "contains" in schema]
-        wanted = [(schema["contains"], _count(schema, "minContains", 1)) for schema in contained]
-        fixed = max((len(_prefix(schema)) for schema in schemas), default=0)
+        wanted = [(schema["contains"], count_of(schema, "minContains", 1)) for schema in contained]
+        fixed = max((len(prefix_schemas(schema)) for schema in schemas), default=0)
         if least > MOST_ITEMS or sum(count for _, count in wanted) > MOST_ITEMS:
             raise DeadEnd(path, f"an array of more than {MOST_ITEMS} items is more than mcptest makes up")
         demands = [demanded for demanded, count in wanted for _ in range(count)]
@@ -347,7 +343,7 @@ class Attempt:
     def _item_schemas(self, schemas: Conjunction, at: int) -> list[Any]:
         found, left = [], []
         for schema in schemas:
-            prefix = _prefix(schema)
+            prefix = prefix_schemas(schema)
             rest = schema.get("items") if not isinstance(schema.get("items"), list) else schema.get("additionalItems")
             if at < len(prefix):
                 found.append(prefix[at])
@@ -361,14 +357,14 @@ class Attempt:
         seen = {id(schema) for schema in schemas}
         schemas = list(schemas)
         names = self._needed(schemas, path, seen)
-        least = max((_count(schema, "minProperties", 0) for schema in schemas), default=0)
-        most = min((_count(schema, "maxProperties", MOST_ITEMS) for schema in schemas), default=MOST_ITEMS)
+        least = max((count_of(schema, "minProperties", 0) for schema in schemas), default=0)
+        most = min((count_of(schema, "maxProperties", MOST_ITEMS) for schema in schemas), default=MOST_ITEMS)
         if least > MOST_ITEMS:
             raise DeadEnd(path, f"an object of more than {MOST_ITEMS} members is more than mcptest makes up")
         if nth:
             least = max(least, min(1, most))
         if len(names) < least:
-            depending = any(not _DEPENDING.isdisjoint(schema) for schema in schemas)
+            depending = any(not DEPENDING.isdisjoint(schema) for schema in schemas)
             for name in self._further_names(schemas, path, names):
                 names[name] = None
                 if depending:
@@ -387,7 +383,7 @@ class Attempt:
             size = (len(names), len(schemas))
             for schema in list(schemas):
                 names.update(dict.fromkeys(required(schema)))
-                for more in _depending(schema, names):
+                for more in depending(schema, names):
                     if isinstance(more, (list, str)):
                         entries = [more] if isinstance(more, str) else more
                         names.update(dict.fromkeys(entry for entry in entries if isinstance(entry, str)))
@@ -443,120 +439,19 @@ class Attempt:
 _BUILT = object()
 
 
-def json_key(value: Any) -> str:
-    """One text for all JSON values that are equal: 1 is 1.0, true is not 1."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, (dict, list)):
-        return json.dumps(value, sort_keys=True, default=repr)
-    return f"{type(value).__name__}:{value!r}"
-
-
-def type_of(value: Any) -> str:
-    """The JSON type: "integer" for whole numbers, also for 1.0."""
-    match value:
-        case bool():
-            return "boolean"
-        case None:
-            return "null"
-        case str():
-            return "string"
-        case int():
-            return "integer"
-        case float():
-            return "integer" if value.is_integer() else "number"
-        case list():
-            return "array"
-        case _:
-            return "object"
-
-
-def allowed_values(schemas: Conjunction) -> list[Any] | None:
-    lists = [[schema["const"]] for schema in schemas if "const" in schema]
-    lists += [schema["enum"] for schema in schemas if isinstance(schema.get("enum"), list)]
-    if not lists:
-        return None
-    first, *others = sorted(lists, key=len)
-    for other in others:
-        keys = {json_key(value) for value in other}
-        first = [value for value in first if json_key(value) in keys]
-    return first
-
-
-def _given(schemas: Conjunction) -> list[Any]:
-    """What the author offers: defaults before examples."""
-    defaults = [schema["default"] for schema in schemas if "default" in schema]
-    examples = [
-        value for schema in schemas if isinstance(schema.get("examples"), list) for value in schema["examples"][:4]
-    ]
-    return [*defaults, *examples, *(schema["example"] for schema in schemas if "example" in schema)]
-
-
-def kinds_of(schemas: Conjunction) -> list[str]:
-    """The types that all of the schemas allow, the likeliest first."""
-    allowed: list[str] | None = None
-    for schema in schemas:
-        named = schema.get("type")
-        named = [named] if isinstance(named, str) else named
-        if isinstance(named, list):
-            these = [kind for kind in named if isinstance(kind, str) and kind in TYPES]
-            if "number" in these and "integer" not in these:
-                these.append("integer")
-            if "any" in named:
-                these = list(TYPES)
-            allowed = these if allowed is None else [kind for kind in allowed if kind in these]
-    hinted = [
-        kind for kind, keywords in _KEYWORDS_OF.items() if any(not keywords.isdisjoint(schema) for schema in schemas)
-    ]
-    if allowed is None:
-        return list(dict.fromkeys([*hinted, *TYPES]))
-    return sorted(allowed, key=lambda kind: (kind == "null", kind == "integer" and "number" in allowed))
-
-
 def _plainly_fits(value: Any, schemas: Conjunction, kinds: list[str], refused: list[str]) -> bool:
     """Whether a value offered by the author is worth trying; the validator has the last word."""
     if type_of(value) not in kinds or (refused and json_key(value) in refused):
         return False
     if isinstance(value, str):
         return all(
-            _count(schema, "minLength", 0) <= len(value) <= _count(schema, "maxLength", len(value))
+            count_of(schema, "minLength", 0) <= len(value) <= count_of(schema, "maxLength", len(value))
             and (not isinstance(schema.get("pattern"), str) or fits_pattern(schema["pattern"], value))
             for schema in schemas
         )
     if is_number(value):
         return value in Range(schemas, integer=False)
     return True
-
-
-def _depending(schema: dict[str, Any], names: Iterable[str]) -> list[Any]:
-    """What comes with the members of these names: lists of further names, and schemas for the whole object."""
-    found = []
-    for keyword in _DEPENDING:
-        depending = members(schema, keyword)
-        found += [depending[name] for name in names if name in depending]
-    return found
-
-
-def _count(schema: dict[str, Any], keyword: str, otherwise: int) -> int:
-    value = schema.get(keyword)
-    return int(value) if is_number(value) else otherwise
-
-
-def members(schema: dict[str, Any], keyword: str) -> dict[str, Any]:
-    members = schema.get(keyword)
-    return members if isinstance(members, dict) else {}
-
-
-def required(schema: dict[str, Any]) -> list[str]:
-    names = schema.get("required")
-    if isinstance(names, list):
-        return [name for name in names if isinstance(name, str)]
-    return []
-
-
-def _prefix(schema: dict[str, Any]) -> list[Any]:
-    prefix = schema.get("prefixItems", schema.get("items"))
-    return prefix if isinstance(prefix, list) else []
 
 
 def _name(path: Path) -> str:

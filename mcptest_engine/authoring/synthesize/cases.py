@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.synthesize.build import (
-    Attempt,
-    DeadEnd,
-    Exhausted,
-    Fuel,
+from mcptest_engine.authoring.synthesize.build import Attempt, DeadEnd, Exhausted, Fuel
+from mcptest_engine.authoring.synthesize.conjunctions import (
     allowed_values,
     json_key,
     kinds_of,
