@@ -145,7 +145,7 @@ def _run(work: Coroutine[Any, Any, None]) -> None:
     """Raises KeyboardInterrupt on Ctrl-C, once nothing is left running."""
     import asyncio
 
-    from mcptest_engine.cli.run import ending_on_signals
+    from mcptest_engine.cli.ending import ending_on_signals
 
     async def main() -> None:
         task = asyncio.ensure_future(work)

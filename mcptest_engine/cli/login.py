@@ -136,7 +136,7 @@ def _run(steps: Coroutine[Any, Any, StoredToken]) -> StoredToken | None:
     """The token that `steps` come to; None after Ctrl-C, which leaves no half of one: it is stored whole or not at all."""
     import asyncio
 
-    from mcptest_engine.cli.run import ending_on_signals
+    from mcptest_engine.cli.ending import ending_on_signals
 
     async def main() -> StoredToken:
         task = asyncio.ensure_future(steps)

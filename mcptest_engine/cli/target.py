@@ -191,7 +191,7 @@ def with_session(spec: ServerSpec, use: Callable[[Session], Coroutine[Any, Any, 
     """
     import asyncio
 
-    from mcptest_engine.cli.run import ending_on_signals
+    from mcptest_engine.cli.ending import ending_on_signals
     from mcptest_engine.servers.session import connect
 
     async def talk() -> Result:

@@ -10,7 +10,8 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.cli.common import check, colours, show_problems
-from mcptest_engine.cli.run import ending_on_signals, save, with_last_failed
+from mcptest_engine.cli.ending import ending_on_signals
+from mcptest_engine.cli.run import save, with_last_failed
 from mcptest_engine.cli.sinks import live_progress, make_sinks, write_reports
 from mcptest_engine.core.errors import ExitCode, McptestError
 from mcptest_engine.running.launch import launch, needed_servers, open_pool

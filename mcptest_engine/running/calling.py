@@ -14,8 +14,9 @@ from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.running.ids import grading_of
 from mcptest_engine.running.keeping import CERTAINLY_SMALL
-from mcptest_engine.running.plan import WATCHED, uses_matcher
+from mcptest_engine.running.plan import WATCHED
 from mcptest_engine.running.verdicts import Outcome, failed, judge, refused, with_concurrency_hint
+from mcptest_engine.suite.items import uses_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -18,10 +18,10 @@ from mcptest_engine.judging.snapshots import SnapshotStore
 from mcptest_engine.running.conclude import concluded
 from mcptest_engine.running.keeping import Keeper
 from mcptest_engine.running.noting import Noting
-from mcptest_engine.running.plan import plan_of, uses_matcher
+from mcptest_engine.running.plan import plan_of
 from mcptest_engine.running.runner import Run
 from mcptest_engine.suite.hook_checks import PHASES
-from mcptest_engine.suite.items import assertions_of
+from mcptest_engine.suite.items import assertions_of, uses_matcher
 from mcptest_engine.workspace.side_files import SideFiles
 from mcptest_engine.workspace.slug import slug
 from mcptest_engine.workspace.source import Source

@@ -6,42 +6,33 @@ against the schema of the models, so it is read here as plain mappings; building
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
-from mcptest_engine.core.errors import UsageError, did_you_mean
 from mcptest_engine.core.kinds import TestKind
-from mcptest_engine.core.patterns import PatternTimeout, search
-from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import parse_target
-from mcptest_engine.core.words import counted
 from mcptest_engine.running.cases import Case, Plan, VerifyStep
 from mcptest_engine.running.ids import DeclaredIds, Shared, name_of_metric
+from mcptest_engine.running.selecting import repeated, select, shard_of, why_none
 from mcptest_engine.safety.policy import ToolClass, classify_name
 from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.checks import LIST_METHODS
 from mcptest_engine.suite.compliance import revision_of
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS as _OTHER_KINDS
 from mcptest_engine.suite.hook_checks import PER_TEST
-from mcptest_engine.suite.items import assertions_of
+from mcptest_engine.suite.items import assertions_of, uses_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from mcptest_engine.running.agents.program import AgentProgram
     from mcptest_engine.running.compositions.program import Row
     from mcptest_engine.running.evals.program import Scorer
     from mcptest_engine.running.settings import RunSettings, Selection
     from mcptest_engine.suite.load import LoadedSuite, TestEntry
 
 DEFAULT_WORKERS = 8
-ROWS_NAMED = 8
-RUN_MARK = " #run"
-NESTING = frozenset({"not", "all-of", "any-of", "each", "some", "length"})
 DEFAULT_TIMEOUT_MS = 30_000
 CHANGES_STATE = frozenset({ToolClass.MUTATING, ToolClass.DESTRUCTIVE})
 WATCHED = frozenset({"notifications", "server_requests"})
@@ -70,10 +61,10 @@ def make_plan(
     drafting = _Drafting(suite, default_retries, relative, models)
     declared = [case for entry in suite.tests for case in drafting.cases(entry)]
     focused = [case for case in declared if case.only]
-    selected = _select(focused or declared, selection, servers=suite.servers)
-    cases = selected if selection.shard is None else _shard_of(selected, selection.shard, dealt=selection.dealt)
+    selected = select(focused or declared, selection, servers=suite.servers)
+    cases = selected if selection.shard is None else shard_of(selected, selection.shard, dealt=selection.dealt)
     if repeat > 1:
-        cases = [_repeated(case, number) for number in range(1, repeat + 1) for case in cases]
+        cases = [repeated(case, number) for number in range(1, repeat + 1) for case in cases]
     return Plan(
         cases=tuple(cases),
         declared=len(declared),
@@ -81,7 +72,7 @@ def make_plan(
         workers=_workers(suite, workers),
         bail=bail if bail is not None else _bail(options.get("bail")),
         restart=bool(options.get("restart", True)),
-        missed=_why_none(focused or declared, selection) if declared and not selected else None,
+        missed=why_none(focused or declared, selection) if declared and not selected else None,
         warnings=tuple(_told(focused, declared, selected, models)),
     )
 
@@ -402,160 +393,3 @@ def _roots(expect: Mapping[str, Any]) -> frozenset[object]:
 
 def _slow_to_judge(expect: Mapping[str, Any]) -> bool:
     return uses_matcher(expect, "jq") or any("transform" in row for row in assertions_of(expect["assertions"]))
-
-
-def uses_matcher(expect: Mapping[str, Any], name: str) -> bool:
-    """Whether an assertion uses the matcher `name`, at whatever depth of `not`, `all-of`, `each` and the like."""
-    return any(_uses(row["matcher"], name) for row in assertions_of(expect["assertions"]))
-
-
-def _uses(matcher: object, name: str) -> bool:
-    if isinstance(matcher, list):
-        return any(_uses(inner, name) for inner in matcher)
-    if not isinstance(matcher, dict):
-        return False
-    return name in matcher or any(_uses(matcher[key], name) for key in NESTING & matcher.keys())
-
-
-def _select(cases: Sequence[Case], selection: Selection, *, servers: Iterable[str]) -> list[Case]:
-    known = tuple(servers)
-    for server in sorted(selection.servers):
-        if server not in known:
-            raise UsageError(
-                f"the suite has no server `{server}`",
-                hint=did_you_mean(server, known) or f"it has {', '.join(f'`{name}`' for name in known) or 'none'}",
-            )
-    if selection.takes_all:
-        return list(cases)
-    _check_rows(selection.rows, cases)
-    wanted = _name_test(selection.filter, {case.name for case in cases})
-    judged_of = {case.metric_row.subject for case in cases if case.metric_row is not None}
-    subjects = {case.id: case for case in cases if case.id in judged_of}
-    taken = [
-        case
-        for case in cases
-        if (wanted(case.name) or (selection.judged and wanted(_subject(case, subjects).name)))
-        and (not selection.judged or _is_judged(case))
-        and (not selection.tags or not selection.tags.isdisjoint(case.tags))
-        and selection.skip_tags.isdisjoint(case.tags)
-        and (not selection.rows or case.row_name in selection.rows)
-        and (not selection.servers or not selection.servers.isdisjoint(_subject(case, subjects).servers))
-        and (selection.ids is None or case.id in selection.ids)
-    ]
-    needed = {case.metric_row.subject for case in taken if case.metric_row is not None} - {case.id for case in taken}
-    if not needed:
-        return taken
-    needed.update(case.id for case in taken)
-    return [case for case in cases if case.id in needed]
-
-
-def _why_none(cases: Sequence[Case], selection: Selection) -> str:
-    """Why nothing was selected of `cases`, with the nearest name where a filter is misspelt."""
-    if selection.judged and not any(map(_is_judged, cases)):
-        return f"nothing in the suite is judged: it has no evals; `mcptest run` runs its {counted(len(cases), 'test')}"
-    told = f"the selection matched none of {counted(len(cases), 'test')}"
-    names = [case.name for case in cases if not selection.judged or _is_judged(case)]
-    if selection.filter is None or selection.filter.startswith("re:"):
-        return told
-    near = did_you_mean(selection.filter, names)
-    return told if near is None else f"{told}; {near}"
-
-
-def _is_judged(case: Case) -> bool:
-    """Whether a scorer or a model grades something of the case."""
-    return case.kind is TestKind.EVAL or any(uses_matcher(expect, "llm-judge") for expect in case.expectations())
-
-
-def _subject(case: Case, subjects: Mapping[str, Case]) -> Case:
-    """The case itself, or the one of which a model judges a metric."""
-    return case if case.metric_row is None else subjects.get(case.metric_row.subject, case)
-
-
-def _kept_with(case: Case) -> str:
-    """By which id a case is put into a shard: that of its subject, or of the answer that it grades with others."""
-    if case.metric_row is not None:
-        return case.metric_row.subject
-    return case.id if case.eval_row is None else case.eval_row.candidate.key
-
-
-def _check_rows(wanted: Iterable[str], cases: Sequence[Case]) -> None:
-    """Raises: UsageError for a case that no composition has."""
-    known = tuple(dict.fromkeys(case.row_name for case in cases if case.row_name is not None))
-    for row in sorted(wanted):
-        if row not in known:
-            more = ", …" if len(known) > ROWS_NAMED else ""
-            has = (
-                f"there are {', '.join(f'`{one}`' for one in known[:ROWS_NAMED])}{more}"
-                if known
-                else "none has `cases:`"
-            )
-            raise UsageError(f"no composition of the suite has a case `{row}`", hint=did_you_mean(row, known) or has)
-
-
-def _name_test(text: str | None, names: set[str]) -> Callable[[str], bool]:
-    """A filter equal to a whole name takes just that test; else it is a part of the name, or `re:` and an expression."""
-    if text is None:
-        return lambda _: True
-    if text in names:
-        return lambda name: name == text
-    if text.startswith("re:"):
-        try:
-            re.compile(text[3:])
-        except re.error as wrong:
-            raise UsageError(
-                f"the filter `{text}` is not a regular expression: {wrong}",
-                hint="without `re:` a filter is plain text",
-            ) from None
-        return lambda name: _found(text[3:], name)
-    base, hash_mark, number = text.rpartition(" #")
-    if hash_mark and number.isdigit() and base in names:
-        return lambda name: name == base
-    return lambda name: text in name
-
-
-def _found(pattern: str, name: str) -> bool:
-    try:
-        return search(pattern, name)
-    except PatternTimeout as wrong:
-        raise UsageError(
-            f"the filter `re:{pattern[:80]}` is no filter for `{one_line(name, 80)}`: {wrong}",
-            hint="without repeats inside of repeats it is quick; without `re:` a filter is plain text",
-        ) from None
-
-
-def _shard_of(cases: Iterable[Case], shard: tuple[int, int], *, dealt: bool) -> list[Case]:
-    """By a stable hash of the id, so that adding a test moves no other one. Runs that are counted together stay together."""
-    from mcptest_engine.running.agents.program import runs_id
-
-    cases = tuple(cases)
-    counted = {case.id: runs_id(case.id, case.agent.run) for case in cases if case.agent and case.agent.counts_runs}
-    index, count = shard
-    kept = [_kept_with(case) for case in cases]
-    keys = [counted.get(key, key) for key in kept]
-    places = {key: at for at, key in enumerate(dict.fromkeys(keys))} if dealt else {}
-    return [
-        case
-        for case, key in zip(cases, keys, strict=True)
-        if (places[key] if dealt else crc32(key.encode())) % count == index - 1
-    ]
-
-
-def _repeated(case: Case, number: int) -> Case:
-    mark = f"{RUN_MARK}{number}"
-    agent, row, metric = case.agent, case.eval_row, case.metric_row
-    if row is not None:
-        key, of_row = f"{row.candidate.key}{mark}", row.candidate.agent
-        row = row._replace(candidate=row.candidate._replace(key=key, agent=of_row and _asked_anew(of_row, number)))
-    return case._replace(
-        id=f"{case.id}{mark}",
-        name=f"{case.name} #{number}",
-        base_name=case.base_name or case.name,
-        agent=agent and _asked_anew(agent, number),
-        eval_row=row,
-        metric_row=metric and metric._replace(subject=f"{metric.subject}{mark}"),
-    )
-
-
-def _asked_anew(program: AgentProgram, number: int) -> AgentProgram:
-    """The first repeat is what a run without repeats is, so that a kept answer serves both."""
-    return program if number == 1 else program._replace(variant=f"{program.variant}#{number}")

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.yaml import Pointer
 
 ASSERT_SET = "assert-set"
+_NESTING = frozenset({"not", "all-of", "any-of", "each", "some", "length"})
 
 
 def assertions_of(items: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
@@ -32,3 +33,16 @@ def assertions_in(expect: Any, path: Pointer) -> Iterator[tuple[Pointer, Mapping
             yield from assertions_in(inner, (*path, index, ASSERT_SET))
         else:
             yield (*path, index), item
+
+
+def uses_matcher(expect: Mapping[str, Any], name: str) -> bool:
+    """Whether an assertion uses the matcher `name`, at whatever depth of `not`, `all-of`, `each` and the like."""
+    return any(_uses(row["matcher"], name) for row in assertions_of(expect["assertions"]))
+
+
+def _uses(matcher: object, name: str) -> bool:
+    if isinstance(matcher, list):
+        return any(_uses(inner, name) for inner in matcher)
+    if not isinstance(matcher, dict):
+        return False
+    return name in matcher or any(_uses(matcher[key], name) for key in _NESTING & matcher.keys())

@@ -19,8 +19,8 @@ from mcptest_engine.core.words import counted
 from mcptest_engine.running.compositions.spending import USAGE
 from mcptest_engine.running.compositions.walk import Walk
 from mcptest_engine.running.compositions.world import ComputeError, NotFrozen
-from mcptest_engine.running.plan import uses_matcher
 from mcptest_engine.running.verdicts import Outcome, failure_of, judge
+from mcptest_engine.suite.items import uses_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
