@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.offered import (
@@ -24,6 +23,7 @@ from mcptest_engine.authoring.suite_insert import Place
 from mcptest_engine.authoring.suite_text import Entry, proved, told, wrapped, write_suite_text
 from mcptest_engine.authoring.targets import untemplated
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.execution import REVIEW_FIRST
 from mcptest_engine.safety.policy import ToolClass, classify
 

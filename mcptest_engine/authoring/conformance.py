@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.offered import source_of
 from mcptest_engine.authoring.suite_insert import Place
 from mcptest_engine.authoring.suite_text import Entry, proved, wrapped, write_suite_text
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.compliance import HANDSHAKE_REVISIONS, STATELESS_REVISION
 
 if TYPE_CHECKING:

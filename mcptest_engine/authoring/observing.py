@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import math
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.stability import looks_changing
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.core.secret_names import looks_secret_name
 from mcptest_engine.core.targets import render
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.yaml_text import Unwritable, scalar
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ Source: agent-interface, scaffold_suite.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.offered import nameable_tools
 from mcptest_engine.core.errors import UsageError, did_you_mean
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:

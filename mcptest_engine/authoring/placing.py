@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.block_text import BUDGET_COMMENT
@@ -18,6 +18,7 @@ from mcptest_engine.authoring.merging import with_merged
 from mcptest_engine.authoring.suite_insert import declared_in, insert_server
 from mcptest_engine.authoring.suite_text import SCHEMA_LINE, plain, same_settings, server_lines, unused_key
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.edit import BOM, append_test, replace_expect
 from mcptest_engine.suite.text_edits import apply
 from mcptest_engine.suite.yaml import read_tree

@@ -8,7 +8,7 @@ Source: agent-interface.md, propose_assertions; execution-safety.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from mcptest_engine.authoring.shapes import schema_of
 from mcptest_engine.authoring.targets import untemplated
 from mcptest_engine.core.errors import BudgetExhausted, ServerError, UsageError
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.execution import REVIEW_FIRST, Decision
 from mcptest_engine.safety.policy import ToolClass
 from mcptest_engine.suite.yaml_text import Unwritable

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import os
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from mcptest_engine.authoring.review_items import Choice, RefusedItem, Reviewed,
 from mcptest_engine.authoring.review_sources import Sources, path_of, proposal_id
 from mcptest_engine.authoring.review_texts import SuiteText, Unreadable
 from mcptest_engine.core.errors import McptestError, UsageError
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.workspace.proposals import StoredProposal, drop_proposal, read_proposals, save_proposal
 from mcptest_engine.workspace.snapshots import load_values, pending_path, read_snapshots, snapshot_bytes
 from mcptest_engine.workspace.suite_file import write_suite

@@ -7,8 +7,10 @@ wide, too deep or too much to look at is left undescribed, so that the schema ne
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -7,7 +7,7 @@ their comments, or it is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.suite_text import (
@@ -20,6 +20,7 @@ from mcptest_engine.authoring.suite_text import (
     unused_key,
 )
 from mcptest_engine.core.errors import SuiteError
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.edit import BOM, append_test, set_value
 from mcptest_engine.suite.splice import Splicer, newline_of
 from mcptest_engine.suite.text_edits import EditRefused, apply

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import SuiteError
 from mcptest_engine.core.sanitise import one_line, replace_unsafe
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_text import Unwritable, entry, in_flow, scalar
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.cli.target import declared_target
 from mcptest_engine.core.errors import SuiteError, UsageError, did_you_mean
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

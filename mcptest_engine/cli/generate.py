@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import click
 from mcptest_engine.cli.common import json_text, tell_new_folder
 from mcptest_engine.cli.target import declared_target, target_options, target_spec, with_session
 from mcptest_engine.core.errors import McptestError, UsageError, did_you_mean
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:

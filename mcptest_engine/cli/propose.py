@@ -7,7 +7,6 @@ test of the same call already, a person decides, now or with `mcptest review`.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from mcptest_engine.cli.common import (
 from mcptest_engine.cli.policy_flags import policy_options, take_policy
 from mcptest_engine.cli.target import declared_target, target_options, target_spec, with_session
 from mcptest_engine.core.errors import McptestError
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:

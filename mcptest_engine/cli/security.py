@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from mcptest_engine.cli.common import colours, json_text
 from mcptest_engine.cli.target import target_options, target_spec, with_session
 from mcptest_engine.core.errors import ExitCode, McptestError, UsageError
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:

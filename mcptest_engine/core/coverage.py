@@ -5,10 +5,11 @@ The rows of a run's record, of `mcptest coverage` and of merged shards alike. Na
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 
 DURATION_PATTERN = r"^[0-9]{1,9}(\.[0-9]{1,3})?(ms|s|m|h)$"
 
-_DURATION = re.compile(DURATION_PATTERN)
+_DURATION = lazy_pattern(DURATION_PATTERN)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 

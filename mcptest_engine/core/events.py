@@ -7,8 +7,9 @@ reported and dropped. `RunFinished` is always the last one, also after Ctrl-C. T
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,12 +10,14 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from mcptest_engine.core.lazy_patterns import lazy_pattern
+
 MOST_STEPS = 200_000_000  # counted generously: at most some tenths of a second for `re`
 _UNBOUNDED = None
 
 # What `re` and `regex` read alike: no set operations, no fuzzy `{e<=1}`, no group kinds or escapes that only one knows.
 _ESCAPE = r"\\[dwsDWSbBnrt]|\\[^A-Za-z0-9\s]"
-_COMMON = re.compile(
+_COMMON = lazy_pattern(
     rf"(?:\(\?[ims]+\))?(?:[^\\\[\]{{}}()]|{_ESCAPE}|\{{\d{{1,4}}(?:,\d{{0,4}})?\}}|\((?:\?(?:[ims]*:|P<[A-Za-z_]\w*>))?|\)"
     rf"|\[\^?(?:[^\[\]\\&|~-]|-(?!-)|{_ESCAPE})+\])*+"
 )

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.lazy_patterns import lazy_pattern
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -27,8 +29,8 @@ _ALWAYS = (
     "\U000e0000-\U000e00ff"  # tags: a whole hidden sentence fits into them
     "\ud800-\udfff"  # lone surrogates cannot be written as UTF-8
 )
-_SUSPECT = re.compile(f"[{_ALWAYS}{_JOINERS}{_SELECTORS}]")  # one set: many times faster to search than _UNSAFE
-_UNSAFE = re.compile(
+_SUSPECT = lazy_pattern(f"[{_ALWAYS}{_JOINERS}{_SELECTORS}]")  # one set: many times faster to search than _UNSAFE
+_UNSAFE = lazy_pattern(
     rf"[{_ALWAYS}]|(?<![^\x00-\x7f])[{_JOINERS}]|[{_JOINERS}](?![^\x00-\x7f])|(?<=[{_SELECTORS}])[{_SELECTORS}]"
 )
 _CONTROLS = tuple(chr(code) for code in (*range(32), 127) if chr(code) not in "\t\n")

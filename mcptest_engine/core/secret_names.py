@@ -7,10 +7,11 @@ wherever the word stands, unless the name goes on to say that it means something
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
+from mcptest_engine.core.lazy_patterns import lazy_pattern
+
+_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
 
 
 def _words(text: str) -> frozenset[str]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.secret_names import looks_secret_name
 
 if TYPE_CHECKING:
@@ -30,25 +31,25 @@ _LONGEST_CREDENTIAL = 4096
 
 # Prefixes are found at their first separator, looking back: a search for one character is the fastest there is.
 _B = r"(?<![A-Za-z0-9])"
-_DASHED = re.compile(
+_DASHED = lazy_pattern(
     rf"-(?:(?:(?<={_B}[sp]k-)|(?<={_B}xox[a-z]-)|(?<={_B}glpat-))[A-Za-z0-9_-]{{8,}}"
     r"|----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\Z))"
 )
-_UNDERSCORED = re.compile(
+_UNDERSCORED = lazy_pattern(
     rf"_(?:(?<={_B}gh[pousr]_)[A-Za-z0-9]{{8,}}|(?<={_B}github_)pat_[A-Za-z0-9_]{{8,}}"
     rf"|(?<={_B}[spr]k_)(?:live|test)_[A-Za-z0-9]{{8,}}|(?:(?<={_B}hf_)|(?<={_B}npm_))[A-Za-z0-9]{{20,}})"
 )
 _BARE_PREFIXES = ("eyJ", "AKIA", "ASIA", "AIza")
-_BARE = re.compile(
+_BARE = lazy_pattern(
     rf"{_B}(?:eyJ[A-Za-z0-9_-]{{8,}}(?:\.[A-Za-z0-9_-]+){{0,4}}|A[KS]IA[0-9A-Z]{{16,}}|AIza[0-9A-Za-z_-]{{35}})"
 )
-_HEX = re.compile(r"[0-9a-fA-F]{32,}")
-_BASE64 = re.compile(r"[A-Za-z0-9_+/-]{32,}={0,2}")
-_SEPARATORS = re.compile(r"[_+/=-]+")
-_CLASS_CHANGE = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
+_HEX = lazy_pattern(r"[0-9a-fA-F]{32,}")
+_BASE64 = lazy_pattern(r"[A-Za-z0-9_+/-]{32,}={0,2}")
+_SEPARATORS = lazy_pattern(r"[_+/=-]+")
+_CLASS_CHANGE = lazy_pattern(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
 
-_USERINFO = re.compile(r"://[^\s/?#@:\"'<>]*:([^\s/?#\"'<>]+)@")
-_BEARER = re.compile(r"Bearer +(?=[A-Za-z_~+/=.-]*[0-9])([A-Za-z0-9_~+/=.-]{8,})")
+_USERINFO = lazy_pattern(r"://[^\s/?#@:\"'<>]*:([^\s/?#\"'<>]+)@")
+_BEARER = lazy_pattern(r"Bearer +(?=[A-Za-z_~+/=.-]*[0-9])([A-Za-z0-9_~+/=.-]{8,})")
 
 # How the names of secrets end; only a name that ends so is looked at. Each is spelled out in both cases, its last letter
 # tried before the rest: a case-insensitive group costs ten times as much, at every colon of a JSON text.
@@ -71,21 +72,21 @@ def _after_a_name(separator: str, between: str) -> str:
 
 _QUOTE = "[\"']"
 _ESCAPED_QUOTE = r"\\" + _QUOTE
-_COLON = re.compile(f":(?:{'|'.join(_after_a_name(':', between) for between in ('', _QUOTE, _ESCAPED_QUOTE))})")
-_EQUALS = re.compile(f"=(?:{_after_a_name('=', '')}|{_after_a_name('=', ' ')})(?![=>~])")
-_NAME_BACKWARDS = re.compile(r"( ?)([\"']?)\\*([A-Za-z0-9_.-]+)")
+_COLON = lazy_pattern(f":(?:{'|'.join(_after_a_name(':', between) for between in ('', _QUOTE, _ESCAPED_QUOTE))})")
+_EQUALS = lazy_pattern(f"=(?:{_after_a_name('=', '')}|{_after_a_name('=', ' ')})(?![=>~])")
+_NAME_BACKWARDS = lazy_pattern(r"( ?)([\"']?)\\*([A-Za-z0-9_.-]+)")
 _LONGEST_NAME = 100
 
-_QUOTED = re.compile(r"\s*(\\*[\"'])((?:(?!\1)(?:[^\\]|\\.))+)", re.DOTALL)
-_NUMBER = re.compile(r"\s*([0-9]{4,})(?![0-9.])")
-_ASSIGNED = re.compile(r"([^\s\"'&,;]+)")
-_SETTING = re.compile(r"[ \t]*((?=\S*[0-9])[^\s\"']+|[^\s\"']{16,})[ \t]*$", re.MULTILINE)
-_CREDENTIALS = re.compile(
+_QUOTED = lazy_pattern(r"\s*(\\*[\"'])((?:(?!\1)(?:[^\\]|\\.))+)", re.DOTALL)
+_NUMBER = lazy_pattern(r"\s*([0-9]{4,})(?![0-9.])")
+_ASSIGNED = lazy_pattern(r"([^\s\"'&,;]+)")
+_SETTING = lazy_pattern(r"[ \t]*((?=\S*[0-9])[^\s\"']+|[^\s\"']{16,})[ \t]*$", re.MULTILINE)
+_CREDENTIALS = lazy_pattern(
     r"[ \t]*((?i:basic|bearer|token|digest|apikey|negotiate|aws4-hmac-sha256)[ \t]+[^\r\n\"']+"
     r"|(?:(?=[^\s\"']*[0-9])[^\s\"']{8,}|[^\s\"']{16,})(?=[ \t]*$|[\"']))",
     re.MULTILINE,
 )
-_COOKIES = re.compile(r"[ \t]*([^\s\"'=]+=[^\r\n\"']+)")
+_COOKIES = lazy_pattern(r"[ \t]*([^\s\"'=]+=[^\r\n\"']+)")
 
 
 def find_secrets(text: str) -> list[tuple[int, int]]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.lazy_patterns import lazy_pattern
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,9 +30,9 @@ class _Every(Enum):
 EVERY: Final = _Every.EVERY
 Segment = str | int | Literal[_Every.EVERY]
 
-_NAME = re.compile(r"""[^.\[\]"'\s]+""")
-_INDEX = re.compile(r"-?[0-9]+")
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_NAME = lazy_pattern(r"""[^.\[\]"'\s]+""")
+_INDEX = lazy_pattern(r"-?[0-9]+")
+_QUOTED = lazy_pattern(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _LONGEST_INDEX = 15  # digits; no array has more elements, and Python refuses to read integers of thousands of digits
 _KEYS_SHOWN = 8
 _KEY_WIDTH = 60

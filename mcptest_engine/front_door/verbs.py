@@ -7,10 +7,10 @@ Source: agent-interface, "The verbs".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.front_door import schemas
 
 if TYPE_CHECKING:

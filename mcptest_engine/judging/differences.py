@@ -6,11 +6,11 @@ values, so no depth of nesting ends it, and a diff is bounded in size and time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mcptest_engine.core.clipping import compact, show
 from mcptest_engine.core.pointers import pointer
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,7 +18,7 @@ import asyncio
 import os
 import signal
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 import h11
 
 from mcptest_engine.core.errors import UsageError
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.mock.faults import CRASH_EXIT_CODE
 from mcptest_engine.mock.http_wire import (
     CHUNK,

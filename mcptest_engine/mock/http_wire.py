@@ -5,10 +5,11 @@ h11 (uvicorn's own parser) does what is easily done wrong by hand: framing, chun
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import h11
+
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     import asyncio

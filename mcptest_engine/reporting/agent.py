@@ -10,11 +10,11 @@ for every four characters; the verdict and the first failure are given whatever 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import facts, hook_facts
 from mcptest_engine.reporting.agents import conversation_lines

@@ -9,13 +9,14 @@ Source: upstream-facts 4.4; OpenInference, semantic conventions.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.results import TestKind, Verdict
 from mcptest_engine.core.safe_json import safe_json
 from mcptest_engine.core.sanitise import one_line, sanitise
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.reporting import facts, hook_facts
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ printed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
 from mcptest_engine.core.errors import UsageError, did_you_mean
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

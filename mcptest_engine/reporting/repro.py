@@ -6,9 +6,9 @@ the shell, else in single ones.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from mcptest_engine.reporting.registry import RenderOptions
 
 INLINE = ".mcptest/inline/"
-_HARMLESS_NAME = re.compile(r"[\w \-.,:;#()\[\]/]+")
-_HARMLESS_WORD = re.compile(r"[\w\-./,:@%+=]+")
+_HARMLESS_NAME = lazy_pattern(r"[\w \-.,:;#()\[\]/]+")
+_HARMLESS_WORD = lazy_pattern(r"[\w\-./,:@%+=]+")
 
 
 def repro_line(record: RunRecord, test: TestResult, options: RenderOptions) -> str:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.coverage import DIMENSIONS, Dimension
 from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.schemas import nested_deeper_than
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -7,11 +7,12 @@ then once, when the last test is over. Otherwise the coverage is told of runs wh
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.coverage import DIMENSIONS, SHARDED, TOLD_AS, Dimension
 from mcptest_engine.core.errors import ServerError
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.running.coverage import Offered, coverage_of, offered_in
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from mcptest_engine.core.values import dataclass
 
 __all__ = ["Text", "argument_names", "texts_of_entry", "texts_of_tool", "tool_name"]
 

@@ -7,10 +7,10 @@ Source: execution-safety.md.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from enum import StrEnum
 
 from mcptest_engine.core.errors import BudgetExhausted
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.policy import ToolClass
 
 

@@ -6,10 +6,10 @@ Source: upstream-facts 11 and 12; agent-interface.md, Description warnings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.unmasking import visible
 
 LONGEST_SUMMARY = 160

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.definition_texts import Text, argument_names, texts_of_entry, texts_of_tool, tool_name
 from mcptest_engine.safety.findings import Finding, Level, finding
 from mcptest_engine.safety.poisoning import Judge

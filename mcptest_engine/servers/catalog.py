@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.clipping import kind_of, told_error
 from mcptest_engine.core.errors import ProtocolBroken, ServerError
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.servers.wire import clip
 
 if TYPE_CHECKING:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import errno
 import json
-import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +20,8 @@ from mcptest_engine.core.errors import (
     ServerError,
     did_you_mean,
 )
+from mcptest_engine.core.lazy_patterns import lazy_pattern
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _E = TypeVar("_E", bound=ServerError)
 _ENOEXEC = errno.ENOEXEC
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,}")
-_ABOUT_VARIABLES = re.compile(r"(?i)environ|env var|variable|not set|unset|missing|required|undefined|KeyError")
+_VARIABLE = lazy_pattern(r"[A-Z][A-Z0-9_]{2,}")
+_ABOUT_VARIABLES = lazy_pattern(r"(?i)environ|env var|variable|not set|unset|missing|required|undefined|KeyError")
 _NEVER_HINTED = frozenset({"PWD", "OLDPWD", "SHLVL", "HOSTNAME"})
 
 

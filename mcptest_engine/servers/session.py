@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import CallTimeout, ProtocolBroken, ServerDied, ServerError
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.servers import wire
 from mcptest_engine.servers.calls import Call, Calls
 from mcptest_engine.servers.failures import (

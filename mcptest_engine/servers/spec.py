@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.durations import seconds_of
 from mcptest_engine.core.errors import Problem, SuiteError
 from mcptest_engine.core.pointers import pointer
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.servers.wire import as_it_is
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ Source: WHATWG HTML, 9.2.6, "Interpreting an event stream".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from mcptest_engine.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

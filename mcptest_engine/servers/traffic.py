@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections import deque
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

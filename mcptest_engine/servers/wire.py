@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import gc
 import json
-import re
 import sys
 from codecs import BOM_UTF8
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import UsageError
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ CLIPPED_FROM = 16 * 1024
 _LARGE = 1024 * 1024
 _UNSURE = 4096  # characters at the end of what is looked at: they may be the first half of a secret
 _MISSING = object()
-_ID_IN_TEXT = re.compile(rb'"id"\s*:\s*(\d{1,15})\s*[,}]')
+_ID_IN_TEXT = lazy_pattern(rb'"id"\s*:\s*(\d{1,15})\s*[,}]')
 
 
 class Kind(StrEnum):

@@ -7,13 +7,13 @@ anything runs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.sanitise import first_control, replace_unsafe
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.assertion_checks import AssertionChecks
 from mcptest_engine.suite.compliance import HANDSHAKE_REVISIONS, STATELESS_REVISION
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS

@@ -6,9 +6,10 @@ data no longer run parallel. Places are therefore always asked of the tree as it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.yaml import Tree
 
 if TYPE_CHECKING:

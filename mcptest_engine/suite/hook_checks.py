@@ -5,9 +5,9 @@ Source: suite-composition, Lifecycle hooks: a command is split by the rules of a
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.suite.places import quoted
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 PHASES = ("beforeAll", "afterAll", "beforeEach", "afterEach")
 PER_TEST = frozenset({"beforeEach", "afterEach"})
-_OPERATOR = re.compile(r"(?:\|\|?|&&?|;|[0-9]?>>?(?:&[0-9])?|<|2>&1)\Z")
-_EXPANDED = re.compile(r"~/|\$[A-Za-z_]\w*(?:/|\Z)|`|\$\(|\S+;\Z|[^\s*?]*[*?][^\s*?]*\.\w+\Z")
+_OPERATOR = lazy_pattern(r"(?:\|\|?|&&?|;|[0-9]?>>?(?:&[0-9])?|<|2>&1)\Z")
+_EXPANDED = lazy_pattern(r"~/|\$[A-Za-z_]\w*(?:/|\Z)|`|\$\(|\S+;\Z|[^\s*?]*[*?][^\s*?]*\.\w+\Z")
 
 
 def steps_of(phase: Any) -> list[Any]:

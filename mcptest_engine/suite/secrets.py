@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.secret_names import looks_secret_name
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def without_userinfo(text: str) -> str:
     return _USERINFO.sub("://…@", text) if "@" in text else text
 
 
-_USERINFO = re.compile(r"://[^/?#\s]*@")
+_USERINFO = lazy_pattern(r"://[^/?#\s]*@")
 
 
 def secret_values(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.suite.compliance import HANDSHAKE_REVISIONS, STATELESS_REVISION
 from mcptest_engine.suite.places import quoted
 from mcptest_engine.suite.secrets import USERINFO_HINT, USERINFO_MESSAGE, has_userinfo
@@ -33,8 +33,8 @@ _NO_PASSWORD = {
     "proxy": "a suite is no place for a password: name a proxy that asks for none",
     "wait_for_ready": "wait for a url that asks for no password",
 }
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_NO_TIME = re.compile(r"[0.]+(?:ms|s|m|h)")
+_DATE = lazy_pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_NO_TIME = lazy_pattern(r"[0.]+(?:ms|s|m|h)")
 
 
 def check_server(server: Placed, places: Places, surroundings: Surroundings) -> None:

@@ -7,13 +7,14 @@ inside an imported file is told in that file.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, SuiteError
 from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.yaml import file_bytes, read_bytes
 
 if TYPE_CHECKING:

@@ -15,11 +15,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.secret_names import looks_secret_name
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.places import quoted
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ MAX_EXPANDED = 10_000_000
 MAX_VARIABLE_DEPTH = 50
 """How deep a variable's value may nest, and how many variables may lead through each other."""
 
-_TEMPLATE = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
-_WHOLE = re.compile(r"\$\{([^{}]*)\}")
+_TEMPLATE = lazy_pattern(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
+_WHOLE = lazy_pattern(r"\$\{([^{}]*)\}")
 LITERAL_KEYS = frozenset({"schema", "regex", "jq"})
 DATA_MATCHERS = frozenset({"exact", "contains", "icontains", "contains-all", "contains-any", "one-of", "subset"})
 _NONE: frozenset[str] = frozenset()

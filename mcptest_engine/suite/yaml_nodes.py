@@ -8,7 +8,7 @@ included; here it ends where its last value does.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,8 @@ from yaml.events import (
     ScalarEvent,
     SequenceEndEvent,
 )
+
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

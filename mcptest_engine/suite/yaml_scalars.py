@@ -6,7 +6,8 @@ Source: YAML 1.2.2, section 10.3.2.
 from __future__ import annotations
 
 import math
-import re
+
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 
 MAYBE_NO_TEXT = frozenset("0123456789+-.~nNtTfF")
 """A plain scalar that starts with none of these is text, whatever follows: one set look-up spares the patterns."""
@@ -16,10 +17,10 @@ _WORDS = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None,
     "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
 }  # fmt: skip
-_INT = re.compile(r"[-+]?[0-9]+")
-_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_INFINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)")
+_INT = lazy_pattern(r"[-+]?[0-9]+")
+_BASED = lazy_pattern(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = lazy_pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_INFINITE = lazy_pattern(r"[-+]?\.(?:inf|Inf|INF)")
 _NAN = frozenset({".nan", ".NaN", ".NAN"})
 
 

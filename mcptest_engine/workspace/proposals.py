@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.workspace.atomic import write_atomic
 from mcptest_engine.workspace.json_text import to_json_bytes
 

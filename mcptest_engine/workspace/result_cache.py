@@ -27,6 +27,7 @@ import stat
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.workspace.atomic import TEMPORARY_SUFFIX, write_atomic
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ MOST_RESULTS = 5_000
 MOST_BYTES = 64 * 1024 * 1024
 _KEPT_SHARE = 0.9
 _ABANDONED_SECONDS = 3600
-_NAME = re.compile(r"[0-9a-f]{64}\.json")
-_UNFINISHED = re.compile(r"\.[0-9a-f]{40}\.[0-9]+\.[0-9a-f]{12}" + re.escape(TEMPORARY_SUFFIX))
+_NAME = lazy_pattern(r"[0-9a-f]{64}\.json")
+_UNFINISHED = lazy_pattern(r"\.[0-9a-f]{40}\.[0-9]+\.[0-9a-f]{12}" + re.escape(TEMPORARY_SUFFIX))
 
 
 class _File(NamedTuple):

@@ -8,7 +8,6 @@ the whole value then says where to decide otherwise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,6 +29,7 @@ from mcptest_engine.authoring.synthesize.formats import format_texts, longer_tex
 from mcptest_engine.authoring.synthesize.negation import REFUSED, UNLIKE, negations
 from mcptest_engine.authoring.synthesize.numbers import Range, is_number
 from mcptest_engine.authoring.synthesize.patterns import fits_pattern, pattern_texts
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,7 +7,9 @@ lenient: the validator compiles the pattern too and has the last word. What it d
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from mcptest_engine.core.values import dataclass
 
 _LONGEST = 10_000  # characters of a pattern
 _DEEPEST = 60  # groups in groups

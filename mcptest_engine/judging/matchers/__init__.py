@@ -7,11 +7,11 @@ value that answers None when the matcher holds and else a thunk for the `Mismatc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

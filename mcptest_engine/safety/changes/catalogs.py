@@ -9,10 +9,10 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.changes.change import Change, Effect, Impact, SchemaChange
 from mcptest_engine.safety.changes.schemas import schema_changes
 from mcptest_engine.safety.poisoning import description_warnings

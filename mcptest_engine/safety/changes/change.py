@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from mcptest_engine.core.values import dataclass
 
 
 class Effect(StrEnum):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.learned.features import features
 from mcptest_engine.safety.learned.lexicon import lexicon, runs
 from mcptest_engine.safety.learned.windows import Prose

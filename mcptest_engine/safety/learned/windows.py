@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.learned.lexicon import lexicon, runs
 from mcptest_engine.safety.policy import ToolClass, classify_name
 

@@ -1,0 +1,29 @@
+"""Patterns that wait to be compiled."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from mcptest_engine.core.lazy_patterns import lazy_pattern
+
+
+def test_a_lazy_pattern_does_what_a_compiled_one_does() -> None:
+    """Its flags included, for texts and for bytes, at the first use and afterwards."""
+    lazy, compiled = lazy_pattern(r"(a)b", re.IGNORECASE), re.compile(r"(a)b", re.IGNORECASE)
+    for _ in range(2):
+        assert lazy.findall("ab AB") == compiled.findall("ab AB")
+        assert lazy.sub(r"\1", "xAB") == compiled.sub(r"\1", "xAB")
+        assert lazy.match("b") is None
+    assert lazy.pattern == compiled.pattern
+    found = lazy_pattern(rb"\d+").search(b"a12")
+    assert found is not None
+    assert found[0] == b"12"
+
+
+def test_a_lazy_pattern_is_compiled_by_its_first_use_alone() -> None:
+    """That is all that it is for."""
+    bad = lazy_pattern("(")
+    with pytest.raises(re.error):
+        bad.search("")
