@@ -1,9 +1,11 @@
 """The client that the official conformance suite drives: mcptest's own session, doing what each scenario expects of a client.
 
     MCP_CONFORMANCE_SCENARIO=tools_call python tests/conformance/client.py URL
+    python tests/conformance/client.py --serve SOCKET       # a process for each URL that `hand_over.py` hands over there
 
 The suite also sets MCP_CONFORMANCE_PROTOCOL_VERSION (the revision to speak) and MCP_CONFORMANCE_CONTEXT (JSON: what it needs).
 Prints "ok" as its last line and exits 0 when all went as a client should have it; a scenario in `REFUSED` must end in an error.
+The suite starts all scenarios at once: forked from one process, their clients spend the second of importing once.
 """
 
 from __future__ import annotations
@@ -11,8 +13,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
+import socket
 import sys
-from typing import TYPE_CHECKING, Any
+import traceback
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import httpx2
 
@@ -31,7 +36,6 @@ if TYPE_CHECKING:
 
 PATIENCE_SECONDS = 120.0
 CLIENT_ID_URL = "https://conformance-test.local/client-metadata.json"
-CONTEXT: dict[str, Any] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
 REFUSED = frozenset(
     {
         "auth/scope-retry-limit",
@@ -44,6 +48,12 @@ REFUSED = frozenset(
     }
 )
 """Scenarios whose server must not be trusted or does not relent, so that the client has to give up."""
+
+
+def context() -> dict[str, Any]:
+    """What the suite tells about a scenario."""
+    told: dict[str, Any] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
+    return told
 
 
 async def request(session: Session, method: str, **params: Any) -> dict[str, Any]:
@@ -92,7 +102,7 @@ async def use_everything(session: Session) -> None:
 async def call_as_told(session: Session) -> None:
     """The calls of the context, once the tools are known."""
     await list_tools(session)
-    for told in CONTEXT["toolCalls"]:
+    for told in context()["toolCalls"]:
         await call(session, told["name"], **told["arguments"])
 
 
@@ -136,15 +146,16 @@ STEPS: dict[str, tuple[Steps, dict[str, Any]]] = {
 async def main(url: str, scenario: str, revision: str) -> None:
     """Do what the scenario expects. Raises what went wrong."""
     steps, client = STEPS.get(scenario, (list_and_call_all, {}))
-    credentials = CONTEXT if scenario.startswith("auth/client-credentials") else None
+    told = context()
+    credentials = told if scenario.startswith("auth/client-credentials") else None
     if scenario.startswith("auth/") and credentials is None:
         from mcptest_engine.servers.oauth_login import interactive_auth  # takes as long as all the rest
 
         auth = interactive_auth(
             url,
             browse,
-            client_id=CONTEXT.get("client_id"),
-            client_secret=CONTEXT.get("client_secret"),
+            client_id=told.get("client_id"),
+            client_secret=told.get("client_secret"),
             client_metadata_url=CLIENT_ID_URL,
             timeout_seconds=PATIENCE_SECONDS,
         )
@@ -176,10 +187,11 @@ def _any_value(tool: dict[str, Any], name: str) -> Any:
     return {"number": 7, "integer": 7, "boolean": True, "object": {}, "array": []}.get(kind, "x")
 
 
-if __name__ == "__main__":
+def conduct(url: str) -> int:
+    """Go through the scenario that the environment names, tell how it went, and give the exit code."""
     asked = os.environ["MCP_CONFORMANCE_SCENARIO"]
     try:
-        asyncio.run(main(sys.argv[1], asked, os.environ["MCP_CONFORMANCE_PROTOCOL_VERSION"]))
+        asyncio.run(main(url, asked, os.environ["MCP_CONFORMANCE_PROTOCOL_VERSION"]))
     except (ServerError, RuntimeError) as wrong:
         print(f"gave up: {wrong}")
         gave_up = True
@@ -187,4 +199,47 @@ if __name__ == "__main__":
         gave_up = False
     as_it_should = gave_up == (asked in REFUSED)
     print("ok" if as_it_should else "not as a client should have it")
-    sys.exit(0 if as_it_should else 1)
+    return 0 if as_it_should else 1
+
+
+def serve(path: str) -> NoReturn:
+    """Fork a process for each scenario that is handed over at the Unix socket `path`; for ever."""
+    for name in ("oauth_login", "client_credentials", "http", "eras"):
+        __import__(f"mcptest_engine.servers.{name}")
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(128)
+    print("ready", flush=True)
+    while True:
+        asking, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            _take_over(asking)
+        asking.close()
+
+
+def _take_over(asking: socket.socket) -> NoReturn:
+    """Be the client of one scenario, on the descriptors of whoever asks, which is told the exit code."""
+    told, descriptors, _, _ = socket.recv_fds(asking, 1 << 16, 2)
+    for number, descriptor in enumerate(descriptors, start=1):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    request = json.loads(told)
+    os.environ.update(request["environ"])
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    code = 1
+    try:
+        code = conduct(request["url"])
+    except BaseException:  # noqa: BLE001 - as an interpreter tells of it
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    asking.sendall(bytes([code]))
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--serve":
+        serve(sys.argv[2])
+    sys.exit(conduct(sys.argv[1]))

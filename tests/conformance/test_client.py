@@ -10,13 +10,17 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
 from tests.programs import ROOT, needs_npm, search_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 HERE = Path(__file__).parent
@@ -32,14 +36,30 @@ FEWEST = {"2025-03-26": 2, "2025-06-18": 5, "2025-11-25": 25, "2026-07-28": 39, 
 PATIENCE_SECONDS = 240
 
 
-def conformance(flags: list[str], folder: Path) -> None:
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The command of our client, for the suite to put an URL behind."""
+    needs_npm("conformance")
+    with tempfile.TemporaryDirectory() as short:  # the path of a socket has a hundred characters
+        command = [sys.executable, str(HERE / "client.py"), "--serve", f"{short}/s"]
+        environ = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(tmp_path_factory.mktemp("home"))}
+        with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE) as process:
+            try:
+                assert process.stdout is not None
+                assert process.stdout.readline() == b"ready\n"
+                yield f"{sys.executable} -I -S {HERE / 'hand_over.py'} {short}/s"
+            finally:
+                process.kill()
+
+
+def conformance(flags: list[str], client: str, folder: Path) -> None:
     """Run scenarios, all at once; what each came to lies in `folder` afterwards."""
-    command = [needs_npm("conformance"), "client", "--command", f"{sys.executable} {HERE / 'client.py'}"]
+    command = [needs_npm("conformance"), "client", "--command", client]
     patience = ["--timeout", str(PATIENCE_SECONDS * 1000), "--output-dir", str(folder / "results")]
     subprocess.run(
         [*command, *patience, *flags],
         cwd=folder,
-        env={**os.environ, "PATH": search_path(), "PYTHONPATH": str(ROOT), "HOME": str(folder)},
+        env={**os.environ, "PATH": search_path(), "HOME": str(folder)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,  # it counts what is not scored as well: the results are read
@@ -67,10 +87,10 @@ def expected_failures() -> set[str]:
 
 
 @pytest.mark.parametrize("run", sorted(RUNS))
-def test_our_client_conforms_but_for_the_failures_that_are_expected(tmp_path: Path, run: str) -> None:
+def test_our_client_conforms_but_for_the_failures_that_are_expected(client: str, tmp_path: Path, run: str) -> None:
     """Issue 3, the conformance suite: a justified list, which is exact."""
     for flags in RUNS[run]:
-        conformance(flags, tmp_path)
+        conformance(flags, client, tmp_path)
     found = troubles(tmp_path / "results")
     assert len(found) >= FEWEST[run], sorted(found)
     expected = expected_failures()
