@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcptest_tui.app import Workbench
+    from mcptest_tui.state.agents import AgentRow
 
 MODE = "agents"
 NEWEST = 300
@@ -85,8 +86,20 @@ class Agents:
         if not fresh:
             return
         self._app.reviews.read()  # what failed may have something to propose
+        for row in reversed(fresh):  # the newest has the last word
+            if not row.inline and str(self._app.workspace.root / row.suite) in self._app.store.documents:
+                self._app.run_worker(self._adopt(row), group="agents.adopt", exit_on_error=False)
         if self._app.current_mode != MODE:
             self.view.unseen += len(fresh)
             failed = any(row.status == "fail" for row in fresh)
             self._said = f"{news(fresh)}; 6 shows it"
             self._app.say(self._said, "warning" if failed else "information")
+
+    async def _adopt(self, row: AgentRow) -> None:
+        """Have the tests of an open suite show what they came to in an agent's run."""
+        try:
+            answer = await self._app.engine.ask("agents_verdicts", run_id=row.id)
+        except EngineError:
+            return  # the record is told of where it is listed
+        path = str(self._app.workspace.root / row.suite)
+        self._app.bridge.take({"event": "run.adopted", "path": path, **answer})

@@ -126,7 +126,7 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
             self.reviews.read()
         except (EngineError, OSError) as wrong:
             self.tell(f"the engine did not start: {wrong}", severity="error", hint="`mcptest run` works without it")
-        if not self.store.documents:
+        if not self.store.documents and self.current_mode == "tests":
             self.go("home")
         self.themes.register_all()
         tell_left_behind(self)
@@ -190,6 +190,8 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
 
     def documents_read(self) -> None:
         """The store has other documents than before."""
+        if self.leaving.is_done:
+            return
         for screen in self.work_screens():
             screen.documents_read()
         if self.store.documents and self.current_mode == "home":
@@ -210,13 +212,13 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
         """The mode's screen that is shown, also when a list or a question lies over it."""
         stack = self._screen_stacks.get(self.current_mode, ())
         shown = next((screen for screen in reversed(stack) if isinstance(screen, WorkScreen)), None)
-        if shown is None or not shown.children:  # at the end it is taken apart before its timers are
-            return None
+        if shown is None or not shown.children or self.leaving.is_done:
+            return None  # at the end it is taken apart before its timers are
         return shown
 
     def work_screens(self) -> Iterator[WorkScreen]:
-        """The screens that exist, whether shown or not."""
-        for stack in self._screen_stacks.values():
+        """The screens that exist, whether shown or not; none at the end, when what was read last finds them half gone."""
+        for stack in () if self.leaving.is_done else self._screen_stacks.values():
             for screen in stack[:1]:
                 if isinstance(screen, WorkScreen) and screen.is_mounted and screen.children:
                     yield screen

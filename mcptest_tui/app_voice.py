@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from rich.cells import cell_len
 from textual.app import App
 from textual.worker import WorkerFailed
 
+from mcptest_tui.actions import by_id
 from mcptest_tui.problems import title_of
 from mcptest_tui.safe import safe_text
-from mcptest_tui.words import PLAIN
+from mcptest_tui.words import PLAIN, key_shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,9 +50,11 @@ class AppVoice(App[int]):
         self.notify(text, severity=severity, markup=False, timeout=timeout)
 
     def say(self, message: str, severity: str = "information") -> None:
-        """A message in the status bar, for what is not worth a notification; it goes after a while."""
+        """A message in the status bar, for what is not worth a notification unless it is too long; it goes after a while."""
         told = self.message = (message, severity)
         self._speaker.refresh_status()
+        if cell_len(message) > self.size.width - 2:
+            self.tell(message, severity=cast("SeverityLevel", severity))
 
         def forget() -> None:
             if self.message is told:
@@ -58,6 +62,18 @@ class AppVoice(App[int]):
                 self._speaker.refresh_status()
 
         self._speaker.set_timer(SAID_SECONDS, forget)
+
+    async def _check_bindings(self, key: str, priority: bool = False) -> bool:
+        """As the base class; a key of ours that has nothing to do says so: silence looks like a key that was lost."""
+        if await super()._check_bindings(key, priority):
+            return True
+        if not priority:
+            for node, bindings in self.screen._modal_binding_chain:
+                for binding in bindings.key_to_bindings.get(key, ()):
+                    if binding.id in by_id() and not self._check_action_state(binding.action, node):
+                        self.say(idle_words(key, by_id()[binding.id][1].help))
+                        return False
+        return False
 
     def copy(self, text: str, what: str) -> None:
         """Copy, and say how it was done once it is; one after the other, so that what was copied last stays."""
@@ -98,3 +114,9 @@ class AppVoice(App[int]):
         """What `Sturdy` does not see: callbacks, timers, the handlers of widgets that are not sturdy."""
         if not self.problem(error):
             super()._handle_exception(error)
+
+
+def idle_words(key: str, does: str) -> str:
+    """What a key says that is known here, and has nothing to do at the moment: `m has nothing to do here: tests by models`."""
+    what = does.partition(";")[0].rstrip(".")
+    return f"{key_shown(key)} has nothing to do here: {what[:1].lower()}{what[1:]}"

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from textual.timer import Timer
     from textual.widget import Widget
 
-PATIENCE_SECONDS = 0.5
-"""A mark can be lost with the widget that it was sent to; then the next key goes on without it."""
+PATIENCE_SECONDS, MOST_LOOKS = 0.5, 20
+"""A mark can be lost with the widget that it was sent to; then the next key goes on without it. One that is only slow to come
+is waited for: a machine that is busy takes its time, and no letter may overtake a key for that.
+"""
 HELD_SECONDS = 0.01
 _ROUNDS = 2
 """What a key did may be a message that follows it; the second mark follows that one."""
@@ -42,6 +44,7 @@ class KeyOrder(App[int]):
         self._mark: KeyDone | None = None
         self._watchdog: Timer | None = None
         self._holding = False
+        self._looks = 0
 
     @property
     def is_typing(self) -> bool:
@@ -55,7 +58,7 @@ class KeyOrder(App[int]):
             if self._mark is None:
                 await self._send_next()
             elif self._watchdog is None:
-                self._watchdog = self.set_timer(PATIENCE_SECONDS, self._go_on)
+                self._watchdog = self.set_timer(PATIENCE_SECONDS, self._look_for_mark)
         else:
             await super().on_event(event)
 
@@ -69,8 +72,15 @@ class KeyOrder(App[int]):
         else:
             self.call_later(self._go_on)  # behind the focus that the key may have given to somebody else
 
+    async def _look_for_mark(self) -> None:
+        self._looks += 1
+        if self._mark is not None and self._mark.target.is_attached and self._looks < MOST_LOOKS:
+            self._watchdog = self.set_timer(PATIENCE_SECONDS, self._look_for_mark)
+        else:
+            await self._go_on()
+
     async def _go_on(self) -> None:
-        self._mark = None
+        self._mark, self._looks = None, 0
         if self._watchdog is not None:
             self._watchdog.stop()
             self._watchdog = None
@@ -90,7 +100,7 @@ class KeyOrder(App[int]):
         await super().on_event(self._typed.popleft())
         self._send_mark(self.focused or self.screen, _ROUNDS - 1)
         if self._typed and self._watchdog is None:
-            self._watchdog = self.set_timer(PATIENCE_SECONDS, self._go_on)
+            self._watchdog = self.set_timer(PATIENCE_SECONDS, self._look_for_mark)
 
     def _is_letter(self, event: events.Key | events.Paste) -> bool:
         """Whether the focused widget takes the key as text, so that nothing behind it need wait."""

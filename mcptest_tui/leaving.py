@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mcptest_tui.app import Workbench
 
 CLOSE_SECONDS = 1.2
-HANGUP_SECONDS = 5.0
+HANGUP_SECONDS = 20.0
 """For putting unsaved text aside and ending the engine, once the terminal is gone."""
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
@@ -28,6 +28,8 @@ class Leaving:
     def __init__(self, app: Workbench) -> None:
         self._app = app
         self._left = self._gone = False
+        self.is_done = False
+        """The screens are about to be taken apart: nothing is shown on them any more."""
 
     def listen(self) -> None:
         """End in order when the system asks: SIGTERM, or a terminal that is closed."""
@@ -68,6 +70,7 @@ class Leaving:
                 screen.flush_drafts()
         with kept("the session"):
             self._app.save_session()
+        self.is_done = True
         with kept("the last events"):
             self._app.bridge.close()
         with suppress(Exception):

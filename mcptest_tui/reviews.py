@@ -26,6 +26,7 @@ class Reviews:
         self._app = app
         self.state = Reviewing()
         self.is_read = False
+        self.is_reading = False
         self.problem = ""
         self.can_undo = False
         self.is_writing = False
@@ -46,6 +47,7 @@ class Reviews:
 
     def read(self) -> None:
         """Ask what waits, beside everything else; of several askings the last counts."""
+        self.is_reading = True
         self._app.run_worker(self._read, group="review.read", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     def told(self, events: list[dict[str, Any]]) -> None:
@@ -70,6 +72,7 @@ class Reviews:
             self.problem = wrong.message if wrong.kind != "gone" else ""
         else:
             self._take(answer)
+        self.is_reading = False
         self._changed()
 
     def _take(self, answer: dict[str, Any]) -> None:

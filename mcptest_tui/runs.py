@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.words import counted
+from mcptest_engine.running.written import WRITTEN_WITHIN_SECONDS, WrittenFiles
 from mcptest_tui.state.progress import CANCELLED, Progress
-from mcptest_tui.state.written import WrittenFiles
 from mcptest_tui.words import MARKS
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from mcptest_tui.app import Workbench
 
-WRITTEN_WITHIN_SECONDS = 2.0
-"""A change is told so long after it was made, at most."""
 WATCH = ("off", "affected", "all")
 
 

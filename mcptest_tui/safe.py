@@ -36,8 +36,8 @@ def one_line(text: str, width: int) -> str:
     return set_cell_size(line, max(width - 1, 0)).rstrip() + "…" if width > 0 else ""
 
 
-def judged_name(name: str, width: int) -> str:
-    """The name of a judged test in so many cells: where it is too long, what stands behind its first words is kept."""
+def told_apart(name: str, width: int) -> str:
+    """The name of a test in so many cells: where it is too long, what stands behind its first words is kept."""
     if cell_len(name) <= width:
         return one_line(name, width)
     at = name.find(" [")

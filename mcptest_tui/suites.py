@@ -43,6 +43,11 @@ class Suites:
         self._reading = asyncio.Lock()
         self.cache = DocumentCache(app.workspace.root)
 
+    @property
+    def nothing(self) -> str:
+        """What is said where no suite is."""
+        return "No suite is open" if self.searched else "Looking for suites"
+
     def near(self) -> list[str]:
         """The suites that can be named without a search."""
         found = []
@@ -80,7 +85,7 @@ class Suites:
         for path in left:  # remembered, and not a suite any more
             self._app.store.drop_document(path)
         self.searched = True
-        if left:
+        if left or not self._app.store.documents:
             self._app.documents_read()
         self.watch()
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-PATIENCE_MS = 10_000
+PATIENCE_MS = 60_000
 
 
 def chromium_path() -> str:
@@ -29,7 +29,8 @@ def chromium_path() -> str:
 
 def answers(program: str) -> bool:
     """Whether a browser tells its version."""
-    return subprocess.run([program, "--version"], capture_output=True, check=False, timeout=30).returncode == 0
+    told = subprocess.run([program, "--version"], capture_output=True, check=False, timeout=PATIENCE_MS / 1000)
+    return told.returncode == 0
 
 
 @contextlib.contextmanager
@@ -39,7 +40,7 @@ def chromium() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program)
+        browser = playwright.chromium.launch(executable_path=program, timeout=PATIENCE_MS)
         yield browser
         browser.close()
 
@@ -64,6 +65,11 @@ class Watched:
         self.page.goto(file.as_uri() + fragment)
         self.asked = [url for url in self.asked if not url.startswith(("file:", "data:"))]
         return self.page
+
+    def until_said(self, *words: str) -> None:
+        """Until each of these words came on the console: what it says arrives later than what is asked of the page."""
+        while any(word not in "\n".join(self.said) for word in words):
+            self.page.wait_for_event("console")
 
 
 def axe_script() -> str:

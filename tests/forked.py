@@ -20,22 +20,47 @@ import sys
 import threading
 import time
 import traceback
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+
+from mcptest_engine.core.lazy_patterns import LazyPattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 ROOT = Path(__file__).parent.parent
 IMPORTED = (
+    "jsonschema_rs",
+    "mcptest_engine.cli.main",
+    "mcptest_engine.cli.list",
+    "mcptest_engine.cli.mock",
     "mcptest_engine.cli.run",
+    "mcptest_engine.cli.sinks",
+    "mcptest_engine.cli.validate",
+    "mcptest_engine.core.redaction",
+    "mcptest_engine.judging.matchers.containment",
+    "mcptest_engine.judging.matchers.equality",
+    "mcptest_engine.mock.http",
+    "mcptest_engine.mock.server",
+    "mcptest_engine.mock.stdio",
+    "mcptest_engine.reporting.json_",
+    "mcptest_engine.reporting.pretty_failures",
+    "mcptest_engine.reporting.pretty",
     "mcptest_engine.running.execution",
+    "mcptest_engine.running.launch",
+    "mcptest_engine.running.listening",
     "mcptest_engine.running.pool",
+    "mcptest_engine.servers.eras",
+    "mcptest_engine.servers.stdio",
+    "mcptest_engine.suite.load",
     "mcptest_engine.suite.model.suite",
+    "mcptest_engine.suite.problem_words",
     "mcptest_engine.front_door.server",
     "mcptest_tui.__main__",
 )
 """With all that these import in turn; the rest is imported by each process for itself."""
+_WAYS = ("search", "match", "fullmatch", "finditer", "findall", "sub")
 _MOST_DESCRIPTORS = 256
 _READ_BY_THE_INTERPRETER = ("PYTHON", "LC_", "LANG")
 
@@ -186,6 +211,7 @@ def _serve(asked: socket.socket) -> None:
     """Fork for each request, until nobody can ask any more."""
     for name in IMPORTED:
         __import__(name)
+    _make_ready()
     gc.collect()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -200,6 +226,18 @@ def _serve(asked: socket.socket) -> None:
             _look_after(request, descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def _make_ready() -> None:
+    """Do here what else would wait for its first use in each process: patterns and the making of values."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("mcptest_engine")]
+    for one in [one for module in modules for one in vars(module).values()]:
+        if isinstance(one, type) and is_dataclass(one):
+            with contextlib.suppress(TypeError):
+                one(*[None] * 99)  # more than any takes: it is refused, by an `__init__` that is there from now on
+        elif type(one) is LazyPattern:
+            for way in _WAYS:
+                getattr(one, way)
 
 
 def _exactly(asked: socket.socket, size: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Processes that a test has started: which are left, and waiting until something holds."""
+"""Processes that a test has started: which are left, waiting until something holds, saving a file that one of them watches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 def of_this_test(folder: Path) -> list[int]:
@@ -23,9 +23,41 @@ def of_this_test(folder: Path) -> list[int]:
     return found
 
 
-def until(true: Callable[[], bool], *, seconds: float = 30) -> None:
+def is_running(pid: int) -> bool:
+    """Whether the process runs; a zombie that waits for its parent does not."""
+    try:
+        os.kill(pid, 0)
+        if not Path("/proc/self/stat").exists():
+            return True
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in {"Z", "X"}
+    except (ProcessLookupError, FileNotFoundError):  # gone, perhaps between the two questions
+        return False
+
+
+def until(true: Callable[[], object], *, seconds: float = 60) -> None:
     """Look until something holds; fails loudly when it does not come to pass."""
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, "it did not come to pass"
         os.sched_yield()
+
+
+def longer(first_seconds: float) -> Iterator[float]:
+    """Limits in seconds, each three times the one before.
+
+    For what only shows where something comes before a limit that is then run into: the first is enough on a machine that has
+    nothing else to do, and the last on any.
+    """
+    seconds = first_seconds
+    while seconds < 30:
+        yield seconds
+        seconds *= 3
+
+
+def save(path: Path, text: str, *, mode: int | None = None) -> None:
+    """Write a file in one step, as most editors do: whoever watches or reads it sees the old text or the new one."""
+    aside = path.with_name(f".{path.name}.new")
+    aside.write_text(text, encoding="utf-8")
+    if mode is not None:
+        aside.chmod(mode)
+    aside.replace(path)

@@ -9,7 +9,7 @@ Source: agent-interface, scaffold_suite; execution-safety.md.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.offered import (
@@ -34,6 +34,7 @@ from mcptest_engine.authoring.suite_text import (
 )
 from mcptest_engine.authoring.targets import Target, untemplated
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.safety.execution import REVIEW_FIRST
 from mcptest_engine.safety.policy import ToolClass, classify
@@ -173,6 +174,12 @@ def _page(
     page.notes += [f"`{what}/list` failed: {one_line(why, 200)}" for what, why in catalog.errors.items()]
     if not page.tests and not existing:
         writer.answers()
+        offers = (
+            "the server offers nothing here to test"
+            if options.tools is None
+            else "none of the tools asked for is there"
+        )
+        page.notes.append(f"{offers}, so the suite only asks whether it answers")
     return page
 
 
@@ -342,7 +349,6 @@ class _Writer:
         request = "server/discover" if self._stateless else "ping"
         test = {"name": "the server answers", "server": self._key, "tool": request}
         self._keep([Entry(block="tools", test={**test, "expect": [{"target": "error", "matcher": {"exact": None}}]})])
-        self._page.notes.append("the server offers nothing here to test, so the suite only asks whether it answers")
 
     def _first(self, entries: list[Entry], most: int | None, what: str) -> list[Entry]:
         if most is not None and len(entries) > most:

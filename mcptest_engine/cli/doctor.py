@@ -19,15 +19,24 @@ from mcptest_engine.workspace.workspace import SUITE_FILES
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
+    from mcptest_engine.safety.description_quality import Quality
+    from mcptest_engine.servers.catalog import Catalog
     from mcptest_engine.servers.diagnosis.checks import Check, Report
     from mcptest_engine.servers.spec import ServerSpec
 
 _TLS_OR_TCP_SECONDS = 10.0
 _STDERR_LINES = 20
+_LONGEST_NAME = 60
+_WEAK = 0.5  # a heuristic below this is named
 
 
 @click.command()
 @target_options
+@click.option(
+    "--lint-descriptions",
+    is_flag=True,
+    help="Also judge how well the server's tools describe themselves (exit 6 below the gate).",
+)
 @click.option(
     "--format",
     "form",
@@ -37,7 +46,7 @@ _STDERR_LINES = 20
     help="For people, or a document.",
 )
 @click.pass_context
-def command(ctx: click.Context, /, form: str, **flags: Any) -> None:
+def command(ctx: click.Context, /, form: str, lint_descriptions: bool, **flags: Any) -> None:
     """Look for what is wrong: with a server, layer by layer, or without one with mcptest itself, its suite and this machine.
 
     With --url, --command or --server the server is reached as a run would reach it, up to the first layer that fails. No tool
@@ -48,10 +57,12 @@ def command(ctx: click.Context, /, form: str, **flags: Any) -> None:
       mcptest doctor
       mcptest doctor --url https://mcp.example.com/mcp --bearer-token-env MCP_TOKEN
       mcptest doctor --command "python server.py"
+      mcptest doctor --command "python server.py" --lint-descriptions
     """
     explicit = ctx.get_parameter_source("timeout_seconds") is ParameterSource.COMMANDLINE
     timeout_seconds = flags["timeout_seconds"] if explicit else None
-    if flags["url"] is None and flags["argv"] is None and flags["server"] is None:
+    quality: Quality | None = None
+    if not lint_descriptions and flags["url"] is None and flags["argv"] is None and flags["server"] is None:
         for flag, name in (("--bearer-token-env", "bearer_token_env"), ("--env", "env"), ("--protocol", "protocol")):
             if flags[name]:
                 raise UsageError(
@@ -59,16 +70,22 @@ def command(ctx: click.Context, /, form: str, **flags: Any) -> None:
                 )
         report = _of_machine(flags["config"], form)
     else:
-        report = _of_server(flags, timeout_seconds, form)
+        report, quality = _of_server(flags, timeout_seconds, form, lint_descriptions=lint_descriptions)
     if form == "json":
-        sys.stdout.write(json_text(report.as_json()))
-    ctx.exit(ExitCode.PASSED if report.ok else ExitCode.FAILED)
+        described = {} if quality is None else {"descriptions": quality.to_json()}
+        sys.stdout.write(json_text({**report.as_json(), **described}))
+    if not report.ok:
+        ctx.exit(ExitCode.FAILED)
+    ctx.exit(ExitCode.GATE if quality is not None and quality.misses() else ExitCode.PASSED)
 
 
 # --- a server
 
 
-def _of_server(flags: Mapping[str, Any], timeout_seconds: float | None, form: str) -> Report:
+def _of_server(
+    flags: Mapping[str, Any], timeout_seconds: float | None, form: str, *, lint_descriptions: bool
+) -> tuple[Report, Quality | None]:
+    """What was found out, and how well its tools describe themselves where that was asked for and they could be listed."""
     from mcptest_engine.servers.diagnosis.checks import Report
     from mcptest_engine.servers.diagnosis.target import diagnose
 
@@ -80,10 +97,21 @@ def _of_server(flags: Mapping[str, Any], timeout_seconds: float | None, form: st
     printer = _Printer(form, width=8)
     printer.title(" ".join(f"{name} {value}" for name, value in target.items()))
     network_seconds = timeout_seconds or min(_TLS_OR_TCP_SECONDS, spec.connect_timeout_seconds)
-    _run(diagnose(spec, printer.tell, network_seconds=network_seconds))
+    learnt: list[Catalog] = []
+    _run(diagnose(spec, printer.tell, network_seconds=network_seconds, learn=learnt.append))
     report = Report(checks=tuple(printer.checks), target=target)
-    printer.conclude(report)
-    return report
+    quality = _described(learnt[0], spec) if lint_descriptions and learnt else None
+    if quality is not None:
+        printer.tell_quality(quality)
+    printer.conclude(report, quality)
+    return report, quality
+
+
+def _described(catalog: Catalog, spec: ServerSpec) -> Quality:
+    from mcptest_engine.core.sanitise import one_line
+    from mcptest_engine.safety.description_quality import assess
+
+    return assess(catalog.tools, show=lambda name: one_line(spec.redact(name), _LONGEST_NAME))
 
 
 def _target(spec: ServerSpec, flags: Mapping[str, Any]) -> dict[str, str]:
@@ -209,15 +237,38 @@ class _Printer:
             for line in sanitise(check.output).splitlines()[-_STDERR_LINES:]:
                 self._write(f"{indent}  {line}".rstrip())
 
-    def conclude(self, report: Report) -> None:
-        """The last line: how it stands, and which layer failed."""
+    def tell_quality(self, quality: Quality) -> None:
+        """A line for each tool, the worst first, with what was found on it; then what the gate asks for and is not so."""
+        from mcptest_engine.safety.description_quality import RULES, Weight
+
+        self._write("\n" + self._paint("1", "descriptions"))
+        if not quality.tools:
+            self._write("  there are no tools to describe")
+            return
+        width = max((len(tool.tool) for tool in quality.tools), default=0)
+        for tool in sorted(quality.tools, key=lambda one: one.score):
+            grave = any(found.severity is Weight.CRITICAL for found in tool.findings)
+            status = "failed" if grave else "warning" if tool.findings else "ok"
+            mark, code = self._marks[status], _MARKS[status][2]
+            weak = ", ".join(f"{name} {score:.2f}" for name, score in tool.scores.items() if score < _WEAK)
+            self._write(f"  {self._paint(code, mark)} {tool.tool:<{width}} {tool.score:.2f}  {weak}".rstrip())
+            for found in tool.findings:
+                told = f"{found.rule} {RULES[found.rule].name}: {found.message}"
+                self._write(f"      {self._one_line(told, 400)}")
+        counts = f"{quality.count(Weight.CRITICAL)} critical, {quality.count(Weight.WARNING)} warnings"
+        self._write(f"  lowest {quality.min_score:.2f}, mean {quality.mean_score:.2f}, {counts}")
+
+    def conclude(self, report: Report, quality: Quality | None = None) -> None:
+        """The last line: how it stands, and which layer failed, or what the descriptions lack."""
         from mcptest_engine.core.words import counted
         from mcptest_engine.servers.diagnosis.checks import Status
 
         warnings = report.count(Status.WARNING)
         also = f", {counted(warnings, 'warning')}" if warnings else ""
-        failed = report.failed
-        if failed is None:
+        failed, misses = report.failed, () if quality is None else quality.misses()
+        if failed is None and misses:
+            line = self._paint("31", self._one_line(f"the descriptions miss the gate: {'; '.join(misses)}", 400))
+        elif failed is None:
             line = self._paint("33" if warnings else "32", f"nothing failed{also}")
         elif report.target is None:
             line = self._paint("31", f"{counted(report.count(Status.FAILED), 'check')} failed{also}")

@@ -49,7 +49,9 @@ def _lines(suite: str, found: Sequence[CompositionEstimate], cost: Expected, tok
         yield from _table([_HEAD, *(_row(node) for node in one.nodes)])
         yield f"  {_sums(one.cost_usd, one.tokens, whole=not one.unknown)}"
         for cap in one.capped:
-            yield f"  held by the budget: {cap}"
+            part = one.cost_usd if cap == "max_cost_usd" else one.tokens
+            is_over = part.expected is not None and part.most is not None and part.expected > part.most
+            yield f"  over the budget, which will end it: {cap}" if is_over else f"  held by the budget: {cap}"
         if one.unknown:
             names = ", ".join(f"`{one_line(node)}`" for node in one.unknown)
             yield f"  unknown and left out of what is expected: {names}"

@@ -74,7 +74,8 @@ def _grader(one: PlannedGrading) -> Iterator[str]:
     judge = one.judge
     assert judge is not None
     parts = [one_line(one.model) if one.model else "no model"]
-    parts += [f"a jury of {judge.jury}"] if judge.jury > 1 else []
+    count = len(judge.models) or judge.jury
+    parts += [f"a jury of {count}"] if count > 1 else []
     parts += ["asked in both orders"] if judge.guarded else []
     yield f"  judge   {', '.join(parts)}; passes from {one.threshold:g}"
     if one.deferred is not None:

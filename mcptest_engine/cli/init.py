@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ import click
 
 from mcptest_engine.cli.common import find_here, is_terminal, load, tell_new_folder
 from mcptest_engine.core.errors import AuthFailed, ExitCode, McptestError, ServerError, UsageError
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.safety.policy import ToolClass
 from mcptest_engine.workspace.workspace import SUITE_FILES
@@ -24,6 +24,7 @@ from mcptest_engine.workspace.workspace import SUITE_FILES
 if TYPE_CHECKING:
     from mcptest_engine.authoring.scaffold import Scaffold
     from mcptest_engine.cli.choosing import Chosen
+    from mcptest_engine.cli.ci_files import Pipeline
     from mcptest_engine.servers.catalog import Catalog
 
 DEFAULT_OUTPUT = "mcptest.yml"
@@ -65,6 +66,11 @@ _LONGEST_ARGUMENTS = 80
 )
 @click.option("--no-run", is_flag=True, help="Only write the suite.")
 @click.option(
+    "--ci",
+    type=click.Choice(["github", "gitlab"]),
+    help="Also write a pipeline that runs the suite on every push; one that is there stays as it is.",
+)
+@click.option(
     "--timeout",
     "timeout_seconds",
     type=click.FloatRange(min=0, min_open=True),
@@ -83,6 +89,7 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
       mcptest init
       mcptest init --command "python server.py" --yes
       mcptest init --url https://mcp.example.com/mcp --bearer-token-env MCP_TOKEN --no-run
+      mcptest init --command "python server.py" --yes --ci github
     """
     if flags["no_run"] and (flags["yes"] or flags["run_all"]):
         given = "--yes" if flags["yes"] else "--run"
@@ -95,6 +102,11 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     chosen = chosen_by_flags(flags)
     if chosen is None and not person.asks:
         _refuse_without_server()
+    pipeline = None
+    if flags["ci"] is not None:
+        from mcptest_engine.cli.ci_files import pipeline_for
+
+        pipeline = pipeline_for(flags["ci"], Path.cwd())
     output = Path(flags["output"] or DEFAULT_OUTPUT)
     if not (person.asks and flags["output"] is None):
         _check_free(output, force=flags["force"])
@@ -106,6 +118,8 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     found = _scaffolded(catalog, chosen, flags)
     _write(output, found.suite)
     _tell(output, found, chosen, catalog, flags)
+    if pipeline is not None:
+        _write_pipeline(pipeline, output, found, chosen)
     extent = _extent(found, flags, person)
     code = ExitCode.PASSED if extent is _Extent.NOTHING else _run(output, chosen, extent)
     _tell_next(output, chosen, catalog, found, extent)
@@ -281,6 +295,23 @@ def _write(output: Path, suite: str) -> None:
         raise McptestError(
             f"`{output}` cannot be written: {wrong.strerror or wrong}", hint="nothing was written"
         ) from wrong
+
+
+def _write_pipeline(pipeline: Pipeline, output: Path, found: Scaffold, chosen: Chosen) -> None:
+    """And say what it does and what it needs. Raises: McptestError."""
+    from mcptest_engine.cli.ci_files import variables_in, write
+
+    skips = bool(_changing(found)) and _has_reading(found)
+    write(pipeline, output.absolute(), chosen.target.settings, skips_mutating=skips)
+    _say(f"wrote {os.path.relpath(pipeline.path)}: runs the suite on every push")
+    if skips:
+        _say(
+            "note: it leaves out what changes something; take `--skip-tag mutating` away where the target is disposable"
+        )
+    names = sorted(variables_in(chosen.target.settings))
+    if names:
+        where = "secrets of the repository" if pipeline.kind == "github" else "CI/CD variables of the project"
+        _say(f"note: set as {where}: {', '.join(names)}")
 
 
 class _Extent(Enum):

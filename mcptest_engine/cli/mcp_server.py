@@ -5,10 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from mcptest_engine.core.errors import UsageError
+from mcptest_engine.core.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from mcptest_engine.front_door.door import Door
 
 
 @click.command("mcp-server")
@@ -39,9 +45,41 @@ def command(enable_writes: bool, wants_install: bool, install_path: str | None, 
 def _serve(root: str, *, enable_writes: bool) -> None:
     import asyncio
 
+    from mcptest_engine.cli.ending import ending_on_signals
     from mcptest_engine.front_door.server import open_door, serve
 
-    asyncio.run(serve(open_door(root, writes_enabled=enable_writes)))
+    door = open_door(root, writes_enabled=enable_writes)
+
+    async def main() -> None:
+        with ending_on_signals(_Leaving(door), quietly=True):
+            await serve(door)
+
+    asyncio.run(main())
+
+
+class _Leaving:
+    """What a signal calls: the runs are ended and kept, and then the process ends, whatever its client still sends.
+
+    Nothing is unwound: a thread that waits for a line on stdin could not be told.
+    """
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+        self._task: asyncio.Task[None] | None = None
+
+    def cancel(self) -> None:
+        import asyncio
+
+        self._task = asyncio.ensure_future(self._leave())
+
+    async def _leave(self) -> None:
+        from mcptest_engine.servers.guardian import kill_all
+
+        try:
+            await self._door.runs.end()
+        finally:
+            kill_all()
+            os._exit(ExitCode.INTERRUPTED)
 
 
 def _install(root: Path, path: Path | None, *, enable_writes: bool) -> None:

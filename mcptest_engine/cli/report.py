@@ -24,7 +24,7 @@ _LATEST = re.compile(r"latest(?:~(\d{1,4}))?")
 @click.option("--format", "form", default="pretty", show_default=True, metavar="FMT", help="As `run --reporter`.")
 @click.option("--output", type=click.Path(), metavar="PATH", help="Where it goes instead of stdout.")
 @click.option("--merge", is_flag=True, help="Make one report of several shards of one suite.")
-@click.option("--agent-budget", type=click.IntRange(min=1), default=1024, metavar="TOKENS", show_default=True)
+@click.option("--agent-budget", type=click.IntRange(min=0), default=1024, metavar="TOKENS", show_default=True)
 @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
 @click.pass_context
 def command(
@@ -109,8 +109,7 @@ def _data(name: str) -> object:
     if name != "-" and not Path(name).exists():
         return find_here().load_run(name)
     try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-        return json.loads(text)
+        return json.loads(sys.stdin.read() if name == "-" else Path(name).read_bytes().decode())
     except (OSError, ValueError, RecursionError) as wrong:
         raise RecordError(f"`{name}` is not a run record: {wrong}", hint=HINT) from None
 

@@ -75,7 +75,7 @@ max_cost_option = click.option(
     multiple=True,
     metavar="FMT[=PATH]",
     help="pretty, minimal, json, ndjson, junit, tap, md, matrix, html, github, sarif, gitlab, openinference or agent; several "
-    "go together. [default: pretty]",
+    "go together. [default: pretty; with --models matrix, but at a terminal]",
 )
 @click.option("--output", type=click.Path(), metavar="PATH", help="Where the report goes instead of stdout.")
 @click.option(
@@ -130,7 +130,7 @@ max_cost_option = click.option(
 @click.option("--allow-update-in-ci", is_flag=True, help="Let --update-snapshots work under CI.")
 @click.option(
     "--agent-budget",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=0),
     default=1024,
     metavar="TOKENS",
     show_default=True,
@@ -154,9 +154,10 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     _check_executor(flags)
     if flags["estimate_cost"] and not flags["dry_run"]:
         raise UsageError("--estimate-cost calls nothing", hint="add --dry-run")
-    from mcptest_engine.cli.sinks import make_sinks
+    from mcptest_engine.cli.sinks import default_format, make_sinks
 
-    sinks = make_sinks(flags["reporters"], flags["output"])
+    default = default_format(models=flags["models"], output=flags["output"], watch=flags["watch"])
+    sinks = make_sinks(flags["reporters"], flags["output"], default=default)
     workspace = find_here()
     if flags["watch"]:
         from mcptest_engine.cli.watch import watch
@@ -176,9 +177,7 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
         ctx.exit(show(suite, settings, workspace, form="json" if as_json else "table"))
     saved_costs = flags["save_cost_baseline"]
     if flags["executor"] == "dask":
-        from mcptest_engine.cli.cluster.dask import run_on_cluster
-
-        record = run_on_cluster(suite, settings, workspace, scheduler=flags["scheduler"], variables=variables)
+        record = _on_a_cluster(suite, settings, workspace, sinks, scheduler=flags["scheduler"], variables=variables)
         ctx.exit(_told(record, settings, workspace, sinks, agent_budget=flags["agent_budget"], saved_costs=saved_costs))
     ctx.exit(run_once(suite, settings, workspace, sinks, agent_budget=flags["agent_budget"], saved_costs=saved_costs))
 
@@ -205,6 +204,26 @@ def run_once(
         if progress is not None:
             progress.close()
     return _told(record, settings, workspace, sinks, agent_budget=agent_budget, saved_costs=saved_costs)
+
+
+def _on_a_cluster(
+    suite: LoadedSuite,
+    settings: RunSettings,
+    workspace: Workspace,
+    sinks: Sequence[Sink],
+    *,
+    scheduler: str,
+    variables: dict[str, str],
+) -> RunRecord:
+    from mcptest_engine.cli.cluster.dask import run_on_cluster
+    from mcptest_engine.cli.sinks import live_progress
+
+    progress = live_progress(sinks)
+    try:
+        return run_on_cluster(suite, settings, workspace, scheduler=scheduler, variables=variables, progress=progress)
+    finally:
+        if progress is not None:
+            progress.close()
 
 
 def _told(

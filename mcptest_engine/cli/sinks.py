@@ -60,6 +60,16 @@ def make_sinks(reporters: Sequence[str], output: str | None, *, default: str = D
     return tuple(sinks)
 
 
+def default_format(*, models: str | None, output: str | None, watch: bool) -> str:
+    """What a run is told as where nobody says how: with `--models` the grid, except to a terminal, which shows no page of HTML.
+
+    Source: upstream-facts 4.4.
+    """
+    if models is None or watch or (output is None and is_terminal(sys.stdout)):
+        return DEFAULT_FORMAT
+    return "matrix"
+
+
 def _sink(text: str) -> Sink:
     from mcptest_engine.reporting.registry import FORMATS
 
@@ -141,7 +151,7 @@ def write_reports(record: RunRecord, sinks: Sequence[Sink], *, workspace: Worksp
             sink.path.write_text(rendered.text, encoding="utf-8")
         except OSError as wrong:
             lost.append(f"the {sink.format} report was not written to `{sink.path}`: {wrong.strerror or wrong}")
-    if all(sink.path is not None for sink in sinks):  # a person or a log still wants to know how it went
+    if all(sink.path is not None or sink.format in PAGES for sink in sinks):  # people and logs want to know how it went
         told = render(
             "minimal", record, render_options(None, config=config, default_config=default_config, agent_budget=0)
         )

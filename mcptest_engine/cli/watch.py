@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.cli.common import check, colours, show_problems
@@ -17,6 +18,7 @@ from mcptest_engine.core.errors import ExitCode, McptestError
 from mcptest_engine.running.launch import launch, needed_servers, open_pool
 from mcptest_engine.running.listening import Listeners
 from mcptest_engine.running.watch import Watcher, server_files, state_around, watched_files, what_changed
+from mcptest_engine.running.written import WRITTEN_WITHIN_SECONDS, WrittenFiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,6 +70,8 @@ class _Loop:
         self._task: asyncio.Task[RunRecord] | None = None
         self._watcher = Watcher({path.absolute()})
         self._stop = asyncio.Event()
+        self._written = WrittenFiles()
+        self._runs, self._ended = 0, 0.0
 
     async def run(self) -> int:
         with ending_on_signals(self, quietly=True):
@@ -75,14 +79,36 @@ class _Loop:
                 changed: frozenset[Path] = frozenset()
                 while not self._stop.is_set():
                     await self._once(changed)
+                    self._runs, self._ended = self._runs + 1, time.monotonic()
                     if self._stop.is_set():
                         break
                     sys.stderr.write("\nwatching; save to run again, Ctrl-C to stop\n")
                     sys.stderr.flush()
-                    changed = await self._watcher.changed(self._stop)
+                    changed = await self._saved()
             finally:
                 await self._cool()
         return self._code
+
+    async def _saved(self) -> frozenset[Path]:
+        """What was saved; what the servers wrote themselves is no reason to run. Empty when it is time to stop."""
+        while changed := await self._watcher.changed(self._stop):
+            run = self._runs if time.monotonic() - self._ended < WRITTEN_WITHIN_SECONDS else None
+            saved = frozenset(path for path in changed if not self._is_output(path, run))
+            if saved:
+                return saved
+        return frozenset()
+
+    def _is_output(self, path: Path, run: int | None) -> bool:
+        """Whether a file is what servers write, such as a database that their command names: it changes with every run."""
+        from mcptest_engine.core.sanitise import one_line
+
+        known = str(path) in self._written.given_up
+        if not self._written.changed(str(path), run=run):
+            return False
+        if not known:
+            sys.stderr.write(f"note: {one_line(path.name)} changes with every run; it starts none any more\n")
+            sys.stderr.flush()
+        return True
 
     def cancel(self) -> None:
         """Stop after the run under way, which is cut short."""

@@ -23,9 +23,10 @@ made-up one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
+
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,12 +53,15 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Span:
     """A place in a text file: line and column of a character, both counted from 1 in code points."""
 
     line: int
     column: int
+
+    def __lt__(self, other: Span) -> bool:
+        return (self.line, self.column) < (other.line, other.column)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

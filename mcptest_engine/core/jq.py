@@ -5,7 +5,8 @@ and reads the environment. So `jq_worker.py` runs beside us: isolated, with an e
 `~/.jq`), with 1 GiB of memory, started on first use, killed at the deadline and started anew on the next use.
 
 Integers keep all their digits as long as a program only moves them about; arithmetic in jq is done in doubles.
-The calls block, for as long as the deadline at most: code that must not wait calls them in a thread.
+The deadline is one of the worker's own computing where the system tells of that (Linux), so that no program is stopped because
+the machine is busy. The calls block until then: code that must not wait calls them in a thread.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import os
 import re
 import select
+import sys
 import threading
 import time
 from pathlib import Path
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 _WORKER = Path(__file__).with_name("jq_worker.py")
 _START_SECONDS = 15.0
+_BUSY_SECONDS = 20.0
+"""How much longer than it may compute a program may take on a machine that has no time for it."""
 _SECONDS_PER_BYTE = 0.4e-6  # what a machine three times slower than ours needs to read a large value; comes on top
 _CHUNK = 1 << 20
 _COMPILE_ERROR = re.compile(r"jq: error: (.*?)(?: at <top-level>, line (\d+), column (\d+):)?\n", re.DOTALL)
@@ -59,7 +63,7 @@ def check_program(text: str) -> None:
 def run_program(text: str, value: Any, *, timeout_seconds: float = 1.0) -> list[Any]:
     """All outputs of the program for `value`, which is JSON; NaN goes in as null, as jq has no other word for it.
 
-    The deadline is `timeout_seconds`, and for large values what it takes to hand them over (0.4 s a megabyte at most).
+    It may compute for `timeout_seconds`, and for large values what it takes to hand them over (0.4 s a megabyte at most).
     Raises: JqProgramError; JqRunError when the program fails, exceeds its time or its memory.
     """
     return _ask(text, _to_json(value), timeout_seconds)
@@ -72,12 +76,43 @@ def close_worker() -> None:
         _drop()
 
 
+class _Deadline:
+    """So many seconds of a worker's computing; of the clock where that is not told, or where no `pid` is given."""
+
+    def __init__(self, seconds: float, pid: int | None = None) -> None:
+        self._pid, self._seconds = pid, seconds
+        self._began, self._began_computing = time.monotonic(), self._computed()
+
+    def wait(self, ready: select.poll) -> None:
+        """Until a descriptor is ready. Raises: TimeoutError once the time is over."""
+        while not ready.poll(max(0.0, self._left()) * 1000):
+            if self._left() <= 0:
+                raise TimeoutError
+
+    def _left(self) -> float:
+        by_clock = self._seconds - (time.monotonic() - self._began)
+        computed = self._computed()
+        if self._began_computing is None or computed is None:
+            return by_clock
+        by_computing = self._seconds - (computed - self._began_computing)
+        # what it can take at the least, but not again and again for the last moment
+        return min(max(by_computing, 0.005) if by_computing > 0 else 0.0, by_clock + _BUSY_SECONDS)
+
+    def _computed(self) -> float | None:
+        """Seconds of processor time that the worker has had. Source: clock_getcpuclockid(3), `MAKE_PROCESS_CPUCLOCK`."""
+        if self._pid is None or sys.platform != "linux":
+            return None
+        try:
+            return time.clock_gettime(~self._pid << 3 | 2)
+        except OSError:  # it is gone, or nobody may look
+            return None
+
+
 class _Worker:
     """The running child: its pipes, and a buffer of what it has said so far."""
 
     def __init__(self) -> None:
         import subprocess
-        import sys
 
         self.process: Popen[bytes] = subprocess.Popen(
             [sys.executable, "-I", "-S", str(_WORKER), str(_binding_directory())],
@@ -96,9 +131,9 @@ class _Worker:
         self._readable, self._writable = select.poll(), select.poll()
         self._readable.register(self.stdout, select.POLLIN)
         self._writable.register(self.stdin, select.POLLOUT)
-        self.read_line(time.monotonic() + _START_SECONDS)
+        self.read_line(_Deadline(_START_SECONDS))
 
-    def write(self, data: bytes, deadline: float) -> None:
+    def write(self, data: bytes, deadline: _Deadline) -> None:
         """Hand over `data`. Raises: TimeoutError; OSError when the worker is gone."""
         written = 0
         view = memoryview(data)
@@ -106,15 +141,13 @@ class _Worker:
             try:
                 written += os.write(self.stdin, view[written : written + _CHUNK])
             except BlockingIOError:
-                if not self._writable.poll(_milliseconds_until(deadline)):
-                    raise TimeoutError from None
+                deadline.wait(self._writable)
 
-    def read_line(self, deadline: float) -> bytes:
+    def read_line(self, deadline: _Deadline) -> bytes:
         """One line without its end. Raises: TimeoutError; EOFError when the worker is gone."""
         chunks: list[bytes] = []
         while True:
-            if not self._readable.poll(_milliseconds_until(deadline)):
-                raise TimeoutError
+            deadline.wait(self._readable)
             chunk = os.read(self.stdout, _CHUNK)
             if not chunk:
                 raise EOFError
@@ -147,7 +180,7 @@ def _ask(program: str, value: bytes, timeout_seconds: float) -> list[Any]:
         raise JqProgramError("a program cannot hold a NUL character")
     allowed = timeout_seconds + len(value) * _SECONDS_PER_BYTE
     # The worker's own alarm is only for when we are gone; ours rings first.
-    request = b"%.3f\n%b\n%b\n" % (allowed + 1.0, json.dumps(program).encode(), value)
+    request = b"%.3f\n%b\n%b\n" % (allowed + 0.5, json.dumps(program).encode(), value)
     with _LOCK:
         line = _exchange(request, allowed, timeout_seconds)
     try:
@@ -168,7 +201,7 @@ def _exchange(request: bytes, allowed: float, timeout_seconds: float) -> bytes:
     except (OSError, EOFError, TimeoutError) as wrong:
         _drop()
         raise JqRunError(f"jq could not be started: {str(wrong) or type(wrong).__name__}") from wrong
-    deadline = time.monotonic() + allowed
+    deadline = _Deadline(allowed, worker.process.pid)
     try:
         worker.write(request, deadline)
         return worker.read_line(deadline)
@@ -205,10 +238,6 @@ def _binding_directory() -> Path:
         raise FileNotFoundError("the Python package `jq` is not installed")
     origin = Path(spec.origin)
     return origin.parent.parent if spec.submodule_search_locations else origin.parent
-
-
-def _milliseconds_until(deadline: float) -> float:
-    return max(0.0, (deadline - time.monotonic()) * 1000)
 
 
 def _to_json(value: Any) -> bytes:

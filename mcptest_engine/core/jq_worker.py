@@ -3,7 +3,7 @@
 Started as `python -I -S jq_worker.py DIRECTORY`, where DIRECTORY holds the jq binding. It reads three lines a request
 (seconds, program, value) and answers one line: `{"o":[outputs]}`, `{"c":text}` for a program that does not compile, or
 `{"e":text}` for one that failed. The surprising thing is the timer: should our parent be gone while a program runs for ever,
-nobody is left to kill us, so the kernel does it by an alarm that no Python code has to serve.
+nobody is left to kill us, so the kernel does it by an alarm that no Python code has to serve. It counts our own computing.
 """
 
 from __future__ import annotations
@@ -90,16 +90,16 @@ def limit_ourselves() -> None:
 def main() -> None:
     """Serve requests until standard input ends."""
     limit_ourselves()
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
     programs: dict[str, Any] = {}
     read, write = sys.stdin.buffer.readline, sys.stdout.buffer.write
     write(b"ready\n")
     sys.stdout.buffer.flush()
     while seconds := read():
         program, value = read().decode(), read().decode()
-        signal.setitimer(signal.ITIMER_REAL, float(seconds))
+        signal.setitimer(signal.ITIMER_PROF, float(seconds))
         line = answer(programs, program, value.rstrip("\n"))
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         write(line.encode("utf-8", "replace") + b"\n")
         sys.stdout.buffer.flush()
 

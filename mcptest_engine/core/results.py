@@ -7,7 +7,7 @@ the run printed. `RunRecord.to_json` and `RunRecord.from_json` are the only way 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from mcptest_engine.core.costs import CompositionSum, Spending
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.kinds import JUDGED_FAILURES, FailureKind, TestKind, Verdict
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -629,10 +630,11 @@ class RunRecord:
 
     `run_id` is a ULID, `started_at` RFC 3339 in UTC, `verdict` is "pass" or "fail" and mirrors the exit code. `source` is
     {repo, branch, commit, dirty}, each null where unknown; `environment` is {os, arch, python, ci}. `shard` is (index, count),
-    counted from 1, for a run of one part. `flags` are those of the command line that change what a test is, such as `--var`.
-    `cassette` is the name of the one that was recorded or replayed. `requested_by` is there when the front door made the run:
-    {via: "mcp-server", client: {name, version}}, without `client` where it did not say who it is. `coverage` is () where
-    what the servers offer was not known to the run.
+    counted from 1, for a run of one part, and `places` then says where each of `tests` stands in the whole run, from 0.
+    `flags` are those of the command line that change what a test is, such as `--var`. `cassette` is the name of the one that
+    was recorded or replayed. `requested_by` is there when the front door made the run: {via: "mcp-server", client: {name,
+    version}}, without `client` where it did not say who it is. `coverage` is () where what the servers offer was not known to
+    the run.
     """
 
     run_id: str
@@ -650,6 +652,7 @@ class RunRecord:
     interrupted: bool = False
     exit_code: int = 0
     shard: tuple[int, int] | None = None
+    places: tuple[int, ...] = ()
     flags: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     hooks: tuple[HookResult, ...] = ()
@@ -682,6 +685,8 @@ class RunRecord:
             "totals": self.totals.to_json(),
             "tests": [test.to_json() for test in self.tests],
         }
+        if self.places:
+            out["places"] = list(self.places)
         if rollups := self.metric_rollups:
             out["metric_rollups"] = [rollup.to_json() for rollup in rollups]
         if compositions := self.compositions:
@@ -738,6 +743,7 @@ class RunRecord:
                 servers=tuple(ServerRecord.from_json(item) for item in data["servers"]),
                 totals=Totals(**data["totals"]),
                 tests=tuple(TestResult.from_json(item) for item in data["tests"]),
+                places=tuple(data.get("places", ())),
                 warnings=tuple(data.get("warnings", ())),
                 hooks=tuple(HookResult.from_json(item) for item in data.get("hooks", ())),
                 coverage=_coverage(data["coverage"]) if "coverage" in data else (),

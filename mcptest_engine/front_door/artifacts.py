@@ -45,8 +45,8 @@ async def get_run(request: Request) -> Answer:
 
 
 def _get_run(request: Request) -> dict[str, Any]:
+    record = run_of(request.workspace, request.arguments["run_id"])
     run_id = request.arguments["run_id"].upper()
-    record = run_of(request.workspace, run_id)
     tests = tests_of(record)
     if request.arguments.get("only", "all") == "failed":
         tests = [test for test in tests if test.get("verdict") in ("fail", "inconclusive")]

@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import asyncio
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.values import dataclass
+
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
     from mcptest_engine.workspace.workspace import Workspace
 
     Progress = Callable[[float, float | None, str], Awaitable[None]]
+
+
+class Runs:
+    """The runs that a front door has begun. Each is a task of its own, so that it ends in order whoever called for it."""
+
+    def __init__(self) -> None:
+        self._going: set[asyncio.Task[Any]] = set()
+        self._called_off: set[asyncio.Task[Any]] = set()
+
+    def begin(self, run: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """The task of a run that keeps its record itself."""
+        task = asyncio.ensure_future(run)
+        self._going.add(task)
+        task.add_done_callback(self._going.discard)
+        task.add_done_callback(self._called_off.discard)
+        return task
+
+    def call_off(self, run: asyncio.Task[Any]) -> None:
+        """Have it end early; asked twice it ends no faster, because that would cut off its ending."""
+        if run in self._going and run not in self._called_off:
+            self._called_off.add(run)
+            run.cancel()
+
+    async def end(self) -> None:
+        """Call all of them off, and wait until they have ended."""
+        going = tuple(self._going)
+        for run in going:
+            self.call_off(run)
+        if going:
+            await asyncio.wait(going)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +53,7 @@ class Door:
     workspace: Workspace
     environ: Mapping[str, str] = field(repr=False)
     writes_enabled: bool = False
+    runs: Runs = field(default_factory=Runs, repr=False, compare=False)
 
 
 async def _silent(done: float, total: float | None, message: str) -> None:

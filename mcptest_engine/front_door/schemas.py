@@ -29,7 +29,7 @@ def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-_STRING, _NUMBER, _COUNT = {"type": "string"}, {"type": "number"}, {"type": "integer", "minimum": 0}
+_STRING, _COUNT = {"type": "string"}, {"type": "integer", "minimum": 0}
 _CURSOR = {
     "anyOf": [{"type": "integer"}, _STRING],
     "description": "`next_cursor` of the answer before, to go on from there.",
@@ -128,7 +128,7 @@ REPORT = _given(
     ok={"type": "boolean"},
     target=_or_null(OBJECT),
     failed_layer=_or_null(_STRING),
-    summary=_STRING,
+    summary=_given((), ok=_COUNT, warning=_COUNT, failed=_COUNT, skipped=_COUNT),
     checks=_list(OBJECT),
 )
 RUNS = _given(("runs",), runs=_list(OBJECT), next_cursor=_NEXT)
@@ -191,7 +191,7 @@ RAN = _given(
     inconclusive=_COUNT,
     skipped=_COUNT,
     results=_list(
-        _given(("name", "verdict", "duration_ms"), name=_STRING, verdict=_VERDICT, duration_ms=_NUMBER, reason=_STRING)
+        _given(("name", "verdict", "duration_ms"), name=_STRING, verdict=_VERDICT, duration_ms=_COUNT, reason=_STRING)
     ),
     failures=_list(
         {

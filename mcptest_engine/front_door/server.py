@@ -44,19 +44,23 @@ _LONGEST_NAME = 100
 
 
 async def serve(door: Door) -> None:
-    """Answer until stdin ends."""
+    """Answer until stdin ends, and then end the runs that are on."""
     server = server_of(door)
     options = server.create_initialization_options(
         experimental_capabilities={"mcptest": {"writesEnabled": door.writes_enabled}}
     )
-    async with stdio_server() as (incoming, outgoing):
-        await server.run(Incoming(incoming, outgoing), outgoing, options)
+    try:
+        async with stdio_server() as (incoming, outgoing):
+            await server.run(Incoming(incoming, outgoing), outgoing, options)
+    finally:
+        await door.runs.end()
 
 
 def server_of(door: Door) -> Server[Any]:
     async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
         shown = verbs.listed(writes_enabled=door.writes_enabled)
-        return types.ListToolsResult(tools=[_tool(verb) for verb in shown])
+        told = {"mcptest/writesEnabled": door.writes_enabled}
+        return types.ListToolsResult(tools=[_tool(verb) for verb in shown], _meta=told)
 
     async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
         return await _called(door, ctx, params)

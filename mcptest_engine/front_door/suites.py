@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import McptestError, Severity, SuiteError, UsageError
@@ -105,7 +106,9 @@ async def _run(
         suite = await asyncio.to_thread(load_suite, path, _options(door))
     except SuiteError as broken:
         errors = [problem for problem in broken.problems if problem.severity is Severity.ERROR]
-        told = "; ".join(str(problem).replace("\n", ", ") for problem in errors[:5])
+        told = "; ".join(
+            _in_a_line(problem, request, inline=None if run_id is None else path) for problem in errors[:5]
+        )
         raise UsageError(f"the suite does not load: {told}", hint="validate_suite tells every problem") from None
     selection = Selection(filter=filter_text)
     requested_by = {"via": "mcp-server", **({} if request.client is None else {"client": request.client})}
@@ -119,17 +122,37 @@ async def _run(
         max_cost_usd=request.arguments.get("max_cost_usd"),
     )
     telling = _Telling(request)
-    run = asyncio.ensure_future(launch(suite, settings, workspace=request.workspace, emit=telling))
-    ran = await _awaited(run, telling)
-    save_problem = None
-    try:
-        request.workspace.save_run(ran.to_json())
-    except McptestError as wrong:
-        save_problem = wrong.message
+
+    async def go() -> tuple[RunRecord, str | None]:
+        record = await launch(suite, settings, workspace=request.workspace, emit=telling)
+        return record, _save(request, record)  # also what there is of a run that was called off
+
+    ran, save_problem = await _awaited(door.runs.begin(go()), telling, door)
     return _answer(ran, save_problem)
 
 
-async def _awaited(run: asyncio.Task[RunRecord], telling: _Telling) -> RunRecord:
+def _in_a_line(problem: Problem, request: Request, *, inline: Path | None) -> str:
+    """A problem as an agent is told it, its file by the path that it knows: an inline suite is "suite"."""
+    from pathlib import Path
+
+    file = problem.file
+    if file is not None:
+        file = "suite" if file == str(inline) else request.workspace.relative(Path(file))
+    return str(replace(problem, file=file)).replace("\n", ", ")
+
+
+def _save(request: Request, record: RunRecord) -> str | None:
+    """Why the record could not be kept, None when it was."""
+    try:
+        request.workspace.save_run(record.to_json())
+    except McptestError as wrong:
+        return wrong.message
+    return None
+
+
+async def _awaited(
+    run: asyncio.Task[tuple[RunRecord, str | None]], telling: _Telling, door: Door
+) -> tuple[RunRecord, str | None]:
     """The record; when nobody wants it or can be told any longer, the run is ended in order, its servers with it."""
     try:
         while not run.done():
@@ -137,13 +160,7 @@ async def _awaited(run: asyncio.Task[RunRecord], telling: _Telling) -> RunRecord
             await telling.tell()
         return run.result()
     except BaseException:
-        run.cancel()
-        ended = asyncio.ensure_future(asyncio.wait((run,)))
-        while not ended.done():
-            try:
-                await asyncio.shield(ended)
-            except asyncio.CancelledError:
-                await asyncio.sleep(0)
+        door.runs.call_off(run)
         raise
 
 
@@ -223,7 +240,7 @@ def _row(test: TestResult) -> dict[str, Any]:
     from mcptest_engine.reporting.facts import inconclusive_text, remark
 
     name = presentable(one_line(test.name, LONGEST_NAME))
-    row = {"name": name, "verdict": test.verdict.value, "duration_ms": round(test.duration_ms, 3)}
+    row = {"name": name, "verdict": test.verdict.value, "duration_ms": round(test.duration_ms)}
     undecided = test.verdict is Verdict.INCONCLUSIVE
     reason = inconclusive_text(test) if undecided else remark(test) if test.verdict is Verdict.SKIP else ""
     return {**row, "reason": presentable(one_line(reason, _LONGEST_REASON))} if reason else row

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.results import Failure, FailureKind
+from mcptest_engine.core.values import dataclass
+from mcptest_engine.suite.templates import as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -43,11 +44,15 @@ def response_tokens(envelope: Mapping[str, Any]) -> int:
     """About how many tokens the texts of an answer are: a quarter of their characters, rounded up.
 
     Texts are those of a tool's `content`, a resource's `contents`, and a prompt's `messages`, embedded resources included; an
-    agent test has its final response.
+    agent test has its final response. The combined output of a composition that holds no such texts is counted as JSON.
     Source: MCP 2025-11-25, server/tools, server/resources, server/prompts.
     """
     said = envelope.get("final_response")
-    texts = (said,) if isinstance(said, str) else _texts(envelope.get("result"))
+    if "composition" in envelope:
+        output = envelope["output"]
+        texts: Iterable[str] = tuple(_texts(output)) or (() if output is None else (as_text(output),))
+    else:
+        texts = (said,) if isinstance(said, str) else _texts(envelope.get("result"))
     return -(-sum(len(text) for text in texts) // CHARACTERS_PER_TOKEN)
 
 

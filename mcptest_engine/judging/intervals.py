@@ -1,4 +1,4 @@
-"""Whether enough of a test's runs passed, by the Wald interval of the pass rate. Pure.
+"""How sure a share is: whether enough of a test's runs passed, by the Wald interval of the pass rate. Pure.
 
 Source: upstream-facts 4.3.
 """
@@ -40,6 +40,15 @@ def wald_interval(passed: int, runs: int, confidence_pct: float) -> Interval:
     rate = passed / runs
     reach = z_value(confidence_pct) * math.sqrt(rate * (1 - rate) / runs)
     return Interval(max(rate - reach, 0.0), min(rate + reach, 1.0))
+
+
+def wilson_low(hits: int, trials: int, confidence_pct: float) -> float:
+    """The lower end of the Wilson score interval of `hits` among `trials`; 0 without a trial."""
+    if not trials:
+        return 0.0
+    rate, z = hits / trials, z_value(confidence_pct)
+    reach = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
+    return max((rate + z * z / (2 * trials) - reach) / (1 + z * z / trials), 0.0)
 
 
 def decide_runs(passed: int, runs: int, *, min_trials: int, confidence_pct: float, open_: int = 0) -> Decided:

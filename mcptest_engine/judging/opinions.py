@@ -66,6 +66,11 @@ class Opinions:
         self.waiting.pop(question.key, None)
         self._said[question.key] = said
 
+    def paid(self) -> list[Mapping[str, Any]]:
+        """The rows of models of all that was said so far."""
+        judgements = (said.judgement for said in self._said.values() if said.judgement is not None)
+        return [row for judgement in judgements for row in judgement.get("models", ())]
+
     def used(self) -> Mapping[str, Any] | None:
         """What was said of the values that were looked at since the last time: one judgement, with the costs of all.
 

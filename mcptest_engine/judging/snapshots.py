@@ -71,6 +71,8 @@ class SnapshotStore:
 
     def save(self) -> None:
         """Write what has changed, each file at once. Raises: OSError."""
+        if not (self._changed or self._pending_changed):
+            return
         from mcptest_engine.workspace.snapshots import pending_path, write_snapshots
 
         if self._changed and self._accepted is not None:

@@ -6,10 +6,11 @@ small times vary of themselves; what came out of the cache has no time of its ow
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -107,6 +108,8 @@ class RunComparison:
         found += [
             f"the {word} run was interrupted" for word, run in (("first", one), ("second", other)) if run.interrupted
         ]
+        if one.flags != other.flags:
+            found.append(f"the first run had {_flags(one)}, the second {_flags(other)}")  # such as another `--var`
         if one.shard != other.shard:
             found.append("the runs are of different shards")
         if one.mode != other.mode:
@@ -122,6 +125,10 @@ class RunComparison:
             **{name: [pair.to_json() for pair in getattr(self, name)] for name in names.split()},
             "unchanged": self.unchanged,
         }
+
+
+def _flags(record: RunRecord) -> str:
+    return one_line(f"`{' '.join(record.flags)}`", 200) if record.flags else "no flags"
 
 
 def _run(record: RunRecord) -> dict[str, Any]:

@@ -116,6 +116,8 @@ def reasons(test: TestResult) -> tuple[Reason, ...]:
         found += _told(own)
     if crossed := _crossed_budget(test):
         found = [Reason(crossed), *found]
+    elif own is not None and found and found[0].assertion is not None:
+        found += _told_after(own, found[0].assertion)
     for step in _failed_steps(test):
         found += _step_reasons(step)
     return tuple(found) or (Reason(one_line(test.message or "failed without a reason", MESSAGE_LIMIT)),)
@@ -151,6 +153,13 @@ def _told(failure: Failure) -> list[Reason]:
     # The message of a refused token is ours and has three lines; any other line break is a server's.
     lines = failure.message.split("\n") if failure.kind is FailureKind.AUTH else [failure.message]
     return [Reason(one_line(line, MESSAGE_LIMIT)) for line in lines]
+
+
+def _told_after(failure: Failure, first: AssertionResult) -> Iterator[Reason]:
+    """What a failure tells after its first assertion: a budget that was exceeded, a measure that was missed."""
+    before, mark, after = failure.message.partition(f"{first.message}; ")
+    if first.message and mark and not before:
+        yield Reason(one_line(after, MESSAGE_LIMIT))
 
 
 def _step_reasons(step: VerifyResult) -> list[Reason]:

@@ -52,11 +52,14 @@ def _particulars(judgement: Mapping[str, Any]) -> Iterator[str]:
         yield _line(f"criterion {_text(row.get('name'), 60)}", _number(row.get("score")), row)
     for row in _rows(judgement, "path"):
         yield _line(_text(row.get("ask"), 120), f"{_text(row.get('answer'), 8)} ({_number(row.get('score'))})", row)
-    for number, row in enumerate(_rows(judgement, "jury"), start=1):
+    jurors = tuple(_rows(judgement, "jury"))
+    told = len({str(row.get("model")) for row in jurors}) > 1
+    for number, row in enumerate(jurors, start=1):
         passed = row.get("passed")
         verdict = "pass" if passed is True else "fail" if passed is False else "no verdict"
         score = "" if row.get("score") is None else f" {_number(row.get('score'))}"
-        yield _line(f"juror {number}", f"{verdict}{score}", row)
+        name = f" ({_text(row.get('model'), 60)})" if told else ""
+        yield _line(f"juror {number}{name}", f"{verdict}{score}", row)
     extra = judgement.get("extra")
     findings = extra.get("findings") if isinstance(extra, dict) and judgement.get("by") == "judge" else None
     for row in findings if isinstance(findings, list) else ():

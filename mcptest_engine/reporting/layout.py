@@ -6,17 +6,16 @@ Asian Width: wide and full-width characters take two columns, combining and invi
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from functools import lru_cache
 
 from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 
 ELLIPSIS = "…"
 WORDS = {Verdict.PASS: "PASS", Verdict.FAIL: "FAIL", Verdict.SKIP: "SKIP", Verdict.INCONCLUSIVE: "INCONC"}
 _ZERO_WIDTH_JOINER = "\u200d"
 _EMOJI_STYLE = "\ufe0f"
-_WORDS = re.compile(r" *[^ ]+")
+_WORDS = lazy_pattern(r" *[^ ]+")
 
 
 class Ink:
@@ -121,6 +120,8 @@ def fold(text: str, width: int) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _columns_of(character: str) -> int:
+    import unicodedata
+
     if unicodedata.category(character) in {"Mn", "Me", "Cf", "Cc"}:
         return 0
     return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1

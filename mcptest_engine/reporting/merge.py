@@ -1,13 +1,14 @@
 """The records of a suite's shards as the record of one run, for `mcptest report --merge`.
 
-Which test comes first is known inside each shard only. The shards are therefore woven together by file and line, and no
-shard's own order is ever changed.
+A shard knows the place of each of its tests in the whole run. Records that do not say it are woven together by file and line,
+and no record's own order is ever changed.
 """
 
 from __future__ import annotations
 
 import heapq
 from dataclasses import replace
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.coverage import SHARD_MISSING, SHARDED, added_up, short_lines
@@ -55,6 +56,7 @@ def merge_records(records: Sequence[RunRecord]) -> RunRecord:
         duration_ms=max(record.duration_ms for record in records),
         interrupted=any(record.interrupted for record in records),
         shard=None,
+        places=(),
         exit_code=int(code),
         verdict=Verdict.PASS if code is ExitCode.PASSED else Verdict.FAIL,
         mode=first.mode if len({record.mode for record in records}) == 1 else "live",
@@ -123,7 +125,10 @@ def _check_disjoint(records: Sequence[RunRecord]) -> None:
 
 
 def _woven(records: Sequence[RunRecord]) -> tuple[TestResult, ...]:
-    """The tests of all shards, each shard's in its own order, the smallest (file, line) among the next ones first."""
+    """The tests of all shards by their places; else each shard's in its own order, the smallest (file, line) next first."""
+    if all(len(record.places) == len(record.tests) for record in records):
+        placed = (pair for record in records for pair in zip(record.places, record.tests, strict=True))
+        return tuple(test for _, test in sorted(placed, key=itemgetter(0)))
     rank = _file_ranks(records)
     return tuple(heapq.merge(*(record.tests for record in records), key=lambda test: (rank[test.file], test.line)))
 

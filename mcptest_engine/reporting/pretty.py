@@ -13,7 +13,6 @@ from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import agents, compositions, facts, hook_facts, judged
 from mcptest_engine.reporting.layout import WORDS, Ink, columns, fold, pad, word_of
-from mcptest_engine.reporting.pretty_failures import failure_blocks, hook_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,8 +35,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     sections = (
         _list([test for test in record.tests if test.kind is not TestKind.COMPOSITION], options, ink),
         compositions.list_lines(record, ink),
-        failure_blocks(record, options, ink),
-        hook_blocks(record, options, ink),
+        *_failures(record, options, ink),
         _slowest(record.tests, ink),
         _metrics(record, ink),
         compositions.spending_lines(record, ink),
@@ -104,6 +102,15 @@ def _rows(word: str, test: TestResult, name: str, sizes: tuple[int, int, int], i
         )
     if remark and not beside:
         yield from (" " * margin + ink.yellow(line) for line in fold(remark, max(limit - margin, MIN_NAME_COLUMNS)))
+
+
+def _failures(record: RunRecord, options: RenderOptions, ink: Ink) -> tuple[list[str], ...]:
+    """What failed in detail: the tests, and the hooks."""
+    if not facts.tests_with(record, Verdict.FAIL) and not hook_facts.failed_hooks(record):
+        return ()
+    from mcptest_engine.reporting.pretty_failures import failure_blocks, hook_blocks
+
+    return failure_blocks(record, options, ink), hook_blocks(record, options, ink)
 
 
 def _slowest(tests: Sequence[TestResult], ink: Ink) -> list[str]:

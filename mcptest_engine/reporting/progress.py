@@ -87,6 +87,12 @@ class Progress:
         elif isinstance(event, RunFinished):
             self.close()
 
+    def say(self, line: str) -> None:
+        """Print a line of ours above the block, where it stays."""
+        with self._writing:
+            self._write(self._return(max(self._width() - 1, 10)), _CLEAR_BELOW, line)
+            self._drawn, self._drawn_columns = [], []
+
     def draw(self) -> None:
         """Draw a frame if it differs from the last one and the run is old enough to be shown."""
         with self._writing:

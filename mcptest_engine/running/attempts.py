@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.costs import added_up, model_rows_of
 from mcptest_engine.core.results import Attempt, Failure, FailureKind, Verdict
 from mcptest_engine.running.sessions import Sessions
-from mcptest_engine.running.verifying import verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,6 +47,7 @@ async def decide(case: Case, *, pool: Pool, caller: Caller, stopped: Callable[[]
     sessions = Sessions(pool, case)
     attempts: list[Attempt] = []
     spent: list[Mapping[str, Any]] = []
+    caller.spent[case.id] = spent
     failed_before = False
     try:
         while True:
@@ -59,6 +59,8 @@ async def decide(case: Case, *, pool: Pool, caller: Caller, stopped: Callable[[]
             repeatable = (fault is None or fault.kind == "delay") and not _is_used_up(outcome)
             again = left and (outcome.lost or (outcome.verdict is Verdict.FAIL and repeatable and not stopped()))
             if case.verify and not again:
+                from mcptest_engine.running.verifying import verified  # few tests have steps
+
                 called = outcome
                 outcome = await verified(case, called, sessions, caller)
                 attempt = attempt if called.lost else _told(outcome, fault)
@@ -107,11 +109,12 @@ def _with_spent(outcome: Outcome, spent: list[Mapping[str, Any]]) -> Outcome:
     if not before:
         return outcome
     if outcome.trace is not None:
-        return outcome._replace(trace=_with_models(outcome.trace, before))
-    return outcome._replace(judgement=_with_models(outcome.judgement or {"by": "judge"}, before))
+        return outcome._replace(trace=with_models(outcome.trace, before))
+    return outcome._replace(judgement=with_models(outcome.judgement or {"by": "judge"}, before))
 
 
-def _with_models(told: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def with_models(told: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A trace or a judgement with what models have cost before it."""
     return {**told, "models": added_up([*before, *told.get("models", ())])}
 
 

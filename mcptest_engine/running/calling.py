@@ -19,7 +19,7 @@ from mcptest_engine.running.verdicts import Outcome, failed, judge, refused, wit
 from mcptest_engine.suite.items import uses_matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from concurrent.futures import ThreadPoolExecutor
 
     from mcptest_engine.core.events import Emit
@@ -48,7 +48,8 @@ class Caller:
     """Sends the requests of a run and judges their answers.
 
     `redact` takes secrets out of what messages quote. `answered` tells for each server which tools answered without an error,
-    `cut_short` for each composition or agent test that was interrupted what its trace was by then.
+    `cut_short` for each composition or agent test that was interrupted what its trace was by then. `spent` and `paid` tell what
+    the attempts at a test have cost so far, by its id: rows of models, and what a scorer was paid.
     """
 
     def __init__(
@@ -71,6 +72,8 @@ class Caller:
         self._thread: ThreadPoolExecutor | None = None
         self.answered: dict[str, set[str]] = {}
         self.cut_short: dict[str, Mapping[str, Any]] = {}
+        self.spent: dict[str, list[Mapping[str, Any]]] = {}
+        self.paid: dict[str, float] = {}
 
     async def ask(self, asked: Asked, sessions: Sessions, *, number: int = 1, fault: Fault | None = None) -> Outcome:
         """The `number`-th attempt at one request. Whatever goes wrong in it is this test's failure and nobody else's."""
@@ -94,10 +97,19 @@ class Caller:
 
         models = None if self._judged is None else self._judged.models
         try:
-            return await run_metric_row(case, subject, models, task=self._redact(task), clock=self._clock)
+            cut = self._spent_on(case.id)
+            return await run_metric_row(case, subject, models, task=self._redact(task), clock=self._clock, cut=cut)
         except Exception as wrong:  # noqa: BLE001 - one answer that trips us must not cost the whole run
             failure = _bug(wrong)
         return Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=failure.message, failure=failure)
+
+    def _left(self, case_id: str, trace: Mapping[str, Any]) -> None:
+        """The run was interrupted in the middle of a case."""
+        self.cut_short[case_id] = trace
+
+    def _spent_on(self, case_id: str) -> Callable[[Iterable[Mapping[str, Any]]], object]:
+        """Takes rows of what models were paid for a case beside what its outcome tells."""
+        return self.spent.setdefault(case_id, []).extend
 
     async def _compose(self, case: Case, sessions: Sessions, number: int) -> Outcome:
         from mcptest_engine.running.compositions.running import RunningWorld, run_composition  # few suites have one
@@ -111,7 +123,7 @@ class Caller:
             emit=self._emit,
             answered=lambda server, tool: self.answered.setdefault(server, set()).add(tool),
             freezer=self._freezer,
-            cut_short=lambda trace: self.cut_short.update({case.id: trace}),
+            cut_short=lambda trace: self._left(case.id, trace),
             judge_by_models=self.judged_by_models if self._judged is not None else None,
         )
         return await run_composition(case, world, number=number, snapshots=self._snapshots)
@@ -132,7 +144,7 @@ class Caller:
             answered=lambda server, tool: self.answered.setdefault(server, set()).add(tool),
             ask_agent=lambda case, sessions: self._converse(case, sessions, 1),
         )
-        return Graders(self._judged, candidates, self._redact, {}, self._clock)
+        return Graders(self._judged, candidates, self._redact, self.paid, self._left, self._spent_on, self._clock)
 
     async def _converse(self, case: Case, sessions: Sessions, number: int) -> Outcome:
         from mcptest_engine.running.agents.running import run_agent  # few suites have one
@@ -150,7 +162,7 @@ class Caller:
             emit=self._emit,
             answered=lambda server, tool: self.answered.setdefault(server, set()).add(tool),
             judge=self._judge,
-            cut_short=lambda case_id, trace: self.cut_short.update({case_id: trace}),
+            cut_short=self._left,
         )
 
     async def _ask(self, asked: Asked, sessions: Sessions, number: int, fault: Fault | None) -> Outcome:
@@ -252,9 +264,10 @@ class Caller:
         """
         deadline = self._clock() + SETTLING_SECONDS
         while (_misses_something(outcome) or session.transport != "stdio") and self._clock() < deadline:
-            came = await session.next_notification(max(deadline - self._clock(), 0.0))
-            if not came and not unasked.grown(envelope):
-                break
+            if not unasked.grown(envelope):  # else it came while it was judged
+                came = await session.next_notification(max(deadline - self._clock(), 0.0))
+                if not came and not unasked.grown(envelope):
+                    break
             unasked.into(envelope)
             outcome = await self._judge(asked, envelope, opinions)
         return outcome
@@ -288,6 +301,7 @@ class Caller:
             bench=None if self._judged is None else self._judged.bench,
             task=self._redact(task_of(asked, envelope)),
             variant=grading_of(getattr(asked, "id", ""), "" if agent is None else agent.run),
+            cut=self._spent_on(getattr(asked, "id", "")),
         )
 
     def _opinions(self) -> Opinions:

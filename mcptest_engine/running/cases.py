@@ -181,7 +181,8 @@ class Case(NamedTuple):
 class Plan(NamedTuple):
     """The cases of a run in declared order; of `declared` ones, `selected` were chosen before sharding and repeating.
 
-    `missed` says why none was, None where some were or the suite has none.
+    `missed` says why none was, None where some were or the suite has none. Of a shard `places` tells where each of its cases
+    stands in the whole run, counted from 0; it is () without one.
     """
 
     cases: tuple[Case, ...]
@@ -192,3 +193,4 @@ class Plan(NamedTuple):
     restart: bool = True
     warnings: tuple[str, ...] = ()
     missed: str | None = None
+    places: tuple[int, ...] = ()

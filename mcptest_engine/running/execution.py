@@ -20,7 +20,6 @@ from mcptest_engine.running.keeping import Keeper
 from mcptest_engine.running.noting import Noting
 from mcptest_engine.running.plan import plan_of
 from mcptest_engine.running.runner import Run
-from mcptest_engine.suite.hook_checks import PHASES
 from mcptest_engine.suite.items import assertions_of, uses_matcher
 from mcptest_engine.workspace.side_files import SideFiles
 from mcptest_engine.workspace.slug import slug
@@ -69,6 +68,7 @@ async def execute(
         cassette=settings.record if settings.record is not None else settings.replay,
         requested_by=None if settings.requested_by is None else redactor.redact(settings.requested_by),
         shard=settings.selection.shard,
+        places=plan.places,
         flags=flags,
     )
     snapshots = SnapshotStore(
@@ -93,10 +93,10 @@ async def execute(
         inconclusive_fails=suite.run_options.get("inconclusive", {}).get("treat_as") == "fail",
     )
     hooks = None
-    if any(suite.hooks.get(phase) for phase in PHASES):
-        from mcptest_engine.running.hooks import Hooks  # few suites have any
+    if suite.hooks:
+        from mcptest_engine.running.hooks import hooks_of  # few suites have any
 
-        hooks = Hooks(suite, settings.environ, emit=emit, redactor=redactor)
+        hooks = hooks_of(suite, settings.environ, emit=emit, redactor=redactor)
     survey = None
     if suite.coverage is not None or any(case.method == "tools/list" for case in plan.cases):
         from mcptest_engine.running.survey import survey_of  # few suites have need of it

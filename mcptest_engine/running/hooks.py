@@ -86,6 +86,13 @@ class _Scope:
         self.processes.clear()
 
 
+def hooks_of(suite: LoadedSuite, environ: Mapping[str, str], *, emit: Emit, redactor: Redactor) -> Hooks | None:
+    """The hooks of a run of the suite, or None where no phase has any."""
+    if not any(suite.hooks.get(phase) for phase in PHASES):
+        return None
+    return Hooks(suite, environ, emit=emit, redactor=redactor)
+
+
 class Hooks:
     """The hooks of one run. `close` must be awaited, whatever happened; until then `after_all` may still be asked for.
 

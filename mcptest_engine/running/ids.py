@@ -122,6 +122,13 @@ def graders_of(entry: Mapping[str, Any], declared: tuple[str, ...]) -> tuple[str
     return tuple(dict.fromkeys(name for name in named if isinstance(name, str)))
 
 
+def jurors_of(written: Mapping[str, Any], otherwise: Mapping[str, Any]) -> tuple[str, ...]:
+    """The models of a jury; () where one model grades. Who names one `model`, or how often it is asked, has no such jury."""
+    if "models" in written:
+        return tuple(written["models"])
+    return () if "model" in written or "jury" in written else tuple(otherwise.get("models", ()))
+
+
 def _models(entry: Mapping[str, Any], shared: Shared) -> list[tuple[str, str | None]]:
     """The models that are asked, None for whichever there is, each with what a name says of it."""
     named = entry.get("models")

@@ -18,7 +18,7 @@ from mcptest_engine.judging.scorers.judge import JudgeError, grade, paid_for
 from mcptest_engine.running.evals.planning import judge_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from mcptest_engine.judging.opinions import Question
     from mcptest_engine.judging.providers.values import Models
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.verdicts import Outcome
 
     Judging = Callable[[Opinions], Awaitable[Outcome]]
+    Cut = Callable[[Sequence[Mapping[str, Any]]], object]
 
 MOST_ROUNDS = 8
 _TOLD = 300
@@ -39,10 +40,18 @@ class Bench(NamedTuple):
     timeout_seconds: float = 120.0
 
 
-async def judged(judging: Judging, opinions: Opinions, *, bench: Bench | None, task: str, variant: str = "") -> Outcome:
+async def judged(
+    judging: Judging,
+    opinions: Opinions,
+    *,
+    bench: Bench | None,
+    task: str,
+    variant: str = "",
+    cut: Cut | None = None,
+) -> Outcome:
     """The outcome of `judging`, with what models say of what it leaves open. `task` is what the answer was given to.
 
-    `variant` tells apart tests of the same that are each to be judged.
+    `variant` tells apart tests of the same that are each to be judged. `cut` is given what was paid when this is cancelled.
     """
     stopped: ModelError | None = None
     fault: JudgeError | None = None
@@ -51,7 +60,13 @@ async def judged(judging: Judging, opinions: Opinions, *, bench: Bench | None, t
         waiting = tuple(opinions.waiting.values())
         if not waiting:
             break
-        came = await asyncio.gather(*(_ask(question, opinions, bench, task, variant) for question in waiting))
+        asked = (_ask(question, opinions, bench, task, variant, cut) for question in waiting)
+        try:
+            came = await asyncio.gather(*asked)
+        except asyncio.CancelledError:
+            if cut is not None:
+                cut(opinions.paid())
+            raise
         for wrong in came:
             if isinstance(wrong, JudgeError):
                 fault = fault or wrong
@@ -80,7 +95,7 @@ def task_of(asked: Asked, envelope: Mapping[str, Any]) -> str:
 
 
 async def _ask(
-    question: Question, opinions: Opinions, bench: Bench | None, task: str, variant: str
+    question: Question, opinions: Opinions, bench: Bench | None, task: str, variant: str, cut: Cut | None
 ) -> ModelError | None:
     """Have a question answered. Gives what kept it from being answered."""
     argument = question.argument
@@ -97,6 +112,7 @@ async def _ask(
             judge=judge_of(argument, bench.judge),
             timeout_seconds=bench.timeout_seconds,
             variant=variant,
+            cut=cut,
         )
     except JudgeError as wrong:
         opinions.answer(question, Said(None, f"without a verdict: {wrong.message}", paid_for(wrong)))

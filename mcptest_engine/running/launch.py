@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.kinds import TestKind
-from mcptest_engine.running.ids import asks_model, graders_of
+from mcptest_engine.running.ids import asks_model, graders_of, jurors_of
 from mcptest_engine.running.pool import Pool
 from mcptest_engine.suite.compliance import revision_of
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS
@@ -161,8 +161,10 @@ class _Models:
 
         setup = Setup({**self._suite.lookups, **self._settings.environ, **self._suite.env})
         if judged:
-            judge = {**self._suite.judge, **(entry.data.get("judge") or {})}.get("model")
-            if setup.missing(judge or setup.named(judging=True) or setup.default()) is not None:
+            own = entry.data.get("judge") or {}
+            jurors = jurors_of(own, self._suite.judge) or ({**self._suite.judge, **own}.get("model"),)
+            able = [setup.missing(one or setup.named(judging=True) or setup.default()) is None for one in jurors]
+            if 2 * sum(able) <= len(able):
                 return False
         if not asks:
             return True

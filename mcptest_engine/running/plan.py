@@ -20,7 +20,6 @@ from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.checks import LIST_METHODS
 from mcptest_engine.suite.compliance import revision_of
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS as _OTHER_KINDS
-from mcptest_engine.suite.hook_checks import PER_TEST
 from mcptest_engine.suite.items import assertions_of, uses_matcher
 
 if TYPE_CHECKING:
@@ -63,6 +62,7 @@ def make_plan(
     focused = [case for case in declared if case.only]
     selected = select(focused or declared, selection, servers=suite.servers)
     cases = selected if selection.shard is None else shard_of(selected, selection.shard, dealt=selection.dealt)
+    places = [] if selection.shard is None else _places(cases, selected, repeat)
     if repeat > 1:
         cases = [repeated(case, number) for number in range(1, repeat + 1) for case in cases]
     return Plan(
@@ -74,7 +74,14 @@ def make_plan(
         restart=bool(options.get("restart", True)),
         missed=why_none(focused or declared, selection) if declared and not selected else None,
         warnings=tuple(_told(focused, declared, selected, models)),
+        places=tuple(places),
     )
+
+
+def _places(cases: Sequence[Case], selected: Sequence[Case], repeat: int) -> list[int]:
+    """Where the cases of a shard, and their repeats, stand in the run of all that were selected."""
+    place = {case.id: at for at, case in enumerate(selected)}
+    return [number * len(selected) + place[case.id] for number in range(repeat) for case in cases]
 
 
 def _told(
@@ -108,8 +115,11 @@ def plan_of(suite: LoadedSuite, settings: RunSettings, *, relative: Callable[[Pa
 
 def _workers(suite: LoadedSuite, asked: int | None) -> int:
     """How many tests at once; one where something is done around each (suite-composition: the bracket holds)."""
-    if any(suite.hooks.get(phase) for phase in PER_TEST):
-        return 1
+    if suite.hooks:
+        from mcptest_engine.suite.hook_checks import PER_TEST  # few suites have any
+
+        if any(suite.hooks.get(phase) for phase in PER_TEST):
+            return 1
     return asked if asked is not None else int(suite.run_options.get("concurrency", DEFAULT_WORKERS))
 
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.costs import model_rows_of, sum_costs
 from mcptest_engine.core.events import CaseFinished, CaseStarted, PlannedTest, RunFinished, RunStarted, Warned
 from mcptest_engine.core.results import Failure, FailureKind, RunRecord, TestKind, TestResult, Verdict
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
-from mcptest_engine.running.attempts import Decision, decide
+from mcptest_engine.running.attempts import Decision, decide, with_models
 from mcptest_engine.running.calling import Caller
 from mcptest_engine.running.verdicts import Outcome, with_tool_hint
 
@@ -180,7 +181,7 @@ class Run:
                 self._finish(index, case, _stopped_by(stop), self.clock())
         except asyncio.CancelledError:
             hooks.hurry()
-            self._finish(index, case, _skipped(INTERRUPTED), self.clock())
+            self._finish(index, case, self._interrupted(case), self.clock())
             await self._after(index, case, hooks)
             raise
         await self._after(index, case, hooks)
@@ -293,10 +294,22 @@ class Run:
                 self._stopped = f"not run: stopped after {counted(self._failures, 'failure')} (bail)"
         self.emit(CaseFinished(index=index, result=result))
 
+    def _interrupted(self, case: Case) -> Decision:
+        """A case that was not brought to its end: what was done is kept, and what all of its attempts have cost."""
+        caller = self._caller
+        trace, before, paid = caller.cut_short.get(case.id), caller.spent.get(case.id), caller.paid.get(case.id)
+        judgement: dict[str, Any] | None = None if paid is None else {"by": "exec", "cost_usd": paid}
+        if before and trace is not None:
+            trace = with_models(trace, before)
+        elif before:
+            judgement = with_models(judgement or {"by": "judge"}, before)
+        outcome = _left_at(trace, begun=judgement is not None)
+        return Decision(outcome._replace(judgement=judgement), ())
+
     def _record(self, duration_ms: float, interrupted: bool) -> RunRecord:
         for index, case in enumerate(self.plan.cases):
             if self._results[index] is None:
-                self._finish(index, case, _interrupted(self._caller.cut_short.get(case.id)), self.clock())
+                self._finish(index, case, self._interrupted(case), self.clock())
         tests = tuple(with_tool_hint(result, self._caller.answered) for result in self._results if result is not None)
         hooked = () if self.hooks is None else tuple(self.hooks.warnings)
         judged = _told_once(told for index in sorted(self._warnings) for told in self._warnings[index])
@@ -399,15 +412,14 @@ def _deferred(reason: str) -> Decision:
     return Decision(Outcome(verdict=Verdict.INCONCLUSIVE, duration_ms=0.0, message=reason), ())
 
 
-def _interrupted(trace: Mapping[str, Any] | None) -> Decision:
-    """A case that was not brought to its end; of a composition or an agent it is kept what was done, and what it cost."""
+def _left_at(trace: Mapping[str, Any] | None, *, begun: bool) -> Outcome:
+    """A case that was not brought to its end; of a composition or an agent it is told how far it came."""
     if trace is None:
-        return _skipped(INTERRUPTED)
+        return Outcome(Verdict.SKIP, 0.0, message="interrupted" if begun else INTERRUPTED)
     nodes = trace.get("nodes", {}).values()
     at = [f"`{node['id']}`" for node in nodes if str(node.get("message")).startswith("ended: ")]
     told = f"interrupted at {', '.join(at[:_SHOWN])}{', …' if len(at) > _SHOWN else ''}" if at else "interrupted"
-    outcome = Outcome(verdict=Verdict.SKIP, duration_ms=trace["duration_ms"], message=told, trace=trace)
-    return Decision(outcome, ())
+    return Outcome(verdict=Verdict.SKIP, duration_ms=trace["duration_ms"], message=told, trace=trace)
 
 
 def _skipped(reason: str) -> Decision:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-from zlib import crc32
 
 from mcptest_engine.core.errors import UsageError, did_you_mean
 from mcptest_engine.core.kinds import TestKind
-from mcptest_engine.core.patterns import PatternTimeout, search
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.suite.items import uses_matcher
@@ -121,6 +119,8 @@ def _name_test(text: str | None, names: set[str]) -> Callable[[str], bool]:
 
 
 def _found(pattern: str, name: str) -> bool:
+    from mcptest_engine.core.patterns import PatternTimeout, search
+
     try:
         return search(pattern, name)
     except PatternTimeout as wrong:
@@ -132,6 +132,8 @@ def _found(pattern: str, name: str) -> bool:
 
 def shard_of(cases: Iterable[Case], shard: tuple[int, int], *, dealt: bool) -> list[Case]:
     """By a stable hash of the id, so that adding a test moves no other one. Runs that are counted together stay together."""
+    from zlib import crc32
+
     from mcptest_engine.running.agents.program import runs_id
 
     cases = tuple(cases)

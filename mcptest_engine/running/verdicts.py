@@ -10,7 +10,6 @@ from mcptest_engine.core.errors import AnswerLost, AuthFailed, CallTimeout, did_
 from mcptest_engine.core.results import AssertionResult, Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.judging.assertions import judge_assertions
-from mcptest_engine.judging.budgets import judge_budgets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -138,7 +137,11 @@ def judge(
         failure = _unasserted_failure(envelope, redact)
     if failure is None:
         failure = _unanswered_failure(envelope, rows)
-    budgets = judge_budgets(expect, envelope) if len(expect) > ("assertions" in expect) else None
+    budgets = None
+    if len(expect) > ("assertions" in expect):
+        from mcptest_engine.judging.budgets import judge_budgets  # many suites have none
+
+        budgets = judge_budgets(expect, envelope)
     if budgets is not None and budgets.failure is not None:
         told = budgets.failure.message
         failure = budgets.failure if failure is None else replace(failure, message=f"{failure.message}; {told}")

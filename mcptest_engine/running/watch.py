@@ -26,6 +26,7 @@ MOST_FILES = 5_000
 NOT_SOURCES = frozenset({"node_modules", "__pycache__", "site-packages", "venv", "target", "dist", "build"})
 POLL_SECONDS = 0.3
 SETTLE_SECONDS = 0.05
+SETTLE_TIMES = 10
 HALF_SAVED = frozenset({None, hashlib.sha256(b"").digest()})
 
 
@@ -118,10 +119,12 @@ class Watcher:
     async def changed(self, stop: asyncio.Event) -> frozenset[Path]:
         """The files whose content changed since they were last looked at; empty when `stop` was set."""
         found = await self._changed(stop)
-        if any(self._seen[path] in HALF_SAVED for path in found):
+        for _ in range(SETTLE_TIMES):
+            if stop.is_set() or not any(self._seen.get(path, b"") in HALF_SAVED for path in found):
+                break
             # an editor empties or removes the file before it writes: what counts is what it comes to
             await asyncio.sleep(SETTLE_SECONDS)
-            self._look(sure=True)
+            found |= self._look(sure=True)
         return found
 
     async def _changed(self, stop: asyncio.Event) -> frozenset[Path]:

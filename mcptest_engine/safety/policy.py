@@ -7,11 +7,13 @@ Source: execution-safety.md; decisions.md 14, Safety; MCP 2025-11-25, schema, To
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
+from types import NoneType
 from typing import Any
+
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 
 MUTATING_WORDS = frozenset(
     ("create", "update", "set", "send", "write", "post", "put", "insert", "patch", "add", "upload")
@@ -20,7 +22,7 @@ DESTRUCTIVE_WORDS = frozenset(("delete", "remove", "drop", "destroy", "purge", "
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 # `HTTPServer2Put` gives http, server, 2, put: a run of capitals is a word of its own up to the last one.
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
 class ToolClass(StrEnum):
@@ -63,6 +65,19 @@ def classify_name(name: str) -> ToolClass:
     if words & DESTRUCTIVE_WORDS:
         return ToolClass.DESTRUCTIVE
     return ToolClass.MUTATING if words & MUTATING_WORDS else ToolClass.READ_ONLY_PRESUMED
+
+
+def malformed_annotations(annotations: object) -> list[str]:
+    """Why annotations are ignored, a clause each: they are no object, or hold a hint that is no boolean."""
+    if annotations is None:
+        return []
+    if not isinstance(annotations, Mapping):
+        return ["`annotations` is no object"]
+    return [
+        f"`annotations.{hint}` is no boolean"
+        for hint in _HINTS
+        if not isinstance(annotations.get(hint), (bool, NoneType))
+    ]
 
 
 def _valid_hints(annotations: object) -> dict[str, bool]:

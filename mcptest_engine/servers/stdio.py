@@ -34,7 +34,7 @@ _READS_A_TURN = 16
 _MAX_QUEUED_REPLIES = 256
 # An exit and the end of stdout come as two events in any order: the first one waits this long for the other, so that a
 # failure can name the exit code and quote all of stderr.
-_END_WAIT_SECONDS = 0.2
+_END_WAIT_SECONDS = 0.5  # a process that has closed its pipes may take a while to be gone on a busy machine
 _DEAF_WAIT_SECONDS = 1.0  # for the answers of a server that has closed its stdin
 
 

@@ -7,10 +7,10 @@ ever fetched for a schema.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.targets import TargetSyntaxError, parse_target
 from mcptest_engine.suite.items import ASSERT_SET
 from mcptest_engine.suite.places import quoted
@@ -23,7 +23,10 @@ ROOTS = ("result", "error", "duration_ms", "attempt", "request", "notifications"
 """What a target may start with: the members of the envelope."""
 COMPLIANCE_ROOTS = (*ROOTS, "session")
 """The same in a check of `compliance`, which also sees what was agreed on when the session was opened."""
-AGENT_GATES = ("equal_function_sets", "tool_selection", "trajectory", "golden_path", "tool_edges", "token_efficiency")
+AGENT_GATES = (
+    *("equal_function_sets", "tool_selection", "trajectory", "golden_path", "tool_edges", "token_efficiency"),
+    "distractors",
+)
 """The blocks of a test of `agents` that measure its choice of tools, each a member of its trace."""
 AGENT_ROOTS = (
     *("tool_calls", "tool_names", "final_response", "conversation", "duration_ms", "cost"),
@@ -51,7 +54,7 @@ _NEEDS_A_LOOK = frozenset(
         *("not", "each", "some", "length", "all-of", "any-of"),
     )
 )
-_PLAIN_REGEX = re.compile(r"[^\\.^$*+?{}\[\]|()]*")
+_PLAIN_REGEX = lazy_pattern(r"[^\\.^$*+?{}\[\]|()]*")
 _JSON_TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
 _Spot = tuple[int, "Pointer"]
 

@@ -6,12 +6,13 @@ Each problem is told at the node that it is in. Source: compositions, Load-time 
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.targets import TargetSyntaxError, parse_target
 from mcptest_engine.suite.checks import FOCUSED
-from mcptest_engine.suite.graph import Parent, a_cycle, parents_of
+from mcptest_engine.suite.graph import Parent, cycles, parents_of
 from mcptest_engine.suite.items import assertions_in
 from mcptest_engine.suite.places import quoted
 from mcptest_engine.suite.program_mentions import mentions
@@ -47,6 +48,7 @@ _NODE_MEMBERS = (
     *("tool", "needs", "mocked", "frozen", "cost_usd", "tokens", "model"),
 )
 _SHOWN_CYCLE = 12
+_MOST_CYCLES = 5
 _PROGRAMS = (("transform", "jq"), ("when",), ("loop", "until"))
 _PROGRAM_MENTIONS = re.compile(r"""\.parents(?:\.|\[\s*")([A-Za-z_][A-Za-z0-9_-]*)""")
 _ID = re.compile(ID_PATTERN)
@@ -152,6 +154,11 @@ class CompositionChecks:
                 message = f"`needs` names {quoted(parent.id)}, and nothing in the node uses its output"
                 hint = "it only orders the two; remove it if that was not meant"
                 self._places.warn(file, (*node.path, "needs", index), message, hint)
+            entry = node.data["needs"][index]
+            if isinstance(entry, dict) and "default" in entry and not parent.optional:
+                message = f"`default` does nothing for {quoted(parent.id)}, which is not optional"
+                place = (*node.path, "needs", index, "default")
+                self._places.warn(file, place, message, "add `optional: true`", key=True)
 
     def _check_references(self, node: _Node, known: set[str], rows: list[dict[str, Any]] | None, file: int) -> None:
         needs = {parent.id for _, parent in node.parents}
@@ -159,9 +166,8 @@ class CompositionChecks:
             told = self._wrong_with(expression, node, known, needs, rows)
             if told is not None:
                 self._places.tell(file, (*node.path, *below), told[0], told[1], inside=(text, at))
-        source = node.data.get("for_each")
-        if isinstance(source, str):
-            self._check_source(source, node, known, needs, file)
+        for below, source in _sources(node.data):
+            self._check_source(source, below, node, known, needs, file)
 
     def _wrong_with(
         self,
@@ -180,7 +186,7 @@ class CompositionChecks:
             return wrong.message, _ESCAPE_HINT
         if reference.space == "item":
             if "for_each" in node.data:
-                return None
+                return _wrong_item(reference, node.data["for_each"])
             return "`${item}` has a value only in a node with `for_each`", 'add `for_each: "${PARENT}"`'
         if reference.space == "var":
             return _wrong_variable(reference, rows)
@@ -195,12 +201,14 @@ class CompositionChecks:
             return f"`${{{reference.text}}}` refers to the node itself", "a node sees the outputs of its `needs` only"
         return f"`${{{reference.text}}}`: there is no node {shown}, and no variable", _among(reference.name, known)
 
-    def _check_source(self, source: str, node: _Node, known: set[str], needs: set[str], file: int) -> None:
-        place = (*node.path, "for_each")
+    def _check_source(
+        self, source: str, below: Pointer, node: _Node, known: set[str], needs: set[str], file: int
+    ) -> None:
+        place, key = (*node.path, *below), ".".join(map(str, below))
         found = _FOR_EACH.fullmatch(source)
-        hint = 'write a parent\'s output, such as `for_each: "${search}"`'
+        hint = f'write a parent\'s output, such as `{below[-1]}: "${{search}}"`'
         if found is None:
-            self._places.tell(file, place, f"`for_each` is one template, found {quoted(source)}", hint)
+            self._places.tell(file, place, f"`{key}` is one template, found {quoted(source)}", hint)
             return
         try:
             reference = parse_reference(found[1])
@@ -208,7 +216,7 @@ class CompositionChecks:
             self._places.tell(file, place, wrong.message, hint)
             return
         if reference.space != "node":
-            self._places.tell(file, place, f"`for_each` goes over a parent's output, found {quoted(source)}", hint)
+            self._places.tell(file, place, f"`{key}` goes over a parent's output, found {quoted(source)}", hint)
             return
         told = self._wrong_with(found[1], node, known, needs, None)
         if told is not None:
@@ -262,16 +270,14 @@ class CompositionChecks:
             list(dict.fromkeys(numbers[parent.id] for _, parent in node.parents if parent.id in numbers))
             for node in nodes
         ]
-        circle = a_cycle(parents)
-        if circle is None:
-            return
-        names = [nodes[number].id for number in circle]
-        shown = " → ".join(f"`{name}`" for name in names[:_SHOWN_CYCLE])
-        more = " → …" if len(names) > _SHOWN_CYCLE else ""
-        first, after = nodes[circle[0]], names[1 % len(names)]
-        index = next(index for index, parent in first.parents if parent.id == after)
-        message = f"the nodes need each other in a cycle: {shown}{more} → `{names[0]}`"
-        self._places.tell(file, (*first.path, "needs", index), message, "take one of these out of its `needs`")
+        for circle in islice(cycles(parents), _MOST_CYCLES):
+            names = [nodes[number].id for number in circle]
+            shown = " → ".join(f"`{name}`" for name in names[:_SHOWN_CYCLE])
+            more = " → …" if len(names) > _SHOWN_CYCLE else ""
+            first, after = nodes[circle[0]], names[1 % len(names)]
+            index = next(index for index, parent in first.parents if parent.id == after)
+            message = f"the nodes need each other in a cycle: {shown}{more} → `{names[0]}`"
+            self._places.tell(file, (*first.path, "needs", index), message, "take one of these out of its `needs`")
 
     def _check_output(self, entry: Mapping[str, Any], known: set[str], file: int, path: Pointer) -> None:
         output = entry.get("output")
@@ -397,10 +403,25 @@ def _has(row: Mapping[str, Any], name: str) -> bool:
     return isinstance(variables, dict) and name in variables
 
 
+def _sources(node: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
+    """The templates that a fan-out goes over, each with its place in the node."""
+    written = node.get("for_each")
+    for name, source in written.items() if isinstance(written, dict) else (("", written),):
+        if isinstance(source, str):
+            yield ("for_each", name) if name else ("for_each",), source
+
+
+def _wrong_item(reference: Reference, written: Any) -> tuple[str, str | None] | None:
+    """What is wrong with a part of an element that is a combination, whose names are known."""
+    name = reference.path[0] if reference.path else None
+    if not isinstance(written, dict) or name is None or name in written:
+        return None
+    return f"`${{{reference.text}}}`: `for_each` has no {quoted(str(name))}", _among(str(name), written)
+
+
 def _used_by(node: _Node) -> Iterator[str]:
     """The nodes whose outputs a node uses, in templates and in programs."""
-    source = node.data.get("for_each")
-    for _, _, _, expression in (*node.templates, *(() if source is None else templates_in(source))):
+    for _, _, _, expression in (*node.templates, *templates_in(node.data.get("for_each"))):
         try:
             reference = parse_reference(expression or "")
         except ReferenceSyntaxError:

@@ -15,22 +15,24 @@ import re
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import Problem, Severity, Span
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_BLANK = re.compile(r"(?:\s+|#[^\r\n]*)*")
-_ASSIGNMENT = re.compile(r"(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*=([ \t]*)")
-_LINE_END = re.compile(r"[^\r\n]*")
+_BLANK = lazy_pattern(r"(?:\s+|#[^\r\n]*)*")
+_ASSIGNMENT = lazy_pattern(r"(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*=([ \t]*)")
+_LINE_END = lazy_pattern(r"[^\r\n]*")
 _QUOTED = {
-    "'": re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL),
-    '"': re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL),
+    "'": lazy_pattern(r"'((?:[^'\\]|\\.)*)'", re.DOTALL),
+    '"': lazy_pattern(r'"((?:[^"\\]|\\.)*)"', re.DOTALL),
 }
-_AFTER_QUOTE = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|\Z)")
-_COMMENT = re.compile(r"[ \t]+#.*")
-_SINGLE_ESCAPE = re.compile(r"\\([\\'])")
-_LOOK_UP = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-_DOUBLE = re.compile(r"\\(.)|" + _LOOK_UP.pattern, re.DOTALL)
+_AFTER_QUOTE = lazy_pattern(r"[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|\Z)")
+_COMMENT = lazy_pattern(r"[ \t]+#.*")
+_SINGLE_ESCAPE = lazy_pattern(r"\\([\\'])")
+_LOOK_UP_TEXT = r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}"
+_LOOK_UP = lazy_pattern(_LOOK_UP_TEXT)
+_DOUBLE = lazy_pattern(r"\\(.)|" + _LOOK_UP_TEXT, re.DOTALL)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "a": "\a"}
 
 

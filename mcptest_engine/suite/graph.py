@@ -53,11 +53,24 @@ def topological_order(parents: Sequence[Sequence[int]]) -> list[int]:
     return order
 
 
-def a_cycle(parents: Sequence[Sequence[int]]) -> list[int] | None:
-    """One circle of nodes, each needing the next and the last the first; None where there is none."""
-    left = set(range(len(parents))) - set(topological_order(parents))
-    if not left:
-        return None
+def cycles(parents: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """Circles of nodes, each needing the next and the last the first; none is in two of them, and without them all is sound."""
+    every = [list(of_one) for of_one in parents]
+    while True:
+        left = set(range(len(every))) - set(topological_order(every))
+        if not left:
+            return
+        circle = _a_cycle(every, left)
+        yield circle
+        broken = set(circle)
+        every = [
+            [] if node in broken else [parent for parent in of_one if parent not in broken]
+            for node, of_one in enumerate(every)
+        ]
+
+
+def _a_cycle(parents: Sequence[Sequence[int]], left: set[int]) -> list[int]:
+    """A circle among the nodes that have no place in the topological order."""
     node = min(left)
     seen: dict[int, int] = {}
     way: list[int] = []

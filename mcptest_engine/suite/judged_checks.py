@@ -6,10 +6,10 @@ The surprising thing: a model that nobody is known to provide is a warning only,
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.targets import TargetSyntaxError, parse_target
 from mcptest_engine.core.words import counted
 from mcptest_engine.suite.assertion_checks import AGENT_GATES, AGENT_ROOTS
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     CheckExpectations = Callable[[Mapping[str, Any], tuple[str, ...], int, Pointer], None]
     CheckServer = Callable[[Any, int, Pointer], None]
 
-KNOWN_MODELS = re.compile(r"claude-|gpt-|chatgpt-|o\d")
+KNOWN_MODELS = lazy_pattern(r"claude-|gpt-|chatgpt-|o\d")
 """How the ids of models begin whose provider is known without being told. `judging/providers/setup.py` asks them."""
 ANY_MODELS = "OPENAI_BASE_URL"
 EXEC = "exec"
 _PAIRS = (("server", "servers"), ("model", "models"))
-_ASKS_FOR_CALLS = frozenset({"equal_function_sets", "tool_selection", "golden_path"})
+_ASKS_FOR_CALLS = frozenset({"equal_function_sets", "tool_selection", "golden_path", "distractors"})
 """The gates that do not hold of an agent that called nothing."""
 _OF_A_MODEL = ("model", "models", "system_prompt", "max_turns", "budget")
 _NAMES_SHOWN = 8
@@ -78,8 +78,11 @@ class JudgedChecks:
                 self._places.tell(scorer.file, (*scorer.path, "name"), message, "choose another name")
             seen.add((scorer.file, name))
             self._check_type(scorer.value.get("type"), scorer.file, (*scorer.path, "type"))
+        judges: dict[tuple[int, Pointer], dict[str, Any]] = {}
         for key, written in merged.judge.items():
-            self.check_judge({key: written.value}, written.file, written.path[:-1])
+            judges.setdefault((written.file, written.path[:-1]), {})[key] = written.value
+        for (file, path), judge in judges.items():
+            self.check_judge(judge, file, path)
 
     def _check_type(self, kind: Any, file: int, path: Pointer) -> None:
         if isinstance(kind, str) and kind and kind != EXEC:
@@ -93,9 +96,28 @@ class JudgedChecks:
             return
         self._check_model(judge.get("model"), file, (*path, "model"))
         jury = judge.get("jury")
+        if "models" in judge:
+            self._check_jury(judge, file, path)
+            return
         if type(jury) is int and jury > 0 and jury % 2 == 0:
             message = f"a jury of {jury} can be split, and does not pass an answer then"
             self._places.warn(file, (*path, "jury"), message, f"ask {jury - 1} or {jury + 1}")
+
+    def _check_jury(self, judge: Mapping[str, Any], file: int, path: Pointer) -> None:
+        """A jury of several models."""
+        models = judge["models"]
+        for index, model in enumerate(models if isinstance(models, list) else ()):
+            self._check_model(model, file, (*path, "models", index))
+        if "model" in judge:
+            message = "a judge has either `model` or `models`, found both"
+            self._places.tell(file, (*path, "models"), message, "remove one of the two", key=True)
+        if "jury" in judge:
+            message = "`jury` does nothing beside `models`, each of which is a juror"
+            hint = "remove it; a model that stands there twice is asked twice"
+            self._places.warn(file, (*path, "jury"), message, hint, key=True)
+        if isinstance(models, list) and models and len(models) % 2 == 0:
+            message = f"a jury of {len(models)} can be split, and does not pass an answer then"
+            self._places.warn(file, (*path, "models"), message, "name one model more or less", key=True)
 
     def _check_model(self, model: Any, file: int, path: Pointer) -> None:
         if not isinstance(model, str) or not model or self._any_model or KNOWN_MODELS.match(model):
@@ -159,6 +181,10 @@ class JudgedChecks:
         if isinstance(edges, dict) and "min_allowed_pct" in edges and "allowed" not in edges:
             message = "`min_allowed_pct` has nothing to count: no step is among the `allowed`"
             self._places.tell(file, (*path, "tool_edges", "min_allowed_pct"), message, "add `allowed:`", key=True)
+        if isinstance(edges, dict) and "min_delegation_pct" in edges and "delegation" not in edges:
+            message = "`min_delegation_pct` has nothing to count: no hand-off is expected"
+            hint = "add `delegation:`"
+            self._places.tell(file, (*path, "tool_edges", "min_delegation_pct"), message, hint, key=True)
         for gate in ("trajectory", "golden_path"):
             calls = entry[gate].get("calls") if isinstance(entry.get(gate), dict) else None
             for index, call in enumerate(calls if isinstance(calls, list) else ()):
@@ -260,7 +286,7 @@ class JudgedChecks:
                     self._places.warn(file, (*path, key), message, "remove one of the two", key=True)
             if way == "call":
                 self._check_call(entry, file, path)
-            elif "runs" in entry:
+            elif type(entry.get("runs")) is int and entry["runs"] > 1:
                 message = "`runs` grades the same `output` again and again"
                 self._places.warn(
                     file, (*path, "runs"), message, "remove it, or ask a jury: `judge: { jury: 3 }`", key=True

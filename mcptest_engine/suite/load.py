@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import gc
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, Severity, Span, SuiteError, did_you_mean
 from mcptest_engine.core.pointers import pointer
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.checks import Surroundings, check_merged
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS, with_defaults
-from mcptest_engine.suite.dotenv import parse_dotenv
 from mcptest_engine.suite.merge import Merged, PlacedTest, merge, merge_variables, whole_document
 from mcptest_engine.suite.places import Places, quoted
 from mcptest_engine.suite.problems import structural_problems
@@ -221,6 +221,8 @@ class _Load:
         environ = dict(self._options.environ)
         if not path.is_file():  # many keep a virtual environment in a directory of that name
             return environ
+        from mcptest_engine.suite.dotenv import parse_dotenv
+
         try:
             with path.open("rb") as stream:
                 data = stream.read(_LARGEST_DOTENV + 1)

@@ -79,6 +79,8 @@ _ITEMS = {
     "restricted": "pairs of tools",
     "calls": "calls",
     "correct": "tools",
+    "of": "tools",
+    "delegation": "hand-offs",
     "compositions": "compositions",
     "nodes": "nodes",
     "cases": "cases",
@@ -121,7 +123,7 @@ _MAPPINGS = {
     "EvalCall": "a mapping with `tool` and `args`",
     "Scorer": "a scorer, which is a mapping with `name`, `type` and `command`",
     "OtherScorer": "a scorer, which is a mapping with `name` and `type`",
-    "Judge": "a mapping with `model` or `jury`",
+    "Judge": "a mapping with `model`, `models` or `jury`",
     "LlmJudge": "a mapping with `rubric`",
     "Price": "a mapping with `input_usd_per_mtok` and `output_usd_per_mtok`",
     "Inconclusive": "a mapping with keys such as `on` and `min_trials`",
@@ -131,6 +133,8 @@ _MAPPINGS = {
     "GoldenPath": "a mapping with `calls`",
     "ExpectedCall": "a mapping with `tool` and `args`",
     "ToolEdges": "a mapping with `allowed` or `restricted`",
+    "Delegation": "a mapping with `from` and `to`",
+    "Distractors": "a mapping with `count`",
     "TokenEfficiency": "a mapping with `correct`",
     "AgentBudget": "a mapping with `per_test_usd_cents` or `per_suite_usd_cents`",
     "AgentEval": "a mapping with metrics such as `rubric` and `mcp_use`",
@@ -359,6 +363,8 @@ def _text_hint(value: Any, spelling: str) -> str | None:
         return f"write `{_flow_item(value[0])}`, without a list"
     if isinstance(value, dict) and len(value) == 1:
         inner = next(iter(value))
+        if inner == "jq" and isinstance(value[inner], str):
+            return f"write the program itself: `{_flow_item(value[inner])}`"
         if isinstance(inner, str) and ("{" in spelling[:2] or value[inner] is None):
             return "quote text that begins with `{`"
     return None
@@ -567,6 +573,8 @@ def bound_message(schema: dict[str, Any], value: Any) -> str | None:
             return f"expected a list of {least} {kind}, found {len(value)}"
         if len(value) < least:
             return "the list must not be empty"
+        if most is not None and len(value) > most:
+            return f"at most {most} items, found {len(value)}"
     return None
 
 

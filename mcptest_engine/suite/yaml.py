@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import gc
 import math
-import re
 import stat
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -30,7 +29,9 @@ from yaml.events import (
 )
 
 from mcptest_engine.core.errors import Problem, Span, SuiteError
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.pointers import pointer
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.yaml_scalars import MAYBE_NO_TEXT, resolve
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def decode(data: bytes, *, file: str) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         _refuse(file, "the file is encoded as UTF-16", hint="save it as UTF-8", span=Span(1, 1))
     try:
-        return data.decode("utf-8-sig")
+        return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode("utf-8", "replace")
         starts = _line_starts(before)
@@ -184,7 +185,7 @@ def _refuse(file: str, message: str, *, hint: str | None = None, span: Span | No
 
 # Lines end as editors count them. The parser also ends a line at three rarer characters, which is why its own line
 # numbers are not used.
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_LINE_END = lazy_pattern(r"\r\n|\r|\n")
 
 
 def _line_starts(text: str) -> list[int]:

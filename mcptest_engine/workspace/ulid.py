@@ -9,6 +9,7 @@ import os
 import time
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_LETTERS = frozenset(_ALPHABET)
 _RANDOM_BITS = 80
 _last = 0
 
@@ -24,7 +25,7 @@ def new_ulid() -> str:
 
 def is_ulid(text: str) -> bool:
     """Whether `text` is a ULID in its canonical spelling, capitals."""
-    return len(text) == 26 and text[0] in _ALPHABET[:8] and all(character in _ALPHABET for character in text)
+    return len(text) == 26 and text[0] in _ALPHABET[:8] and _LETTERS.issuperset(text)
 
 
 def ulid_seconds(ulid: str) -> float:

@@ -16,7 +16,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("edit.complete", "Complete", ("ctrl+@", "ctrl+space"), "complete", "What could stand here.", show=False),
     Action("edit.problem.next", "Problem", ("f8",), "problem(1)", "Go to the next problem."),
     Action("edit.fix", "Fix", ("f9", "alt+enter", "ctrl+full_stop"), "fix", "Apply the fix under the cursor."),
-    Action("edit.explain", "Explain", ("ctrl+g",), "explain", "What the word under the cursor means."),
+    Action("edit.explain", "Explain", ("ctrl+g",), "explain", "What the word here means, and what is wrong."),
     Action("edit.find", "Find", ("ctrl+f",), "find", "Find in this file."),
     Action("edit.files", "Files", ("ctrl+t",), "files", "Go to an open file, or open one of the suites."),
     Action("edit.external", "$EDITOR", ("ctrl+e",), "external", "Open the file in $EDITOR, at this line."),

@@ -14,7 +14,7 @@ from mcptest_engine.core.words import counted
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.state.conversation_rows import entries_of, live_entries, missing_parts
 from mcptest_tui.state.diff_rows import diff_of
-from mcptest_tui.state.graph_rows import GraphNode, first_to_see, nodes_of_trace, running_nodes
+from mcptest_tui.state.graph_rows import GraphNode, first_to_see, looked_into, nodes_of_trace, running_nodes
 from mcptest_tui.state.json_rows import is_cut
 from mcptest_tui.state.judged_rows import answer_lines
 from mcptest_tui.state.result_rows import (
@@ -81,10 +81,12 @@ class DetailFeed:
         """The suites may have other graphs now."""
         self._graphs.clear()
 
-    def finished(self, ids: tuple[str, ...]) -> None:
-        """These tests came to something."""
+    def finished(self, ids: tuple[str, ...], *, ended: bool) -> None:
+        """These tests came to something. A run is among the kept ones once it has ended, so they are asked for again then."""
         for test in ids:
             self._past.pop(test, None)
+        if ended:
+            self._past.clear()
 
     def fill(self) -> None:
         """Show what is known about the entry, and ask for what is not."""
@@ -102,7 +104,7 @@ class DetailFeed:
         store, keep = screen.workbench.store, self._shown[0] == (entry.id if entry is not None else "")
         self._shown = (entry.id if entry is not None else "", "", "")
         if entry is None:
-            title = "Tests" if store.documents else "No suite is open"
+            title = "Tests" if store.documents else screen.workbench.suites.nothing
             detail.head(title)
             detail.page.show(key_lines(screen.nothing_keys()))
             return
@@ -123,11 +125,13 @@ class DetailFeed:
     def _group_keys(self, entry: Group, rows: list[TestRow]) -> list[tuple[str, str]]:
         store = self._screen.workbench.store
         everything = self._screen.rows.shown_tests(store)
-        servers = len({(row.path, row.server) for row in everything})
+        starting = f"{counted(len({(row.path, row.server) for row in everything}), 'server')} will start"
+        if any(row.kind in ("agent", "composition") for row in everything):
+            starting = "their servers will start"  # of what has several, only the first is known here
         keys = [("r", f"runs {'this' if len(rows) == 1 else 'these'} {counted(len(rows), 'test')}")]
         if len(everything) != len(rows) or not entry.depth:
             shown = "all" if not self._screen.rows.filter else "the"
-            keys.append(("a", f"runs {shown} {len(everything)} ({counted(servers, 'server')} will start)"))
+            keys.append(("a", f"runs {shown} {len(everything)} ({starting})"))
         if any(row.verdict == "fail" for row in everything):
             keys += [("f", "runs the failed ones"), ("n", "goes to the next failure")]
         return [*keys, ("e", "opens the editor here"), ("?", "shows all keys")]
@@ -149,7 +153,8 @@ class DetailFeed:
         repro = repro_command(screen.relative(row.path), row.name)
         result = row.result or self._known(row)
         if result is None and row.verdict == "new":
-            keys = [("r", "runs it"), ("a", "runs all that is shown"), ("e", "opens it in the editor")]
+            keys = [("x", "stops the run")] if row.busy else [("r", "runs it"), ("a", "runs all that is shown")]
+            keys.append(("e", "opens it in the editor"))
             lines = new_lines(row, screen.place(row), keys, repro)
         elif result is None:
             self._fetch(row)
@@ -301,7 +306,7 @@ class DetailFeed:
             return
         node = next((node for node in nodes if node.id == self.node), None) or first_to_see(nodes)
         same, self.node = keep and self.node == node.id and view.nodes is not None, node.id
-        view.show(node.trace, root=("nodes", node.id), keep=same)
+        view.show(looked_into(node), root=("nodes", node.id), keep=same)
         self.told_path(view)
 
     def _tree(self, row: TestRow, member: str, nothing: str, keep: bool) -> None:

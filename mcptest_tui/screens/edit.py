@@ -7,6 +7,7 @@ is wrong and what it came to in `edit_checks.py`, completion and explanations in
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Container, Horizontal, Vertical
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from mcptest_tui.screens.edit_docs import OpenDoc
 
 MOST_RESTORED = 20
-HOLD_SECONDS = 1.0
+HOLD_SECONDS = 0.5
 SETTLE_SECONDS = 0.06
 """What needs a look at the word under the cursor waits until the cursor rests."""
 _ANYTIME = frozenset({"files", "new_file", "next_file"})
@@ -78,6 +79,7 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
         self.completing: Completing
         self._settle_soon = Quiet(self, SETTLE_SECONDS, self.settle)
         self._restored = False
+        self._begun = False
         self.holds_keys = True  # until the text has the focus: what is typed meanwhile is meant for it
 
     def compose_body(self) -> Iterable[Widget]:
@@ -113,7 +115,15 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
         self.query_one("#edit-side-pane").border_title = Content("Outline")
         self.query_one("#edit-empty").focus()
         self.call_after_refresh(self._open_something)
-        self.set_timer(HOLD_SECONDS, self._release)
+        self._hold()
+
+    def _hold(self, was_there: bool = False) -> None:
+        """Until the text has the focus; or until it was there for a while, since something else may have taken the focus."""
+        there = self._begun and self._memory is None and (self.current is None or self.current.area.is_mounted)
+        if there and was_there:
+            self._release()
+        elif self.holds_keys:
+            self.set_timer(HOLD_SECONDS, partial(self._hold, there))
 
     def _release(self) -> None:
         self.holds_keys = False
@@ -151,6 +161,7 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
         return {"files": files, "current": self.current.file.path if self.current else None}
 
     def _open_something(self) -> None:
+        self._begun = True
         if self.docs or self._restored or self._memory is not None:
             return
         path = next(iter(self.workbench.store.documents), None)

@@ -123,7 +123,7 @@ class EditChecks(EditBase):
         from mcptest_tui.actions import by_id
 
         keys = keys_of(self.workbench, by_id()["edit.fix"][1]).split(", ")
-        return " or ".join(keys[:2])
+        return " or ".join(keys[: 1 if self.has_class("-narrow") else 2])
 
     def show_list(self, doc: OpenDoc) -> None:
         """The problems below the text, in as many rows as it can spare; none of a tiny terminal's."""

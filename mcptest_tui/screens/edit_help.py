@@ -48,8 +48,11 @@ class EditHelp(EditBase):
             self.workbench.say("asking the server …" if self.awaits_offer else "nothing to complete here")
 
     def action_explain(self) -> None:
-        """The word under the cursor, in a card over the text."""
+        """The problem under the cursor, whole, and the word, in a card over the text."""
         told = self._told_at_cursor()
+        problem = self.current.problem_at(*self.current.area.cursor_location) if self.current is not None else None
+        if problem is not None:
+            told = problem_help(problem.message, problem.hint, told)
         if told is None:
             self.workbench.say("nothing is known about this word")
         else:
@@ -174,6 +177,16 @@ class EditHelp(EditBase):
         """What was being asked has no answer any more."""
         if state != "ready" and self._catalogs:
             self._catalogs = {key: told for key, told in self._catalogs.items() if isinstance(told, dict)}
+
+
+def problem_help(message: str, hint: str | None, word: Help | None) -> Help:
+    """What the card says where something is wrong: the line below the text may have no room for all of it."""
+    from mcptest_engine.suite.completion import Help
+
+    if word is None:
+        return Help(message, hint or "")
+    about = "   ".join(filter(None, (word.title, word.takes)))
+    return word._replace(title=message, takes="", text="\n".join(filter(None, (hint, f"\n{about}", word.text))))
 
 
 def _in_a_line(told: Help | None) -> str:

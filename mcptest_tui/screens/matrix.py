@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 
-from mcptest_tui.safe import one_line, shown
+from mcptest_tui.safe import one_line, shown, told_apart
 from mcptest_tui.screens.modals import Modal
 from mcptest_tui.state.matrix_rows import matrix_of
 from mcptest_tui.widgets.matrix_view import MatrixView
@@ -56,7 +57,9 @@ class CellLine(Widget):
             return Content("")
         test = cell.first
         message = (test.result or {}).get("message") or ""
-        return shown(f" {mark(cell.status)} {one_line(f'{test.name}   {message}', max(self.size.width - 4, 1))}")
+        width = max(self.size.width - 4, 1)
+        name = told_apart(test.name, max(width * 2 // 3, width - cell_len(message) - 3) if message else width)
+        return shown(f" {mark(cell.status)} {one_line(f'{name}   {message}'.rstrip(), width)}")
 
 
 class MatrixWindow(Modal[str]):

@@ -46,6 +46,20 @@ EMPTY_HINTS = (
     ("3", "P on a tool proposes a test of it, N a whole suite for the server"),
     ("$", "`mcptest propose TOOL --write SUITE` proposes another `expect`"),
 )
+FAILED_HINTS = (
+    ("1", "n goes to what failed, enter shows why, e opens the test in the editor"),
+    *EMPTY_HINTS[1:],
+)
+
+
+def empty_words(failed: int, problem: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """What stands there without a proposal, and what to do: where tests have failed, that nothing can be proposed for them."""
+    if problem:
+        return (*EMPTY_LINES, f"It could not be asked: {problem}"), EMPTY_HINTS
+    if not failed:
+        return EMPTY_LINES, EMPTY_HINTS
+    told = f"{counted(failed, 'test')} failed, but what the server answered is nothing that could be expected in its place."
+    return (*EMPTY_LINES, told), FAILED_HINTS
 
 
 class ReviewScreen(Working, WorkScreen):
@@ -120,17 +134,19 @@ class ReviewScreen(Working, WorkScreen):
         if self._editing is not None and all(item.id != self._editing for item in self.state.items):
             self._close_editor()
             self.workbench.say("this proposal is not there any more", "warning")
-        if self._arriving is not None and self.workbench.reviews.is_read:
+        if self._arriving is not None:
             self._go_to_test(*self._arriving)
         self.show_all()
 
     def arrive(self, **where: Any) -> None:
-        """From a test: its proposals; the list may still be on its way."""
-        self._arriving = (str(where.get("suite") or ""), str(where.get("test") or ""))
-        self._go_to_test(*self._arriving, wait=not self.workbench.reviews.is_read)
+        """From a test: its proposals. What was made just now is not in the list yet: it is read once more."""
+        suite, test = self._arriving = (str(where.get("suite") or ""), str(where.get("test") or ""))
+        if suite and self.state.find(suite, test) is None:
+            self.workbench.reviews.read()
+        self._go_to_test(suite, test)
         self.show_all()
 
-    def _go_to_test(self, suite: str, test: str, *, wait: bool = False) -> None:
+    def _go_to_test(self, suite: str, test: str) -> None:
         if not suite:
             self._arriving = None
             return
@@ -138,7 +154,7 @@ class ReviewScreen(Working, WorkScreen):
         if at is not None:
             self._arriving = None
             self.state.go(at)
-        elif not wait:
+        elif not self.workbench.reviews.is_reading:
             self._arriving = None
             self.workbench.say(f"nothing is proposed for {one_line(test, 60)}")
 
@@ -168,9 +184,9 @@ class ReviewScreen(Working, WorkScreen):
         moved = self.has_class("-empty") != empty
         self.set_class(empty, "-empty")
         problem = self.workbench.reviews.problem
-        lines = (*EMPTY_LINES, *((f"It could not be asked: {problem}",) if problem else ()))
+        lines, hints = empty_words(self.workbench.store.counts.get("fail", 0), problem)
         title = EMPTY_TITLE if self.workbench.reviews.is_read or problem else "Looking for proposals …"
-        self.query_one("#review-empty", Empty).show(title, lines, EMPTY_HINTS)
+        self.query_one("#review-empty", Empty).show(title, lines, hints)
         self.listed.changed(cursor=self.state.at)
         self.listed.show_row(self.state.at)
         self.show_item(keep=True)

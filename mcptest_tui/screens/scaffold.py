@@ -256,7 +256,7 @@ class ScaffoldScreen(Modal[str]):
         row, about = self.listed.row, ""
         if row.kind == "tool":
             tool = self.state.tools[row.at]
-            about = "; ".join(tool.warnings) or tool.held_back or tool.label
+            about = f"{tool.name}: {'; '.join(tool.warnings) or tool.held_back or tool.label}"
         elif row.kind == "option":
             about = OPTIONS[row.at][2]
         elif row.kind == "place":
@@ -264,7 +264,7 @@ class ScaffoldScreen(Modal[str]):
         warned = row.kind == "tool" and bool(self.state.tools[row.at].warnings)
         width = max(self.size.width - 6, 20)
         self.query_one("#scaffold-about", Static).update(
-            shown(one_line(about, width), style="$text-warning" if warned else "$foreground 65%")
+            shown(one_line(about, 2 * width), style="$text-warning" if warned else "$foreground 65%")
         )
 
     def _tell_keys(self) -> None:

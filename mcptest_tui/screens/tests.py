@@ -146,7 +146,7 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
             self.test_list.repainted([moved.row for moved in delta.moved])
         if delta.began or delta.ended:
             self.refresh_bindings()
-        self.feed.finished(delta.finished)
+        self.feed.finished(delta.finished, ended=delta.ended)
         if delta.nodes:
             self.feed.moved(delta.nodes)
         if self.following:
@@ -267,7 +267,8 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
         if entry is None or not self.detail_open:
             return
         if isinstance(entry, TestRow):
-            if any(moved.row is entry for moved in delta.moved) or entry.id in delta.finished:
+            of_the_entry = any(moved.row is entry for moved in delta.moved) or entry.id in delta.finished
+            if of_the_entry or (delta.ended and self.detail.tab == "history"):
                 self.feed.fill()
         elif delta.ended:
             self._settle()
@@ -314,7 +315,7 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
 
     def _why_nothing(self) -> list[str]:
         if not self.rows.filter:
-            return [] if self.workbench.store.rows else ["No suite is open."]
+            return [] if self.workbench.store.rows else [f"{self.workbench.suites.nothing}."]
         return [f"No test matches {self.rows.filter.text}", "", "esc clears the filter"]
 
     def _entitle(self) -> None:

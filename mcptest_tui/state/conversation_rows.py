@@ -13,6 +13,7 @@ from mcptest_engine.core.words import counted
 from mcptest_tui.state.json_rows import is_cut
 from mcptest_tui.state.judged_rows import is_number, shown_as
 from mcptest_tui.state.spending import cost_of, usd
+from mcptest_tui.words import took_shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -111,7 +112,7 @@ def missing_parts(result: Mapping[str, Any]) -> list[tuple[Path, list[Any]]]:
 def _head(number: int, trial: Mapping[str, Any], is_shut: bool) -> Entry:
     told = []
     if is_number(trial.get("duration_ms")):
-        told.append(f"{trial['duration_ms']:.0f} ms")
+        told.append(took_shown(trial["duration_ms"]))
     if is_amount(trial.get("tokens")):
         told += [f"{trial['tokens']:,} tokens", usd(cost_of(trial.get("cost_usd")))]
     message = str(trial.get("message") or "")
@@ -175,7 +176,7 @@ def _call(call: Mapping[str, Any], path: Path) -> Entry:
     name = str(call.get("name", ""))
     args = call.get("raw") if call.get("args") is None else call.get("args")
     text = "" if args in (None, {}) else args if isinstance(args, str) else compact(args, PREVIEW)
-    took = f"{call['duration_ms']:.0f} ms" if is_number(call.get("duration_ms")) else ""
+    took = took_shown(call["duration_ms"]) if is_number(call.get("duration_ms")) else ""
     outcome = _plain(call["error"]) if call.get("error") is not None else told_result(call.get("result"))
     status = "fail" if call.get("is_error") or call.get("error") is not None else "pass"
     return Entry("call", text, name, status=status, told=took, outcome=outcome[:PREVIEW], path=path)

@@ -13,7 +13,7 @@ from mcptest_engine.core.words import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-MOST_RAILS = 10
+MOST_RAILS = 24
 NODE = "\0"
 """Stands in rails for the mark of the node."""
 # A rail from above, and whether it goes on below, to the left and to the right.
@@ -25,6 +25,7 @@ _CORNERS = {
     (True, False, True, False): "┘",
     (True, False, True, True): "┴",
 }
+_LOOKED_AT = ("id", "status", "message", "hint", "args", "result", "output", "calls")
 PLAIN = str.maketrans("├┤┼└┘┴│─", "++++++|-")
 """For terminals without line drawing."""
 
@@ -184,12 +185,18 @@ def bar(node: GraphNode, whole_ms: float, width: int) -> tuple[int, int]:
     return begin, max(min(round(node.duration_ms / whole_ms * width), width - begin), 1)
 
 
+def looked_into(node: GraphNode) -> dict[str, Any]:
+    """What the record has of a node, in the order in which a person asks: how it went, why, what was sent, what came."""
+    first = [key for key in _LOOKED_AT if key in node.trace]
+    return {key: node.trace[key] for key in (*first, *(key for key in node.trace if key not in first))}
+
+
 def words(node: GraphNode) -> str:
     """What is to be said of a node beside its name: why it did not run or failed, its calls."""
     calls = node.trace.get("calls")
     if node.message:
         return node.message
-    if isinstance(calls, list) and calls:
+    if isinstance(calls, list):
         return counted(len(calls), "call")
     return "mocked" if node.trace.get("mocked") else ""
 

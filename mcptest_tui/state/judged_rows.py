@@ -15,7 +15,7 @@ from mcptest_engine.core.words import counted
 from mcptest_tui.state.score_rows import bar, number
 from mcptest_tui.state.spending import model_rows, usd
 from mcptest_tui.state.text_lines import BLANK, TextLine, line, readable_text, safe, safe_lines
-from mcptest_tui.words import MARKS, mark
+from mcptest_tui.words import MARKS, mark, took_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,10 @@ NAME = 28
 EXCERPT = 300
 TRIALS_SHOWN = 50
 STDERR_SHOWN = 12
-GATES = ("tool_selection", "trajectory", "golden_path", "tool_edges", "equal_function_sets", "token_efficiency")
+GATES = (
+    *("tool_selection", "trajectory", "golden_path", "tool_edges", "equal_function_sets", "token_efficiency"),
+    "distractors",
+)
 """The members of a trace that measure which tools a model chose."""
 
 
@@ -218,7 +221,7 @@ def trial_lines(trials: Sequence[Mapping[str, Any]]) -> list[TextLine]:
     lines = [BLANK, line(("runs", "bold"))]
     for place, trial in enumerate(rows[:TRIALS_SHOWN], 1):
         shown = shown_as(trial)
-        took = f"{trial['duration_ms']:.0f} ms" if is_number(trial.get("duration_ms")) else ""
+        took = took_shown(trial["duration_ms"]) if is_number(trial.get("duration_ms")) else ""
         spent = f"  {trial['tokens']:,} tokens  {usd(_cost(trial))}" if is_amount(trial.get("tokens")) else ""
         message = f"  {safe(trial['message'])}" if trial.get("message") else ""
         told = (f"{place:>3}  {took:>9}{spent}", "")

@@ -28,10 +28,10 @@ from mcptest_tui.state.judged_rows import (
     spending_lines,
     trial_lines,
 )
-from mcptest_tui.state.run_view import FAULTS, ServerView, Summary, slowest
+from mcptest_tui.state.run_view import FAULTS, FAULTS_OF, ServerView, Summary, slowest
 from mcptest_tui.state.score_rows import bar, metrics, number, shares
 from mcptest_tui.state.text_lines import BLANK, LIMIT, TextLine, indented, line, readable_text, safe, safe_lines
-from mcptest_tui.words import MARKS, is_ascii, mark
+from mcptest_tui.words import MARKS, is_ascii, mark, took_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -57,6 +57,12 @@ WORDS = {
 
 
 # A test
+
+_DONE = {
+    "agent": "the model answered without an error",
+    "composition": "every node was done, or skipped by its condition",
+}
+"""What a test without assertions passed by, where that is no answer of a server."""
 
 
 def result_lines(
@@ -96,8 +102,8 @@ def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -
         for assertion, share in zip_longest(assertions, shares(result), fillvalue=""):
             lines += _item(assertion, share)
     elif result.get("verdict") == "pass" and not judged and not result.get("derived_metrics"):
-        who = "the model" if result.get("kind") == "agent" else "the server"
-        lines += [BLANK, line((f"no assertions: {who} answered without an error", "dim"))]
+        done = _DONE.get(str(result.get("kind")), "the server answered without an error")
+        lines += [BLANK, line((f"no assertions: {done}", "dim"))]
     trace = result.get("trace")
     if isinstance(trace, dict) and not result.get("trials"):
         lines += gate_lines(trace)
@@ -113,13 +119,14 @@ def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -
 
 
 def new_lines(row: TestRow, place: str, keys: Sequence[tuple[str, str]], repro: str) -> list[TextLine]:
-    """A test that was never run: what it calls, and what the keys do."""
+    """A test that has no result yet: what it calls, and what the keys do."""
+    calls = ("calls", row.tool) if row.tool else ("kind", row.kind)
+    added = "   added while the suite was open" if row.added and not row.busy else ""
+    status = row.status if row.busy else "new"
     lines = [
-        line((f"{mark('new')} not run yet", "bold"), ("   added while the suite was open" if row.added else "", "dim")),
+        line((f"{mark(status)} {WORDS[status]}", "bold"), (added, "dim")),
         BLANK,
-        *_facts(
-            (("calls", row.tool or row.kind), ("server", row.server), ("at", place), ("tags", ", ".join(row.tags)))
-        ),
+        *_facts((calls, ("server", row.server), ("at", place), ("tags", ", ".join(row.tags)))),
         BLANK,
     ]
     return [*lines, *key_lines(keys), BLANK, line(("on a command line  ", "dim"), repro)]
@@ -136,7 +143,7 @@ def _headline(row: TestRow, result: Mapping[str, Any]) -> TextLine:
     pieces: list[Piece] = [(f"{mark(verdict)} {WORDS.get(verdict, verdict)}", verdict)]
     duration = result.get("duration_ms")
     if isinstance(duration, (int, float)) and verdict != DEFERRED:
-        pieces.append((f"   {duration:.0f} ms" if duration >= 10 else f"   {duration:.1f} ms", ""))
+        pieces.append((f"   {took_shown(duration)}", ""))
     attempts = result.get("attempts") or ()
     if len(attempts) > 1:
         pieces.append((f"   {len(attempts)} attempts", "inconclusive" if result.get("flaky") else ""))
@@ -153,7 +160,8 @@ def _headline(row: TestRow, result: Mapping[str, Any]) -> TextLine:
 
 def _failure(result: Mapping[str, Any], failure: Mapping[str, Any]) -> Iterator[TextLine]:
     kind = str(failure.get("kind", ""))
-    yield line((FAULTS.get(kind, kind), "dim"), (f"  ({kind})" if kind not in ("", "assertion") else "", "dim"))
+    faults = {**FAULTS, **FAULTS_OF.get(str(result.get("kind")), {})}
+    yield line((faults.get(kind, kind), "dim"), (f"  ({kind})" if kind not in ("", "assertion") else "", "dim"))
     told = any(item.get("passed") is False for item in result.get("assertions") or () if isinstance(item, dict))
     if kind != "assertion" or not told:
         yield BLANK
@@ -374,8 +382,8 @@ def problem_lines(document: Document, since: float | None) -> list[TextLine]:
 
 
 def _slowest(timed: Sequence[tuple[str, float]]) -> list[TextLine]:
-    width = max(len(f"{took:.0f} ms") for _, took in timed)
-    texts = ((f"{took:.0f} ms", name) for name, took in timed)
+    texts = [(f"{took:.0f} ms" if took < 999.5 else took_shown(took), name) for name, took in timed]
+    width = max(len(text) for text, _ in texts)
     return [line((f"{took:>{width}}  ", "dim"), safe(name), at=2) for took, name in texts]
 
 
@@ -399,7 +407,11 @@ def history_lines(past: Sequence[Mapping[str, Any]], now: float | None = None) -
         return [line(("the first run of this test", "dim")), BLANK, *_past(past, now)]
     times = [float(item.get("duration_ms") or 0.0) for item in reversed(past)]
     lines = [
-        line(("took     ", "dim"), (spark(times), "running"), (f"   {min(times):.0f} to {max(times):.0f} ms", "dim")),
+        line(
+            ("took     ", "dim"),
+            (spark(times), "running"),
+            (f"   {took_shown(min(times))} to {took_shown(max(times))}", "dim"),
+        ),
         line(("came to  ", "dim"), *((mark(_verdict(item)), _verdict(item)) for item in reversed(past))),
     ]
     lines += _since(past)
@@ -422,7 +434,7 @@ def _past(past: Sequence[Mapping[str, Any]], now: float | None) -> list[TextLine
     lines = []
     for item in past:
         verdict = _verdict(item)
-        took = f"{float(item.get('duration_ms') or 0.0):.0f} ms"
+        took = took_shown(float(item.get("duration_ms") or 0.0))
         message = f"  {safe(item['message'])}" if item.get("message") else ""
         lines.append(line((f"{mark(verdict)} ", verdict), f"{_when(item, now)}  ", (f"{took:>9}", "dim"), message))
     return lines

@@ -32,6 +32,22 @@ FAULTS = {
     "suite": "the suite asks for what cannot be done",
 }
 """Whose a failure is, by its kind."""
+OF_COMPOSITIONS = {
+    "assertion": "the composition did not come to what is expected",
+    "budget": "the composition went over its budget",
+}
+"""The same where several calls were made, or none."""
+OF_MODELS = {
+    "assertion": "the model was done, and what came of it is other than expected",
+    "budget": "the model went over the budget",
+    "score": "what came of it was judged, and the score is too low",
+    "metric": "the model was done, and a measure of its calls is out of range",
+    "server": "the model or a server failed",
+    "timeout": "the model or a server did not answer in time",
+    "auth": "the model's provider, or a server, refused the credentials",
+}
+"""The same where a model was asked, or an answer judged."""
+FAULTS_OF = {"composition": OF_COMPOSITIONS, "agent": OF_MODELS, "eval": OF_MODELS}
 
 
 class ServerView(NamedTuple):
@@ -172,8 +188,8 @@ def _mappings(found: object) -> list[dict[str, Any]]:
 
 
 def slowest(rows: Sequence[TestRow], most: int = SLOWEST) -> list[tuple[str, float]]:
-    """The slowest tests, with their milliseconds."""
-    timed = [(row.name, row.duration_ms) for row in rows if row.duration_ms is not None]
+    """The slowest tests, with their milliseconds; what is deferred took none."""
+    timed = [(row.name, row.duration_ms) for row in rows if row.duration_ms is not None and not row.deferred]
     return sorted(timed, key=lambda told: -told[1])[:most]
 
 

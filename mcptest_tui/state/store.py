@@ -270,20 +270,13 @@ class Store:
                 if row is not None:
                     row.started, row.nodes, row.talk = self._now(), None, None
                     self._set(row, "running")
-            elif name == "node.changed":
-                row = rows.get(event["id"])
-                if row is not None:
-                    row.nodes = {**(row.nodes or {}), event["node"]: event}
-                    nodes.append(row.id)
-            elif name == "agent.turn":
-                row = rows.get(event["id"])
-                if row is not None:
-                    row.talk = [] if row.talk is None else row.talk
-                    row.talk.append(event)
-                    nodes.append(row.id)
+            elif name in ("node.changed", "agent.turn"):
+                nodes += self._went_on(event)
             elif name == "run.started":
                 structure = self._start(event) or structure
                 run, began = event["run"], True
+            elif name == "run.adopted":
+                finished += self._adopt(event)
             elif name in ("run.finished", "run.failed"):
                 self._end(event["run"])
                 run, ended = event["run"], True
@@ -302,6 +295,31 @@ class Store:
             ended,
             frozenset(nodes),
         )
+
+    def _went_on(self, event: dict[str, Any]) -> list[str]:
+        """A node of a composition was begun or has ended, or a model has answered."""
+        row = self.rows.get(event["id"])
+        if row is None:
+            return []
+        if event["event"] == "node.changed":
+            row.nodes = {**(row.nodes or {}), event["node"]: event}
+        else:
+            row.talk = [] if row.talk is None else row.talk
+            row.talk.append(event)
+        return [row.id]
+
+    def _adopt(self, event: dict[str, Any]) -> list[str]:
+        """Take what a run that was not asked for here came to, but for tests that are busy or have a newer result."""
+        run_id = str(event["run_id"])
+        self._run_ids[run_id] = run_id
+        adopted = []
+        for result in event["results"]:
+            row = self.rows.get(result["id"])
+            if row is not None and row.path == event["path"] and not row.busy and row.run_id < run_id:
+                self._finish(row, run_id, result)
+                adopted.append(row.id)
+        del self._run_ids[run_id]
+        return adopted
 
     def _append(self) -> bool:
         """Put the new rows at the end of the order, if that is where they belong; false when all had to be sorted."""

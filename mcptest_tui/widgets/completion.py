@@ -122,7 +122,7 @@ class HelpCard(Widget):
         """Over the text, below a place or above it."""
         self.tell(told)
         width = min(WIDEST, room[0])
-        height = min(sum(max(-(-cell_len(line) // (width - 2)), 1) for line in self._text().plain.split("\n")), room[1])
+        height = min(len(self._text().wrap(max(width - 2, 1))), room[1])
         _show_beside(self, cursor, (width, height), room)
 
     def render(self) -> Content:

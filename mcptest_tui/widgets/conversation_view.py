@@ -91,7 +91,9 @@ result as a tree; on a text that is cut it shows all of it; on the head of one o
         width = min(width, max(self.scrollable_content_region.width - 1, 1))
         if entry.kind == "say":
             return self._said(entry, part, text)
-        return {"call": self._call, "run": self._run}.get(entry.kind, self._note)(entry, width)
+        if entry.kind == "note":
+            return self._note(entry, part, text)
+        return self._call(entry, width) if entry.kind == "call" else self._run(entry, width)
 
     def _said(self, entry: Entry, part: int, text: str) -> list[Piece]:
         if part:
@@ -147,10 +149,10 @@ result as a tree; on a text that is cut it shows all of it; on the head of one o
             (one_line(f"   {entry.text}", max(width - used, 0)) if entry.text else "", "conversation-view--dim"),
         ]
 
-    def _note(self, entry: Entry, width: int) -> list[Piece]:
+    def _note(self, entry: Entry, part: int, text: str) -> list[Piece]:
         sign = f"{mark(entry.status)} " if entry.status else ""
         ink = f"conversation-view--{entry.status}" if entry.status in INKS else "conversation-view--dim"
-        return [(sign, ink), (one_line(entry.text, max(width - cell_len(sign), 1)), "conversation-view--dim")]
+        return [(" " * cell_len(sign) if part else sign, ink), (text, "conversation-view--dim")]
 
     def _lay_out(self) -> None:
         """Each row as (entry, its number in the entry, its text); -1 for the row that says how much more there is."""
@@ -165,6 +167,11 @@ result as a tree; on a text that is cut it shows all of it; on the head of one o
         self._numbers = max(len(str(most)), 2) + 1
         room = max(width - 2 - LABEL - self._numbers, 12)
         for at, entry in enumerate(self.entries):
+            if entry.kind == "note":
+                beside = 1 + (cell_len(mark(entry.status)) + 1 if entry.status else 0)
+                parts = _wrapped(entry.text, max(self.scrollable_content_region.width - beside, 12))
+                self._rows += [(at, part, text) for part, text in enumerate(parts)][:MOST_ROWS]
+                continue
             if entry.kind != "say":
                 self._rows.append((at, 0, ""))
                 continue

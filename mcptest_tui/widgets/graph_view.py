@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 STATUS_MARKS = {"ok": "pass", "err": "fail", "skipped": "skip", "running": "running", "waiting": "queued"}
 _INKS = {"ok": "pass", "err": "fail", "skipped": "skip", "running": "running", "waiting": "dim"}
 _FULL = "#" if IS_PLAIN else "━"
-NARROWEST_WITH_BARS = 64
+NARROWEST_WITH_BARS = 56
 LONGEST_NAME = 28
 SHORTEST_NAME = 12
+SHORTEST_WORDS = 8
+NARROW_RAILS = 20
+"""Cells of rails that are drawn however narrow the pane is; wider ones may take a third of it."""
 
 
 class GraphView(Lines):
@@ -66,7 +69,7 @@ end waited for, stand out. Enter shows a node's arguments, its output before and
         self._nothing = nothing
         if drawn != [(node.id, node.needs) for node in nodes] or not drawn:
             self.nodes = in_order(nodes)
-            self._rails = rails(self.nodes)
+            self._rails = _as_wide_as_the_widest(rails(self.nodes))
         else:
             self.nodes = nodes
         self.changed(top=None if keep else 0, cursor=None if keep else 0)
@@ -85,8 +88,11 @@ end waited for, stand out. Enter shows a node's arguments, its output before and
         if not self.nodes:
             return [(one_line(self._nothing, width), "graph-view--dim")]
         node = self.nodes[at]
-        width = min(width, max(self.scrollable_content_region.width - 1, 1))  # a scroll bar lies over the last column
-        before, after = self._drawn(at)
+        width = min(
+            width, max(self.scrollable_content_region.width - 2, 1)
+        )  # a blank before the frame or the scroll bar
+        rows = self._rails if self._rails and len(self._rails[0]) <= max(width // 3, NARROW_RAILS) else None
+        before, _, after = rows[at].partition(NODE) if rows else ("", NODE, "")
         names = min(max(len(one.id) for one in self.nodes), LONGEST_NAME, max(width // 3, SHORTEST_NAME))
         row: list[Piece] = [
             (before, "graph-view--rail"),
@@ -95,36 +101,35 @@ end waited for, stand out. Enter shows a node's arguments, its output before and
             (f" {one_line(node.id, names):<{names}}", "graph-view--name"),
             (f" {_took(node):>8}", "graph-view--dim"),
         ]
-        used = sum(cell_len(text) for text, _ in row)
-        share = 2 if self._rails is not None else 3  # where parents are named in words, these need the room
-        bars = max((width - used) // share, 0) if width >= NARROWEST_WITH_BARS and self._whole else 0
-        room = width - used - bars - 4
+        room = width - sum(cell_len(text) for text, _ in row)
         told = words(node) or node.tool
-        if self._rails is None and node.needs:
+        if rows is None and node.needs:
             told = f"after {', '.join(node.needs)}   {told}"
-        if room > 6:
-            row.append(
-                (f"  {one_line(told, room):<{room}}", "graph-view--fail" if node.status == "err" else "graph-view--dim")
-            )
-        if bars:
-            begin, length = bar(node, self._whole, bars)
-            row.append((f"  {' ' * begin}", ""))
-            row.append((_FULL * length, f"graph-view--{'critical' if node.is_critical else 'bar'}"))
-        return row
-
-    def _drawn(self, at: int) -> tuple[str, str]:
-        """The rails before the mark, and after it as wide as the widest row has them."""
-        if not self._rails:
-            return "", ""
-        widest = max(len(row) for row in self._rails)
-        text = self._rails[at].translate(PLAIN) if IS_PLAIN else self._rails[at]
-        before, _, after = text.partition(NODE)
-        return before, f"{after:<{widest - len(before) - 1}}"
+        ink = "graph-view--fail" if node.status == "err" else "graph-view--dim"
+        share = 2 if rows else 3  # where parents are named in words, these need the room
+        bars = room // share if width >= NARROWEST_WITH_BARS and self._whole else 0
+        begin, length = bar(node, self._whole, bars)
+        start = room - bars + begin
+        if not length or (node.status == "err" and cell_len(told) + 4 > start):  # why it failed goes before when it ran
+            return [*row, *_said(told, room, ink)]
+        said = _said(told, start - 2, ink)
+        blank = " " * (start - sum(cell_len(text) for text, _ in said))
+        return [*row, *said, (blank, ""), (_FULL * length, f"graph-view--{'critical' if node.is_critical else 'bar'}")]
 
     @property
     def _whole(self) -> float:
         """How long the composition took, in ms; 0 before anything has ended."""
         return max(((node.started_ms or 0.0) + (node.duration_ms or 0.0) for node in self.nodes), default=0.0)
+
+
+def _as_wide_as_the_widest(rows: list[str] | None) -> list[str] | None:
+    width = max(map(len, rows or ()), default=0)
+    return rows and [f"{row.translate(PLAIN) if IS_PLAIN else row:<{width}}" for row in rows]
+
+
+def _said(text: str, room: int, ink: str) -> list[Piece]:
+    """The words after two blanks, cut to `room`; nothing where that is no room for words."""
+    return [(f"  {one_line(text, room - 2)}", ink)] if room > SHORTEST_WORDS else []
 
 
 def _took(node: GraphNode) -> str:

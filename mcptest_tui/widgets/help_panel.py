@@ -31,7 +31,8 @@ class Row(NamedTuple):
 def rows_of(screen: Screen[object]) -> dict[str, Row]:
     """All bindings in force, by an id of their own; keys of one action together.
 
-    Ours first, in the order in which they are near the focus; then how to move about, which Textual's widgets bring.
+    Ours first, in the order in which they are near the focus, of a pane first those that the footer names; then how to move
+    about, which Textual's widgets bring.
     """
     found: dict[str, Row] = {}
     for key, (node, binding, enabled, _) in screen.active_bindings.items():
@@ -43,7 +44,13 @@ def rows_of(screen: Screen[object]) -> dict[str, Row]:
             found[name] = Row(node, binding, [key], enabled, group_of(node) if binding.id else MOVING)
         else:
             row.keys.append(key)
-    return dict(sorted(found.items(), key=lambda item: item[1].group == MOVING))
+    groups = list(dict.fromkeys(row.group for row in found.values()))
+
+    def place(row: Row) -> tuple[bool, int, bool]:
+        of_a_pane = not isinstance(row.node, (App, Screen))
+        return row.group == MOVING, groups.index(row.group), of_a_pane and not row.binding.show
+
+    return dict(sorted(found.items(), key=lambda item: place(item[1])))
 
 
 def group_of(node: DOMNode) -> str:

@@ -15,7 +15,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from mcptest_tui.keymap import bindings_for
-from mcptest_tui.safe import judged_name, one_line
+from mcptest_tui.safe import one_line, told_apart
 from mcptest_tui.state.store import STATUSES, TestRow
 from mcptest_tui.state.tree_rows import Group, Note, TreeRows
 from mcptest_tui.widgets.lines import Lines
@@ -363,8 +363,8 @@ class RowList(Lines):
 
 
 def _named(row: TestRow, width: int) -> str:
-    """The name in so many cells. What a judged test is told by stands at the end: its model, its run, who grades it."""
-    return judged_name(row.name, width) if row.kind in ("agent", "eval") else one_line(row.name, width)
+    """The name in so many cells. What a test is told by often stands at its end: a model, a run, what is done with a tool."""
+    return told_apart(row.name, width)
 
 
 def _without_middle(text: str, width: int) -> str:

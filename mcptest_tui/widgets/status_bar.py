@@ -1,6 +1,7 @@
 """One row: what is being run, the counters, how long, what a save runs, and the last message.
 
-Drawn anew without a layout, because it changes many times a second. On tiny terminals it also names the modes, in place
+Drawn anew without a layout, because it changes many times a second. A message is there for seconds, so it takes the place of
+whatever does not fit beside it. On tiny terminals it also names the modes, in place
 of the mode bar.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
@@ -50,39 +52,52 @@ class StatusBar(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """As much as fits, in order of use; the message is cut last."""
-        width, status = self.size.width, self._status
-        left = Content(" ").join([part for part in (Content(""), self._mode(), self._run()) if part is not None])
-        right = Content.styled(f"watch: {status.watch} ", "$muted") if status.watch and width >= 60 else Content("")
-        parts = [
-            part for part in (self._counts(), self._elapsed(), Content(status.spent), status.extra) if part.cell_length
-        ]
-        for part in parts:
-            if left.cell_length + len(GAP) + part.cell_length + right.cell_length <= width:
-                left = left + Content(GAP) + part
-        room = width - left.cell_length - right.cell_length - len(GAP) - 1
-        if status.message and room >= 10:
-            style = {"error": "$verdict-fail", "warning": "$verdict-inconclusive"}.get(status.severity, "$muted")
-            left = left + Content(GAP) + shown(one_line(status.message, room), style=style)
-        return left + Content(" " * max(width - left.cell_length - right.cell_length, 0)) + right
+        """The row."""
+        return laid_out(self._status, self.size.width, tiny=self.screen.has_class("-tiny"))
 
-    def _mode(self) -> Content | None:
-        if not self.screen.has_class("-tiny") or not self._status.mode:
-            return None
-        return Content.styled(f"{self._status.mode} {MARKS['split']}", "bold $primary")
 
-    def _run(self) -> Content:
-        status = self._status
-        text = one_line(status.text, 30)
-        if status.running:
-            steps = f" {status.done}/{status.total}" if status.total else ""
-            return Content.assemble((MARKS["on"], "$primary"), f" {text}{steps}")
-        return Content(text)
+def laid_out(status: Status, width: int, *, tiny: bool = False) -> Content:
+    """As much as fits, in order of use; a message makes room for itself."""
+    right = Content.styled(f"watch: {status.watch} ", "$muted") if status.watch and width >= 60 else Content("")
+    mode = Content.styled(f"{status.mode} {MARKS['split']}", "bold $primary") if tiny and status.mode else Content("")
+    begin = Content(" ").join([Content(""), *([mode] if mode.cell_length else []), _run(status)])
+    counts = _counts(status)
+    elapsed = Content("" if status.elapsed is None else duration_shown(status.elapsed))
+    left, end = begin, right.cell_length + len(GAP) if right.cell_length else 0
+    for part in (counts, elapsed, Content(status.spent), status.extra):
+        if part.cell_length and left.cell_length + len(GAP) + part.cell_length + end <= width:
+            left = left + Content(GAP) + part
+    if not status.message:
+        return _row(left, right, width)
+    # What goes for a message is there again once that goes; while a run is on, its counters stay.
+    counted = begin + Content(GAP) + counts if counts.cell_length else begin
+    fewer = [(left, right), (left, Content("")), (counted, Content(""))]
+    fewer += [] if status.running else [(begin, Content("")), (mode, Content(""))]
+    wanted = cell_len(one_line(status.message, width))
+    for beside, behind in fewer:
+        gap = GAP if beside.cell_length else " "
+        room = width - beside.cell_length - behind.cell_length - len(gap) - 1
+        if room >= wanted:
+            break
+    if room < 10:
+        return _row(left, right, width)
+    style = {"error": "$verdict-fail", "warning": "$verdict-inconclusive"}.get(status.severity, "$muted")
+    return _row(beside + Content(gap) + shown(one_line(status.message, room), style=style), behind, width)
 
-    def _counts(self) -> Content:
-        return Content("  ").join(
-            [Content.styled(f"{count} {mark(status)}", STYLES.get(status, "")) for status, count in self._status.counts]
-        )
 
-    def _elapsed(self) -> Content:
-        return Content("" if self._status.elapsed is None else duration_shown(self._status.elapsed))
+def _row(left: Content, right: Content, width: int) -> Content:
+    return left + Content(" " * max(width - left.cell_length - right.cell_length, 0)) + right
+
+
+def _run(status: Status) -> Content:
+    text = one_line(status.text, 30)
+    if status.running:
+        steps = f" {status.done}/{status.total}" if status.total else ""
+        return Content.assemble((MARKS["on"], "$primary"), f" {text}{steps}")
+    return Content(text)
+
+
+def _counts(status: Status) -> Content:
+    return Content("  ").join(
+        [Content.styled(f"{count} {mark(name)}", STYLES.get(name, "")) for name, count in status.counts]
+    )

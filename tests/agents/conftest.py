@@ -54,7 +54,7 @@ def run_of(suite_of: Callable[..., Any], models: ModelEndpoint, tmp_path: Path) 
     ) -> RunRecord:
         own = models.environ if environ is None else environ
         asked = RunSettings(environ={"PATH": os.environ["PATH"], **own}, **settings)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             return await launch(suite_of(suite), asked, workspace=Workspace(tmp_path), emit=emit)
 
     return run

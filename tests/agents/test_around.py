@@ -48,6 +48,7 @@ def eventful(record_of, models):
         "golden_path": {"calls": ["say"]},
         "tool_edges": {"restricted": [["say", "gone"]]},
         "token_efficiency": {"correct": ["say"], "max_tokens_per_correct": 5},
+        "distractors": {"count": 2, "from": "near_duplicate"},
     }
     tests = (
         {"model": GPT, **gates},

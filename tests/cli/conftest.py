@@ -25,7 +25,7 @@ mock_server:
         - { content: [{ type: text, text: "ready" }], isError: false }
     - name: get_slow
       description: Answers late
-      delay_ms: 3000
+      delay_ms: 600000
       response: { content: [{ type: text, text: late }] }
     - name: get_token
       description: Says something secret

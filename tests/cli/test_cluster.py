@@ -7,15 +7,17 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from mcptest_engine.cli.cluster.dask import _Run
+from mcptest_engine.cli.cluster.dask import _Run, run_on_cluster
+from mcptest_engine.cli.common import find_here, load
 from mcptest_engine.cli.main import main
+from mcptest_engine.core.events import CaseFinished, RunFinished, RunStarted
 from mcptest_engine.running.settings import RunSettings, Selection
+from tests.processes import until
 
 try:
     import distributed
@@ -92,6 +94,48 @@ def test_the_record_is_that_of_a_run_in_one_process(cluster, capsys):
     local, remote = (json.loads(Path(f"{name}.json").read_text()) for name in ("local", "cluster"))
     assert without_times(remote) == without_times(local)
     assert len(list(Path(".mcptest/runs").glob("*.json"))) == 2
+
+
+class Watching:
+    """Stands where a terminal's progress does; presses Ctrl-C once so many tests are decided."""
+
+    def __init__(self, enough):
+        self.events, self.lines, self.enough = [], [], enough
+
+    def on_event(self, event):
+        self.events.append(event)
+        if isinstance(event, CaseFinished) and len(self.of(CaseFinished)) == self.enough:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def of(self, kind):
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def say(self, line):
+        self.lines.append(line)
+
+
+def test_tests_are_told_while_their_batch_goes_on(cluster):
+    """Issue 10: batches are of one size and end together, so that what only they told would come too late."""
+    write(3, wrong={1})
+    with Path("mcptest.yml").open("a", encoding="utf-8") as file:
+        file.write(TEST.format(number="late", tool="fetch_late", word="hi"))
+    workspace = find_here()
+    suite = load(Path("mcptest.yml"), workspace, {})
+    watching = Watching(enough=3)
+    record = run_on_cluster(
+        suite, RunSettings(), workspace, scheduler=cluster.scheduler_address, variables={}, progress=watching
+    )
+    assert record.interrupted
+    (begun,) = watching.of(RunStarted)
+    told = {begun.tests[event.index].name: event.result for event in watching.of(CaseFinished)}
+    assert {name: result.verdict.value for name, result in told.items()} == {
+        "test 0": "pass",
+        "test 1": "fail",
+        "test 2": "pass",
+    }
+    assert 'expected `"bye"`' in told["test 1"].message
+    assert isinstance(watching.events[-1], RunFinished)
+    assert watching.lines[-1] == "interrupted: ending the batches\n"
 
 
 def test_a_few_tests_are_one_batch_and_a_selection_holds(cluster, capsys):
@@ -182,14 +226,6 @@ def test_every_setting_of_a_run_is_sent_refused_or_of_the_asking_side():
     assert set(Selection._fields) - set(asked["selection"]) == {"judged"}  # which only `eval` asks for
 
 
-def wait_for(condition):
-    for _ in range(600):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not come to pass")
-
-
 def pids_of_batches():
     found = subprocess.run(
         ["pgrep", "-f", "mcptest_engine.cli.cluster.batch"], capture_output=True, text=True, check=False
@@ -225,13 +261,13 @@ def test_ctrl_c_ends_the_batches_and_reports_what_was_done(cluster, place):
     """Exit 130, a record, and nothing left on the workers."""
     write(4, tool="fetch_late")
     client = started(cluster)
-    wait_for(lambda: running_here(place))
-    wait_for(lambda: servers_of(running_here(place)))
+    until(lambda: running_here(place))
+    until(lambda: servers_of(running_here(place)))
     client.send_signal(signal.SIGINT)
-    _, err = client.communicate(timeout=40)
+    _, err = client.communicate(timeout=60)
     assert client.returncode == 130, err
     assert json.loads(Path("run.json").read_text())["interrupted"] is True
-    wait_for(lambda: not running_here(place))
+    until(lambda: not running_here(place))
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at /proc")
@@ -239,7 +275,7 @@ def test_a_batch_whose_worker_dies_is_given_to_another(cluster, place):
     """The child of the dead worker ends with it, and the run comes to its end."""
     write(4, tool="fetch_late", more="performance: { default_timeout_ms: 3000 }\n")
     client = started(cluster)
-    wait_for(lambda: running_here(place))
+    until(lambda: running_here(place))
     (child,) = running_here(place)
     worker = int(Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[1])
     os.kill(worker, signal.SIGKILL)
@@ -247,4 +283,4 @@ def test_a_batch_whose_worker_dies_is_given_to_another(cluster, place):
     assert client.returncode == 1, err
     totals = json.loads(Path("run.json").read_text())["totals"]
     assert (totals["total"], totals["failed"]) == (4, 4)
-    wait_for(lambda: not running_here(place))
+    until(lambda: not running_here(place))

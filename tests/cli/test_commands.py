@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcptest_engine.cli import sinks
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -82,6 +84,33 @@ def test_models_that_nothing_asks_are_told(mcptest: Command, write: Write, suite
     assert told in mcptest("run", "--models", "one", "--reporter", "json").stdout
     suite_with(ASKING)
     assert told not in mcptest("list", "--models", "one").stdout
+
+
+def test_models_are_told_as_a_grid_where_nobody_says_how(mcptest: Command, suite_with: Write, tmp_path: Path) -> None:
+    """Upstream-facts 4.4: `matrix` is the default with `--models`."""
+    suite_with(ASKING)
+    run = mcptest("run", "--models", "one,two")
+    assert run.stdout.startswith("<!doctype html>")
+    assert "ran 4 tests" in run.stderr
+    assert not mcptest("run", "--models", "one", "--output", "grid.html").stdout
+    assert (tmp_path / "grid.html").read_text().startswith("<!doctype html>")
+    assert "INCONC  talks [one] #1" in mcptest("run", "--models", "one", "--reporter", "pretty").stdout
+
+
+@pytest.mark.parametrize(
+    ("models", "output", "watch", "wanted"),
+    [
+        ("a,b", None, False, "pretty"),
+        ("a,b", "grid.html", False, "matrix"),
+        ("a,b", "grid.html", True, "pretty"),
+        (None, "run.txt", False, "pretty"),
+    ],
+)
+def test_at_a_terminal_no_page_is_the_default(
+    monkeypatch: pytest.MonkeyPatch, models: str | None, output: str | None, watch: bool, wanted: str
+) -> None:
+    monkeypatch.setattr(sinks, "is_terminal", lambda _stream: True)
+    assert sinks.default_format(models=models, output=output, watch=watch) == wanted
 
 
 def test_list_shows_what_a_run_would_take(mcptest: Command, write: Write) -> None:
@@ -171,12 +200,20 @@ def test_every_command_shows_an_example_in_its_help(mcptest: Command) -> None:
         assert "Example" in mcptest(name, "--help").stdout, name
 
 
+SELDOM = (
+    "unicodedata zlib decimal mcptest_engine.suite.dotenv mcptest_engine.suite.hook_checks mcptest_engine.core.patterns "
+    "mcptest_engine.suite.problem_words mcptest_engine.running.verifying mcptest_engine.judging.budgets "
+    "mcptest_engine.workspace.snapshots"
+)
+"""What a run needs for some suites and results only."""
+
+
 @pytest.mark.parametrize(
     ("arguments", "heavy"),
     [
         (["--help"], "yaml asyncio jsonschema_rs"),
-        (["validate", "mcptest.yml"], "asyncio"),
-        (["run", "mcptest.yml"], "httpx2"),
+        (["validate", "mcptest.yml"], "asyncio jsonschema_rs"),
+        (["run", "mcptest.yml"], f"httpx2 jsonschema_rs {SELDOM}"),
     ],
 )
 def test_heavy_imports_stay_out_of_commands_that_do_not_need_them(

@@ -235,3 +235,23 @@ def test_a_secret_that_goes_through_a_composition_reaches_no_report(mcptest: Com
     assert len(written) == len(formats) + 1
     shown = done.stdout + done.stderr + "".join(path.read_text(encoding="utf-8") for path in written)
     assert secret not in shown
+
+
+def test_an_estimate_over_the_budget_says_that_the_budget_will_end_the_run(mcptest: Command, tmp_path: Path) -> None:
+    usage = "{ _meta: { mcptest/usage: { cost_usd: 0.02, tokens: 7 } } }"
+    suite = f"""\
+compositions:
+  - name: too dear
+    budget: {{ max_cost_usd: 0.03, max_tokens: 50 }}
+    nodes:
+      - {{ id: a, tool: t, mock: {{ result: {usage} }} }}
+      - {{ id: list, tool: t, mock: {{ result: [1, 2] }} }}
+      - {{ id: b, tool: t, needs: [list], for_each: {{ x: "${{list}}", y: "${{list}}" }}, mock: {{ result: {usage} }} }}
+"""
+    (tmp_path / "mcptest.yml").write_text(suite, encoding="utf-8")
+    lines = mcptest("run", "--dry-run", "--estimate-cost").stdout.splitlines()
+    assert [line.split()[:4] for line in lines[4:7]] == [
+        ["a", "1", "$0.02", "7"], ["list", "1", "$0.00", "0"], ["b", "4", "$0.08", "28"]
+    ]  # fmt: skip
+    assert "  expected $0.10 and 35 tokens, at most $0.03 and 35 tokens" in lines
+    assert "  over the budget, which will end it: max_cost_usd" in lines

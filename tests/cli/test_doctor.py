@@ -420,3 +420,43 @@ def test_a_good_token_passes_every_layer(guarded_url: str, mcptest: Run) -> None
     assert "the token in env var `MY_TOKEN` was sent, and not refused" in done.stdout
     assert "12 tools, 3 resources" in done.stdout
     assert "right-right" not in done.stdout
+
+
+# --- descriptions
+
+
+TERSE = """\
+mock_server:
+  tools:
+    - { name: "\\e[31mget_record", description: record, input_schema: { type: object, properties: { id: {} } } }
+"""
+
+
+def test_descriptions_below_the_gate_end_with_the_code_of_a_gate(mcptest: Run, tmp_path: Path) -> None:
+    """Issue 6, upstream-facts 11: scores, findings and gate as text and as JSON; no tool is called."""
+    (tmp_path / "terse.yaml").write_text(TERSE)
+    told = mcptest("doctor", "--command", "mcptest mock --tools-from terse.yaml", "--lint-descriptions")
+    assert told.returncode == 6
+    assert "DESC-001 one-word-description: its description is one word" in told.stdout
+    assert told.stdout.splitlines()[-1].startswith("the descriptions miss the gate: min_score 0.11 < 0.50")
+    assert "\x1b" not in told.stdout
+    done = mcptest(
+        "doctor", "--command", "mcptest mock --tools-from terse.yaml", "--lint-descriptions", "--format", "json"
+    )
+    assert done.returncode == 6
+    found = report(done)
+    assert found["ok"] is True
+    assert found["descriptions"]["passed"] is False
+    assert {one["rule"] for one in found["descriptions"]["findings"]} >= {"DESC-001", "DESC-003", "DESC-004"}
+
+
+def test_descriptions_need_a_server(mcptest: Run) -> None:
+    done = mcptest("doctor", "--lint-descriptions")
+    assert done.returncode == 2
+    assert "no server is named" in done.stderr
+
+
+def test_a_server_that_cannot_be_asked_is_a_failure_and_no_gate(mcptest: Run) -> None:
+    done = mcptest("doctor", "--lint-descriptions", "--command", "false")
+    assert done.returncode == 1
+    assert "descriptions" not in done.stdout

@@ -65,7 +65,7 @@ def test_ctrl_c_once_ends_the_run_with_its_report(
     process = started("--reporter", "json")
     assert isinstance(process, subprocess.Popen)
     process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=20)
+    stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr
     record = json.loads(stdout)
     assert record["interrupted"] is True
@@ -89,7 +89,7 @@ def test_ctrl_c_twice_leaves_at_once_and_leaves_nothing(
     process.send_signal(signal.SIGINT)
     until((tmp_path / "eof").exists)
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=20)
+    _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
     assert stderr.endswith("\nkilled\n")
     until(lambda: of_this_test(tmp_path) == [])
@@ -103,7 +103,7 @@ def test_a_kill_leaves_no_process_and_no_torn_record(
     process = started("--reporter", "json=out.json")
     assert isinstance(process, subprocess.Popen)
     process.kill()
-    process.wait(timeout=20)
+    process.wait(timeout=60)
     until(lambda: of_this_test(tmp_path) == [])
     for path in (tmp_path / ".mcptest").rglob("*.json"):
         json.loads(path.read_text(encoding="utf-8"))
@@ -118,7 +118,7 @@ def test_a_terminated_run_ends_as_an_interrupted_one(
     process = started()
     assert isinstance(process, subprocess.Popen)
     process.terminate()
-    stdout, _ = process.communicate(timeout=20)
+    stdout, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "interrupted" in stdout
     assert of_this_test(tmp_path) == []

@@ -56,7 +56,7 @@ def test_it_has_its_own_environment_and_hears_signals(
     served = nursery.start([mcptest_command, "mock", "--preset", "demo"], cwd=tmp_path, env=clean_environ, stdin=True)
     assert served.poll() is None
     served.kill()
-    assert served.wait(20) == served.poll() == -signal.SIGKILL
+    assert served.wait(60) == served.poll() == -signal.SIGKILL
     for stream in (served.stdin, served.stdout, served.stderr):
         assert stream is not None
         stream.close()

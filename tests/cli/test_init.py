@@ -8,8 +8,10 @@ import shlex
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jsonschema
 import pytest
 import yaml
 
@@ -19,11 +21,11 @@ from tests.tui.terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     Run = Callable[..., subprocess.CompletedProcess[str]]
 
 DEMO = "mcptest mock --preset demo"
+SCHEMAS = Path(__file__).parents[1] / "schemas"
 ONE = ("--tools", "echo", "--yes")
 
 
@@ -536,8 +538,48 @@ def test_ctrl_c_while_the_server_starts_leaves_nothing(
         while not pids.exists() or not pids.read_text():
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
     assert process.returncode == 130
     assert is_empty(tmp_path)
     with pytest.raises(ProcessLookupError):
         os.kill(int(pids.read_text()), 0)
+
+
+# --- a pipeline
+
+
+def test_ci_writes_a_pipeline_at_the_root_of_the_repository(mcptest: Run, tmp_path: Path) -> None:
+    """It installs what lies there, names secrets and holds none, and leaves out what changes something."""
+    (tmp_path / ".git").mkdir()
+    folder = tmp_path / "weather server"
+    folder.mkdir()
+    (folder / "requirements.txt").touch()
+    done = mcptest("init", "--command", DEMO, "--env", "API_KEY=hidden-value", "--no-run", "--ci", "github", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "wrote ../.github/workflows/mcptest.yml" in done.stdout
+    assert "set as secrets of the repository: API_KEY" in done.stdout
+    text = (tmp_path / ".github" / "workflows" / "mcptest.yml").read_text()
+    assert "hidden-value" not in text
+    workflow = {"on" if key is True else key: part for key, part in yaml.safe_load(text).items()}  # YAML 1.1's yes
+    jsonschema.Draft7Validator(json.loads((SCHEMAS / "github-workflows.json").read_text())).validate(workflow)
+    job = workflow["jobs"]["mcptest"]
+    assert job["defaults"]["run"]["working-directory"] == "weather server"
+    runs = [step["run"] for step in job["steps"] if "run" in step]
+    assert runs[:3] == ["pip install mcptest", "pip install -r requirements.txt", "mcptest validate mcptest.yml"]
+    assert runs[3].startswith("mcptest run mcptest.yml --skip-tag mutating --reporter github ")
+    assert [step["env"] for step in job["steps"] if "env" in step] == [{"API_KEY": "${{ secrets.API_KEY }}"}]
+
+
+def test_ci_for_gitlab_is_a_pipeline_that_gitlab_takes(mcptest: Run, tmp_path: Path) -> None:
+    assert mcptest("init", "--command", DEMO, *ONE, "--ci", "gitlab").returncode == 0
+    pipeline = yaml.safe_load((tmp_path / ".gitlab-ci.yml").read_text())
+    jsonschema.Draft7Validator(json.loads((SCHEMAS / "gitlab-ci.json").read_text())).validate(pipeline)
+    assert "--skip-tag" not in pipeline["mcptest"]["script"][-1]
+
+
+def test_a_pipeline_that_is_there_stays_as_it_is_and_nothing_is_started(mcptest: Run, tmp_path: Path) -> None:
+    (tmp_path / ".gitlab-ci.yml").write_text("mine: { script: [ls] }\n")
+    done = mcptest("init", "--command", DEMO, "--yes", "--force", "--ci", "gitlab")
+    assert done.returncode == 2
+    assert "`.gitlab-ci.yml` is there already, and is not changed" in done.stderr
+    assert not (tmp_path / "mcptest.yml").exists()

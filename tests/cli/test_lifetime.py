@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SERVERS = Path(__file__).resolve().parents[1] / "servers"
-LIMIT_SECONDS = 30
+LIMIT_SECONDS = 60
 RUN = ("run",)
 WATCH = ("run", "--watch")
 TOOLS = ("tools", "--config", "mcptest.yml")

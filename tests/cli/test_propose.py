@@ -47,6 +47,12 @@ def suite(server: Scripted, tests: str, *, head: str = "") -> str:
     return f"# kept\n{head}servers:\n  mine: {{ command: {json.dumps(server.argv)} }} # kept\ntools:\n{tests}"
 
 
+def with_time_enough(path: Path) -> Path:
+    """The suite with wide budgets: how long a call takes while other tests run is not what these are about."""
+    path.write_bytes(re.sub(rb"max_duration_ms: \d+", b"max_duration_ms: 60000", path.read_bytes()))
+    return path
+
+
 STALE = """\
   - name: the status   # kept
     tool: get_status
@@ -140,6 +146,7 @@ def test_a_suite_that_is_not_there_is_made_and_passes_at_once(
     assert text.startswith("# yaml-language-server: $schema=")
     assert text.endswith(done.stdout)
     assert mcptest("validate", "new/suite.yml").returncode == 0
+    with_time_enough(tmp_path / "new" / "suite.yml")
     assert mcptest("run", "new/suite.yml").returncode == 0
 
 
@@ -157,6 +164,7 @@ def test_a_test_is_added_and_every_other_byte_is_kept(
     assert block == done.stdout
     assert '    server: "mine"\n' in block
     assert "# latency budget: " in block
+    with_time_enough(path)
     assert mcptest("run", "s.yml").returncode == 0
 
 
@@ -170,6 +178,7 @@ def test_a_server_that_the_suite_does_not_declare_is_added(propose: Mcptest, mcp
     assert list(tree["servers"]) == ["target", "target-2"]
     assert tree["tools"][1]["server"] == "target-2"
     assert 'server: "target-2"' in done.stdout
+    with_time_enough(path)
     assert mcptest("run", "s.yml").returncode == 0
 
 
@@ -211,6 +220,7 @@ def test_with_replace_only_the_expectation_changes(
     assert after.startswith(before[:start])
     assert after.endswith(before[end:])
     assert after.count("# latency budget: ") == 1
+    after = with_time_enough(path).read_text()
     assert mcptest("run", "s.yml").returncode == 0
     again = propose("get_status", "--write", "s.yml")
     assert again.stderr.endswith("s.yml expects that already, on line 5; nothing is changed\n")
@@ -311,8 +321,7 @@ def _written_and_run(mcptest: Mcptest, cwd: Path, calls: list[tuple[str, Any]], 
         assert done.returncode == 0, done.stderr
     checked = mcptest("validate", "s.yml")
     assert checked.returncode == 0, checked.stderr
-    suite = cwd / "s.yml"  # how long a call takes while other tests run is not what this is about
-    suite.write_text(re.sub(r"max_duration_ms: \d+", "max_duration_ms: 60000", suite.read_text()))
+    with_time_enough(cwd / "s.yml")
     ran = mcptest("run", "s.yml", "--workers", "1", PATH=search_path())
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout
@@ -449,6 +458,7 @@ def test_what_still_holds_of_a_test_stays_with_its_comments_and_only_what_fails_
 """
         in after
     )
+    with_time_enough(path)
     assert mcptest("run", "s.yml").returncode == 0
     assert "expects that already" in propose("get_status", "--write", "s.yml").stderr
 

@@ -192,6 +192,36 @@ def test_shards_merge_into_one_report(mcptest: Command, write: Write, tmp_path: 
     assert whole["exit_code"] == 1
 
 
+JUDGED = """\
+name: judged
+servers: { demo: { command: [mcptest, mock, --preset, demo] } }
+agents:
+  - { name: asks, server: demo, prompt: Hi., models: [gpt-5, claude-x], runs: 3 }
+  - { name: asks too, server: demo, prompt: Hi., models: [gpt-5], runs: 2, eval: { rubric: It is polite. } }
+evals:
+  - { name: literal, output: { a: 1 }, rubric: good }
+  - { name: asked, server: demo, prompt: hi, runs: 4, rubric: good }
+tools:
+  - { name: status, server: demo, tool: status }
+"""
+
+
+@pytest.mark.parametrize("shards", [2, 5])
+def test_shards_of_runs_and_repeats_merge_into_the_order_of_the_whole_run(
+    mcptest: Command, tmp_path: Path, shards: int
+) -> None:
+    """Rows of one line stand as they do in a run of all: by model, run and grader, and once more for each repeat."""
+    (tmp_path / "mcptest.yml").write_text(JUDGED, encoding="utf-8")
+    names = [f"s{index}.json" for index in range(1, shards + 1)]
+    for index, name in enumerate(names, 1):
+        mcptest("run", "--repeat", "2", "--shard", f"{index}/{shards}", "--reporter", f"json={name}")
+    whole = record(mcptest("report", "--merge", *names[::-1], "--format", "json"))
+    alone = record(mcptest("run", "--repeat", "2", "--reporter", "json"))
+    assert len(alone["tests"]) == 32  # type: ignore[arg-type]
+    assert [test["id"] for test in whole["tests"]] == [test["id"] for test in alone["tests"]]  # type: ignore[attr-defined]
+    assert "places" not in whole
+
+
 def test_repeats_run_each_test_several_times(mcptest: Command, write: Write) -> None:
     """Issue 2: `--repeat N`, to hunt for flaky tests."""
     write()

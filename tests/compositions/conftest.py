@@ -52,7 +52,8 @@ def run(tmp_path: Path, log: Path) -> Callable[..., RunRecord]:
     ) -> RunRecord:
         path = tmp_path / "mcptest.yml"
         environment = {"PATH": os.environ["PATH"], **(environ or {})}
-        declared = {name: {"command": workshop(log, name)} for name in servers}
+        patient = {"shutdown_grace_ms": 30_000}  # it writes down what it was told last, however busy the machine is
+        declared: dict[str, Any] = {name: {"command": workshop(log, name), **patient} for name in servers}
         declared |= {
             name: {"command": [sys.executable, "-S", "-c", "raise SystemExit('giving up')"]} for name in broken
         }

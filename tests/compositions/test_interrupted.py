@@ -21,7 +21,8 @@ def test_ctrl_c_in_the_middle_of_a_composition_leaves_nothing_running(
 ) -> None:
     each = {"id": "each", "tool": "hang", "needs": ["list"], "for_each": "${list}", "max_concurrency": 3}
     nodes = [{"id": "list", "tool": "give", "mock": {"result": [1, 2, 3]}}, each, {"id": "beside", "tool": "hang"}]
-    suite = {"servers": {"s": {"command": workshop(log)}}, "compositions": [{"name": "c", "nodes": nodes}]}
+    server = {"command": workshop(log), "shutdown_grace_ms": 30_000}
+    suite = {"servers": {"s": server}, "compositions": [{"name": "c", "nodes": nodes}]}
     (tmp_path / "mcptest.yml").write_text(json.dumps(suite), encoding="utf-8")
     (tmp_path / ".mcptest").mkdir()
     process = subprocess.Popen(
@@ -37,7 +38,7 @@ def test_ctrl_c_in_the_middle_of_a_composition_leaves_nothing_running(
     try:
         until(lambda: len(calls_in(log)) == 4)
         process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=30)
+        stdout, stderr = process.communicate(timeout=60)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

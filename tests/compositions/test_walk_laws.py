@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import assume, given, settings
@@ -113,7 +114,7 @@ def test_once_the_budget_is_crossed_nothing_more_is_called(
 
 
 async def _bounded(walk: Walk) -> Trace:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         return await walk.run()
 
 
@@ -136,3 +137,35 @@ def test_what_is_told_of_a_node_is_its_beginning_and_its_end(composition: dict[s
         told = of_one.get(node.plan.id, [])
         assert told in ([], ["running", node.status])
         assert told or node.status == "skipped"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 9) | st.none(), max_size=4), min_size=1, max_size=3), st.integers(1, 5), SEEDS)
+def test_a_fan_out_over_several_arrays_has_all_their_combinations_in_order(
+    arrays: list[list[int | None]], at_once: int, seed: int
+) -> None:
+    """Compositions, Fan-out: what the document puts off. The last array's elements change first."""
+    names = "xyz"[: len(arrays)]
+    sources = [
+        {"id": f"of_{name}", "tool": "t", "mock": {"result": array}} for name, array in zip(names, arrays, strict=True)
+    ]
+    args = {"refuse": False, "item": "${item}", "each": [f"${{item.{name}}}" for name in names]}
+    fan = {
+        "id": "all",
+        "tool": "t",
+        "needs": [source["id"] for source in sources],
+        "for_each": {name: f"${{of_{name}}}" for name in names},
+        "max_concurrency": at_once,
+        "args": args,
+    }
+    trace, _ = walked({"nodes": [*sources, fan]}, answering(seed))
+    wanted = [list(values) for values in product(*arrays)]
+    assert [output["each"] for output in trace.output] == wanted
+    assert [output["item"] for output in trace.output] == [dict(zip(names, values, strict=True)) for values in wanted]
+
+
+def test_a_fan_out_of_far_too_many_combinations_fails_before_it_begins() -> None:
+    thousand = {"id": "a", "tool": "t", "mock": {"result": list(range(1001))}}
+    fan = {"id": "b", "tool": "t", "needs": ["a"], "for_each": {"x": "${a}", "y": "${a}"}, "mock": {"result": 1}}
+    trace, _ = walked({"nodes": [thousand, fan]}, answering(0))
+    assert trace.nodes[1].reason == "`for_each` comes to 1001 x 1001 = 1002001 combinations, over 1000000"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from mcptest_engine.core import jq
 from mcptest_engine.core.jq import JqProgramError, JqRunError, check_program, close_worker, run_program
+from tests.processes import is_running, until
 
 JSON = st.recursive(
     st.none()
@@ -135,6 +137,28 @@ def test_a_program_that_loops_for_ever_is_stopped_and_the_next_one_runs(program)
     assert run_program(".", 1) == [1]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs to know what the worker has computed")
+def test_a_program_that_had_no_time_to_compute_is_waited_for():
+    """On a busy machine it's not the program that is slow; here the worker is stopped for longer than it has."""
+    run_program(".", 1)
+    worker = jq._WORKERS[0].process.pid
+    os.kill(worker, signal.SIGSTOP)
+    going_on = threading.Timer(0.3, os.kill, (worker, signal.SIGCONT))
+    going_on.start()
+    assert run_program(".", 2, timeout_seconds=0.1) == [2]
+    going_on.join()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs to know what the worker has computed")
+def test_a_worker_that_computes_nothing_at_all_is_given_up(monkeypatch):
+    monkeypatch.setattr(jq, "_BUSY_SECONDS", 0.2)
+    run_program(".", 1)
+    os.kill(jq._WORKERS[0].process.pid, signal.SIGSTOP)
+    with pytest.raises(JqRunError, match=r"stopped after 0\.1 s"):
+        run_program(".", 2, timeout_seconds=0.1)
+    assert run_program(".", 3) == [3]
+
+
 def test_a_program_that_asks_for_all_memory_ends_alone():
     """jq aborts its process then."""
     with pytest.raises(JqRunError) as ended:
@@ -221,21 +245,7 @@ def test_no_worker_outlives_us(end):
     )
     assert run.stderr == ""
     pid = int(run.stdout)
-    waiting = threading.Event()
-    for _ in range(200):
-        if not _is_running(pid):
-            return
-        waiting.wait(0.05)
-    pytest.fail("the worker is still there")
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    status = Path(f"/proc/{pid}/stat")
-    return not (status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z")
+    until(lambda: not is_running(pid))
 
 
 def test_importing_jq_bounds_starts_nothing_and_imports_nothing_heavy():

@@ -95,6 +95,16 @@ def sheet(page: Page) -> str:
     return page.locator("dialog").inner_text()
 
 
+def press(page: Page, *keys: str) -> None:
+    """One key directly after the other, so that nothing that the page has put off comes between them."""
+    event = "new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true})"
+    page.evaluate(f"keys => {{ for (const key of keys) document.activeElement.dispatchEvent({event}); }}", list(keys))
+
+
+def open_tests(page: Page) -> int:
+    return page.locator("dialog[open]").count()
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_failing_test_is_opened_from_the_top_and_closed_again(
     watched: Callable[..., Watched], report: Path, width: int
@@ -107,7 +117,7 @@ def test_a_failing_test_is_opened_from_the_top_and_closed_again(
     assert set(heights) == {68 if width == 360 else 46}  # by which the table reckons where a row is
     page.get_by_role("region", name="Review first").get_by_role("link", name="every book of a search").click()
     told = sheet(page)
-    assert page.url.endswith("#t-every-book-of-a-search-has-its-title-and-its-shelf")
+    assert page.evaluate("location.hash") == "#t-every-book-of-a-search-has-its-title-and-its-shelf"
     for word in (
         "Why it failed (assertion)",
         "Request",
@@ -122,8 +132,8 @@ def test_a_failing_test_is_opened_from_the_top_and_closed_again(
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert page.evaluate("(sheet => sheet.scrollWidth <= sheet.clientWidth)(document.querySelector('.sheet'))")
     page.get_by_role("button", name="Close").click()
-    assert page.locator("dialog[open]").count() == 0
-    assert "#" not in page.url
+    assert open_tests(page) == 0
+    assert "#" not in page.evaluate("location.href")
     assert watch.said == watch.asked == []
 
 
@@ -184,13 +194,38 @@ def test_the_report_is_read_with_keys_alone(watched: Callable[..., Watched], rep
     page.keyboard.press("Enter")
     assert rows(page)[1] in sheet(page)
     page.keyboard.press("j")
-    page.wait_for_function("name => document.getElementById('sheet-title').textContent === name", arg=rows(page)[2])
+    assert page.locator("#sheet-title").inner_text() == rows(page)[2]
     page.keyboard.press("Escape")
+    assert open_tests(page) == 0
     assert page.evaluate(focused) == rows(page)[2]
     page.get_by_text("Keys", exact=True).click()
     page.get_by_label("Use these keys").uncheck()
     page.keyboard.press("f")
     assert page.get_by_role("button", name="fail 4").get_attribute("aria-pressed") == "false"
+
+
+def test_no_key_is_lost_however_fast_they_come(watched: Callable[..., Watched], report: Path) -> None:
+    """In an open test, on the way out of it, and right after; what a browser tells later changes nothing any more."""
+    page = watched().open(report)
+    names = rows(page)
+    focused = "document.activeElement.textContent"
+    page.locator("tr.row a").first.evaluate("link => link.focus()")
+    page.evaluate("document.activeElement.click()")
+    press(page, "j", "j", "j", "k")
+    assert page.locator("#sheet-title").inner_text() == names[2]
+    press(page, "j", "Escape", "j")
+    assert page.evaluate(focused) == names[4]
+    assert "#" not in page.evaluate("location.href")
+    page.evaluate("document.activeElement.click()")
+    press(page, "Escape")
+    page.locator("tr.row a").first.evaluate("link => link.click()")
+    page.evaluate(
+        "() => new Promise((done) => setTimeout(done))"
+    )  # a task of its own comes after those that were put off
+    assert page.locator("#sheet-title").inner_text() == names[0]
+    assert open_tests(page) == 1
+    page.go_back()
+    page.wait_for_function("!document.querySelector('dialog[open]')")
 
 
 def test_a_link_to_one_test_opens_it_and_one_to_none_opens_nothing(
@@ -200,7 +235,7 @@ def test_a_link_to_one_test_opens_it_and_one_to_none_opens_nothing(
     watch = watched()
     assert "reserve the first book" in sheet(watch.open(report, GRAPH))
     for fragment in ("#t-no-such-test", "#t-%E0%A4%A", "#audit"):
-        assert watch.open(report, fragment).locator("dialog[open]").count() == 0
+        assert open_tests(watch.open(report, fragment)) == 0
     assert watch.said == []
 
 
@@ -364,9 +399,22 @@ def test_numbers_are_shown_as_a_server_sent_them(
     watched: Callable[..., Watched], base: RunRecord, tmp_path: Path
 ) -> None:
     """Not as a browser would write them."""
-    test = one(base, "n", output={"result": {"big": 12345678901234567890, "whole": 1.0, "text": 'a "quote": [1,{'}})
+    test = one(
+        base,
+        "n",
+        output={
+            "result": {
+                "big": 12345678901234567890,
+                "whole": 1.0,
+                "text": 'a "quote": [1,{',
+                "signs": "<b> \\u003c &amp;",
+            }
+        },
+    )
     page = watched().open(made(tmp_path / "n.html", run_of(base, test)), "#t-n")
-    assert '"big": 12345678901234567890,\n    "whole": 1.0,\n    "text": "a \\"quote\\": [1,{"' in sheet(page)
+    told = sheet(page)
+    assert '"big": 12345678901234567890,\n    "whole": 1.0,\n    "text": "a \\"quote\\": [1,{"' in told
+    assert '"signs": "<b> \\\\u003c &amp;"' in told
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(320, "dark"), (1280, "light")])
@@ -428,9 +476,10 @@ def test_hostile_texts_are_only_texts(watched: Callable[..., Watched], base: Run
     page.locator("tr.row a").first.click()
     assert "<img src=x onerror=owned=1>" in sheet(page)
     page.get_by_role("button", name="Next").click()
+    assert page.locator("#sheet-title").inner_text().endswith(" 1")
     assert page.evaluate("typeof owned") == "undefined"
     assert page.locator("img, iframe").count() == 0
-    assert page.locator("script").count() == 3
+    assert page.locator("script").count() == 4
     assert watch.said == watch.asked == []
 
 
@@ -457,9 +506,7 @@ def test_the_policy_blocks_whatever_would_get_past_the_escaping(
     assert refused == "refused"
     assert page.evaluate("fetch('http://127.0.0.1:9/').then(() => 'sent', () => 'blocked')") == "blocked"
     assert page.evaluate("document.baseURI").startswith("file:")
-    blocked = "\n".join(watch.said)
-    for directive in ("script-src", "style-src", "img-src", "base-uri", "default-src"):
-        assert directive in blocked, directive
+    watch.until_said("script-src", "style-src", "img-src", "base-uri", "default-src")
     assert rows(page)
 
 
@@ -494,8 +541,8 @@ def test_on_paper_every_row_is_there_and_no_control(watched: Callable[..., Watch
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.locator("tr.row").count() == 2000
     assert page.get_by_text(f"{MANY - 2000:,} more are not printed").is_visible()
-    assert not page.get_by_role("searchbox").is_visible()
-    assert not page.get_by_role("button", name=re.compile("Colours")).is_visible()
+    page.get_by_role("searchbox").wait_for(state="hidden")
+    page.get_by_role("button", name=re.compile("Colours")).wait_for(state="hidden")
     assert page.evaluate("getComputedStyle(document.getElementById('scroll')).maxHeight") == "none"
     page.emulate_media(media="screen")
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")

@@ -93,7 +93,7 @@ class Door:
         """Close its stdin; the exit code."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        return self.process.wait(20)
+        return self.process.wait(60)
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +153,7 @@ def put_away(process: Forked) -> None:
     """End it, and close what is left of its pipes."""
     if process.poll() is None:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
     for stream in (process.stdin, process.stdout):
         if stream is not None and not stream.closed:
             try:

@@ -29,10 +29,12 @@ def test_writers_are_listed_only_with_writes_enabled(open_door: Callable[..., Do
     assert names(open_door("--enable-writes")) >= GATED
 
 
-def test_initialize_says_whether_writes_are_enabled(open_door: Callable[..., Door]) -> None:
+def test_initialize_and_the_list_of_tools_say_whether_writes_are_enabled(open_door: Callable[..., Door]) -> None:
+    """Source: agent-interface, "A worked agent loop"."""
     for flags, enabled in (((), False), (("--enable-writes",), True)):
-        experimental = open_door(*flags).opening["capabilities"]["experimental"]
-        assert experimental == {"mcptest": {"writesEnabled": enabled}}
+        door = open_door(*flags)
+        assert door.opening["capabilities"]["experimental"] == {"mcptest": {"writesEnabled": enabled}}
+        assert door.ask("tools/list")["_meta"] == {"mcptest/writesEnabled": enabled}
 
 
 def test_a_writer_is_refused_read_only_although_its_name_is_known(reader: Door) -> None:

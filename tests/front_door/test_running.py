@@ -149,6 +149,7 @@ def test_a_run_of_the_workspaces_suite_answers_alike(open_door: Callable[..., Do
 
 def test_a_suite_that_does_not_load_is_an_error_that_says_where(writer: Door) -> None:
     words = writer.refused("run_tool_test", suite=SUITE.replace("expect:", "asert:"))
+    assert words.startswith("the suite does not load: suite:5:5: ")
     assert "asert" in words
     assert "expect" in words
 
@@ -184,7 +185,7 @@ def test_when_the_client_goes_away_no_server_stays(open_door: Callable[..., Door
     diary = tmp_path / "diary"
     slow = SERVERS / "diary.py"
     suite = (
-        f"servers: {{ s: {{ command: {json.dumps([sys.executable, str(slow), str(diary)])} }} }}\n"
+        f"servers: {{ s: {{ command: {json.dumps([sys.executable, str(slow), str(diary)])}, shutdown_grace_ms: 30000 }} }}\n"
         "tools: [{ name: t, tool: write, args: { text: called } }]\n"
     )
     door = open_door("--enable-writes")
@@ -206,23 +207,31 @@ def test_every_schema_is_one_and_every_annotation_is_there(
 
 
 def test_answers_fit_the_schemas_that_are_declared(open_door: Callable[..., Door], tmp_path: Path) -> None:
+    """Every verb's: a client that checks them gives up on the whole session when one does not."""
     (tmp_path / "mcptest.yml").write_text(SUITE)
     door = open_door("--enable-writes")
     schemas = {tool["name"]: tool["outputSchema"] for tool in door.ask("tools/list")["tools"]}
-    demo = {"command": ["mcptest", "mock", "--preset", "demo"]}
-    calls = {
+    demo: dict[str, object] = {"command": ["mcptest", "mock", "--preset", "demo"]}
+    calls: dict[str, dict[str, object]] = {
         "validate_suite": {"suite": SUITE},
         "run_tool_test": {"suite": SUITE},
         "trigger_run": {},
+        "record_cassette": {"name": "tape"},
+        "propose_assertions": {**demo, "tool": "status"},
         "list_runs": {},
-        "list_tools": demo,
-        "list_resources": demo,
-        "list_prompts": demo,
-        "get_capabilities": demo,
         "list_cassettes": {},
+        "get_cassette": {"name": "tape"},
+        "get_coverage": {},
+        "get_doctor_report": {},
+        **{verb: demo for verb in schemas if verb.startswith(("list_", "scaffold_"))},
+        "get_capabilities": demo,
     }
-    for verb, arguments in calls.items():
-        jsonschema.validate(door.call(verb, **arguments), schemas[verb])
+    calls |= {verb: {} for verb in ("list_runs", "list_cassettes")}
+    answers = {verb: door.call(verb, **arguments) for verb, arguments in calls.items()}
+    answers["get_run"] = door.call("get_run", run_id=answers["trigger_run"]["run_id"])
+    assert answers.keys() == schemas.keys()
+    for verb, answer in answers.items():
+        jsonschema.validate(answer, schemas[verb])
 
 
 @pytest.mark.parametrize(

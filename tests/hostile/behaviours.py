@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 SERVER = "weather"
-NOTHING_COMES_MS, NOISE_COMES_MS, START_NOISE_COMES_MS = 100, 500, 1000
+NOTHING_COMES_MS, NOISE_COMES_MS, START_NOISE_COMES_MS = 100, 200, 300
 START = f'server "{SERVER}" did not start: '
 BROKE = f'server "{SERVER}" broke the protocol in its answer to "tools/call": '
 DIED = ' while "tools/call" waited for its answer'
@@ -76,7 +76,7 @@ BEHAVIOURS = (
             'it closed its stdout before it answered "initialize"', "leave stdout open"),
     started("silent-at-start", "never answers `initialize`", f"{SILENT}{NOTHING_COMES_MS} ms",
             "give a slow start more time with `connect_timeout_ms`", waits_ms=NOTHING_COMES_MS),
-    started("text-at-start", "prints only text", SILENT + "1 s", STDOUT,
+    started("text-at-start", "prints only text", f"{SILENT}{START_NOISE_COMES_MS} ms", STDOUT,
             hint=INSTEAD + "Server started! ⏎ Listening on stdio", waits_ms=START_NOISE_COMES_MS),
     started("initialize-refused", "answers `initialize` with an error", 'it refused `initialize`: error -32600 "not today"',
             "offer another revision with `protocol:` if that is why"),
@@ -89,7 +89,7 @@ BEHAVIOURS = (
     started("bom", "begins with a byte order mark",
             'it broke the protocol in its answer to "initialize": it is not JSON: it begins with a byte order mark: …',
             "write UTF-8 without a byte order mark"),
-    started("utf16", "writes UTF-16", SILENT + "1 s", "write UTF-8",
+    started("utf16", "writes UTF-16", f"{SILENT}{START_NOISE_COMES_MS} ms", "write UTF-8",
             hint=INSTEAD + "\ufffd\ufffd{…", waits_ms=START_NOISE_COMES_MS),
     # --- in a call
     died("exit", "exits in a call", "exited with code 4", DIES),

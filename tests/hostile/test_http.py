@@ -34,10 +34,17 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileServer]:
     yield from scripted(file)
 
 
-def url_of(row: HttpBehaviour, plain: HostileServer, tls: HostileServer) -> str:
+@pytest.fixture(scope="module")
+def nobody() -> Iterator[str]:
+    """The URL of a port that is taken, so that it is nobody else's, and not listened on."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}/mcp"
+
+
+def url_of(row: HttpBehaviour, plain: HostileServer, tls: HostileServer, nobody: str) -> str:
     if not row.speaks:
-        with socket.create_server(("127.0.0.1", 0)) as closed:  # a port that nobody listens on any more
-            return f"http://127.0.0.1:{closed.getsockname()[1]}/mcp"
+        return nobody
     server = {PLAIN: plain, TLS: tls}[row.speaks]
     scripts = {row.method: [list(row.steps)] * 5} if row.steps else {}
     url = server.url(scripts | ({"initialize": [list(row.opening)]} if row.opening else {}))
@@ -46,10 +53,10 @@ def url_of(row: HttpBehaviour, plain: HostileServer, tls: HostileServer) -> str:
 
 @pytest.mark.parametrize("row", HTTP_BEHAVIOURS, ids=lambda row: row.does.replace(" ", "-"))
 def test_one_bad_server_fails_its_own_test_and_no_other(
-    row: HttpBehaviour, plain: HostileServer, tls: HostileServer, tmp_path: Path
+    row: HttpBehaviour, plain: HostileServer, tls: HostileServer, nobody: str, tmp_path: Path
 ) -> None:
     """Issue 3: one clear failure of the tests concerned within its timeout, the rest of the run unharmed."""
-    url = url_of(row, plain, tls)
+    url = url_of(row, plain, tls, nobody)
     limits: dict[str, Any] = {"timeout_ms": row.waits_ms} if row.waits_ms else {}
     servers = {"good": ECHO, SERVER: {"url": url, **limits}}
     record = run(write_suite(tmp_path, servers, [call("before", "good"), call("bad", SERVER), call("after", "good")]))

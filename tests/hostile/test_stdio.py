@@ -7,10 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcptest_engine.servers.failures import duration
 from tests.hostile.behaviours import BEHAVIOURS, SERVER, Behaviour
-from tests.hostile.runs import ECHO, SERVERS, assert_told, call, hostile, processes_in, run, server_of, write_suite
+from tests.hostile.runs import (
+    ECHO,
+    SERVERS,
+    assert_told,
+    call,
+    hostile,
+    processes_in,
+    run,
+    server_of,
+    told_as,
+    write_suite,
+)
+from tests.processes import longer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from mcptest_engine.core.results import TestResult
@@ -21,20 +35,33 @@ SHORT_MS = 100
 @pytest.mark.parametrize("row", BEHAVIOURS, ids=lambda row: row.mode or "not-executable")
 def test_one_bad_server_fails_its_own_test_and_no_other(row: Behaviour, tmp_path: Path, fifo: Path) -> None:
     """Issue 3: one clear failure of the tests concerned within its timeout, the rest of the run unharmed."""
-    servers = {"good": ECHO, SERVER: server_of(row, tmp_path)}
     tests = [call("before", "good"), call("bad", SERVER), call("after", "good")]
-    record = run(write_suite(tmp_path, servers, tests))
-    before, bad, after = record.tests
+    for limited in with_more_and_more_time(row):
+        servers = {"good": ECHO, SERVER: server_of(limited, tmp_path)}
+        record = run(write_suite(tmp_path, servers, tests))
+        before, bad, after = record.tests
+        if not row.hint or (bad.failure is not None and told_as(bad.failure.hint or "", row.hint)):
+            break  # else what is hinted at had no time to come, or not all of it
     assert [test.verdict.value for test in (before, after)] == ["pass", "pass"]
     assert bad.verdict.value == ("fail" if row.says else "pass")
     if row.says:
         program = str(tmp_path / "server.py")
         hint = row.hint and row.hint.replace("{program}", program)
-        assert_told(bad.failure, row.kind, row.says.replace("{program}", program), hint)
+        assert_told(bad.failure, row.kind, limited.says.replace("{program}", program), hint)
     assert record.exit_code == (1 if row.says else 0)
     assert len(record.tests) == 3
     survivors = processes_in(tmp_path)
     assert len(survivors) == (1 if row.mode == "daemon" else 0)  # it left the group on purpose, which is not followed
+
+
+def with_more_and_more_time(row: Behaviour) -> Iterator[Behaviour]:
+    """The behaviour, and where something has to come before the time is over, the same with more of it."""
+    if not (row.waits_ms and row.hint):
+        yield row
+        return
+    for seconds in longer(row.waits_ms / 1000):
+        says = row.says.replace(duration(row.waits_ms / 1000), duration(seconds))
+        yield row._replace(waits_ms=round(seconds * 1000), says=says)
 
 
 def two_calls(folder: Path, mode: str, *, first: dict[str, Any]) -> tuple[TestResult, ...]:

@@ -234,6 +234,15 @@ def test_a_single_call_is_no_step():
     assert measured("tool_edges", {"allowed": [["a", "b"]], "min_allowed_pct": 100}, "c")[1] is None
 
 
+def test_hand_offs_that_are_expected_are_counted_and_gate_only_where_a_share_is_asked_for():
+    written = {"delegation": [{"from": "a", "to": "b"}, {"from": "b", "to": "a"}]}
+    members, failure = measured("tool_edges", written, "a", "b", "c")
+    assert (members["delegation_pct"], members["not_delegated"], failure) == (50, [["b", "a"]], None)
+    members, failure = measured("tool_edges", {**written, "min_delegation_pct": 80}, "a", "b", "c")
+    assert failure == "tool_edges: 50 % of the hand-offs were made, 80 % have to be: `b → a` is missing"
+    assert members["gate_passed"] is False
+
+
 def test_edges_can_be_looked_at_under_both_names():
     gates = measure_gates({"tool_edges": {"restricted": [["a", "b"]]}}, seen("a"))
     assert gates.members["edges"] == gates.members["tool_edges"]
@@ -279,8 +288,15 @@ WRITTEN = {
     "tool_selection": {"tool": "a", "min_rate": 0.5, "max_tokens": 10},
     "trajectory": {"mode": "subset", "calls": ["a", {"tool": "b", "args": {"n": 1}}]},
     "golden_path": {"calls": ["a", "b"], "max_wasted": 2, "max_backtracks": 0},
-    "tool_edges": {"allowed": [["a", "b"]], "restricted": [["b", "a"]], "min_allowed_pct": 50},
+    "tool_edges": {
+        "allowed": [["a", "b"]],
+        "restricted": [["b", "a"]],
+        "min_allowed_pct": 50,
+        "delegation": [{"from": "a", "to": "b"}],
+        "min_delegation_pct": 50,
+    },
     "token_efficiency": {"correct": ["a", "b"], "max_tokens_per_correct": 5},
+    "distractors": {"count": 2, "of": ["a", "b"], "min_accuracy": 50},
 }
 
 

@@ -78,3 +78,20 @@ def test_tokens_are_counted_over_all_text_content(result, tokens):
 
 def test_without_a_result_there_are_no_tokens():
     assert response_tokens({"error": {"code": 1}}) == 0
+
+
+@pytest.mark.parametrize(
+    ("output", "tokens"),
+    [
+        (None, 0),
+        ("x" * 9, 3),
+        ({"content": [{"type": "text", "text": "x" * 8}], "structuredContent": {"more": "x" * 99}}, 2),
+        ({"stars": 900}, 4),
+        ([1, 2], 2),
+    ],
+)
+def test_the_combined_output_of_a_composition_is_counted_as_it_is(output, tokens):
+    """A budget that nobody judges would be green for nothing."""
+    envelope = {"composition": {"ran": True}, "output": output, "duration_ms": 1.0}
+    assert response_tokens(envelope) == tokens
+    assert (judge_budgets({"max_response_tokens": 2}, envelope).failure is None) == (tokens <= 2)

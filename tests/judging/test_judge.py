@@ -10,7 +10,7 @@ import pytest
 
 from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.judging.providers.asking import open_models
-from mcptest_engine.judging.providers.values import ModelError
+from mcptest_engine.judging.providers.values import ModelError, ModelReply
 from mcptest_engine.judging.scorers.judge import JudgeError, Judgement, grade
 from mcptest_engine.running.evals.program import Judge
 from tests.servers.model_endpoint import Reply
@@ -18,6 +18,7 @@ from tests.servers.model_endpoint import Reply
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcptest_engine.judging.providers.values import ModelRequest
     from tests.servers.model_endpoint import ModelEndpoint, Question
 
 PRICES = {"*": {"input_usd_per_mtok": 1.0, "output_usd_per_mtok": 5.0}}
@@ -51,7 +52,7 @@ def ask(models: ModelEndpoint) -> Callable[..., Judgement]:
         async def asked() -> Judgement:
             opened = open_models(PRICES, more.pop("environ", models.environ), first_pause_seconds=0.001, **more)
             try:
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(60):
                     who = judge or Judge(model=CLAUDE)
                     return await grade(opened, input="Greet me.", output=output, rubric=rubric, judge=who)
             finally:
@@ -229,6 +230,102 @@ def test_a_juror_without_a_grade_counts_for_nobody(ask: Callable[..., Judgement]
     models.answer_with(lambda _: said(1.0) if len(models.questions) <= 1 else "no idea")
     with pytest.raises(JudgeError, match="no grade"):
         ask(judge=Judge(model=CLAUDE, jury=2))
+
+
+SEVERAL = Judge(models=(CLAUDE, GPT, "gpt-5-mini"))
+
+
+def by_model(scores: dict[str, float]) -> Callable[[Question], str]:
+    return lambda question: said(scores[question.model])
+
+
+@pytest.mark.parametrize(
+    ("scores", "verdict"),
+    [((0.9, 0.8, 0.1), Verdict.PASS), ((0.9, 0.2, 0.1), Verdict.FAIL)],
+)
+def test_a_jury_of_several_models_goes_by_most_of_them(
+    ask: Callable[..., Judgement], models: ModelEndpoint, scores: tuple[float, ...], verdict: Verdict
+) -> None:
+    models.answer_with(by_model(dict(zip(SEVERAL.models, scores, strict=True))))
+    judgement = ask(judge=SEVERAL)
+    assert judgement.verdict is verdict
+    assert [(row["model"], row["score"]) for row in judgement.jury] == list(zip(SEVERAL.models, scores, strict=True))
+    told = judgement.to_json()
+    assert (told["model"], {row["model"] for row in told["models"]}) == (", ".join(SEVERAL.models), {*SEVERAL.models})
+    assert told["cost_usd"] == pytest.approx(sum(row["cost_usd"] for row in told["models"]))
+
+
+def test_a_tie_of_two_models_is_no_verdict(ask: Callable[..., Judgement], models: ModelEndpoint) -> None:
+    models.answer_with(by_model({CLAUDE: 1.0, GPT: 0.0}))
+    judgement = ask(judge=Judge(models=(CLAUDE, GPT)))
+    assert (judgement.verdict, judgement.reasoning) == (Verdict.INCONCLUSIVE, "the jury is split: 1 of 2 jurors pass")
+
+
+def without_openai(models: ModelEndpoint) -> dict[str, str]:
+    return {name: value for name, value in models.environ.items() if not name.startswith("OPENAI")}
+
+
+@pytest.mark.parametrize(
+    ("second", "verdict", "words"),
+    [
+        (0.9, Verdict.PASS, "2 of 3 jurors pass, 1 could not be asked; because"),
+        (0.1, Verdict.INCONCLUSIVE, "the jury is split: 1 of 3 jurors pass, 1 could not be asked"),
+    ],
+)
+def test_a_juror_without_a_key_has_a_seat_and_no_vote(
+    ask: Callable[..., Judgement], models: ModelEndpoint, second: float, verdict: Verdict, words: str
+) -> None:
+    models.answer_with(by_model({CLAUDE: 0.8, "claude-other": second}))
+    judgement = ask(judge=Judge(models=(CLAUDE, GPT, "claude-other")), environ=without_openai(models))
+    assert (judgement.verdict, judgement.reasoning) == (verdict, words)
+    absent = judgement.jury[1]
+    assert (absent["model"], absent["score"], absent["passed"]) == (GPT, None, None)
+    assert "OPENAI_API_KEY is not set" in absent["reasoning"]
+    assert len(models.questions) == 2
+
+
+def test_a_jury_that_can_reach_no_majority_is_deferred_and_nobody_is_asked(
+    ask: Callable[..., Judgement], models: ModelEndpoint
+) -> None:
+    with pytest.raises(ModelError, match=r"1 of 2 jurors can be asked, which is no majority") as missing:
+        ask(judge=Judge(models=(CLAUDE, GPT)), environ=without_openai(models))
+    assert missing.value.defers
+    assert not models.questions
+
+
+class LastIsSilent:
+    """Models of which the last juror never answers."""
+
+    def __init__(self) -> None:
+        self.waiting = asyncio.Event()
+
+    def missing(self, _: str | None) -> str | None:
+        return None
+
+    def chosen(self, model: str | None, *, judging: bool) -> str | None:
+        return model or f"judge-{judging}"
+
+    async def ask(self, request: ModelRequest) -> ModelReply:
+        if request.model == SEVERAL.models[-1]:
+            self.waiting.set()
+            await asyncio.Event().wait()
+        return ModelReply(request.model, said(0.9), (), "end", 10, 2, 0.5, 1.0)
+
+
+def test_jurors_that_have_spoken_before_an_interruption_are_paid_for() -> None:
+    paid: list[Any] = []
+
+    async def interrupted() -> None:
+        models = LastIsSilent()
+        asking = asyncio.create_task(grade(models, input="", output="a", rubric="x", judge=SEVERAL, cut=paid.extend))
+        async with asyncio.timeout(30):
+            await models.waiting.wait()
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+
+    asyncio.run(interrupted())
+    assert sorted((row["model"], row["cost_usd"]) for row in paid) == [(CLAUDE, 0.5), (GPT, 0.5)]
 
 
 # --- the order

@@ -14,23 +14,31 @@ from typing import Any
 
 import pytest
 
+from tests.forked import NURSERY, Nursery, can_fork
+
 ROOT = Path(__file__).parent.parent.parent
-DEADLINE_SECONDS = 20.0
+DEADLINE_SECONDS = 60.0
 
 
 class Mock:
-    """One `python -m mcptest_engine.mock` and the pipes to it."""
+    """One `mcptest mock` and the pipes to it; their ends here are unbuffered and of bytes."""
 
     def __init__(self, argv: list[str], env: dict[str, str], cwd: Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "mcptest_engine.mock", *argv],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(ROOT), **env},
-            cwd=cwd,
-            bufsize=0,
-        )
+        environ = {**os.environ, **env}
+        if can_fork(environ):
+            self.process: Any = NURSERY.start(["mcptest", "mock", *argv], cwd=cwd, env=environ, stdin=True)
+            for name in ("stdin", "stdout", "stderr"):
+                setattr(self.process, name, getattr(self.process, name).detach().detach())
+        else:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "mcptest_engine.mock", *argv],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**environ, "PYTHONPATH": str(ROOT)},
+                cwd=cwd,
+                bufsize=0,
+            )
         self._ids = itertools.count(1)
         self._buffers = {"stdout": b"", "stderr": b""}
 
@@ -47,6 +55,10 @@ class Mock:
 
     def stderr_line(self) -> str:
         return self._line_of("stderr").decode()
+
+    def send_together(self, *messages: object) -> None:
+        """In one write, so that nothing can happen between them."""
+        self.send_bytes(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
 
     def receive(self) -> Any:
         return json.loads(self.line())
@@ -108,7 +120,7 @@ StartMock = Callable[..., Mock]
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[StartMock]:
+def start(tmp_path: Path, nursery: Nursery) -> Iterator[StartMock]:
     """Starts mocks by command line, and leaves none behind."""
     running: list[Mock] = []
 

@@ -360,7 +360,7 @@ def post(serve: Callable[..., Any]) -> Any:
     """`post(message, **headers)` to a talker over HTTP, underscores for dashes; a header None is left out."""
     mock = serve(TALKER, "--http", "0")
     url = mock.stderr_line().removeprefix("listening on ")
-    with httpx2.Client(timeout=20.0) as http:
+    with httpx2.Client(timeout=60.0) as http:
 
         def send(message: dict[str, Any], **headers: str | None) -> httpx2.Response:
             usual = {"mcp_protocol_version": STATELESS, "mcp_method": message["method"], "accept": "application/json"}

@@ -51,8 +51,9 @@ def test_wedged_can_be_terminated(serve):
 def test_slow_calls_are_overtaken_by_everything_else(serve):
     """`slow:<ms>`: only calls are slow."""
     mock = serve(TOOL, "--fault", "slow:200")
-    slow, ping = mock.post_call("t", n="a"), mock.post("ping")
-    assert [mock.receive()["id"], mock.receive()["id"]] == [ping, slow]
+    call = {"method": "tools/call", "params": {"name": "t", "arguments": {"n": "a"}}}
+    mock.send_together({"jsonrpc": "2.0", "id": "slow", **call}, {"jsonrpc": "2.0", "id": "ping", "method": "ping"})
+    assert [mock.receive()["id"], mock.receive()["id"]] == ["ping", "slow"]
 
 
 def test_recover_after_hangs_the_first_calls_and_answers_the_later_ones(serve):

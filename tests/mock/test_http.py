@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ACCEPT = {"accept": "application/json, text/event-stream"}
+A_MOMENT = httpx2.Timeout(60.0, read=0.2)  # for an answer; to get through to the mock takes as long as it takes
 SLOW = """
 mock_server:
   tools:
-    - { name: slow, delay_ms: 150, response: { content: [{ type: text, text: slow }] } }
+    - { name: slow, delay_ms: 600000, response: { content: [{ type: text, text: slow }] } }
     - { name: quick, response: { content: [{ type: text, text: quick }] } }
     - name: turn
       responses: [{ content: [{ type: text, text: one }] }, { content: [{ type: text, text: two }] }]
@@ -31,7 +33,7 @@ class Client:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.http = httpx2.Client(timeout=20.0, headers=ACCEPT)
+        self.http = httpx2.Client(timeout=60.0, headers=ACCEPT)
 
     def post(self, message: Any, **headers: str) -> httpx2.Response:
         return self.http.post(self.url, json=message, headers={key.replace("_", "-"): headers[key] for key in headers})
@@ -185,22 +187,24 @@ def test_a_missing_or_wrong_token_is_401_with_a_challenge(start, connect):
     assert client.initialize().status_code == 200
 
 
-def test_calls_are_served_concurrently(client, connect):
+def test_calls_are_served_concurrently(serve, connect):
     """The quick answer overtakes the slow one, on another connection of the same session."""
+    mock = serve(SLOW, "--http", "0", "--log-level", "debug")
+    client = connect(url_of(mock))
+    client.initialize()
 
-    async def race() -> list[str]:
+    async def race() -> str:
         headers = {**ACCEPT, "mcp-session-id": client.http.headers["mcp-session-id"]}
-        order: list[str] = []
-        async with httpx2.AsyncClient(timeout=20.0, headers=headers) as http, asyncio.timeout(20):
+        async with httpx2.AsyncClient(timeout=60.0, headers=headers) as http, asyncio.timeout(60):
+            slow = asyncio.ensure_future(http.post(client.url, json=call("slow", 1)))
+            while "tools/call" not in await asyncio.to_thread(mock.stderr_line):  # it has got it
+                continue
+            quick = await http.post(client.url, json=call("quick", 2))
+            assert not slow.done()
+            slow.cancel()
+            return str(quick.json()["result"]["content"][0]["text"])
 
-            async def one(tool: str, key: int) -> None:
-                answer = await http.post(client.url, json=call(tool, key))
-                order.append(answer.json()["result"]["content"][0]["text"])
-
-            await asyncio.gather(one("slow", 1), one("quick", 2))
-        return order
-
-    assert asyncio.run(race()) == ["quick", "slow"]
+    assert asyncio.run(race()) == "quick"
 
 
 def test_a_cancelled_request_ends_without_a_message(serve, connect):
@@ -208,7 +212,7 @@ def test_a_cancelled_request_ends_without_a_message(serve, connect):
     url = url_of(serve(SLOW, "--http", "0", "--fault", "hang"))
 
     async def cancel() -> httpx2.Response:
-        async with httpx2.AsyncClient(timeout=20.0, headers=ACCEPT) as http, asyncio.timeout(20):
+        async with httpx2.AsyncClient(timeout=60.0, headers=ACCEPT) as http, asyncio.timeout(60):
             hello = await http.post(url, json=request("initialize", {}))
             http.headers["mcp-session-id"] = hello.headers["mcp-session-id"]
             hung = asyncio.create_task(http.post(url, json=call("slow", 7)))
@@ -244,14 +248,19 @@ def test_garbage_is_no_json_under_a_json_content_type(serve, connect):
 
 def test_a_wedged_server_answers_nobody_and_still_ends_by_a_signal(serve, connect):
     """`wedged` over HTTP: no request on any connection is answered after the call."""
-    mock = serve(SLOW, "--http", "0", "--fault", "wedged")
+    mock = serve(SLOW, "--http", "0", "--fault", "wedged", "--log-level", "debug")
     client = connect(url_of(mock))
     client.initialize()
-    for message in (call("quick"), request("ping")):
+    with ThreadPoolExecutor() as threads, httpx2.Client(timeout=60.0, headers=client.http.headers) as other:
+        called = threads.submit(other.post, client.url, json=call("quick"))
+        while "tools/call" not in mock.stderr_line():  # it has got it
+            continue
         with pytest.raises(httpx2.ReadTimeout):
-            client.http.post(client.url, json=message, timeout=0.2)
-    mock.process.send_signal(signal.SIGTERM)
-    assert mock.wait() == 0
+            client.http.post(client.url, json=request("ping"), timeout=A_MOMENT)
+        assert not called.done()
+        mock.process.send_signal(signal.SIGTERM)
+        assert mock.wait() == 0
+        assert called.exception(60) is not None
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -261,7 +270,7 @@ def test_a_signal_ends_the_endpoint_cleanly_with_requests_waiting(serve, number,
     client = connect(url_of(mock))
     client.initialize()
     with pytest.raises(httpx2.ReadTimeout):
-        client.http.post(client.url, json=call("quick"), timeout=0.2)
+        client.http.post(client.url, json=call("quick"), timeout=A_MOMENT)
     mock.process.send_signal(number)
     assert mock.wait() == 0
     assert mock.process.stderr.read() == b""
@@ -302,7 +311,7 @@ def test_a_bare_socket_may_send_chunks_and_wait_for_100_continue(client):
     parts = urlsplit(client.url)
     session = client.http.headers["mcp-session-id"]
     head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nMcp-Session-Id: {session}\r\n"
-    with socket.create_connection((parts.hostname, parts.port), timeout=20) as raw, raw.makefile("rb") as answers:
+    with socket.create_connection((parts.hostname, parts.port), timeout=60) as raw, raw.makefile("rb") as answers:
         raw.sendall(f"{head}Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
         assert answers.readline() == b"HTTP/1.1 100 \r\n"
         assert answers.readline() == b"\r\n"
@@ -320,7 +329,7 @@ def test_a_bare_socket_may_send_chunks_and_wait_for_100_continue(client):
 def test_what_is_not_http_is_refused_and_serving_goes_on(client, nonsense):
     """RFC 9112: 400 and a closed connection."""
     parts = urlsplit(client.url)
-    with socket.create_connection((parts.hostname, parts.port), timeout=20) as raw, raw.makefile("rb") as answers:
+    with socket.create_connection((parts.hostname, parts.port), timeout=60) as raw, raw.makefile("rb") as answers:
         raw.sendall(nonsense)
         assert answers.read().startswith(b"HTTP/1.1 400")
     assert client.post(request("ping")).status_code == 200

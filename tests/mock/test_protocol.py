@@ -158,9 +158,9 @@ def test_a_last_line_without_an_end_is_still_answered(start):
 def test_what_was_asked_before_stdin_closed_is_answered_and_the_exit_code_is_0(start):
     """The mock ends when stdin closes."""
     mock = start("--preset", "demo")
-    mock.post("ping")
-    mock.post_call("slow_report")
-    mock.close_stdin()
+    slow = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "slow_report", "arguments": {}}}
+    mock.send_together({"jsonrpc": "2.0", "id": 1, "method": "ping"}, slow)
+    mock.close_stdin()  # the mock has not even begun to read
     assert mock.receive() == {"jsonrpc": "2.0", "id": 1, "result": {}}
     assert mock.line() == b""
     assert mock.wait() == 0
@@ -209,28 +209,31 @@ def test_half_a_surrogate_pair_comes_back_escaped(serve):
     assert b"\\ud800" in mock.line()
 
 
-def test_answers_come_in_the_order_in_which_they_fall_due(serve):
+def test_answers_come_when_they_fall_due_and_none_waits_for_another(serve):
     """Calls are served concurrently, `delay_ms` included."""
     mock = serve(
         """
 mock_server:
   tools:
-    - { name: slow, delay_ms: 300, response: { content: [] } }
+    - { name: slow, delay_ms: 600000, response: { content: [] } }
     - { name: quick, delay_ms: 1, response: { content: [] } }
     - { name: now, response: { content: [] } }
 """
     )
-    slow, quick, now = mock.post_call("slow"), mock.post_call("quick"), mock.post_call("now")
-    assert [mock.receive()["id"] for _ in range(3)] == [now, quick, slow]
+    mock.post_call("slow")
+    quick = mock.post_call("quick")
+    assert mock.receive()["id"] == quick
+    now = mock.post_call("now")
+    assert mock.receive()["id"] == now
 
 
 def test_a_cancelled_request_is_never_answered(serve):
     """MCP 2025-11-25, basic/utilities/cancellation; a later and slower call is answered, the cancelled one is not."""
-    mock = serve("mock_server: { tools: [{ name: slow, delay_ms: 100, response: { content: [] } }] }\n")
-    cancelled, kept = mock.post_call("slow"), mock.post_call("slow")
-    mock.notify("notifications/cancelled", {"requestId": cancelled, "reason": "no longer needed"})
-    last = mock.post_call("slow")
-    assert [mock.receive()["id"], mock.receive()["id"]] == [kept, last]
+    mock = serve("mock_server: { tools: [{ name: slow, delay_ms: 300, response: { content: [] } }] }\n")
+    call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "slow", "arguments": {}}}
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "reason": "no need"}}
+    mock.send_together({**call, "id": 1}, {**call, "id": 2}, cancel, {**call, "id": 3})
+    assert [mock.receive()["id"], mock.receive()["id"]] == [2, 3]
 
 
 def test_cancelling_is_exact_about_the_type_of_an_id(serve):
@@ -278,7 +281,7 @@ def test_the_sdk_client_agrees_with_the_mock(tmp_path):
             assert "tone: dry" in prompt.messages[0].content.text
 
     async def bounded() -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(90):
             await look()
 
     asyncio.run(bounded())

@@ -23,7 +23,7 @@ def session(serve: Callable[..., Any]) -> Any:
     """An HTTP client in a session with the talker, and its URL."""
     url = serve(TALKER, "--http", "0").stderr_line().removeprefix("listening on ")
     accept = {"accept": "application/json, text/event-stream"}
-    with httpx2.Client(timeout=20.0, headers=accept, base_url=url.removesuffix("/mcp")) as http:
+    with httpx2.Client(timeout=60.0, headers=accept, base_url=url.removesuffix("/mcp")) as http:
         params = {"protocolVersion": "2025-11-25", "capabilities": {"sampling": {}}}
         hello = http.post("/mcp", json={"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
         http.headers["mcp-session-id"] = hello.headers["mcp-session-id"]

@@ -134,7 +134,7 @@ ANY_TEXT = st.text(st.characters() | st.sampled_from(list("\n\r\u2028\x85\x0b"))
 
 
 @given(name=ANY_TEXT, message=ANY_TEXT, actual=ANY_TEXT)
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_no_text_forges_a_line(name, message, actual, build):
     """decisions 4: escaped to one line, so that no server text can forge a VERDICT."""
     row = build.assertion(message=f"{message}\nVERDICT pass", actual=f"{actual}\nVERDICT pass")

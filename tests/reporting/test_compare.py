@@ -77,13 +77,19 @@ def test_a_kept_answer_and_a_failed_test_have_no_time_to_compare():
 
 
 def test_notes_say_why_two_runs_may_not_be_alike():
-    """Another text, another part, an early end."""
+    """Another text, other flags, another part, an early end."""
     other = replace(
-        BEFORE, interrupted=True, shard=(1, 2), mode="replayed", suite=replace(BEFORE.suite, sha256="b" * 64)
+        BEFORE,
+        interrupted=True,
+        flags=("--var", "K=V"),
+        shard=(1, 2),
+        mode="replayed",
+        suite=replace(BEFORE.suite, sha256="b" * 64),
     )
     assert compare_runs(BEFORE, other).notes == (
         "the suite's text has changed between the runs",
         "the second run was interrupted",
+        "the first run had no flags, the second `--var K=V`",
         "the runs are of different shards",
         "the first run was live, the second replayed",
     )

@@ -1,15 +1,17 @@
-"""GitLab's Code Quality report, in the shape that GitLab documents."""
+"""GitLab's Code Quality report, by the schema that GitLab reads it with and in the shape that it documents."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 
 import jsonschema
 
 from mcptest_engine.core.results import Failure, FailureKind
 from mcptest_engine.reporting.registry import render
 
+OWNERS = json.loads((Path(__file__).parents[1] / "schemas" / "gitlab-code-quality.json").read_text(encoding="utf-8"))
 SHAPE = {
     "type": "array",
     "items": {
@@ -35,7 +37,8 @@ SHAPE = {
 
 def entries(record):
     found = json.loads(render("gitlab", record).text)
-    jsonschema.validate(found, SHAPE)
+    jsonschema.validate(found, {"type": "array", "items": OWNERS})
+    jsonschema.validate(found, SHAPE)  # what its documentation says beyond that
     return found
 
 

@@ -117,3 +117,14 @@ def test_an_eval_line_says_what_was_needed() -> None:
     }
     text = render("eval", make_record(make_test("thr", "fail", failure=low, **told))).stdout
     assert text.startswith("FAIL [judge] thr: cost=$0.0001 (score 0.9, needs 0.95) fine\n")
+
+
+def test_jurors_of_several_models_are_named() -> None:
+    jury = [{**JURY[0], "model": "gpt-y"}, *JURY[1:]]
+    told = {**BASE, "model": "gpt-y, claude-x", "verdict": "fail", "score": 0.5, "reasoning": "no", "jury": jury}
+    why = Failure(kind=FailureKind.SCORE, message="1 of 3 jurors pass")
+    test = make_test("is judged", "fail", kind=TestKind.EVAL, failure=why, judgement={**told, "models": []})
+    text = render("pretty", make_record(test)).stdout
+    assert "juror 1 (gpt-y): pass 1, fine" in text
+    assert "juror 2 (claude-x): fail 0, rude" in text
+    assert "juror 3 (claude-x): no verdict, no grade" in text

@@ -84,7 +84,7 @@ ANY_TEXT = st.text(st.characters(), min_size=1, max_size=30)
 
 
 @given(name=ANY_TEXT, message=ANY_TEXT, tail=ANY_TEXT)
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_whatever_a_server_sends_the_document_parses(name, message, tail, build):
     """Control characters, surrogates and markup included."""
     failure = Failure(kind=FailureKind.SERVER, message=message, stderr_tail=tail, hint=tail)

@@ -37,7 +37,7 @@ def test_every_test_is_a_row_of_four_cells_with_its_name(rich_record):
 
 
 @given(name=st.text(st.characters() | st.sampled_from(list("|`*_<>&[]()#~!\\-+.1 ")), min_size=1, max_size=30))
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_name_is_shown_as_it_is(name, build):
     """Nothing in a name is Markdown or HTML."""
     (_, row) = table_rows(markdown(build.record(build.test(name))))[2:]

@@ -16,7 +16,7 @@ FIRST, SECOND = "01JCQQYV4S3H6KX7M8RN2T5XZC", "01JCQQYV4S3H6KX7M8RN2T5XZD"
 
 
 @given(shard_of=st.lists(st.integers(0, 2), max_size=20))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_the_shards_of_a_run_merge_into_the_run(shard_of, build):
     """Whoever ran a test, it stands where it was declared."""
     tests = [build.test(f"t{line}", line=line, file="a.yml") for line in range(len(shard_of))]
@@ -28,6 +28,16 @@ def test_the_shards_of_a_run_merge_into_the_run(shard_of, build):
         for shard in range(3)
     ]
     assert merge_records(shards).tests == tuple(tests)
+
+
+def test_tests_of_one_line_stand_where_the_whole_run_has_them(build):
+    """The rows of one test share its line, so that only their places in the plan can tell."""
+    rows = [build.test(f"asked #{number}", line=3) for number in range(1, 6)]
+    odd = build.record(rows[1], rows[3], shard=(1, 2), places=(1, 3))
+    even = build.record(rows[0], rows[2], rows[4], run_id=SECOND, shard=(2, 2), places=(0, 2, 4))
+    merged = merge_records([odd, even])
+    assert [test.name for test in merged.tests] == [test.name for test in rows]
+    assert (merged.shard, merged.places) == (None, ())
 
 
 def test_imports_stand_before_the_file_that_imports_them(build):

@@ -221,3 +221,13 @@ def test_a_composition_is_shown_with_the_nodes_that_are_running(build):
     assert bench.frame()[-1] == "  running a: n5  2s"
     bench.emit(node("n5", "err"))
     assert bench.frame()[-1] == "  running a  3s"
+
+
+def test_a_line_of_ours_stays_above_the_block():
+    """What a cluster is about to do, or that it is being stopped, is not drawn over."""
+    stream = io.StringIO()
+    progress = Progress(stream, color=False, width=lambda: 80, ticking=False)
+    progress.say("4 tests in 1 batch\n")
+    assert stream.getvalue() == "\r\x1b[J4 tests in 1 batch\n"
+    progress.close()
+    assert stream.getvalue().endswith("4 tests in 1 batch\n")

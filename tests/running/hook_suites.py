@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.processes import save
+
 SERVERS = Path(__file__).resolve().parents[1] / "servers"
 
 
@@ -21,14 +23,13 @@ class Folder:
         """An executable script; returns its path. One of `sh` notes its name before its body, and has `$diary`."""
         path = self.path / name
         note = f'diary="{self.diary}"\necho {name} >> "$diary"\n' if shell == "/bin/sh" else ""
-        path.write_text(f"#!{shell}\n{note}{body}\n", encoding="utf-8")
-        path.chmod(0o755)
+        save(path, f"#!{shell}\n{note}{body}\n", mode=0o755)
         return str(path)
 
     def python(self, name: str, body: str) -> str:
         """A command that runs this Python, with `context` what came on stdin, as a plain or a context hook."""
         path = self.path / name
-        path.write_text(f"import json, os, sys\n{body}\n", encoding="utf-8")
+        save(path, f"import json, os, sys\n{body}\n")
         return f"{sys.executable} -S {path}"
 
     def context(self, name: str, answer: object = None, *, keep: bool = True) -> dict[str, Any]:
@@ -41,7 +42,8 @@ class Folder:
         """The text of a suite; two tests, "one" and "two", unless others are given."""
         command = [sys.executable, "-S", str(SERVERS / "diary.py"), str(self.diary)]
         tools = list(tests) or [writing("one"), writing("two")]
-        return json.dumps({"name": "s", "servers": {"d": {"command": command}}, "hooks": hooks, "tools": tools, **more})
+        server = {"command": command, "shutdown_grace_ms": 30_000}  # however busy the machine is, it notes its end
+        return json.dumps({"name": "s", "servers": {"d": server}, "hooks": hooks, "tools": tools, **more})
 
     def lines(self) -> list[str]:
         """The diary."""

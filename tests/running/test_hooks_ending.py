@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.results import RunRecord
 
-LIMIT_SECONDS = 30
+LIMIT_SECONDS = 60
 INTERRUPTED = "was killed: the run was interrupted"
 STEPS = ("beforeAll", "beforeEach", "afterEach", "afterAll")
 

@@ -186,6 +186,18 @@ def test_a_shard_keeps_a_metric_with_its_subject_and_an_answer_with_its_graders(
         assert all(case.eval_row.candidate.key in ids for case in shard if case.eval_row is not None)
 
 
+@pytest.mark.parametrize("repeat", [1, 3])
+@pytest.mark.parametrize("count", [2, 3, 4, 5])
+def test_a_shard_knows_where_each_of_its_cases_stands_in_the_whole_run(suite_of: Load, count: int, repeat: int) -> None:
+    """Rows of one test have one line, and a run that is repeated begins at the first line again."""
+    suite = suite_of(SUITE)
+    whole = planned(suite, repeat=repeat)
+    shards = [planned(suite, shard=(number, count), repeat=repeat) for number in range(1, count + 1)]
+    told = {place: case.id for shard in shards for place, case in zip(shard.places, shard.cases, strict=True)}
+    assert [told[place] for place in sorted(told)] == [case.id for case in whole.cases]
+    assert whole.places == ()
+
+
 def test_repeats_ask_anew_and_refer_to_each_other(suite_of: Load) -> None:
     """The first repeat is what a run without repeats is, so that an answer which was kept serves it."""
     plan = planned(suite_of(SUITE), repeat=2)

@@ -123,3 +123,19 @@ def test_what_is_nested_too_deeply_is_kept_as_text() -> None:
     trace, _ = kept(composed(node("a", output=deep, args={"deep": deep}), output=deep))
     assert "nested more than 200 levels" in trace["nodes"]["a"]["output"]
     assert is_sound(trace)
+
+
+def test_a_list_of_what_calls_gave_is_redacted_like_its_elements():
+    """The output of a fan-out holds the very answers that its calls hold; each is looked through once."""
+    answers: list[Any] = [{"token": SECRET, "n": 1}, {"n": 2}, {"n": 3}]
+    calls = [
+        {"item": at, "status": "ok", "duration_ms": 1.0, "started_ms": 0.0, "args": {}, "output": one}
+        for at, one in enumerate(answers)
+    ]
+    masked = [{"token": "[REDACTED]", "n": 1}, *answers[1:]]
+    trace, _ = kept(composed(node("a", output=answers, calls=calls), output=answers), SECRET)
+    assert trace["nodes"]["a"]["output"] == trace["output"] == masked
+    assert [call["output"] for call in trace["nodes"]["a"]["calls"]] == masked
+    assert answers[0]["token"] == SECRET
+    clean, _ = kept(composed(node("a", output=answers[1:], calls=calls[1:]), output=answers[1:]))
+    assert clean["output"] == answers[1:]

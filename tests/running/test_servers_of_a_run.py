@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from mcptest_engine.core.events import CaseFinished
+from mcptest_engine.core.jq import run_program
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
+
+    from mcptest_engine.core.results import RunRecord
 
     Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -22,7 +28,6 @@ SNAPSHOT = """\
     args: { text: hi }
     expect: [{ target: result, matcher: { snapshot: true } }]
 """
-QUICK = "{ target: duration_ms, matcher: { lt: 900 } }"
 
 
 def suite(folder: Path, script: str, *arguments: str, tests: str, top: str = "") -> None:
@@ -63,19 +68,31 @@ def test_a_dead_server_stays_dead_when_restarts_are_off(mcptest: Command, tmp_pa
     assert json.loads(done.stdout)["servers"][0]["restarts"] == 0
 
 
-def test_a_jq_program_that_takes_its_second_costs_the_others_nothing(mcptest: Command, tmp_path: Path) -> None:
-    """Durations are the server's, not ours: a slow judge must not look like a slow server."""
-    rows = (
-        "  - name: endless\n    tool: echo\n    args: { text: a }\n    expect:\n"
-        '      - { target: "result.content[0].text", matcher: { jq: "last(repeat(1))" } }\n'
-    )
-    rows += "".join(
-        f"  - {{ name: t{number}, tool: echo, args: {{ text: b }}, expect: [{QUICK}] }}\n" for number in range(30)
-    )
-    suite(tmp_path, "echo", tests=rows)
-    endless, *others = rows_of(mcptest("run", "--reporter", "json"))
-    assert endless["verdict"] == "fail"
-    assert {test["verdict"] for test in others} == {"pass"}
+def test_a_jq_program_that_takes_its_time_holds_up_no_other_test(
+    record_of: Callable[..., RunRecord], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Durations are the server's, not ours: a slow judge must not look like a slow server. This one waits for all others."""
+    finished: list[str] = []
+    all_others = threading.Event()
+
+    def emit(event: object) -> None:
+        if isinstance(event, CaseFinished):
+            finished.append(event.result.name)
+            if len(finished) == 30:
+                all_others.set()
+
+    def patient(*asked: Any, **more: Any) -> list[Any]:
+        all_others.wait(20)
+        return run_program(*asked, **more)
+
+    monkeypatch.setattr("mcptest_engine.judging.matchers.jq_program.run_program", patient)
+    command = json.dumps([sys.executable, "-S", str(SERVERS / "echo.py")])
+    judged = 'expect: [{ target: "result.content[0].text", matcher: { jq: ". == \\"a\\"" } }]'
+    rows = f"  - {{ name: patient, tool: echo, args: {{ text: a }}, {judged} }}\n"
+    rows += "".join(f"  - {{ name: t{number}, tool: echo }}\n" for number in range(30))
+    record = record_of(f"servers: {{ s: {{ command: {command} }} }}\ntools:\n{rows}", emit=emit)
+    assert {test.message for test in record.tests} == {None}
+    assert finished[-1] == "patient"
 
 
 def test_only_the_servers_of_focused_tests_are_started(mcptest: Command, tmp_path: Path) -> None:

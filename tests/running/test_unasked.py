@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -59,6 +61,13 @@ tools:
     assert sent == [{"progressToken": "mcptest-1"}, {"progressToken": 7, "trace": "a"}, {"trace": "a"}]
 
 
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an assertion misses has all the time that a busy machine may take."""
+    monkeypatch.setattr("mcptest_engine.running.calling.SETTLING_SECONDS", 30.0)
+
+
+@pytest.mark.usefixtures("patience")
 def test_a_notification_that_comes_after_the_answer_is_waited_for(record_of: RecordOf, ledger: Ledger) -> None:
     """Over HTTP it comes on another stream; a test that does not look pays nothing."""
     record = record_of(f"""
@@ -90,6 +99,7 @@ tools:
     assert "notifications" in test.failure.message
 
 
+@pytest.mark.usefixtures("patience")
 def test_a_program_that_looks_at_notifications_is_judged_again_too(record_of: RecordOf, ledger: Ledger) -> None:
     """jq programs run in a thread of their own; what comes meanwhile is not missed."""
     record = record_of(f"""

@@ -32,7 +32,7 @@ class Wrappers:
         return str(path)
 
     def scorer(self, body: str, **more: Any) -> Scorer:
-        return Scorer(**{"name": "s", "type": "exec", "command": (self.script(body),), "timeout_ms": 20_000, **more})
+        return Scorer(**{"name": "s", "type": "exec", "command": (self.script(body),), "timeout_ms": 60_000, **more})
 
     def said(self, body: str, *, request: bytes = REQUEST, **more: Any) -> ScorerVerdict:
         return ask(self.scorer(body, **more), request)
@@ -45,7 +45,7 @@ class Wrappers:
 
 def ask(scorer: Scorer, request: bytes = REQUEST, redact: Callable[[str], str] = lambda text: text) -> ScorerVerdict:
     async def asked() -> ScorerVerdict:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(90):
             return await grade_by_program(scorer, request, environ=ENVIRON, redact=redact)
 
     return asyncio.run(asked())

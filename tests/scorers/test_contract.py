@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.judging.scorers.exec import request_bytes
 from mcptest_engine.judging.scorers.values import Scorer
+from tests.processes import is_running, until
 from tests.scorers.conftest import ask
 
 if TYPE_CHECKING:
@@ -92,17 +93,9 @@ def test_a_child_that_holds_stdout_open_holds_nothing_up(wrappers: Wrappers, tmp
     """What a wrapper leaves behind is ended with it."""
     said = wrappers.said(f"sleep 300 & echo $! > '{tmp_path}/pid'; {PASS}")
     assert said.verdict is Verdict.PASS
-    assert not is_running(int((tmp_path / "pid").read_text()))
+    until(lambda: not is_running(int((tmp_path / "pid").read_text())))
 
 
 def test_what_is_written_on_stderr_is_nobodys_verdict(wrappers: Wrappers) -> None:
     """100 MB of it neither fills a pipe nor the memory."""
     assert wrappers.said(f"head -c 100000000 /dev/zero >&2; {PASS}").verdict is Verdict.PASS
-
-
-def is_running(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as state:
-            return state.read().rpartition(")")[2].split()[0] not in {"Z", "X"}
-    except OSError:
-        return False

@@ -14,8 +14,7 @@ import pytest
 import yaml
 
 from mcptest_engine.reporting.record_schema import record_fault
-from tests.processes import until
-from tests.scorers.test_contract import is_running
+from tests.processes import is_running, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -404,6 +403,16 @@ def test_a_plan_starts_nothing_and_asks_nobody(mcptest: Run, folder: Folder) -> 
     assert as_json["gradings"][1]["deferred"].startswith("deferred: no model provider")
 
 
+def test_a_plan_counts_the_jurors_that_can_be_asked(mcptest: Run, folder: Folder) -> None:
+    judge = {"models": ["gpt-5-mini", "claude-a", "gpt-5"], "guarded": True}
+    folder.suite({}, {"name": "judged", "output": "a", "rubric": "kind", "judge": judge})
+    done = mcptest("eval", "--explain", OPENAI_API_KEY="sk-none")
+    assert "  judge   gpt-5-mini, claude-a, gpt-5, a jury of 3, asked in both orders; passes from 0.7\n" in done.stdout
+    assert re.search(r"^in all: 0 calls of scorers, 4 calls of judges$", done.stdout, re.MULTILINE)
+    (grading,) = json.loads(mcptest("eval", "--explain", "--reporter", "json").stdout)["gradings"]
+    assert grading["judge"] == judge
+
+
 def test_a_reference_to_a_variable_that_is_not_set_does_not_load(mcptest: Run, folder: Folder) -> None:
     """external-scorers, Configuration: an unset reference is a load error."""
     entry = {"type": "exec", "command": ["true"], "env": {"KEY": "${NO_SUCH_KEY}"}}
@@ -445,7 +454,7 @@ def test_nothing_of_a_scorer_outlives_mcptest(
     until((folder.path / "pid").exists)
     pid = int((folder.path / "pid").read_text())
     os.kill(started.pid, number)
-    started.wait(30)
+    started.wait(60)
     until(lambda: not is_running(pid))
     if number == signal.SIGINT:
         assert started.returncode == 130

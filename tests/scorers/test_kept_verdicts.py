@@ -89,6 +89,22 @@ def test_an_edited_wrapper_is_asked_anew(bench: Bench) -> None:
     assert not bench.grade(bench.wrappers.scorer(f"{SAYS} # better")).kept
 
 
+def test_a_variable_of_the_scorer_that_changes_is_asked_anew(bench: Bench) -> None:
+    strict = bench.wrappers.scorer(SAYS, env={"LEVEL": "strict"})
+    bench.grade(strict)
+    assert bench.grade(strict).kept
+    assert not bench.grade(strict._replace(env={"LEVEL": "lenient"})).kept
+    assert not bench.grade(strict._replace(env={})).kept
+    assert not bench.grade(strict._replace(env={"LEVEL": "strict", "PLATFORM_API_KEY": "one"})).kept
+
+
+def test_a_key_that_was_renewed_asks_nobody_anew(bench: Bench) -> None:
+    """Of a secret only its name is in what verdicts go by."""
+    scorer = bench.wrappers.scorer(SAYS, env={"PLATFORM_API_KEY": "one"})
+    bench.grade(scorer)
+    assert bench.grade(scorer._replace(env={"PLATFORM_API_KEY": "another"})).kept
+
+
 def test_another_mcptest_asks_anew(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     scorer = bench.wrappers.scorer(SAYS)
     bench.grade(scorer)

@@ -46,7 +46,7 @@ def spend(ledger: Ledger, costs: list[float], payer: str = "s") -> tuple[int, in
         return True
 
     async def all_at_once() -> list[bool]:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             return await asyncio.gather(*(call(cost) for cost in costs))
 
     made = asyncio.run(all_at_once())
@@ -78,7 +78,7 @@ def test_payers_whose_prices_nobody_knows_do_not_cross_a_cap_together(
                 ledger.charge(prices[payer], payer)
 
     async def all_at_once() -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await asyncio.gather(*(call(payer) for payer, _ in calls))
 
     asyncio.run(all_at_once())
@@ -97,7 +97,8 @@ def test_calls_that_cost_nothing_go_all_at_once_under_a_cap() -> None:
     async def call() -> None:
         async with ledger.room("free"):
             under_way.append(1)
-            await asyncio.sleep(0.01)
+            for _ in range(20):  # turns in which the others may begin
+                await asyncio.sleep(0)
             most.append(len(under_way))
             under_way.pop()
             ledger.charge(0.0, "free")
@@ -121,7 +122,7 @@ def test_a_call_that_fails_keeps_nobody_waiting() -> None:
                 raise RuntimeError
 
     async def both() -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await asyncio.gather(failing(), failing(), failing())
 
     asyncio.run(both())

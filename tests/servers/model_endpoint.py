@@ -165,7 +165,7 @@ class ModelEndpoint:
     def openai(self) -> dict[str, str]:
         return {"OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": OPENAI_KEY}
 
-    def wait_for(self, true: Callable[[], bool], seconds: float = 20) -> None:
+    def wait_for(self, true: Callable[[], bool], seconds: float = 60) -> None:
         """Wait until something holds of this endpoint."""
         with self._changed:
             assert self._changed.wait_for(true, seconds), "it did not come to pass"
@@ -179,13 +179,13 @@ class ModelEndpoint:
     def __enter__(self) -> Self:
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
         self._thread.start()
-        assert self._ready.wait(20)
+        assert self._ready.wait(60)
         return self
 
     def __exit__(self, *_: object) -> None:
         assert self._loop is not None
         self._loop.call_soon_threadsafe(self._ended.set)
-        self._thread.join(20)
+        self._thread.join(60)
 
     async def _serve(self) -> None:
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from mcptest_engine.core.errors import CallTimeout
 from mcptest_engine.servers.client_side import CANNED_MODEL, ClientSide
 from mcptest_engine.servers.eras import declared_capabilities
+from tests.processes import longer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,16 +67,19 @@ def test_what_was_not_declared_is_refused_and_kept(script: Callable, with_sessio
 
 
 def test_a_timeout_names_the_request_that_was_not_declared(script: Callable, with_session: Callable) -> None:
-    async def use(session: Session) -> None:
+    async def use(seconds: float, session: Session) -> str | None:
         params = {"name": "ask_and_wait", "arguments": {"method": "sampling/createMessage"}}
         with pytest.raises(CallTimeout) as failed:
-            await session.request("tools/call", params, timeout_seconds=0.3)
-        assert failed.value.hint == (
-            "it asked for `sampling/createMessage`, which this client did not declare: "
-            "declare and answer it under `client:`"
-        )
+            await session.request("tools/call", params, timeout_seconds=seconds)
+        return failed.value.hint
 
-    with_session(script("asking"), use)
+    for seconds in longer(0.1):
+        hint = with_session(script("asking"), partial(use, seconds))
+        if hint:  # else it had no time to ask for anything
+            break
+    assert hint == (
+        "it asked for `sampling/createMessage`, which this client did not declare: declare and answer it under `client:`"
+    )
 
 
 def test_a_ping_is_answered_and_is_no_request_of_interest(script: Callable, with_session: Callable) -> None:

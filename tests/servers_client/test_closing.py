@@ -20,13 +20,14 @@ from mcptest_engine.servers import guardian
 from mcptest_engine.servers.child import Child
 from mcptest_engine.servers.session import connect
 from mcptest_engine.servers.spec import ServerSpec
+from tests.processes import is_running, longer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mcptest_engine.servers.session import Session
 
-LIMIT_SECONDS = 30
+LIMIT_SECONDS = 60
 
 # A run of ours in a process of its own: connects, then does what the test is about.
 CLIENT = """
@@ -74,22 +75,12 @@ def pids(tmp_path: Path) -> Iterator[Path]:
     yield file
     for pid in read_pids(file):
         if is_running(pid):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def read_pids(file: Path) -> list[int]:
     return [int(word) for word in file.read_text().split()] if file.exists() else []
-
-
-def is_running(pid: int) -> bool:
-    """Whether the process runs; a zombie that waits for its parent does not."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    if sys.platform == "linux":
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    return True
 
 
 def wait_until_gone(pid: int) -> None:
@@ -116,12 +107,15 @@ def test_closing_goes_as_far_as_it_must_and_says_so(
 ) -> None:
     """Libraries 11.1; MCP 2025-11-25, lifecycle#shutdown: end of stdin, then SIGTERM, then SIGKILL."""
 
-    async def work() -> Session:
-        session: Session = await connect(script("stubborn", mode, pids, grace_seconds=10 if mode == "polite" else 0.2))
+    async def work(grace: float) -> Session:
+        session: Session = await connect(script("stubborn", mode, pids, grace_seconds=grace))
         await session.close()
         return session
 
-    session = run(work())
+    for grace in [LIMIT_SECONDS] if mode == "polite" else longer(0.1):
+        session = run(work(grace))
+        if mode != "eof" or session.ending.how_far == how_far:  # it may be slower to go than it is given time
+            break
     assert session.ending is not None
     assert session.ending.how_far == how_far
     assert session.ending.signal == (None if how_far == "eof" else how_far)
@@ -133,7 +127,7 @@ def test_a_grandchild_is_killed_after_a_clean_exit(script: Callable, run: Callab
     """Libraries 11.1: always what is left of the group, also when the server itself went when asked."""
 
     async def work() -> Session:
-        session: Session = await connect(script("stubborn", "grandchild", pids, grace_seconds=10))
+        session: Session = await connect(script("stubborn", "grandchild", pids, grace_seconds=LIMIT_SECONDS))
         await session.close()
         return session
 
@@ -294,13 +288,16 @@ def test_a_kill_between_a_servers_start_and_its_listing_leaves_nothing(script: C
 def test_a_stopped_server_ends_by_sigterm(script: Callable, run: Callable) -> None:
     """A stopped process hears of SIGTERM only when it goes on."""
 
-    async def work() -> Session:
-        session: Session = await connect(script("echo", grace_seconds=0.1))
+    async def work(grace: float) -> Session:
+        session: Session = await connect(script("echo", grace_seconds=grace))
         os.kill(session._transport._child.pid, signal.SIGSTOP)  # type: ignore[attr-defined]
         await session.close()
         return session
 
-    ending = run(work()).ending
+    for grace in longer(0.1):
+        ending = run(work(grace)).ending
+        if ending.how_far == "SIGTERM":
+            break
     assert (ending.how_far, ending.signal) == ("SIGTERM", "SIGTERM")
 
 
@@ -313,15 +310,15 @@ def test_many_rounds_leave_no_descriptor_and_no_zombie(script: Callable, run: Ca
 
     run(cycle(1))  # the guardian starts with the first
     before, children = len([*Path("/dev/fd").iterdir()]), own_children()
-    run(cycle(50))
-    assert len([*Path("/dev/fd").iterdir()]) == before
-    assert own_children() == children
+    run(cycle(25))
+    assert len([*Path("/dev/fd").iterdir()]) <= before  # what earlier tests have left to be collected may go meanwhile
+    assert own_children() <= children
 
 
-def own_children() -> list[str]:
-    """The processes whose parent is this one, zombies included; [] where that cannot be seen."""
+def own_children() -> set[str]:
+    """The processes whose parent is this one, zombies included; none where that cannot be seen."""
     file = Path(f"/proc/self/task/{os.getpid()}/children")
-    return file.read_text().split() if file.exists() else []
+    return set(file.read_text().split()) if file.exists() else set()
 
 
 def test_a_program_that_cannot_be_started_leaves_no_descriptor(run: Callable) -> None:
@@ -334,7 +331,7 @@ def test_a_program_that_cannot_be_started_leaves_no_descriptor(run: Callable) ->
     run(attempt())
     before = len([*Path("/dev/fd").iterdir()])
     run(attempt())
-    assert len([*Path("/dev/fd").iterdir()]) == before
+    assert len([*Path("/dev/fd").iterdir()]) <= before
 
 
 def test_the_guardian_comes_back_when_somebody_kills_it(script: Callable, run: Callable, pids: Path) -> None:

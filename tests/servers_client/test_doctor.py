@@ -14,7 +14,9 @@ import pytest
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.servers.diagnosis.checks import Check, Report, Status
 from mcptest_engine.servers.diagnosis.target import diagnose
+from mcptest_engine.servers.failures import duration
 from mcptest_engine.servers.spec import HttpOptions, ServerSpec, spec_from_settings
+from tests.processes import longer
 from tests.servers_client.conftest import SERVERS
 from tests.servers_client.http_scripts import CLOSE, HANG, HostileServer, scripted, web, whole
 from tests.servers_client.test_http_tls import pem, private_pem, signed
@@ -52,10 +54,12 @@ def failed(report: Report) -> Check:
     return report.failed
 
 
-def closed_port() -> int:
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """One that is bound, so that nobody else takes it, and not listened on."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
-        return int(bound.getsockname()[1])
+        yield int(bound.getsockname()[1])
 
 
 # --- below HTTP
@@ -89,12 +93,11 @@ def test_a_name_that_nobody_knows_fails_at_the_name(look: Callable) -> None:
     assert failed(report).detail.startswith("name not found: `nowhere.invalid`")
 
 
-def test_a_port_where_nobody_listens_fails_at_tcp(look: Callable) -> None:
+def test_a_port_where_nobody_listens_fails_at_tcp(closed_port: int, look: Callable) -> None:
     """Decisions 14: `doctor` names the failing layer ("connection refused")."""
-    port = closed_port()
-    report = look(web(f"http://127.0.0.1:{port}/mcp"))
+    report = look(web(f"http://127.0.0.1:{closed_port}/mcp"))
     assert layers(report) == ["url", "dns", "tcp"]
-    assert failed(report).detail == f"connection refused at 127.0.0.1:{port}"
+    assert failed(report).detail == f"connection refused at 127.0.0.1:{closed_port}"
     assert "is the server running" in (failed(report).hint or "")
 
 
@@ -112,13 +115,12 @@ def test_a_token_that_would_travel_in_the_clear_stops_before_the_network(look: C
     assert "tokens go only to https" in failed(report).detail
 
 
-def test_a_proxy_that_is_not_there_is_told_as_the_proxys(look: Callable) -> None:
+def test_a_proxy_that_is_not_there_is_told_as_the_proxys(closed_port: int, look: Callable) -> None:
     """What fails below HTTP is then the proxy's."""
-    port = closed_port()
-    report = look(web("http://example.invalid/mcp", http=HttpOptions(proxy=f"http://127.0.0.1:{port}")))
+    report = look(web("http://example.invalid/mcp", http=HttpOptions(proxy=f"http://127.0.0.1:{closed_port}")))
     assert layers(report) == ["url", "proxy", "dns", "tcp"]
     assert "`http.proxy` names" in report.checks[1].detail
-    assert failed(report).detail == f"connection refused at 127.0.0.1:{port}"
+    assert failed(report).detail == f"connection refused at 127.0.0.1:{closed_port}"
 
 
 # --- TLS
@@ -249,9 +251,12 @@ def test_what_answers_without_mcp_fails_at_http(
 
 def test_a_port_that_takes_connections_and_says_nothing_fails_at_http(hostile: HostileServer, look: Callable) -> None:
     """After the time that was given, and no later."""
-    report = look(web(hostile.url({"initialize": [[HANG]]}), connect_timeout_seconds=0.3))
+    for seconds in longer(0.3):
+        report = look(web(hostile.url({"initialize": [[HANG]]}), connect_timeout_seconds=seconds))
+        if failed(report).layer == "http":  # else there was not even time to connect
+            break
     assert failed(report).layer == "http"
-    assert failed(report).detail == 'did not answer "initialize" within 300 ms'
+    assert failed(report).detail == f'did not answer "initialize" within {duration(seconds)}'
     assert "nothing answers" in (failed(report).hint or "")
 
 
@@ -445,8 +450,11 @@ def test_noise_in_place_of_an_answer_fails_at_stdout(tmp_path: Path, look: Calla
     """The usual mistake: a banner, and no server behind it."""
     script = tmp_path / "banner.py"
     script.write_text("import sys\nprint('listening on port 3000', flush=True)\nsys.stdin.read()\n")
-    settings = {"command": [sys.executable, str(script)], "connect_timeout_ms": 2000}
-    report = look(spec_from_settings("local", settings, suite_env={}, environ={}))
+    for seconds in longer(0.2):
+        settings = {"command": [sys.executable, "-S", str(script)], "connect_timeout_ms": seconds * 1000}
+        report = look(spec_from_settings("local", settings, suite_env={}, environ={}))
+        if failed(report).layer == "stdout":  # else it had no time to say anything
+            break
     assert failed(report).layer == "stdout"
     assert "listening on port 3000" in failed(report).detail
     assert "stderr" in (failed(report).hint or "")
@@ -463,7 +471,7 @@ def test_noise_beside_the_answers_is_a_warning(look: Callable) -> None:
 def test_a_sound_server_passes_every_layer_and_no_tool_is_called(tmp_path: Path, look: Callable) -> None:
     """The server writes down what it is asked."""
     log = tmp_path / "log"
-    report = look(stdio("echo", "--log-messages", log))
+    report = look(stdio("echo", "--log-messages", log, shutdown_grace_ms=60_000))
     assert report.ok
     assert [(check.layer, check.status) for check in report.checks] == [
         (layer, Status.OK) for layer in ("program", "start", "protocol", "catalog", "stdout", "shutdown")
@@ -475,7 +483,10 @@ def test_a_sound_server_passes_every_layer_and_no_tool_is_called(tmp_path: Path,
 
 def test_a_server_that_does_not_go_is_a_warning_at_the_shutdown(tmp_path: Path, look: Callable) -> None:
     """And it is gone afterwards."""
-    report = look(stdio("stubborn", "eof", tmp_path / "pids"))
+    for seconds in longer(0.1):
+        report = look(stdio("stubborn", "eof", tmp_path / "pids", shutdown_grace_ms=seconds * 1000))
+        if "SIGTERM" in report.checks[-1].detail:  # else it was killed before it could go
+            break
     assert report.checks[-1].layer == "shutdown"
     assert report.checks[-1].status is Status.WARNING
     assert "was ended by SIGTERM" in report.checks[-1].detail

@@ -168,12 +168,12 @@ def test_a_call_that_times_out_is_cancelled_by_a_message(origin: str, with_sessi
 
     async def use(session: Session) -> None:
         with pytest.raises(CallTimeout):
-            await session.request("tools/call", {"name": "never"}, timeout_seconds=0.05)
+            await session.request("tools/call", {"name": "never"}, timeout_seconds=0.3)
         assert (await called(session, "x")).answer["result"]
 
     with_session(web(f"{origin}/sse"), use)
     methods = [rpc_method(request) for request in asked(f"{origin}/seen")]
-    assert sorted(filter(None, methods[-2:])) == ["notifications/cancelled", "tools/call"]
+    assert sorted(filter(None, methods[-3:])) == ["notifications/cancelled", "tools/call", "tools/call"]
 
 
 def test_the_stream_is_closed_with_the_session(origin: str, with_session: Callable) -> None:

@@ -125,7 +125,7 @@ def test_a_call_that_times_out_is_cancelled_by_closing_its_exchange(
     url = hostile.calling(HANG)
 
     async def use(session: Session) -> None:
-        await call_fails(session, CallTimeout, seconds=0.1)
+        await call_fails(session, CallTimeout, seconds=0.3)
         assert (await call(session)).answer["result"]
 
     with_session(web(url, protocol=STATELESS), use)

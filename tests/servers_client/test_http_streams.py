@@ -269,7 +269,7 @@ def test_a_stream_is_not_taken_up_after_the_time_of_its_call(hostile: HostileSer
     url = hostile.url({"tools/call": [stream("id: a\nretry: 60000\ndata:\n\n")]})
 
     async def use(session: Session) -> None:
-        await call_fails(session, CallTimeout, seconds=0.1)
+        await call_fails(session, CallTimeout, seconds=0.3)
         assert result(await call(session))
 
     with_session(web(url), use)

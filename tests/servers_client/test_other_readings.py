@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -56,32 +56,28 @@ def test_the_sdk_understands_us_over_stdio_in_every_revision(revision: str, with
 def test_the_sdk_understands_us_over_http(run: Callable) -> None:
     """Its default answers are event streams."""
 
-    async def work(url: str, process: subprocess.Popen[bytes]) -> None:
-        session = await _connect_once_up(ServerSpec(name="sdk", url=url), process)
+    async def work(process: subprocess.Popen[bytes]) -> None:
+        session = await connect(ServerSpec(name="sdk", url=await _url_once_up(process), connect_timeout_seconds=60))
         try:
             await check_sdk_fixture(session)
         finally:
             await session.close()
 
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, str(SDK_SERVER), "http", str(port)]
+    command = [sys.executable, str(SDK_SERVER), "http", "0"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
-        run(work(f"http://127.0.0.1:{port}/mcp", process))
+        run(work(process))
     finally:
         process.kill()
         process.communicate()
 
 
-async def _connect_once_up(spec: ServerSpec, process: subprocess.Popen[bytes]) -> Session:
-    """Wait for the line with which the server says that it listens."""
-    assert process.stderr is not None
+async def _url_once_up(process: subprocess.Popen[bytes]) -> str:
+    """Wait for the line with which the server says where it listens."""
     stderr: Any = process.stderr
-    while b"running on" not in (line := await asyncio.to_thread(stderr.readline)):
+    while (found := re.search(rb"running on (\S+)", line := await asyncio.to_thread(stderr.readline))) is None:
         assert line, "the server ended"
-    return await connect(spec)
+    return f"{found[1].decode()}/mcp"
 
 
 def test_a_published_server_answers_us(with_session: Callable) -> None:

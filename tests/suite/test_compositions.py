@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mcptest_engine.core.results import TestKind
 from mcptest_engine.running.compositions.planning import composed
 from mcptest_engine.running.compositions.walk import Walk
-from mcptest_engine.suite.graph import a_cycle, topological_order
+from mcptest_engine.suite.graph import cycles, topological_order
 from mcptest_engine.suite.load import LoadedSuite, LoadOptions, check_suite
 from mcptest_engine.suite.references import (
     Reference,
@@ -248,10 +248,16 @@ def test_an_order_has_every_node_after_its_parents_or_there_is_a_cycle(drawn: li
     order = topological_order(parents)
     at = {node: place for place, node in enumerate(order)}
     assert all(at[parent] < at[node] for node in order for parent in parents[node])
-    circle = a_cycle(parents)
-    assert (circle is None) == (len(order) == len(parents))
-    if circle is not None:
+    circles = list(cycles(parents))
+    assert (not circles) == (len(order) == len(parents))
+    for circle in circles:
         assert all(after in parents[node] for node, after in zip(circle, [*circle[1:], circle[0]], strict=True))
+    broken = [node for circle in circles for node in circle]
+    assert len(broken) == len(set(broken)), "each is told once"
+    mended = [
+        [] if node in broken else [one for one in of_one if one not in broken] for node, of_one in enumerate(parents)
+    ]
+    assert len(topological_order(mended)) == len(mended), "and there is no other"
 
 
 def chain(count: int) -> list[dict[str, Any]]:

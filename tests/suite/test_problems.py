@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -62,6 +63,53 @@ def test_a_number_such_as_5_0_is_fine_where_a_number_is_asked_for() -> None:
     assert _told(assertion) == []
     assert _told("run_options: {retries: 5.0}\n") == [
         "suite.yaml:1:24: expected a whole number, found the number 5.0\n  at /run_options/retries\n  write `5`"
+    ]
+
+
+def test_the_walk_knows_every_word_of_the_schema() -> None:
+    """A short suite is settled by the walk alone: a word that it passes over would let something pass."""
+    known = {"type", "properties", "additionalProperties", "required", "minProperties", "items", "minItems", "maxItems"}
+    known |= {
+        "enum",
+        "const",
+        "not",
+        "pattern",
+        "minimum",
+        "maximum",
+        "minLength",
+        "anyOf",
+        "oneOf",
+        "if",
+        "then",
+        "else",
+    }
+    told = {"$ref", "$defs", "$schema", "$id", "title", "description", "default", "examples"}
+    found: set[str] = set()
+
+    def look(schema: Any) -> None:
+        if not isinstance(schema, dict):
+            return
+        found.update(schema)
+        for word in ("properties", "$defs"):
+            for part in schema.get(word, {}).values():
+                look(part)
+        for word in ("additionalProperties", "items", "not", "if", "then", "else"):
+            look(schema.get(word))
+        for word in ("anyOf", "oneOf"):
+            for part in schema.get(word, ()):
+                look(part)
+
+    look(strict_schema())
+    assert found - told - known == {"maxProperties"}
+    matcher = strict_schema()["$defs"]["Matcher"]
+    assert (matcher["minProperties"], matcher["maxProperties"]) == (1, 1), "which the walk knows of matchers"
+
+
+def test_a_list_that_is_too_long_is_told() -> None:
+    """No list of the language but that of a judge's models has a longest length."""
+    models = ", ".join(f"m{number}" for number in range(100))
+    assert _told(f"judge: {{ models: [{models}] }}\n") == [
+        "suite.yaml:1:18: `models`: at most 99 items, found 100\n  at /judge/models"
     ]
 
 

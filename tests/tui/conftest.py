@@ -36,6 +36,14 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _nothing_fades(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was told stays told, however long a busy machine takes."""
+    from tests.tui.waiting import stop_clocks
+
+    stop_clocks(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
 def _nothing_kept() -> Iterator[None]:
     """A cache of Textual's keeps widgets by the thousand that nobody shows any more, and with them every line of theirs."""
     yield

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 _ESCAPES = re.compile(r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]|\x1b[=>78]")
 
 

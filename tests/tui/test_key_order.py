@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
@@ -29,20 +30,45 @@ class Holding(Screen[None]):
         yield Input(id="late")
 
 
+class Slow(Input):
+    """What a busy machine takes its time for."""
+
+    async def key_f6(self) -> None:
+        """To the second field, but only when the mark behind the key was looked for some times."""
+        assert isinstance(self.app, Fields)
+        await self.app.often_looked.wait()
+        self.app.query_one("#second").focus()
+
+
 class Fields(KeyOrder):
     """Two fields, and keys that lead from one to the other."""
 
     AUTO_FOCUS = "#first"
-    BINDINGS: ClassVar[list[BindingType]] = [("f2", "to_second", ""), ("f3", "drop_first", ""), ("f4", "hold", "")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("f2", "to_second", ""),
+        ("f3", "drop_first", ""),
+        ("f4", "hold", ""),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looked = 0
+        self.often_looked = asyncio.Event()
 
     def compose(self) -> ComposeResult:
         """The fields."""
-        yield Input(id="first")
+        yield Slow(id="first")
         yield Input(id="second")
 
     def action_to_second(self) -> None:
         """To the second field."""
         self.query_one("#second").focus()
+
+    async def _look_for_mark(self) -> None:
+        self.looked += 1
+        if self.looked > 3:
+            self.often_looked.set()
+        await super()._look_for_mark()
 
     def action_drop_first(self) -> None:
         """The field that the key was sent to is gone before its mark has come through."""
@@ -84,6 +110,13 @@ async def test_a_key_whose_widget_is_gone_holds_up_nothing() -> None:
     async with Fields().run_test() as pilot:
         await _burst(pilot, "a", "f3", "x", "f2", "y")
         assert _value(pilot.app, "second") == "xy"
+
+
+async def test_letters_behind_a_key_that_takes_long_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcptest_tui.key_order.PATIENCE_SECONDS", 0.01)
+    async with Fields().run_test() as pilot:
+        await _burst(pilot, "a", "f6", "b", "left", "c")
+        assert (_value(pilot.app, "first"), _value(pilot.app, "second")) == ("a", "cb")
 
 
 async def test_a_screen_that_is_not_ready_gets_its_keys_later() -> None:

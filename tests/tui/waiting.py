@@ -17,20 +17,24 @@ if TYPE_CHECKING:
 
     import pytest
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
+"""Longer than any machine takes: nobody waits so long but for what never comes."""
 STEP_SECONDS, LONGEST_STEP_SECONDS = 0.005, 0.04
 """Between two looks; longer each time, because a look costs what the engine could be working with."""
 FRAME_SECONDS = 0.02
 """A timer that is due within this time belongs to what a key has begun, such as Textual's own that draws the screen."""
-THREAD_SECONDS = 0.001
-BUSY_SECONDS = 0.25
-LONGEST_SETTLING_SECONDS = 0.5
+THREAD_SECONDS, LONGEST_THREAD_SECONDS = 0.001, 10.0
+BUSY_SECONDS, MOST_FRAMES = 0.5, 30
+"""What never rests is left after so much work of this thread, and after so many timers. A busy machine may take any time over
+them: a bound in seconds of the clock would leave what isn't done yet, and a test would look too early.
+"""
 
 
 async def until(pilot: Any, condition: Callable[[], Any], *, seconds: float = PATIENCE_SECONDS, what: str = "") -> Any:
     """Let the app work until `condition()` is true, and return what it gave. Fails with the screen's text after `seconds`.
 
-    What is on the screen then is drawn, so that a pane that cannot be drawn fails the test.
+    What follows from it at once is done as well. What is on the screen then is drawn, so that a pane that cannot be drawn fails
+    the test.
     """
     clock = asyncio.get_running_loop().time
     end, step = clock() + seconds, STEP_SECONDS
@@ -39,6 +43,7 @@ async def until(pilot: Any, condition: Callable[[], Any], *, seconds: float = PA
         before = Drawings.count
         value = condition()
         if value:
+            await _nothing_ready(asyncio.get_running_loop())
             if Drawings.count == before and pilot.app.is_running and not pilot.app._exit:
                 drawn(pilot.app)
             return value
@@ -56,26 +61,37 @@ async def settled(min_sleep: float = 0, max_sleep: float = 1) -> None:
     after `max_sleep` seconds of work.
     """
     loop: Any = asyncio.get_running_loop()
-    worked, end = time.process_time() + max_sleep, loop.time() + LONGEST_SETTLING_SECONDS
+    end = time.thread_time() + max_sleep
     await asyncio.sleep(min_sleep)
-    while True:
+    for _ in range(MOST_FRAMES):
         await _nothing_ready(loop)
         now = loop.time()
         soon = [one._when for one in loop._scheduled if not one._cancelled and one._when <= now + FRAME_SECONDS]
-        if not soon or time.process_time() > worked or now > end:
+        if not soon or time.thread_time() > end:
             return
         await asyncio.sleep(max(0, min(soon) - now))
 
 
 async def _nothing_ready(loop: Any) -> None:
     """Also nothing in a pipe, because the loop looks there in each round. An app that is never idle is not waited for."""
-    rounds, end = 0, loop.time() + BUSY_SECONDS
-    while rounds < 2 or (loop._ready and loop.time() < end):
+    rounds, end, patience = 0, time.thread_time() + BUSY_SECONDS, loop.time() + LONGEST_THREAD_SECONDS
+    while rounds < 2 or (loop._ready and time.thread_time() < end):
         rounds += 1
-        if _a_thread_works(loop):
+        await asyncio.sleep(0)
+        while _a_thread_works(loop) and loop.time() < patience:
             await asyncio.sleep(THREAD_SECONDS)
-        else:
-            await asyncio.sleep(0)
+            rounds = 0
+
+
+def hold_threads(patch: pytest.MonkeyPatch) -> None:
+    """For a test that holds a thread up itself: nobody waits for what works beside the loop."""
+    patch.setattr("tests.tui.waiting.LONGEST_THREAD_SECONDS", 0.0)
+
+
+def stop_clocks(patch: pytest.MonkeyPatch) -> None:
+    """Nothing goes from the screen because time has passed: a busy machine would take it away before anybody has looked."""
+    for name in ("SECONDS", "ERROR_SECONDS", "SAID_SECONDS"):
+        patch.setattr(f"mcptest_tui.app_voice.{name}", 3600)
 
 
 def _a_thread_works(loop: Any) -> bool:

@@ -18,7 +18,7 @@ import httpx2
 from mcptest_engine.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 RECORD = Path(__file__).parents[2] / "examples" / "auditor-view" / "run.json"
 BEGAN = 1_767_322_800  # 2026-01-02T03:00:00Z
@@ -60,12 +60,16 @@ def put(
     verdicts: Mapping[str, str] | None = None,
     flaky: str = "",
     slower: float = 1.0,
+    flags: Sequence[str] = (),
 ) -> str:
     """Save a run; `verdicts` are those of tests that came to something else than in `RECORD`. Returns its id."""
     record = _record()
     began = datetime.fromtimestamp(BEGAN + hour * 3600, UTC)
     record |= {"run_id": run_id(hour), "started_at": began.strftime("%Y-%m-%dT%H:%M:%S.000Z")}
     record["suite"] |= {"name": suite, "path": path}
+    if flags:
+        tests = record.pop("tests")
+        record |= {"flags": [*flags], "tests": tests}
     for test in record["tests"]:
         test["id"] = f"{path}::{test['id'].split('::', 1)[1]}"
         test["duration_ms"] *= slower
@@ -122,9 +126,9 @@ def viewing(root: Path, *arguments: str) -> Iterator[Viewed]:
     try:
         assert process.stdout is not None
         line = process.stdout.readline().strip()
-        assert line.startswith("http://127.0.0.1:"), process.communicate(timeout=10)[1]
+        assert line.startswith("http://127.0.0.1:"), process.communicate(timeout=60)[1]
         yield Viewed(line, root, process)
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)

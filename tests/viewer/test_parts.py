@@ -58,6 +58,14 @@ def test_a_test_is_flaky_when_its_verdict_changes_under_the_same_suite(tmp_path:
     assert flaky() == [FOUND]
 
 
+def test_a_verdict_that_changes_with_the_flags_is_not_flaky(tmp_path: Path) -> None:
+    """Another `--var` makes another test of it."""
+    for hour, verdict in enumerate(("pass", "fail", "pass", "fail")):
+        put(tmp_path, hour, verdicts={FOUND: verdict}, flags=("--var", "W=x") if verdict == "fail" else ())
+    shelf = Shelf(Workspace(tmp_path))
+    assert not any(trend.is_flaky for trend in trends_of(shelf.tests(shelf.rows())[::-1]))
+
+
 def test_a_record_is_read_again_only_when_it_is_another_one(tmp_path: Path) -> None:
     """The row of a file that has not changed is the same object."""
     put(tmp_path, 0)

@@ -20,6 +20,7 @@ from mcptest_engine.workspace.workspace import Workspace
 from tests.viewer.kept import FOUND, HOSTILE, MAPS, put, run_id, viewing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.viewer.kept import Viewed
@@ -218,27 +219,30 @@ def test_a_comparison_of_other_than_two_runs_is_asked_for_again(viewed: Viewed, 
     assert HOSTILE not in answer.text
 
 
+def shown(viewed: Viewed, lines: Iterator[str], wanted: str) -> str:
+    """The list once this is in it; it is asked for again as often as something is told to have changed."""
+    while wanted not in (page := viewed.get("/").text):
+        assert next(line for line in lines if line.startswith("event")) == "event: changed"
+    return page
+
+
 def test_a_run_that_lands_is_told_to_who_listens_and_ctrl_c_ends_it_all(tmp_path: Path) -> None:
     """Server-sent events, in a workspace that held nothing; then an end without a traceback while somebody listens."""
     (tmp_path / "mcptest.yaml").write_text("name: here\n", encoding="utf-8")
-    with viewing(tmp_path) as viewed, httpx2.Client(base_url=viewed.url, timeout=20) as client:
+    with viewing(tmp_path) as viewed, httpx2.Client(base_url=viewed.url, timeout=60) as client:
         assert "No run is kept here yet" in client.get("/").text
         with client.stream("GET", "/events") as stream:
             lines = stream.iter_lines()
             assert next(line for line in lines if line.startswith("event")) == "event: ready"
             put(tmp_path, 0)
-            assert next(line for line in lines if line.startswith("event")) == "event: changed"
-            assert names(viewed.get("/").text) == ["library"]
+            assert names(shown(viewed, lines, "library")) == ["library"]
             inline = tmp_path / ".mcptest" / "inline"
             inline.mkdir()
             under_way = new_ulid()
             (inline / f"{under_way}.yml").write_text("secret: suite\n", encoding="utf-8")
-            assert next(line for line in lines if line.startswith("event")) == "event: changed"
-            page = viewed.get("/").text
-            assert "Under way (1)" in page
-            assert under_way in page
+            assert under_way in shown(viewed, lines, "Under way (1)")
             viewed.process.send_signal(signal.SIGINT)
-            _, said = viewed.process.communicate(timeout=20)
+            _, said = viewed.process.communicate(timeout=60)
     assert viewed.process.returncode == 0
     assert said == f"listening: the runs of {tmp_path} are shown until Ctrl-C\n"
 
@@ -257,20 +261,16 @@ def test_a_run_is_seen_while_it_goes_on(tmp_path: Path) -> None:
     """How far it is, and nothing of it once it has ended, although a record came of it."""
     (tmp_path / "mcptest.yaml").write_text(SLOW, encoding="utf-8")
     (tmp_path / "mock.yml").write_text(SLOW_MOCK, encoding="utf-8")
-    with viewing(tmp_path) as viewed, httpx2.Client(base_url=viewed.url, timeout=20) as client:
+    with viewing(tmp_path) as viewed, httpx2.Client(base_url=viewed.url, timeout=60) as client:
         with client.stream("GET", "/events") as stream:
             lines = stream.iter_lines()
             assert next(line for line in lines if line.startswith("event")) == "event: ready"
             command = [sys.executable, "-m", "mcptest_tui", "run"]
             run = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            assert next(line for line in lines if line.startswith("event")) == "event: changed"
-            page = viewed.get("/").text
-            assert "Under way (1)" in page
-            assert "slow &amp; steady 1 of 2 tests, 1 failed" in page
+            assert "Under way (1)" in shown(viewed, lines, "slow &amp; steady 1 of 2 tests, 1 failed")
             run.send_signal(signal.SIGINT)
-            assert run.wait(timeout=20) == 130
-            while names(viewed.get("/").text) != ["slow &amp; steady"]:
-                assert next(line for line in lines if line.startswith("event")) == "event: changed"
+            assert run.wait(timeout=60) == 130
+            shown(viewed, lines, 'class="name">slow &amp; steady<')
         assert "Under way" not in viewed.get("/").text
         assert not list((tmp_path / ".mcptest" / "under-way").iterdir())
 
@@ -282,7 +282,7 @@ def test_a_port_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
         taken.listen()
         port = str(taken.getsockname()[1])
         command = [sys.executable, "-m", "mcptest_tui", "view", "--no-open", "--port", port]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
     assert done.stderr == f"error: port {port} is in use\n  leave --port out, and a free one is taken\n"
 

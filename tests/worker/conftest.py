@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SERVERS = Path(__file__).resolve().parents[1] / "servers"
-LIMIT_SECONDS = 30
+LIMIT_SECONDS = 60
+PATIENT = [
+    sys.executable,
+    "-c",
+    "import mcptest_engine.running.worker.__main__ as worker; worker.LAST_SECONDS = worker._STUCK_SECONDS = 60; worker.main()",
+]
+"""The child, with as much time to keep what a run has found as a busy machine may take."""
 
 
 def echoes(count: int) -> list[dict[str, Any]]:
@@ -95,7 +101,7 @@ class Child:
         self.process.stdin.flush()
 
     def until(self, wanted: Callable[[dict[str, Any]], bool], *, after: int = 0) -> dict[str, Any]:
-        """The first line, of those after the first `after`, that is wanted; bounded at 30 s."""
+        """The first line, of those after the first `after`, that is wanted; bounded at a minute."""
         looked = after
         with self._news:
             while True:
@@ -176,12 +182,12 @@ def environ(clean_environ: dict[str, str], tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def start(place: Path, environ: dict[str, str]) -> Iterator[Callable[..., Child]]:
-    """`start(**variables)`: a child that works in `place`."""
+    """`start(**variables)`: a child that works in `place`; a patient one ends, when it has to, in its own time."""
     started: list[Child] = []
 
-    def begin(**variables: str) -> Child:
+    def begin(*, patient: bool = False, **variables: str) -> Child:
         process = subprocess.Popen(
-            worker_argv(),
+            PATIENT if patient else worker_argv(),
             cwd=place,
             env={**environ, **variables},
             stdin=subprocess.PIPE,

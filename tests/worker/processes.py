@@ -6,7 +6,7 @@ import os
 import select
 from pathlib import Path
 
-LIMIT_SECONDS = 30
+LIMIT_SECONDS = 60
 
 
 def processes_in(folder: Path) -> list[int]:

@@ -9,6 +9,7 @@ import pytest
 
 from mcptest_engine import __version__
 from mcptest_engine.running.documents import Document, document_of
+from tests.processes import save
 from tests.worker.conftest import Refusal
 
 if TYPE_CHECKING:
@@ -124,9 +125,7 @@ def test_an_atomic_save_is_told_again_and_again(start: Callable[..., Child], pla
     for number in range(3):
         before = child.count
         other.write_text(str(number), encoding="utf-8")
-        new = place / "mcptest.yml.tmp"
-        new.write_text(f"a{number}", encoding="utf-8")
-        os.replace(new, watched)  # noqa: PTH105 - what editors do
+        save(watched, f"a{number}")
         assert child.event("files.changed", after=before)["paths"] == [str(watched)]
 
 
@@ -138,11 +137,11 @@ def test_the_watched_files_are_replaced(child: Child, place: Path) -> None:
     child.ask("watch", paths=[str(first)])
     assert child.event("files.watched")["paths"] == [str(first)]
     child.ask("watch", paths=[str(second)])
-    first.write_text("b", encoding="utf-8")
-    second.write_text("b", encoding="utf-8")
+    save(first, "b")
+    save(second, "b")
     assert child.event("files.changed")["paths"] == [str(second)]
     child.ask("watch", paths=[])
-    second.write_text("c", encoding="utf-8")
+    save(second, "c")
     child.ask("watch", paths=[str(first)])
-    first.write_text("c", encoding="utf-8")
+    save(first, "c")
     assert child.event("files.changed", after=child.count - 1)["paths"] == [str(first)]

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("ending", ["eof", "SIGTERM", "SIGKILL"])
-def test_no_server_outlives_the_child(child: Child, clinging: Clinging, place: Path, ending: str) -> None:
+def test_no_server_outlives_the_child(
+    start: Callable[..., Child], clinging: Clinging, place: Path, ending: str
+) -> None:
     """Whether it is asked, told or killed, in the middle of a run; what that run has found is kept where it can be."""
+    child = start(patient=True)
     child.ask("run", run="r", path="mcptest.yml")
     clinging.wait_for("called")
     everything = Watched(processes_in(place))
@@ -79,7 +82,7 @@ def test_a_stdout_that_takes_nothing_ends_it(place: Path, environ: dict[str, str
         assert process.stdin is not None
         process.stdin.write(b'{"ask": 1, "do": "hello"}\n')
         process.stdin.flush()
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
         process.stdin.close()
 
 
@@ -108,5 +111,5 @@ def test_a_child_that_is_stuck_ends_with_its_input(place: Path, environ: dict[st
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
     process.stdin.close()
-    assert process.wait(30) == 1
+    assert process.wait(60) == 1
     process.stdout.close()

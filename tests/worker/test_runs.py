@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.processes import until
 from tests.worker.conftest import SERVERS, Refusal, echoes, end_of_run, run
 from tests.worker.processes import Watched, processes_in
 
@@ -172,9 +172,4 @@ def test_a_slow_reader_loses_no_result(child: Child, suite_on: SuiteOn, place: P
 
 
 def wait_for_record(folder: Path) -> None:
-    looking = threading.Event()
-    for _ in range(3_000):
-        if any(folder.glob("*.json")):
-            return
-        looking.wait(0.01)
-    raise AssertionError("no record was saved")
+    until(lambda: any(folder.glob("*.json")))

@@ -55,7 +55,7 @@ def test_a_disk_that_takes_no_more_leaves_the_old_file_and_nothing_else(tmp_path
     path = tmp_path / "a.json"
     path.write_bytes(b"old")
     done = subprocess.run(
-        [sys.executable, "-c", FILL, str(path)], capture_output=True, text=True, timeout=30, check=True
+        [sys.executable, "-c", FILL, str(path)], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.startswith("OSError")
     assert path.read_bytes() == b"old"

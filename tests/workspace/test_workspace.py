@@ -203,7 +203,7 @@ def test_a_place_that_cannot_be_written_is_one_clear_error(tmp_path):
 def test_a_disk_that_takes_no_more_is_one_clear_error_and_leaves_nothing_torn(tmp_path):
     """The limit on file sizes fails a write half way, as a full disk does."""
     done = subprocess.run(
-        [sys.executable, "-c", FILL, tmp_path], capture_output=True, text=True, timeout=30, check=True
+        [sys.executable, "-c", FILL, tmp_path], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.startswith("cannot save the run as ")
     assert list((tmp_path / ".mcptest" / "runs").iterdir()) == []

@@ -1,4 +1,6 @@
-"""One shard of a run, in a process of its own on a worker: told in a line of JSON on stdin, its record goes to stdout.
+"""One shard of a run, in a process of its own on a worker: told in a line of JSON on stdin, it answers in lines on stdout.
+
+`{"case": …}` for each test that is decided, and at last `{"record": …}` or `{"error": …, "hint": …}`.
 
 A process rather than a thread of the worker, so that working directory, servers and their signals are its own. stdin stays
 open as a lifeline: when it ends, the worker has died or the run was called off, and the shard is ended early, with its record.
@@ -18,6 +20,7 @@ from mcptest_engine.core.errors import McptestError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcptest_engine.core.events import Event
     from mcptest_engine.core.results import RunRecord
 
 
@@ -43,9 +46,20 @@ async def _run(asked: Mapping[str, Any]) -> RunRecord:
     suite = load(path, workspace, asked["variables"])
     if suite.sha256 != asked["sha256"]:
         raise McptestError(f"this worker sees another text of {path}", hint="give the workers the same directory")
-    task = asyncio.ensure_future(launch(suite, _settings(asked["settings"]), workspace=workspace, emit=Listeners([])))
+    task = asyncio.ensure_future(
+        launch(suite, _settings(asked["settings"]), workspace=workspace, emit=Listeners([_tell]))
+    )
     asyncio.get_running_loop().add_reader(0, _ended, task)
     return await task
+
+
+def _tell(event: Event) -> None:
+    from mcptest_engine.cli.cluster.telling import case_told
+
+    told = case_told(event)
+    if told is not None:
+        sys.stdout.write(json.dumps({"case": told}) + "\n")
+        sys.stdout.flush()
 
 
 def _settings(told: Mapping[str, Any]) -> Any:

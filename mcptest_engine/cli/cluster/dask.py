@@ -9,6 +9,7 @@ its text must be the same.
 from __future__ import annotations
 
 import contextlib
+import queue
 import sys
 import time
 import warnings
@@ -18,14 +19,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
+from mcptest_engine.cli.cluster.telling import Telling
 from mcptest_engine.core.errors import ExitCode, McptestError, UsageError
-from mcptest_engine.core.results import RunRecord, Verdict
+from mcptest_engine.core.results import RunRecord, SuiteInfo, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
+from mcptest_engine.running.listening import Listeners
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from mcptest_engine.reporting.progress import Progress
     from mcptest_engine.running.cases import Plan
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
@@ -38,6 +42,8 @@ ENOUGH_FOR_TWO = 400
 CONNECT_SECONDS = 5.0
 WORKERS_SECONDS = 10.0
 STOP_SECONDS = 15.0
+LOOK_SECONDS = 1.0
+"""How often it is looked whether the batches are still there, though none says that it has ended."""
 INSTALL = "pip install 'mcptest[dask]'"
 
 
@@ -48,9 +54,18 @@ class ClusterError(McptestError):
 
 
 def run_on_cluster(
-    suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *, scheduler: str, variables: Mapping[str, str]
+    suite: LoadedSuite,
+    settings: RunSettings,
+    workspace: Workspace,
+    *,
+    scheduler: str,
+    variables: Mapping[str, str],
+    progress: Progress | None = None,
 ) -> RunRecord:
-    """Run the suite on the cluster behind `scheduler`. Raises: UsageError for what does not go with it, ClusterError."""
+    """Run the suite on the cluster behind `scheduler`; of each test `progress` is told what fits in a line, once it is decided.
+
+    Raises: UsageError for what does not go with a cluster, ClusterError.
+    """
     from mcptest_engine.running.plan import plan_of
 
     plan = plan_of(suite, settings, relative=workspace.relative)
@@ -62,11 +77,15 @@ def run_on_cluster(
             directory, path = str(Path.cwd()), str(suite.path)
             threads = _check_workers(client, directory, path)
             count = _count(len(plan.cases), threads)
+            say = sys.stderr.write if progress is None else progress.say
+            telling = Telling(plan.cases, Listeners([] if progress is None else [progress.on_event]))
             run = _Run(suite, settings, plan, count, directory, dict(variables))
-            sys.stderr.write(
-                f"{counted(len(plan.cases), 'test')} in {_batches(count)} on {_told(threads, scheduler)}\n"
-            )
-            return run.on(distributed, client)
+            say(f"{counted(len(plan.cases), 'test')} in {_batches(count)} on {_told(threads, scheduler)}\n")
+            about = SuiteInfo(name=suite.name, path=workspace.relative(suite.path), sha256=suite.sha256)
+            telling.begin(run.run_id, about, plan.workers)
+            record = run.on(distributed, client, telling, say)
+            telling.end(record)
+            return record
 
 
 def _count(tests: int, threads: int) -> int:
@@ -179,13 +198,15 @@ class _Run:
         self.directory, self.variables = directory, variables
         self.run_id = settings.run_id or new_ulid()
 
-    def on(self, distributed: Any, client: Any) -> RunRecord:
+    def on(self, distributed: Any, client: Any, telling: Telling, say: Callable[[str], object]) -> RunRecord:
         """The run's record; after Ctrl-C of what was done until then. Raises: ClusterError when no batch has a record."""
         from mcptest_engine.cli.cluster.task import run_batch
 
         started, clock = datetime.now().astimezone(), time.perf_counter()
         stop = f"mcptest-{self.run_id}"
         event = distributed.Event(stop, client=client)
+        told: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        client.subscribe_topic(stop, lambda stamped: told.put(stamped[1]))
         futures = [
             client.submit(run_batch, self._asked(index), stop, key=f"mcptest-{self.run_id}-{index}", pure=False)
             for index in range(1, self.count + 1)
@@ -193,10 +214,10 @@ class _Run:
         interrupted = False
         try:
             with _interruptible():
-                distributed.wait(futures)
+                _listen(futures, told, telling)
         except KeyboardInterrupt:
             interrupted = True
-            sys.stderr.write("\ninterrupted: ending the batches\n")
+            say("interrupted: ending the batches\n")
             event.set()
             with contextlib.suppress(KeyboardInterrupt, Exception):
                 distributed.wait(futures, timeout=STOP_SECONDS)
@@ -276,6 +297,15 @@ class _Run:
             verdict=Verdict.PASS if code == ExitCode.PASSED else Verdict.FAIL,
             warnings=(*troubles, *merged.warnings),
         )
+
+
+def _listen(futures: Sequence[Any], told: queue.SimpleQueue[Any], telling: Telling) -> None:
+    """Pass on what the batches tell until all of them have ended, one way or another."""
+    for future in futures:
+        future.add_done_callback(lambda _: told.put(()))
+    while not all(future.done() for future in futures):
+        with contextlib.suppress(queue.Empty):
+            telling.cases(told.get(timeout=LOOK_SECONDS))
 
 
 @contextlib.contextmanager

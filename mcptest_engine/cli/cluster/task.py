@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -22,7 +23,10 @@ def probe(directory: str, suite: str) -> dict[str, Any]:
 
 
 def run_batch(asked: dict[str, Any], stop: str) -> dict[str, Any]:
-    """Run one shard in a child; {"record"} or {"error", "hint"}. `stop` names the event that calls the run off."""
+    """Run one shard in a child; {"record"} or {"error", "hint"}. `stop` names the event that calls the run off.
+
+    Under the same name, as a topic, goes what the child tells of its tests meanwhile: lists of [id, verdict, ms, reason].
+    """
     if asked["version"] != __version__:
         return {"error": f"a worker has mcptest {__version__}, and this is {asked['version']}", "hint": None}
     argv = [sys.executable, "-m", "mcptest_engine.cli.cluster.batch"]
@@ -37,10 +41,11 @@ def run_batch(asked: dict[str, Any], stop: str) -> dict[str, Any]:
     assert child.stdin is not None
     child.stdin.write(json.dumps(asked).encode() + b"\n")
     child.stdin.flush()
-    done = threading.Event()
-    watcher = threading.Thread(target=_watch, args=(child, stop, done, _client()), daemon=True)
+    done, telling = threading.Event(), _Telling(stop)
+    watcher = threading.Thread(target=_watch, args=(child, stop, done, telling, _client()), daemon=True)
     watcher.start()
-    out, err = _outputs(child)
+    out, err = _outputs(child, telling)
+    telling.send()
     done.set()
     try:
         told: dict[str, Any] = json.loads(out)
@@ -50,14 +55,42 @@ def run_batch(asked: dict[str, Any], stop: str) -> dict[str, Any]:
     return told
 
 
-def _outputs(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-    """Both streams to their ends, stdin left open."""
+class _Telling:
+    """What is to be told of the tests of a batch, sent on from time to time; nothing hangs on it."""
+
+    def __init__(self, topic: str) -> None:
+        from importlib import import_module
+
+        self._worker = import_module("distributed").get_worker()
+        self._topic = topic
+        self._lock = threading.Lock()
+        self._cases: list[Any] = []
+
+    def add(self, case: Any) -> None:
+        with self._lock:
+            self._cases.append(case)
+
+    def send(self) -> None:
+        with self._lock:
+            cases, self._cases = self._cases, []
+        if cases:
+            with contextlib.suppress(Exception):
+                self._worker.log_event(self._topic, cases)
+
+
+def _outputs(child: subprocess.Popen[bytes], telling: _Telling) -> tuple[bytes, bytes]:
+    """The child's last line and its stderr, once both streams have ended; stdin is left open."""
     assert child.stdout is not None
     assert child.stderr is not None
     errors: list[bytes] = []
     reader = threading.Thread(target=lambda stream: errors.append(stream.read()), args=(child.stderr,), daemon=True)
     reader.start()
-    out = child.stdout.read()
+    out = b""
+    for line in child.stdout:
+        if line.startswith(b'{"case": '):
+            telling.add(json.loads(line)["case"])
+        else:
+            out = line
     child.wait()
     reader.join(timeout=5)
     return out, b"".join(errors)
@@ -69,12 +102,13 @@ def _client() -> Any:
     return import_module("distributed").get_client()
 
 
-def _watch(child: subprocess.Popen[bytes], stop: str, done: threading.Event, client: Any) -> None:
-    """End the child's lifeline when the run was called off, or nobody is there any more who could call it off."""
+def _watch(child: subprocess.Popen[bytes], stop: str, done: threading.Event, telling: _Telling, client: Any) -> None:
+    """Send on what the child tells, and end its lifeline when the run was called off, or nobody is left to call it off."""
     from importlib import import_module
 
     event = import_module("distributed").Event(stop, client=client)
     while not done.wait(STOP_POLL_SECONDS):
+        telling.send()
         try:
             off = event.is_set()
         except Exception:  # noqa: BLE001 - the connection to the scheduler has its own ways to be gone

@@ -22,6 +22,7 @@ GATES = {
     "golden_path": "golden_path",
     "tool_edges": "tool_edges",
     "token_efficiency": "token_efficiency",
+    "distractors": "distractors",
 }
 ALIASES = {"edges": "tool_edges"}
 

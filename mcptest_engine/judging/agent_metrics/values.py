@@ -11,11 +11,15 @@ DIGITS = 6
 
 
 class Called(NamedTuple):
-    """A call that a model asked for, of the tool's own name; `args` is None where they were no JSON object."""
+    """A call that a model asked for, of the tool's own name; `args` is None where they were no JSON object.
+
+    `distractor`: the tool was offered to see whether the model falls for it.
+    """
 
     name: str
     args: Mapping[str, Any] | None = None
     server: str | None = None
+    distractor: bool = False
 
 
 class Seen(NamedTuple):

@@ -6,8 +6,9 @@ Every row carries an example, a value it holds for, one it does not, and the wor
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
+
+from mcptest_engine.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,7 +298,7 @@ COMPOSED = (
     ),
     Entry(
         name="llm-judge",
-        shape="{rubric, threshold, model, jury}",
+        shape="{rubric, threshold, model, models, jury}",
         meaning=(
             "A model gives the value a score of at least `threshold` (0.7 when left out) by the `rubric`. Without a model it is"
             " deferred: neither a pass nor a failure. See [judging](judging.md)."

@@ -1,7 +1,8 @@
 """What models cost: USD per million tokens, of the well-known ones, as their providers listed it on `LISTED_ON`.
 
 A suite's `prices:` stand over it. A price that is not known is None, never 0. Discounts (answers of a batch, prompts that a
-provider had in its own cache) are left out, so that a cost is never told too low.
+provider had in its own cache) are left out, so that a cost is never told too low. A model that was sold at a passing price on
+that day is left out too (gpt-5.6-sol: what it costs after the offer was announced by nobody).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class Price(NamedTuple):
 
 
 _OPUS, _SONNET, _FABLE = Price(5, 25), Price(3, 15), Price(10, 50)
+_SOL = Price(2, 10, _LONG, (4, 15))
 PRICES: Mapping[str, Price] = {
     "claude-fable-5-2": Price(8, 40),
     "claude-fable-5-1": _FABLE,
@@ -50,15 +52,14 @@ PRICES: Mapping[str, Price] = {
     "claude-sonnet-4-5": _SONNET,
     "claude-haiku-5-5": Price(0.1, 0.5, 100_000, (0.5, 2.5)),
     "claude-haiku-4-5": Price(1, 5),
-    "gpt-6.1-sol": Price(2, 10, _LONG),
-    "gpt-6.1-terra": Price(1, 5, _LONG),
-    "gpt-6-astra": Price(10, 50, _LONG),
-    "gpt-6-sol": Price(2, 10, _LONG),
-    "gpt-6-luna": Price(0.1, 0.5, _LONG),
-    "gpt-5.6-sol": Price(5, 30, _LONG, (10, 45)),
+    "gpt-6.1-sol": _SOL,
+    "gpt-6.1-terra": Price(1, 5, _LONG, (2, 7.5)),
+    "gpt-6-astra": Price(10, 50, _LONG, (20, 75)),
+    "gpt-6-sol": _SOL,
+    "gpt-6-luna": Price(0.1, 0.5, _LONG, (0.2, 0.75)),
     "gpt-5.6-terra": Price(2, 12, _LONG, (4, 18)),
-    "gpt-5.6-luna": Price(0.2, 1.2, 200_000, (0.4, 1.8)),
-    "gpt-5.5": Price(5, 30, _LONG, (10, 45)),
+    "gpt-5.6-luna": Price(0.2, 1.2, _LONG, (0.4, 1.8)),
+    "gpt-5.5": Price(5, 30, _LONG),
     "gpt-5.4": Price(2.5, 15, _LONG, (5, 22.5)),
     "gpt-5.4-mini": Price(0.75, 4.5),
     "gpt-5.4-nano": Price(0.2, 1.25),

@@ -12,7 +12,6 @@ from mcptest_engine.core.safe_json import safe_json
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.judging.scorers.values import EXEC, ScorerError, ScorerFault
 from mcptest_engine.judging.scorers.verdicts import BadVerdict, read_verdict
-from mcptest_engine.servers.command_process import LARGEST_ANSWER_BYTES, CommandProcess, NotStarted
 from mcptest_engine.servers.failures import duration
 
 if TYPE_CHECKING:
@@ -38,6 +37,9 @@ async def grade_by_program(
     if scorer.type != EXEC:
         told = f"scorer type '{one_line(scorer.type, _QUOTED)}' not available in this build"
         raise ScorerError(scorer.name, ScorerFault.UNKNOWN_TYPE, told, hint="wrap it in a program: `type: exec`")
+    # Not needed where every verdict is kept.
+    from mcptest_engine.servers.command_process import LARGEST_ANSWER_BYTES, CommandProcess, NotStarted
+
     try:
         process = CommandProcess(scorer.command, {**environ, **scorer.env}, stdin=request, cwd=scorer.cwd)
     except NotStarted as wrong:

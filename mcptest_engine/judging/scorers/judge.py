@@ -10,7 +10,7 @@ Source: upstream-facts 8.3; decisions 6, 7 and 14, Evals.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from mcptest_engine.core.clipping import show_text
 from mcptest_engine.core.costs import added_up, sum_costs
@@ -29,29 +29,22 @@ from mcptest_engine.judging.rubrics import Leaf, Rubric, read_rubric
 from mcptest_engine.judging.scorers import judge_prompts as prompts
 from mcptest_engine.judging.scorers.judge_answers import Grade, NoGrade, read_grades, read_score
 from mcptest_engine.judging.scorers.judge_prompts import Material
+from mcptest_engine.judging.scorers.juries import seats_of, why_deferred
 from mcptest_engine.judging.scoring import exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mcptest_engine.judging.providers.values import ModelReply, Models
+    from mcptest_engine.judging.scorers.juries import Jury, Seat
+
+    Cut = Callable[[Sequence[Mapping[str, Any]]], object]
 
 T = TypeVar("T")
 
 NAME = "judge"
 INVALID = "invalid_verdict"
 QUOTED = 200
-
-
-class Jury(Protocol):
-    """Who grades: `model` None for whichever there is, `jury` how often, `guarded` each time in both orders."""
-
-    @property
-    def model(self) -> str | None: ...
-    @property
-    def jury(self) -> int: ...
-    @property
-    def guarded(self) -> bool: ...
 
 
 class JudgeError(ModelError):
@@ -145,15 +138,17 @@ async def grade(
     judge: Jury,
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     variant: str = "",
+    cut: Cut | None = None,
 ) -> Judgement:
     """Grade `output`, the answer to `input`, by a rubric as a suite writes it; `threshold` None leaves it to the rubric.
-    `variant` tells apart gradings of the same that are each to be made, such as those of a test that is repeated.
+    `variant` tells apart gradings of the same that are each to be made, such as those of a test that is repeated. `cut` is
+    given what was paid when this is cancelled.
 
     Raises: ModelError with `defers` when there is no model, or when a cap on costs is reached; JudgeError for want of a grade.
     """
     materials = (Material("task", input), Material("answer", output)) if input else (Material("answer", output),)
     graded = Graded(materials, input=input, output=output)
-    return await judged(models, graded, read_rubric(rubric, threshold=threshold), judge, timeout_seconds, variant)
+    return await judged(models, graded, read_rubric(rubric, threshold=threshold), judge, timeout_seconds, variant, cut)
 
 
 async def judged(
@@ -163,19 +158,25 @@ async def judged(
     judge: Jury,
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     variant: str = "",
+    cut: Cut | None = None,
 ) -> Judgement:
     """Have as many jurors grade as `judge` wants, all at once. Raises: as `grade` does."""
-    model = models.chosen(judge.model, judging=True)
-    missing = models.missing(judge.model if model is None else model)
-    if model is None or missing is not None:
-        raise ModelError(ModelFault.NO_PROVIDER, missing or "deferred: no model provider")
-    asking = _Asking(models, model, graded, rubric, timeout_seconds)
-    count = max(judge.jury, 1)
+    seats = seats_of(judge, models)
+    missing = why_deferred(seats)
+    if missing is not None:
+        raise ModelError(ModelFault.NO_PROVIDER, missing)
+    asking = _Asking(models, seats, graded, rubric, timeout_seconds)
     orders = (False, True) if judge.guarded else (False,)
-    opinions = await asyncio.gather(
-        *(_opinion(asking, _variant(variant, number, count), orders) for number in range(1, count + 1)),
-        return_exceptions=True,
+    asked = (
+        _opinion(asking.of(seat), _variant(variant, number, len(seats)), orders)
+        for number, seat in enumerate(seats, start=1)
     )
+    try:
+        opinions = await asyncio.gather(*asked, return_exceptions=True)
+    except asyncio.CancelledError:
+        if cut is not None:
+            cut(asking.spent)
+        raise
     jurors: list[_Opinion | ModelError] = []
     for opinion in opinions:
         if isinstance(opinion, BaseException) and not isinstance(opinion, ModelError):
@@ -196,22 +197,34 @@ class _Opinion(NamedTuple):
 
 
 class _Asking:
-    """One grading: its model, what is graded by what, and what was answered so far."""
+    """One grading: what is graded by what, who does, and what was answered so far. `of` makes it that of one juror."""
 
-    def __init__(self, models: Models, model: str, graded: Graded, rubric: Rubric, timeout_seconds: float) -> None:
+    def __init__(
+        self, models: Models, seats: Sequence[Seat], graded: Graded, rubric: Rubric, timeout_seconds: float
+    ) -> None:
         self._models = models
         self._timeout_seconds = timeout_seconds
-        self.model = model
+        self.seats = seats
         self.graded = graded
         self.rubric = rubric
-        self.replies: list[ModelReply] = []
+        self.replies: list[tuple[str, ModelReply]] = []
+
+    @property
+    def model(self) -> str:
+        """The models that were asked."""
+        return ", ".join(dict.fromkeys(seat.model for seat in self.seats if seat.missing is None))
+
+    def of(self, seat: Seat) -> _Asking:
+        one = _Asking(self._models, (seat,), self.graded, self.rubric, self._timeout_seconds)
+        one.replies = self.replies
+        return one
 
     @property
     def spent(self) -> list[dict[str, Any]]:
         """Rows of {"model", "calls", "tokens", "cost_usd"} of what was asked now; what was kept cost nothing."""
         return added_up(
-            {"model": self.model, "calls": 1, "tokens": reply.tokens, "cost_usd": reply.cost_usd}
-            for reply in self.replies
+            {"model": model, "calls": 1, "tokens": reply.tokens, "cost_usd": reply.cost_usd}
+            for model, reply in self.replies
             if not reply.kept
         )
 
@@ -254,7 +267,7 @@ class _Asking:
             variant=variant,
         )
         reply = await self._models.ask(request)
-        self.replies.append(reply)
+        self.replies.append((self.model, reply))
         if reply.stop == "refusal":
             raise JudgeError(f"the judge `{self.model}` refuses to grade this", kind=INVALID, spent=())
         return reply
@@ -268,6 +281,9 @@ def _read(reply: ModelReply, read: Callable[[str], T]) -> T:
 
 async def _opinion(asking: _Asking, variant: str, orders: Sequence[bool]) -> _Opinion:
     """What one juror says, who is asked in each of the orders. Raises: ModelError."""
+    (seat,) = asking.seats
+    if seat.missing is not None:
+        raise ModelError(ModelFault.NO_PROVIDER, seat.missing)
     told = await asyncio.gather(*(_told(asking, variant, exchanged) for exchanged in orders), return_exceptions=True)
     opinions = []
     for one in told:
@@ -383,9 +399,11 @@ def _verdict(asking: _Asking, jurors: Sequence[_Opinion | ModelError]) -> Judgem
         ),
         None,
     )
-    errors = [juror for juror in jurors if isinstance(juror, ModelError)]
+    errors = [juror for juror in jurors if isinstance(juror, ModelError) and not juror.defers]
     if deciding is None and errors:
         raise _as_error(errors, asking)
+    if not opinions:
+        raise next(juror for juror in jurors if isinstance(juror, ModelError))
     verdict = deciding or Verdict.INCONCLUSIVE
     speaker = next((one for one in opinions if one.verdict is verdict), opinions[0])
     alone = len(jurors) == 1
@@ -400,20 +418,18 @@ def _verdict(asking: _Asking, jurors: Sequence[_Opinion | ModelError]) -> Judgem
         output=asking.graded.output,
         criteria=tuple(_criteria_rows(asking.rubric, speaker)),
         path=speaker.path,
-        jury=() if alone else tuple(_juror_row(asking.model, juror) for juror in jurors),
+        jury=() if alone else tuple(map(_juror_row, asking.seats, jurors)),
         findings=speaker.findings,
         models=tuple(asking.spent),
-        kept=bool(asking.replies) and all(reply.kept for reply in asking.replies),
+        kept=bool(asking.replies) and all(reply.kept for _, reply in asking.replies),
     )
 
 
 def _as_error(errors: Sequence[ModelError], asking: _Asking) -> ModelError:
-    """The first error; one that keeps the row from being graded at all comes before those of a judge that failed."""
+    """The first error; a cap, which keeps the row from being graded at all, comes before those of a judge that failed."""
     for error in errors:
         if error.fault is ModelFault.CAPPED:
             return JudgingCapped(error.message, spent=asking.spent, hint=error.hint)
-        if error.defers:
-            return error
     first = errors[0]
     kind = first.kind if isinstance(first, JudgeError) else first.fault.value
     return JudgeError(first.message, kind=kind, spent=asking.spent, hint=first.hint)
@@ -422,6 +438,9 @@ def _as_error(errors: Sequence[ModelError], asking: _Asking) -> ModelError:
 def _jury_words(verdict: Verdict, speaker: _Opinion, jurors: Sequence[_Opinion | ModelError]) -> str:
     passed = sum(isinstance(one, _Opinion) and one.verdict is Verdict.PASS for one in jurors)
     told = f"{passed} of {counted(len(jurors), 'juror')} pass"
+    absent = sum(isinstance(one, ModelError) and one.defers for one in jurors)
+    if absent:
+        told += f", {absent} could not be asked"
     if verdict is Verdict.INCONCLUSIVE:
         return f"the jury is split: {told}"
     return f"{told}; {speaker.reasoning}" if speaker.reasoning else told
@@ -438,7 +457,8 @@ def _criteria_rows(rubric: Rubric, speaker: _Opinion) -> Iterable[Mapping[str, A
         }
 
 
-def _juror_row(model: str, juror: _Opinion | ModelError) -> Mapping[str, Any]:
+def _juror_row(seat: Seat, juror: _Opinion | ModelError) -> Mapping[str, Any]:
+    model = seat.model
     if isinstance(juror, ModelError):
         return {"model": model, "score": None, "passed": None, "reasoning": juror.message}
     passed = None if juror.verdict is Verdict.INCONCLUSIVE else juror.verdict is Verdict.PASS

@@ -1,6 +1,8 @@
-"""The version of a scorer: what changes when its command or a script file that the command names is changed.
+"""The version of a scorer: what changes when its command, a script file that the command names, or its `env` is changed.
 
-An interpreter or a binary is no script: to have an update of one grade anew, rename the scorer. Source: decisions 14, Evals.
+An interpreter or a binary is no script: to have an update of one grade anew, rename the scorer. Of a variable whose name looks
+like a secret's only the name counts: a key that was renewed grades as the old one did, and no hash tells anything of a secret.
+Source: decisions 14, Evals.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.secret_names import looks_secret_name
 from mcptest_engine.workspace.fingerprints import of_file
 
 if TYPE_CHECKING:
@@ -20,9 +23,10 @@ if TYPE_CHECKING:
 
 
 def scorer_version(scorer: Scorer, environ: Mapping[str, str]) -> str:
-    """The SHA-256, as hex, of its argv and of the script files among its words. `environ` is as it is started with."""
+    """The SHA-256, as hex, of its argv, the script files among its words, and its `env`. `environ` is as it is started with."""
     files = [(word, found) for word, path in _named(scorer, environ) if (found := of_file(path)) is not None]
-    return hashlib.sha256(json.dumps([list(scorer.command), files]).encode()).hexdigest()
+    env = sorted((name, None if looks_secret_name(name) else value) for name, value in scorer.env.items())
+    return hashlib.sha256(json.dumps([list(scorer.command), files, *([env] if env else [])]).encode()).hexdigest()
 
 
 def _named(scorer: Scorer, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.html.details import details_of
 from mcptest_engine.reporting.html.markup import name_text
-from mcptest_engine.reporting.html.values import Values, cleaned, cut_longest, data_line, needs_cleaning
+from mcptest_engine.reporting.html.values import Values, bytes_of, cleaned, data_line, needs_cleaning
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from mcptest_engine.reporting.registry import RenderOptions
 
 ROOM = 12_500_000
-ROUNDS = 4
-"""How often values are cut before the rest is left: escapes and other alphabets make bytes of a text hard to foresee."""
+WHOLE = 1_000_000
+"""The most bytes of details that are also written out for readers without a script."""
 NOTE_LIMIT = 200
 
 
@@ -60,10 +60,14 @@ def note_of(test: TestResult) -> str:
 
 
 class Details(NamedTuple):
-    """Each test's details, and the same as lines of the page's data."""
+    """The details of every test as lines of the page's data, and the values that they name by number.
 
-    tests: tuple[Mapping[str, Any], ...]
+    `tests` are the same details as plain data; None where they are too much to be written out.
+    """
+
     lines: str
+    values: Values
+    tests: tuple[Mapping[str, Any], ...] | None
 
 
 def all_details(record: RunRecord, options: RenderOptions) -> Details:
@@ -72,36 +76,28 @@ def all_details(record: RunRecord, options: RenderOptions) -> Details:
     for hook in record.hooks:
         if hook.test is not None:
             around.setdefault(hook.test, []).append(hook)
-    found, made = [], []
-    lines: list[str] = []
+    values = Values()
+    tests: list[Mapping[str, Any]] | None = []
+    lines, size = [], 0
     for test in record.tests:
-        details, line, values = _details(record, test, hooks=around.get(test.id, ()), options=options)
-        found.append(details)
+        details, line = _details(record, test, values, hooks=around.get(test.id, ()), options=options)
         lines.append(line)
-        made += values.made
-    for _ in range(ROUNDS):
-        size = sum(map(_bytes, lines))
-        if size <= ROOM:
-            break
-        cut_longest(made, 0.98 * ROOM / size)
-        lines = [data_line(details) for details in found]
-    return Details(tuple(found), "\n".join(lines))
-
-
-def _bytes(line: str) -> int:
-    return len(line) if line.isascii() else len(line.encode())
+        size += bytes_of(line) + 1
+        if tests is not None:
+            tests.append(details)
+            tests = tests if size + values.size <= WHOLE else None
+    if size + values.size > ROOM:
+        values.cut(ROOM - size)
+    return Details("\n".join(lines), values, None if tests is None else tuple(tests))
 
 
 def _details(
-    record: RunRecord, test: TestResult, *, hooks: Sequence[HookResult], options: RenderOptions
-) -> tuple[dict[str, Any], str, Values]:
-    data, around = test.to_json(), [hook.to_json() for hook in hooks]
+    record: RunRecord, test: TestResult, values: Values, *, hooks: Sequence[HookResult], options: RenderOptions
+) -> tuple[Mapping[str, Any], str]:
     repro = repro_line(record, test, options) if test.verdict in {Verdict.FAIL, Verdict.INCONCLUSIVE} else None
-    values = Values()
-    details = details_of(data, values, hooks=around, repro=repro)
+    details = details_of(test.to_json(), values, hooks=[hook.to_json() for hook in hooks], repro=repro)
     line = data_line(details)
     if needs_cleaning(line):
-        values = Values()
-        details = details_of(cleaned(data), values, hooks=cleaned(around), repro=repro)
+        details = cleaned(details)
         line = data_line(details)
-    return details, line, values
+    return details, line

@@ -1,9 +1,9 @@
 """All that is known of one test, as the page's script shows it when the test is opened.
 
-The members are those of the run record; what holds a value of a suite or a server (`matcher`, `actual`, `request`, `output`,
-`args`, `result`) is what `Values` makes of it. A composition's trace gives `graph`, an agent's `conversation`; what else a
-trace holds is `trace`. `judgement` and `trials` are in `judged.py`. Traces are read leniently: a member that is not there,
-or is something else, is left out.
+The members are those of the run record, but for the name, which the table has. What holds a value of a suite or a server
+(`matcher`, `actual`, `request`, `output`, `args`, `result`) is the number that `Values` gave it. A composition's trace gives
+`graph`, an agent's `conversation`; what else a trace holds is `trace`. `judgement` and `trials` are in `judged.py`. Traces
+are read leniently: a member that is not there, or is something else, is left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcptest_engine.reporting.html.values import Values
 
 _PLAIN = (
-    "id", "name", "kind", "server", "tool", "case", "verdict", "duration_ms", "started_offset_ms", "cached", "flaky",
+    "id", "kind", "server", "tool", "case", "verdict", "duration_ms", "started_offset_ms", "cached", "flaky",
     "attempts", "file", "line", "tags", "score", "threshold", "derived_metrics", "message", "failure", "cost_usd", "tokens",
     "model", "scorer",
 )  # fmt: skip

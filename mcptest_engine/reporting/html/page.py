@@ -66,10 +66,11 @@ def page(record: RunRecord, options: RenderOptions, around: Around | None = None
         nav=_nav(blocks),
         audit=audit.block(record),
         blocks=joined([part for part in blocks.values() if part is not None], "\n"),
-        in_full=table.in_full(details.tests, slugs.values(), len(details.lines)) or "",
+        in_full=table.in_full(record, slugs, details) or "",
         foot=sums.foot(record),
         columns=data_line(data.columns(record, slugs)),
         details=details.lines,
+        values=details.values.lines(),
     )
     return text, allowed
 

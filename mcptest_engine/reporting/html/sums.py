@@ -90,9 +90,9 @@ def _hook_row(hook: HookResult, test: str) -> tuple[str, ...]:
 def _coverage(record: RunRecord) -> Html | None:
     if not record.coverage:
         return None
-    heads = ("What is counted", "Share", "Covered", "Percent", "Floor")
+    heads = ("What is counted", "Share", "Covered", "Floor")
     table = plain_table(
-        "Coverage of what the servers offer", heads, [_covered(row) for row in record.coverage], numbers=3, extra=1
+        "Coverage of what the servers offer", heads, [_covered(row) for row in record.coverage], numbers=2, extra=1
     )
     missing = [_missing(row) for row in record.coverage if row.missing]
     return section(
@@ -103,15 +103,14 @@ def _coverage(record: RunRecord) -> Html | None:
 def _covered(row: Dimension) -> tuple[str, ...]:
     name = row.shown_name.capitalize()
     if row.unknown is not None:
-        return name, "", f"not counted: {one_line(row.unknown, facts.MESSAGE_LIMIT)}", "", _floor(row)
+        return name, "", f"not counted: {one_line(row.unknown, facts.MESSAGE_LIMIT)}", _floor(row)
     if not row.total:
-        return name, "", "nothing offered", "", _floor(row)
+        return name, "", "nothing offered", _floor(row)
     kind = "fail" if row.is_short else "pass" if row.judged else "plain"
     return (
         name,
         bar(0, row.percent, kind, total=100),
-        f"{row.covered} of {row.total}",
-        f"{row.percent_told:g} %",
+        f"{row.covered} of {row.total}, {row.percent_told:g}\u00a0%",
         _floor(row),
     )
 
@@ -119,8 +118,9 @@ def _covered(row: Dimension) -> tuple[str, ...]:
 def _floor(row: Dimension) -> str:
     if row.floor is None:
         return "none"
-    judged = ("met" if row.reaches_floor else "not met") if row.judged else "not judged"
-    return f"{row.floor:g} %, {judged}"
+    if row.is_short:
+        return tag("span", f"{row.floor:g}\u00a0%, not met", class_="short-of")
+    return f"{row.floor:g}\u00a0%, {'met' if row.judged else 'not judged'}"
 
 
 def _missing(row: Dimension) -> Html:

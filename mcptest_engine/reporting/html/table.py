@@ -1,7 +1,7 @@
 """Every test as a row, and for readers without a script every test in full.
 
 With a script the rows are drawn anew from the page's data, so that ten thousand of them can be sorted and searched; without one
-the rows are there up to `ROWS`, and the details up to `WHOLE` characters.
+the rows are there up to `ROWS`, and the details up to `data.WHOLE` bytes.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.html.data import note_of
 from mcptest_engine.reporting.html.markup import Html, badge, joined, name_text, section, tag
+from mcptest_engine.reporting.html.values import Shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.reporting.html.data import Details
+    from mcptest_engine.reporting.html.values import Values
 
 ROWS = 1000
-WHOLE = 1_000_000
 _HEADS = (
     ("verdict", "Verdict"),
     ("name", "Test"),
@@ -43,11 +45,13 @@ def block(record: RunRecord, slugs: Mapping[str, str]) -> Html:
     return section("tests", "All tests", tag("div", id="controls"), _unscripted(record), scroll)
 
 
-def in_full(details: Sequence[Mapping[str, Any]], slugs: Iterable[str], size: int) -> Html | None:
+def in_full(record: RunRecord, slugs: Mapping[str, str], details: Details) -> Html | None:
     """Every test with all that is known of it, for a browser that runs no script; None where that would be too much."""
-    if size > WHOLE or not details:
+    if not details.tests:
         return None
-    whole = (_whole(one, slug) for one, slug in zip(details, slugs, strict=True))
+    whole = (
+        _whole(test, slugs[test.id], one, details.values) for test, one in zip(record.tests, details.tests, strict=True)
+    )
     return tag("noscript", section("in-full", "Every test in full", *whole))
 
 
@@ -79,46 +83,39 @@ def _row(test: TestResult, slug: str, *, scored: bool) -> Html:
     )
 
 
-def _whole(one: Mapping[str, Any], slug: str) -> Html:
+def _whole(test: TestResult, slug: str, one: Mapping[str, Any], values: Values) -> Html:
     """One test's details as a fold; values stand as they are, on as many lines as they need."""
-    parts = (joined([tag("h3", name_text(name.replace("_", " "))), _value(value)]) for name, value in _told(one))
-    title = tag("summary", badge(one["verdict"]), " ", name_text(one["name"]))
+    parts = (
+        joined([tag("h3", name_text(name.replace("_", " "))), _told(value, values)]) for name, value in _parts(one)
+    )
+    title = tag("summary", badge(test.verdict), " ", name_text(test.name))
     return tag("details", title, *parts, id=f"t-{slug}")
 
 
-def _told(one: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    known = {"name", "verdict", "assertions"}
-    yield (
-        "about",
-        {key: value for key, value in one.items() if key not in known and not isinstance(value, dict | list | str)},
-    )
+def _parts(one: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What is short, together as `about`, and whatever else there is under its own name."""
+    large = (Shown, dict, list, str)
+    yield "about", {key: value for key, value in one.items() if key != "verdict" and not isinstance(value, large)}
     for key, value in one.items():
-        if key == "assertions" or (key not in known and isinstance(value, dict | list | str) and value):
+        if key == "assertions" or (key != "verdict" and isinstance(value, large) and value):
             yield key, value
 
 
-def _value(value: Any) -> Html:
+def _told(value: Any, values: Values) -> Html:
+    if isinstance(value, Shown):
+        text, _, length = values[value]
+        note = f"cut here: the value has {length:,} characters, and the run record has all" if length else None
+        return joined([tag("pre", text), None if note is None else tag("p", note, class_="note")])
     if isinstance(value, dict):
-        rows = (tag("div", tag("dt", key.replace("_", " ")), tag("dd", _value(item))) for key, item in value.items())
+        rows = (
+            tag("div", tag("dt", name.replace("_", " ")), tag("dd", _told(item, values)))
+            for name, item in value.items()
+        )
         return tag("dl", *rows, class_="facts")
     if isinstance(value, list):
-        return _shown(value) if _is_shown(value) else tag("ol", *(tag("li", _value(item)) for item in value))
+        return tag("ol", *(tag("li", _told(item, values)) for item in value))
     if isinstance(value, str):
         return tag("pre", value)
     if value is None or isinstance(value, bool):
         return tag("span", "none" if value is None else "yes" if value else "no")
     return tag("span", str(value))
-
-
-def _is_shown(value: list[Any]) -> bool:
-    """Whether it is what `Values` made; a list of one text looks the same, and may as well."""
-    return isinstance(value[0] if value else None, str) and (len(value) == 1 or isinstance(value[1], int))
-
-
-def _shown(value: list[Any]) -> Html:
-    text, *length = value
-    note = [
-        tag("p", f"cut here: the value has {count:,} characters, and the run record has all", class_="note")
-        for count in length
-    ]
-    return joined([tag("pre", text), *note])

@@ -64,7 +64,7 @@ def _rows(spans: Sequence[Span], end: float) -> Html:
                 scope="row",
             ),
             tag("td", bar(span.start, span.took, span.kind, total=end), class_="track"),
-            tag("td", f"+{facts.duration_text(span.start)}", class_="num start"),
+            tag("td", f"+{facts.duration_text(round(span.start))}", class_="num start"),
             tag("td", facts.duration_text(span.took), class_="num"),
         )
         for span in spans

@@ -36,7 +36,9 @@ def compare_page(compared: RunComparison) -> Page:
     places = _Places(before), _Places(after)
     swap = tag("a", "The other way round", href=compare_address(after.run_id, before.run_id))
     runs = facts_list([("Before", _run(before)), ("After", _run(after))])
-    notes = tag("ul", *(tag("li", note) for note in compared.notes), class_="warnings") if compared.notes else None
+    notes = (
+        tag("ul", *(tag("li", worded(note)) for note in compared.notes), class_="warnings") if compared.notes else None
+    )
     found = [
         _block(at, part.heading, part.pairs, [part.remark(pair) for pair in part.pairs[:ROWS]], places)
         for at, part in enumerate(sections(compared))
@@ -97,12 +99,17 @@ class _Places:
         return joined([badge(test.verdict), " ", there])
 
 
+def _sub(pair: Pair, remark: str) -> Html | None:
+    """What is said of a test under its name, unless it is the verdict that stands beside it."""
+    return tag("span", worded(remark), class_="sub") if remark and remark != pair.either.verdict.value else None
+
+
 def _block(
     at: int, heading: str, pairs: Sequence[Pair], remarks: Sequence[str], places: tuple[_Places, _Places]
 ) -> Html:
     rows = [
         (
-            joined([_name(pair), tag("span", worded(remark), class_="sub") if remark else None]),
+            joined([_name(pair), _sub(pair, remark)]),
             places[0].link(pair.before),
             places[1].link(pair.after),
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.words import counted
 from mcptest_engine.reporting import facts
-from mcptest_engine.reporting.html.markup import Html, joined, name_text, section, tag
+from mcptest_engine.reporting.html.markup import Html, bar, joined, name_text, section, tag
 from mcptest_engine.reporting.viewer.frame import (
     Page,
     address,
@@ -21,7 +21,7 @@ from mcptest_engine.reporting.viewer.plots import spark
 from mcptest_engine.reporting.viewer.trends import by_suite
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mcptest_engine.reporting.viewer.shelf import RunRow
     from mcptest_engine.workspace.under_way import Going
@@ -82,7 +82,8 @@ def _going(run: Going) -> Html:
         return tag("li", "a run that began at ", tag("code", run.run_id))
     bad = [f"{count} {word}" for count, word in ((run.failed, "failed"), (run.inconclusive, "inconclusive")) if count]
     far = f" {run.finished} of {counted(run.total, 'test')}{''.join(f', {one}' for one in bad)} "
-    return tag("li", name_text(run.suite), far, tag("code", run.run_id))
+    line = bar(0, min(run.finished, run.total), "fail" if run.failed else "plain", total=run.total)
+    return tag("li", name_text(run.suite), far, tag("code", run.run_id), line)
 
 
 def _suites(suites: Mapping[str, Sequence[RunRow]]) -> Html:
@@ -106,15 +107,25 @@ def _card(key: str, rows: Sequence[RunRow]) -> Html:
     return tag(
         "li",
         tag("h3", name, " ", row_badge(newest)),
-        tag("p", tag("span", now), spark("Pass rate", shares, percent, kind="pass", top=1.0), class_="sparked"),
-        tag(
-            "p",
-            tag("span", facts.duration_text(newest.duration_ms)),
-            spark("Duration", took, facts.duration_text, kind="plain", top=max(took)),
-            class_="sparked",
+        _sparked(now, "Pass rate", shares, percent, kind="pass", top=1.0),
+        _sparked(
+            facts.duration_text(newest.duration_ms),
+            "Duration",
+            took,
+            facts.duration_text,
+            kind="plain",
+            top=max(took),
         ),
         tag("p", f"{counted(len(rows), 'run')}, ", tag("code", name_text(newest.path)), class_="about"),
     )
+
+
+def _sparked(
+    now: str, title: str, values: Sequence[float | None], told: Callable[[float], str], *, kind: str, top: float
+) -> Html:
+    """How it stands, and how it came to that; of a single run there is no more to see than what it says."""
+    line = spark(title, values, told, kind=kind, top=top) if len(values) > 1 else None
+    return tag("p", tag("span", now), line, class_="sparked")
 
 
 def _runs(rows: Sequence[RunRow], suites: Mapping[str, Sequence[RunRow]], wanted: Wanted) -> Html:
@@ -193,7 +204,7 @@ def _row(row: RunRow) -> Html:
         tag("td", totals_text(row), class_="c-sums"),
         tag("td", facts.duration_text(row.duration_ms), class_="c-took num"),
         tag("td", name_text(row.mode), class_="c-more"),
-        tag("td", name_text(row.who) or "command line", class_="c-more"),
+        tag("td", name_text(row.who) or "command\u00a0line", class_="c-more"),
         tag("td", when(row), class_="c-when"),
         tag("td", _source(row), class_="c-more"),
     )  # fmt: skip

@@ -6,17 +6,19 @@ from several threads.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
 import threading
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.results import RunRecord, Totals
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.workspace.heads import head_of
 from mcptest_engine.workspace.inline import inline_dir
 from mcptest_engine.workspace.slug import Slugs
@@ -54,6 +56,7 @@ class RunRow:
     suite: str = ""
     path: str = ""
     sha256: str = ""
+    flags: str = ""
     verdict: str = ""
     mode: str = ""
     who: str = ""
@@ -275,6 +278,7 @@ def _row(path: Path, stamp: Stamp) -> RunRow:
         suite=_text(suite.get("name")) or "(no name)",
         path=_text(suite.get("path")),
         sha256=_text(suite.get("sha256")),
+        flags=json.dumps(head.get("flags", []))[:_TEXT],
         verdict=str(verdict),
         mode=_text(head.get("mode")),
         who=_who(head.get("requested_by")),

@@ -43,7 +43,7 @@ def suite_page(rows: Sequence[RunRow], histories: Histories, *, kept: int) -> Pa
 _EACH = "From the oldest to the newest run; each leads to the test there."
 _FLAKY = (
     "They passed only after a failed attempt, or went from pass to fail and back more than once while the suite's text "
-    "stayed the same."
+    "and the flags of its runs stayed the same."
 )
 
 
@@ -110,7 +110,7 @@ def _tests(anchor: str, title: str, trends: Sequence[TestTrend], note: str | Non
     more = len(trends) - len(rows)
     left = tag("p", f"{more:,} more tests are not shown.", class_="note") if more else None
     table = plain_table(title, ("Test", "Its verdicts", "Passed", "Median"), rows, numbers=2)
-    return section(anchor, title, table, left, note=note)
+    return section(anchor, title, tag("div", table, class_="histories"), left, note=note)
 
 
 def _test_row(trend: TestTrend) -> tuple[str, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +21,7 @@ DECIDED = frozenset({"pass", "fail"})
 class TestTrend:
     """One test over runs of its suite. `results` go from the oldest to the newest run that has it.
 
-    `flips` counts how often it went from pass to fail or back while the suite's text stayed the same.
+    `flips` counts how often it went from pass to fail or back while the suite's text and the flags stayed the same.
     """
 
     id: str
@@ -83,7 +84,7 @@ def _trend(test_id: str, results: Sequence[tuple[RunRow, PastTest]]) -> TestTren
         results=tuple(results),
         retried=sum(past.flaky for _, past in results),
         flips=sum(
-            one.verdict != other.verdict and before.sha256 == after.sha256
+            one.verdict != other.verdict and (before.sha256, before.flags) == (after.sha256, after.flags)
             for (before, one), (after, other) in pairwise(decided)
         ),
     )

@@ -5,10 +5,11 @@ Source: upstream-facts 8.1, the trace envelope.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.costs import added_up, sum_costs
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.judging.providers.values import Role, ToolAnswer, Turn
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ END, MAX_TURNS, LENGTH, REFUSAL, BUDGET, ERROR, RUNNING = (
 class ToolCall:
     """A call that the model asked for. `error` says why there is no result; `told` is what the model is told of it.
 
-    `name` is the tool's own, or what the model made up; `server` is None then. `lost` is the server's failure to answer.
+    `name` is the tool's own, or what the model made up; `server` is None then, and for a `distractor`, which is on no server.
+    `lost` is the server's failure to answer.
     """
 
     name: str
@@ -46,6 +48,7 @@ class ToolCall:
     told: str = ""
     duration_ms: float = 0.0
     lost: ServerError | None = None
+    distractor: bool = False
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"name": self.name, "server": self.server, "args": self.args}
@@ -55,6 +58,8 @@ class ToolCall:
             out["result"] = self.result
         if self.error is not None:
             out["error"] = self.error
+        if self.distractor:
+            out["distractor"] = True
         return {**out, "is_error": self.is_error, "duration_ms": round(self.duration_ms, 3), "turn": self.turn}
 
 

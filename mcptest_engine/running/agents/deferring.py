@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcptest_engine.judging.scorers.juries import DEFERRED as NO_PROVIDER
+from mcptest_engine.judging.scorers.juries import seats_of
+from mcptest_engine.judging.scorers.juries import why_deferred as why_unjudged
+
 if TYPE_CHECKING:
     from mcptest_engine.judging.providers.values import Models
     from mcptest_engine.running.agents.program import AgentProgram
     from mcptest_engine.running.cases import Case, Plan
 
-NO_PROVIDER = "deferred: no model provider"
+__all__ = ["NO_PROVIDER", "why_deferred", "with_deferred"]
 
 
 def with_deferred(plan: Plan, models: Models) -> Plan:
@@ -22,7 +26,7 @@ def with_deferred(plan: Plan, models: Models) -> Plan:
         program = _program(case)
         reason = None if program is None else why_deferred(program, models)
         if reason is None and case.eval_row is not None and case.eval_row.scorer is None:
-            reason = _why_unjudged(case.eval_row.judge.model, models)
+            reason = why_unjudged(seats_of(case.eval_row.judge, models))
         if reason is None and case.metric_row is not None:
             reason = reasons.get(case.metric_row.subject)
         if reason is not None:
@@ -39,13 +43,6 @@ def why_deferred(program: AgentProgram, models: Models) -> str | None:
     if missing is None and models.chosen(program.model, judging=False) is None:
         return NO_PROVIDER
     return missing
-
-
-def _why_unjudged(judge: str | None, models: Models) -> str | None:
-    """Why nobody can judge, or None. Asks nobody."""
-    model = models.chosen(judge, judging=True)
-    missing = models.missing(judge if model is None else model)
-    return NO_PROVIDER if model is None and missing is None else missing
 
 
 def _program(case: Case) -> AgentProgram | None:

@@ -14,6 +14,7 @@ from mcptest_engine.core.errors import ServerError
 from mcptest_engine.judging.providers.values import ModelError, ModelFault, ModelRequest
 from mcptest_engine.running.agents import conversation as stops
 from mcptest_engine.running.agents.conversation import Conversation, ToolCall
+from mcptest_engine.running.agents.distractors import REFUSAL
 from mcptest_engine.running.agents.toolbox import Toolbox, bounded, told_answer
 
 if TYPE_CHECKING:
@@ -106,7 +107,8 @@ async def _offered(program: AgentProgram, desk: Desk) -> Toolbox:
     servers = tuple(dict.fromkeys(program.servers))
     listing = [asyncio.ensure_future(_listed(desk, server)) for server in servers]
     try:
-        return Toolbox(dict(zip(servers, await asyncio.gather(*listing), strict=True)))
+        listed = dict(zip(servers, await asyncio.gather(*listing), strict=True))
+        return Toolbox(listed, program.gates.get("distractors"))
     except ServerError:
         await asyncio.gather(*listing, return_exceptions=True)
         raise
@@ -133,7 +135,9 @@ def _asked(use: ToolUse, toolbox: Toolbox, turn: int) -> ToolCall:
     name, server = (use.name, None) if tool is None else (tool.name, tool.server)
     raw = use.raw[:_RAW_LIMIT] if use.args is None else None
     call = ToolCall(name=name, server=server, args=use.args, turn=turn, raw=raw)
-    if tool is None:
+    if tool is not None and tool.distractor:
+        call.distractor, call.server, call.error = True, None, REFUSAL
+    elif tool is None:
         call.error = f"there is no tool `{use.name}`"
     elif use.args is None:
         call.error = "the arguments are not a JSON object"

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
     from mcptest_engine.running.ids import Asking, Shared
 
-GATES = ("equal_function_sets", "tool_selection", "trajectory", "golden_path", "tool_edges", "token_efficiency")
+GATES = (
+    *("equal_function_sets", "tool_selection", "trajectory", "golden_path", "tool_edges", "token_efficiency"),
+    "distractors",
+)
 """The blocks of an agent test that measure its choice of tools."""
 MIN_TRIALS = 5
 CONFIDENCE_PCT = 95.0

@@ -9,7 +9,7 @@ Source: upstream-facts 4.3, 8.1, 8.2; decisions 1, 6, 7.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.clipping import show_text
@@ -18,6 +18,7 @@ from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.events import AgentTurn
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError, ModelFault
 from mcptest_engine.running.agents import conversation as stops
@@ -157,13 +158,13 @@ async def _one_run(case: Case, sessions: Sessions, world: AgentWorld, model: str
     began = world.clock()
     try:
         await converse(program, SessionDesk(case, sessions, world, run=run), so_far, variant=variant)
+        outcome = await _outcome(case, world, so_far, number=number, run=run)
     except ServerError as error:
         await asyncio.sleep(0)
         return failed(error, duration_ms=(world.clock() - began) * 1000)._replace(model=model)
     except asyncio.CancelledError:
         world.cut_short(case.id, so_far.envelope())
         raise
-    outcome = await _outcome(case, world, so_far, number=number, run=run)
     warnings = (*outcome.warnings, *so_far.remarks, *_hidden(so_far), *_unpriced(program, so_far))
     return outcome._replace(model=model, warnings=warnings)
 
@@ -313,7 +314,7 @@ def _measured(case: Case, world: AgentWorld, so_far: Conversation, run: int) -> 
     runs = world.selected.setdefault(runs_id(case.id, own), {})
     runs.pop(own, None)
     seen = Seen(
-        calls=tuple(Called(call.name, call.args, call.server) for call in so_far.calls),
+        calls=tuple(Called(call.name, call.args, call.server, call.distractor) for call in so_far.calls),
         tokens=so_far.tokens,
         cost_usd=so_far.cost_usd,
         surface_tokens=so_far.surface_tokens,
@@ -335,11 +336,20 @@ async def _all_trials(
     room = asyncio.Semaphore(TRIALS_AT_ONCE)
     began = world.clock()
 
+    ended: list[Outcome] = []
+    cut: list[Mapping[str, Any]] = []
+    of_trial = replace(world, cut_short=lambda _, trace: cut.append(trace))
+
     async def one(run: int) -> Outcome:
         async with room:
-            return await _one_run(case, sessions, world, model, number=number, run=run)
+            ended.append(await _one_run(case, sessions, of_trial, model, number=number, run=run))
+            return ended[-1]
 
-    outcomes = await asyncio.gather(*(one(run) for run in range(1, trials.runs + 1)))
+    try:
+        outcomes = await asyncio.gather(*(one(run) for run in range(1, trials.runs + 1)))
+    except asyncio.CancelledError:
+        _leave(case, world, ended, cut)
+        raise
     judged = [outcome for outcome in outcomes if outcome.verdict in (Verdict.PASS, Verdict.FAIL)]
     passed = sum(outcome.verdict is Verdict.PASS for outcome in judged)
     decided = decide_runs(
@@ -373,6 +383,15 @@ async def _all_trials(
         if trace is None
         else {**trace, **({"models": added_up(models)} if "models" in trace or models else {})},
     )
+
+
+def _leave(case: Case, world: AgentWorld, ended: Sequence[Outcome], cut: Sequence[Mapping[str, Any]]) -> None:
+    """The run was interrupted among trials: the last of their traces is kept, with what all of them cost."""
+    traces = [*(outcome.trace for outcome in ended if outcome.trace is not None), *cut]
+    if traces:
+        rows = [row for outcome in ended for row in model_rows_of(outcome) or ()]
+        rows += [row for trace in cut for row in trace.get("models", ())]
+        world.cut_short(case.id, {**traces[-1], "models": added_up(rows)})
 
 
 def _trial(outcome: Outcome) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.clipping import kind_of
 from mcptest_engine.judging.budgets import CHARACTERS_PER_TOKEN
 from mcptest_engine.judging.providers.values import ToolOffer
+from mcptest_engine.running.agents.distractors import distractors_of, mixed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,22 +30,33 @@ _ANY_OBJECT: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
 class Offered(NamedTuple):
-    """A tool of a server under the name that the model is told."""
+    """A tool of a server under the name that the model is told. A `distractor` is on no server."""
 
     told: str
     server: str
     name: str
     descriptor: Mapping[str, Any]
+    distractor: bool = False
 
 
 class Toolbox:
-    """Every tool that one conversation may use; `remarks` say what of the servers' lists could not be offered."""
+    """Every tool that one conversation may use; `remarks` say what of the servers' lists could not be offered.
 
-    def __init__(self, listed: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    `distractors` is the block of an agent test that asks for some.
+    """
+
+    def __init__(
+        self, listed: Mapping[str, Sequence[Mapping[str, Any]]], distractors: Mapping[str, Any] | None = None
+    ) -> None:
         self.remarks: list[str] = []
-        found = list(self._found(listed))
+        found = [(*one, False) for one in self._found(listed)]
+        if distractors is not None:
+            made, remarks = distractors_of(distractors, listed)
+            self.remarks += remarks
+            found += [(one.server, str(one.descriptor["name"]), one.descriptor, True) for one in made]
+            found = [found[place] for place in mixed([name for _, name, _, _ in found])]
         several = len(listed) > 1
-        told = told_names([f"{server}{BETWEEN}{name}" if several else name for server, name, _ in found])
+        told = told_names([f"{server}{BETWEEN}{name}" if several and server else name for server, name, _, _ in found])
         tools = [Offered(as_told, *one) for as_told, one in zip(told, found, strict=True)]
         self._by_name = {tool.told: tool for tool in tools}
         self.offers = tuple(_offer(tool) for tool in tools)

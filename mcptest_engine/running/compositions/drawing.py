@@ -58,7 +58,8 @@ def marks_of(node: NodePlan) -> Iterator[str]:
     """What is to be said of a node besides its tool: `for each ${search}, 4 at once`, `when …`, `mock`."""
     if node.for_each is not None:
         at_once = f", {node.max_concurrency} at once" if node.max_concurrency > 1 else ""
-        yield f"for each ${{{node.for_each.text}}}{at_once}"
+        over = " x ".join(f"${{{source.text}}}" for source in node.sources.values())
+        yield f"for each {over}{at_once}"
     if node.loop is not None:
         yield f"until {node.loop.until}, {node.loop.most} times at most"
     if node.when is not None:

@@ -6,6 +6,7 @@ A node that was called and told of no cost counts as free, as it does in a run.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.costs import composition_base, sum_costs
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.running.cases import Case
     from mcptest_engine.running.compositions.program import NodePlan, Program, Row
+    from mcptest_engine.suite.references import Reference
 
 
 class Seen(NamedTuple):
@@ -182,15 +184,20 @@ def _known(program: Program, node: NodePlan, row: Row, seen: _Seen) -> _Known:
 
 
 def _static_items(program: Program, node: NodePlan) -> int | None:
-    """How many elements a fan-out has, where the suite itself says it: in the mock of the parent that it goes over."""
-    assert node.for_each is not None
-    source = next((one for one in program.nodes if one.id == node.for_each.name), None)
+    """How many elements a fan-out has, where the suite itself says it: in the mocks of the parents that it goes over."""
+    counts = [_static_length(program, source) for source in node.sources.values()]
+    known = [count for count in counts if count is not None]
+    return prod(known) if len(known) == len(counts) else None
+
+
+def _static_length(program: Program, reference: Reference) -> int | None:
+    source = next((one for one in program.nodes if one.id == reference.name), None)
     if source is None or not source.mock or source.transform is not None or source.for_each is not None:
         return None
     if holds_templates(source.mock[0]):
         return None
     try:
-        elements = part_of(node.for_each, source.mock[0])
+        elements = part_of(reference, source.mock[0])
     except Unresolved:
         return None
     return len(elements) if isinstance(elements, list) else None
@@ -243,7 +250,9 @@ def _each(amount: float | None, calls: int) -> float | None:
 
 
 def _times(one: float | None, count: float | None) -> float | None:
-    """The product; of nothing and of none it is zero, of what is unknown unknown."""
+    """The product; of what is unknown unknown, but no times it is nothing."""
+    if count == 0:
+        return 0
     return None if one is None or count is None else round(one * count, 9)
 
 

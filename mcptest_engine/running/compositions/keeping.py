@@ -32,28 +32,52 @@ def keep_trace(
 
     `externalise(value, name)` gives the value, or a reference to its side file.
     """
-    kept = dict(trace)
-    kept["nodes"] = {node_id: _kept(node, redactor) for node_id, node in trace["nodes"].items()}
-    kept["output"] = _shallow(redactor.redact(trace["output"]))
+    kept, foreign = dict(trace), _Foreign(redactor)
+    kept["nodes"] = {node_id: _kept(node, redactor, foreign) for node_id, node in trace["nodes"].items()}
+    kept["output"] = foreign.kept(trace["output"])
     if "models" in trace:
-        kept["models"] = [_kept(row, redactor) for row in trace["models"]]
+        kept["models"] = [_kept(row, redactor, foreign) for row in trace["models"]]
     aside = externalise(kept, f"{name} trace")
     return kept if aside is kept else {**_outline(kept), "whole": aside}
 
 
-def _kept(row: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
+class _Foreign:
+    """Values of one trace, redacted; each looked through once, although most stand in it two or three times."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redact = redactor.redact
+        self._known: dict[int, tuple[Any, Any]] = {}
+
+    def kept(self, value: Any) -> Any:
+        """The value, fit for the record; the same object when there was nothing to do."""
+        if not isinstance(value, (dict, list)):
+            return self._redact(value)
+        known = self._known.get(id(value))
+        if known is None:
+            self._known[id(value)] = known = (value, _shallow(self._redacted(value)))
+        return known[1]
+
+    def _redacted(self, value: Any) -> Any:
+        parts = [part for item in value if (part := self._known.get(id(item)))] if isinstance(value, list) else []
+        if not parts or len(parts) < len(value):
+            return self._redact(value)
+        whole = [kept for _, kept in parts]  # as of a fan-out: a list of what its calls gave
+        return value if all(new is old for old, new in parts) else whole
+
+
+def _kept(row: Mapping[str, Any], redactor: Redactor, foreign: _Foreign) -> dict[str, Any]:
     """A node, one of its calls, or a model's row."""
     out = dict(row)
+    if "calls" in out and isinstance(out["calls"], list):
+        out["calls"] = [_kept(call, redactor, foreign) for call in out["calls"]]
     for key in FOREIGN:
         if key in out:
-            out[key] = _shallow(redactor.redact(out[key]))
+            out[key] = foreign.kept(out[key])
     for key in TEXTS:
         if out.get(key) is not None:
             out[key] = redactor.redact_text(out[key])
     if len(out.get("model") or "") > MODEL_LIMIT:
         out["model"] = f"{out['model'][:MODEL_LIMIT]}…"
-    if "calls" in out and isinstance(out["calls"], list):
-        out["calls"] = [_kept(call, redactor) for call in out["calls"]]
     return out
 
 

@@ -36,6 +36,7 @@ class NodePlan(NamedTuple):
     """One node. `parents` and `children` are numbers of nodes; `defaults` is what stands for an optional parent without output.
 
     `args` holds templates if `templated`. `mock` is a one-tuple with the result that stands for the server's, else empty.
+    `for_each` is the array that is gone over, or by names several whose elements are combined.
     `freeze` is "record" where results are kept, "golden" where those that were kept stand for the server's, else None.
     """
 
@@ -50,7 +51,7 @@ class NodePlan(NamedTuple):
     defaults: Mapping[int, Any]
     transform: str | None = None
     when: str | None = None
-    for_each: Reference | None = None
+    for_each: Reference | Mapping[str, Reference] | None = None
     max_concurrency: int = 1
     loop: Loop | None = None
     mock: tuple[Any, ...] = ()
@@ -62,6 +63,18 @@ class NodePlan(NamedTuple):
     def stood_in(self) -> bool:
         """Whether no server is asked."""
         return bool(self.mock) or self.freeze == "golden"
+
+    @property
+    def sources(self) -> Mapping[str, Reference]:
+        """What a fan-out goes over, by the key that says so."""
+        if isinstance(self.for_each, Reference):
+            return {"for_each": self.for_each}
+        return {f"for_each.{name}": source for name, source in (self.for_each or {}).items()}
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it is made to be called several times, however often that comes to."""
+        return self.for_each is not None or (self.loop is not None and not self.mock)
 
 
 class Program(NamedTuple):
@@ -138,7 +151,6 @@ def make_program(
 def _node(node: Mapping[str, Any], **known: Any) -> NodePlan:
     args = node.get("args") or {}
     loop = node.get("loop")
-    source = node.get("for_each")
     transform = node.get("transform")
     return NodePlan(
         id=node["id"],
@@ -147,7 +159,7 @@ def _node(node: Mapping[str, Any], **known: Any) -> NodePlan:
         templated=holds_templates(args),
         transform=None if transform is None else transform["jq"],
         when=node.get("when"),
-        for_each=None if source is None else parse_reference(source.strip()[2:-1]),
+        for_each=_sources(node.get("for_each")),
         max_concurrency=node.get("max_concurrency", 1),
         loop=None if loop is None else _loop(loop),
         mock=(node["mock"]["result"],) if "mock" in node else (),
@@ -156,6 +168,14 @@ def _node(node: Mapping[str, Any], **known: Any) -> NodePlan:
         cap=Cap(node.get("max_cost_per_call_usd"), node.get("max_tokens_per_call")),
         **known,
     )
+
+
+def _sources(written: str | Mapping[str, str] | None) -> Reference | Mapping[str, Reference] | None:
+    if isinstance(written, str):
+        return parse_reference(written.strip()[2:-1])
+    if written is None:
+        return None
+    return {name: parse_reference(source.strip()[2:-1]) for name, source in written.items()}
 
 
 def _loop(loop: Mapping[str, Any]) -> Loop:

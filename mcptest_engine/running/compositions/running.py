@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from mcptest_engine.running.compositions.trace import Call, NodeTrace, Trace
     from mcptest_engine.running.sessions import Sessions
 
+_SHOWN = 3
+"""Of nodes that failed, how many are named after the first."""
 _EMPTY: Mapping[str, Any] = {"error": None, "notifications": (), "server_requests": (), "http": None}
 
 
@@ -147,11 +149,11 @@ async def run_composition(case: Case, world: RunningWorld, *, number: int, snaps
     walk = Walk(row, world)
     try:
         trace = await walk.run()
+        envelope = {**_EMPTY, **trace.envelope(), "attempt": number}
+        outcome = await world.judged(partial(judge, case, envelope, snapshots=snapshots, redact=world.redact), envelope)
     except asyncio.CancelledError:
         world.cut_short(walk.so_far())
         raise
-    envelope = {**_EMPTY, **trace.envelope(), "attempt": number}
-    outcome = await world.judged(partial(judge, case, envelope, snapshots=snapshots, redact=world.redact), envelope)
     told = {key: value for key, value in envelope.items() if key not in _EMPTY and key != "attempt"}
     outcome = outcome._replace(output={"output": trace.output}, trace=told)
     unsaid = _unsaid(trace)
@@ -221,7 +223,9 @@ def _graph_words(trace: Trace) -> str:
     if not failed:
         return trace.output_problem or "the composition did not run to its end"
     first = failed[0]
-    skipped = sum(node.status == "skipped" for node in trace.nodes)
+    skipped = trace.skipped_by_failures()
     after = f" ({counted(skipped, 'node')} skipped)" if skipped else ""
-    more = f"; so did {', '.join(f'`{node.plan.id}`' for node in failed[1:4])}" if len(failed) > 1 else ""
+    others = [f"`{node.plan.id}`" for node in failed[1:]]
+    rest = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+    more = f"; so did {', '.join(others[:_SHOWN])}{rest}" if others else ""
     return f"node `{first.plan.id}` failed: {first.reason}{more}{after}"

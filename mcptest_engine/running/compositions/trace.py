@@ -5,9 +5,10 @@ Source: compositions, Trace shape. Times are in milliseconds, from the start of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.values import dataclass
 from mcptest_engine.running.compositions.spending import Usage, by_model, total_said
 
 if TYPE_CHECKING:
@@ -42,14 +43,14 @@ class Call:
     item: int | None = None
     iteration: int | None = None
 
-    def to_json(self, *, transformed: bool) -> dict[str, Any]:
-        """One of several calls of a node."""
+    def to_json(self, *, transformed: bool, tried: bool) -> dict[str, Any]:
+        """One of several calls of a node; `tried`: where one fails it may be made again."""
         out: dict[str, Any] = {}
         if self.item is not None:
             out["item"] = self.item
         if self.iteration is not None:
             out["iteration"] = self.iteration
-        if self.attempt > 1:
+        if tried:
             out["attempt"] = self.attempt
         out["status"] = OK if self.problem is None else ERR
         out["started_ms"] = round(self.started_ms, 3)
@@ -68,8 +69,8 @@ class NodeTrace:
     """What came of one node. `reason` is why it failed or was skipped.
 
     As JSON: {"id", "status", "output", "duration_ms", "started_ms"?, "message"?, "hint"?, "server", "tool", "needs", "mocked"?,
-    "frozen"?, "cost_usd"?, "tokens"?, "model"?} and, of a single call, "args" and the "result" before a transform, else
-    "calls".
+    "frozen"?, "cost_usd"?, "tokens"?, "model"?}; without `for_each` and `loop` "args" and the "result" before a transform, of
+    several attempts the last one's; with them, and of several attempts, "calls", which is empty where there were none.
     """
 
     plan: NodePlan
@@ -110,13 +111,14 @@ class NodeTrace:
             out["cost_usd"], out["tokens"] = usage.cost_usd, usage.tokens
             if usage.model is not None:
                 out["model"] = usage.model
-        if len(self.calls) == 1 and self.calls[0].item is None:
-            only = self.calls[0]
-            out["args"] = only.args
+        if self.calls and not plan.repeats:
+            last = self.calls[-1]
+            out["args"] = last.args
             if plan.transform is not None or self.status != OK:
-                out["result"] = only.result
-        elif self.calls:
-            out["calls"] = [call.to_json(transformed=plan.transform is not None) for call in self.calls]
+                out["result"] = last.result
+        if len(self.calls) > 1 or (plan.repeats and self.status != SKIPPED):
+            transformed, tried = plan.transform is not None, plan.retries > 0
+            out["calls"] = [call.to_json(transformed=transformed, tried=tried) for call in self.calls]
         return out
 
 
@@ -142,6 +144,16 @@ class Trace:
     def failed(self) -> list[NodeTrace]:
         """The nodes that failed, in order."""
         return [self.nodes[number] for number in self.program.order if self.nodes[number].status == ERR]
+
+    def skipped_by_failures(self) -> int:
+        """How many nodes were skipped because one before them failed, and not by a `when`."""
+        lost = {number for number, node in enumerate(self.nodes) if node.status == ERR}
+        failed = len(lost)
+        for number in self.program.order:
+            plan, is_skipped = self.nodes[number].plan, self.nodes[number].status == SKIPPED
+            if is_skipped and any(parent in lost and parent not in plan.defaults for parent in plan.parents):
+                lost.add(number)
+        return len(lost) - failed
 
     def order(self) -> list[str]:
         """The nodes that were begun, in topological order, which is the same in every run."""

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from heapq import heappop, heappush
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.targets import EVERY
 from mcptest_engine.core.words import counted
+from mcptest_engine.running.compositions.sharing import sharing
 from mcptest_engine.running.compositions.spending import total_said, usage_of
 from mcptest_engine.running.compositions.trace import ERR, OK, SKIPPED, Call, NodeTrace, Trace
 from mcptest_engine.running.compositions.world import ComputeError, NotFrozen
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.compositions.spending import Usage
     from mcptest_engine.running.compositions.world import World
 
+MOST_COMBINATIONS = 1_000_000
 AT_A_TIME = 100
 """Elements of a fan-out that are stood in for without a turn of the loop between them."""
 
@@ -214,7 +218,7 @@ class Walk:
             if plan.for_each is None:
                 node.output = await self._called(node, by_id)
             else:
-                node.output = await self._fanned_out(node, by_id, plan.for_each)
+                node.output = await self._fanned_out(node, by_id)
         except _Failed as wrong:
             failed = wrong
         cut_short = failed is not None and self._program.spending.tripped is not None
@@ -239,15 +243,32 @@ class Walk:
         except ComputeError as wrong:
             raise _Failed(f"`{key}`: {wrong}") from None
 
-    async def _fanned_out(self, node: NodeTrace, by_id: Mapping[str, Any], source: Reference) -> list[Any]:
-        whole = source._replace(path=source.path[:-1]) if source.path and source.path[-1] is EVERY else source
-        elements = self._part(whole, by_id[source.name])
-        if not isinstance(elements, list):
-            from mcptest_engine.core.clipping import kind_of
+    def _elements(self, plan: NodePlan, by_id: Mapping[str, Any]) -> tuple[int, Iterable[Any]]:
+        """How many elements a fan-out has, and each; of several arrays their combinations, the last one's changing first."""
+        arrays = [self._array(key, source, by_id) for key, source in plan.sources.items()]
+        if isinstance(plan.for_each, Reference):
+            return len(arrays[0]), arrays[0]
+        count = prod(map(len, arrays))
+        if count > MOST_COMBINATIONS:
+            sizes = " x ".join(str(len(array)) for array in arrays)
+            raise _Failed(f"`for_each` comes to {sizes} = {count} combinations, over {MOST_COMBINATIONS}")
+        names = tuple(plan.for_each or ())
+        return count, (dict(zip(names, values, strict=True)) for values in product(*arrays))
 
-            found = f"`${{{source.text}}}` (node `{source.name}`) is {kind_of(elements)}"
-            raise _Failed(f"`for_each` needs an array, and {found}")
-        outputs: list[Any] = [None] * len(elements)
+    def _array(self, key: str, source: Reference, by_id: Mapping[str, Any]) -> list[Any]:
+        is_sugar = EVERY in source.path and source.path.index(EVERY) == len(source.path) - 1  # `${a.b[*]}` is `${a.b}`
+        whole = source._replace(path=source.path[:-1]) if is_sugar else source
+        elements = self._part(whole, by_id[source.name])
+        if isinstance(elements, list):
+            return elements
+        from mcptest_engine.core.clipping import kind_of
+
+        found = f"`${{{source.text}}}` (node `{source.name}`) is {kind_of(elements)}"
+        raise _Failed(f"`{key}` needs an array, and {found}")
+
+    async def _fanned_out(self, node: NodeTrace, by_id: Mapping[str, Any]) -> list[Any]:
+        most, elements = self._elements(node.plan, by_id)
+        outputs: list[Any] = [None] * most
         queue = iter(enumerate(elements))
         failures: list[tuple[int, Exception]] = []
 
@@ -263,7 +284,7 @@ class Walk:
                     failures.append((index, wrong))
                     raise
 
-        count = min(node.plan.max_concurrency, len(elements))
+        count = min(node.plan.max_concurrency, most)
         if count == 1:  # the usual way needs no task of its own
             await work()
             return outputs
@@ -368,6 +389,7 @@ class Walk:
             call.output = call.result
             if plan.transform is not None:
                 call.output, call.problem = await self._made(plan.transform, {"result": call.result}, "transform")
+                call.output = sharing(call.output, call.result)
 
     async def _made(self, program: str, value: Any, key: str) -> tuple[Any, str | None]:
         """(the one output of a program, None), or (None, what is wrong with it)."""
@@ -419,6 +441,7 @@ class Walk:
             return
         context = {"nodes": {node.plan.id: node.output for node in self._nodes}}
         trace.output, trace.output_problem = await self._made(output, context, "output.assemble")
+        trace.output = sharing(trace.output, context)
 
 
 def _over_cap(plan: NodePlan, call: Call) -> str | None:
@@ -435,9 +458,10 @@ def _over_loop(node: NodeTrace, loop: Loop, item: tuple[int, Any] | None) -> str
 
 def _over(cap: Cap, usage: Usage, what: str, keys: tuple[str, str]) -> str | None:
     """Which cap is crossed, and by what; `keys` are what the suite calls the two. A price that is unknown holds no cap."""
-    if cap.cost_usd is not None and (usage.cost_usd is None or usage.cost_usd > cap.cost_usd):
-        cost = "an unknown price" if usage.cost_usd is None else f"${usage.cost_usd}"
-        return f"{what} cost {cost}, over `{keys[0]}: {cap.cost_usd}`"
+    if cap.cost_usd is not None and usage.cost_usd is None:
+        return f"what {what} cost is unknown, and may be over `{keys[0]}: {cap.cost_usd}`"
+    if cap.cost_usd is not None and usage.cost_usd is not None and usage.cost_usd > cap.cost_usd:
+        return f"{what} cost ${usage.cost_usd}, over `{keys[0]}: {cap.cost_usd}`"
     if cap.tokens is not None and usage.tokens > cap.tokens:
         return f"{what} took {usage.tokens} tokens, over `{keys[1]}: {cap.tokens}`"
     return None

@@ -12,7 +12,9 @@ from mcptest_engine.core.costs import sum_costs
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.rubrics import calls_needed, outline, read_rubric
 from mcptest_engine.judging.scorers.judge_prompts import SYSTEM
+from mcptest_engine.judging.scorers.juries import seats_of, why_deferred
 from mcptest_engine.running.evals.program import DEFAULT_THRESHOLD, Judge
+from mcptest_engine.running.ids import jurors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,6 +58,8 @@ class PlannedGrading(NamedTuple):
         if self.judge is not None:
             out["threshold"] = self.threshold
             out["judge"] = {"model": self.model, "jury": self.judge.jury, "guarded": self.judge.guarded}
+            if self.judge.models:
+                out["judge"] = {"models": list(self.judge.models), "guarded": self.judge.guarded}
             out["calls"] = {"least": self.calls[0], "most": self.calls[1]}
             out["estimated"] = {"tokens": self.tokens, "cost_usd": self.cost_usd}
         if self.deferred is not None:
@@ -113,7 +117,8 @@ def planned_gradings(
             planned = PlannedGrading(case.name, answer, tuple(_lines(rubric)), metric.threshold, deferred=case.deferred)
             yield _judged(planned, rubric, metric.judge, models, prices, None)
         for target, asked in _asking(case):
-            own = Judge(asked.get("model", judge.model), asked.get("jury", judge.jury), judge.guarded)
+            jurors = jurors_of(asked, {"models": judge.models})
+            own = Judge(asked.get("model", judge.model), asked.get("jury", judge.jury), judge.guarded, jurors)
             rubric = asked["rubric"]
             planned = PlannedGrading(
                 case.name, f"`{target}`", tuple(_lines(rubric)), asked.get("threshold", DEFAULT_THRESHOLD)
@@ -145,16 +150,18 @@ def sums_of(planned: Sequence[PlannedGrading], cases: Sequence[Case]) -> Sums:
 def _judged(
     planned: PlannedGrading, written: Any, judge: Judge, models: Models, prices: PriceList, known: int | None
 ) -> PlannedGrading:
-    model = models.chosen(judge.model, judging=True)
-    deferred = planned.deferred or models.missing(model)
+    seats = seats_of(judge, models)
+    deferred = planned.deferred or why_deferred(seats)
+    able = [seat.model for seat in seats if seat.missing is None]
     rubric = _read(written)
-    calls = (1, 1) if rubric is None else calls_needed(rubric, jury=judge.jury, guarded=judge.guarded)
+    calls = (1, 1) if rubric is None else calls_needed(rubric, jury=len(able) or 1, guarded=judge.guarded)
     asked = (len(SYSTEM) + sum(map(len, planned.rubric))) // CHARACTERS_A_TOKEN + _FORM_TOKENS
     asked += UNKNOWN_ANSWER_TOKENS if known is None else known
-    cost = None if model is None else prices.cost(model, asked * calls[1], REPLY_TOKENS * calls[1])
+    each = calls[1] // (len(able) or 1)
+    cost = sum_costs(prices.cost(model, asked * each, REPLY_TOKENS * each) for model in able) if able else None
     return planned._replace(
         judge=judge,
-        model=model,
+        model=", ".join(dict.fromkeys(seat.model for seat in seats if seat.model)) or None,
         calls=calls,
         tokens=(asked + REPLY_TOKENS) * calls[1],
         cost_usd=cost,

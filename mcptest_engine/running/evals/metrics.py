@@ -19,7 +19,7 @@ from mcptest_engine.running.ids import grading_of
 from mcptest_engine.running.verdicts import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.judging.providers.values import Models
@@ -35,8 +35,11 @@ async def run_metric_row(
     *,
     task: str = "",
     clock: Callable[[], float] = time.monotonic,
+    cut: Callable[[Sequence[Mapping[str, Any]]], object] | None = None,
 ) -> Outcome:
-    """Judge one metric of `subject`, None where that is not part of the run. `task` is what a composition is for."""
+    """Judge one metric of `subject`, None where that is not part of the run. `task` is what a composition is for, and `cut` is
+    given what was paid when this is cancelled.
+    """
     row = case.metric_row
     assert row is not None
     trace = None if subject is None else _trace(subject)
@@ -49,7 +52,8 @@ async def run_metric_row(
         task = composition_name(subject)  # which is all that tells what it is for
     graded = graded_of(row.metric, trace, task)
     rubric = rubric_of(row.metric, row.written, row.threshold)
-    outcome = await judged_outcome(judged(models, graded, rubric, row.judge, variant=grading_of(case.id, row.run)))
+    variant = grading_of(case.id, row.run)
+    outcome = await judged_outcome(judged(models, graded, rubric, row.judge, variant=variant, cut=cut))
     return outcome._replace(duration_ms=(clock() - began) * 1000)
 
 

@@ -16,7 +16,7 @@ from mcptest_engine.running.evals.program import (
     MetricRow,
     Scorer,
 )
-from mcptest_engine.running.ids import askings_of_eval, asks_model, graders_of, name_of_grading
+from mcptest_engine.running.ids import askings_of_eval, asks_model, graders_of, jurors_of, name_of_grading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,7 +50,12 @@ def _scorer(written: Mapping[str, Any]) -> Scorer:
 def judge_of(written: Mapping[str, Any] | None, otherwise: Mapping[str, Any]) -> Judge:
     """The judge that is written, with what it leaves out as in `otherwise`."""
     known = {**otherwise, **(written or {})}
-    return Judge(known.get("model"), known.get("jury", NO_JUDGE.jury), known.get("guarded", NO_JUDGE.guarded))
+    return Judge(
+        known.get("model"),
+        known.get("jury", NO_JUDGE.jury),
+        known.get("guarded", NO_JUDGE.guarded),
+        jurors_of(written or {}, otherwise),
+    )
 
 
 def rows_of(

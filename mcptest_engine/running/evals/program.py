@@ -18,7 +18,7 @@ DEFAULT_THRESHOLD = 0.7
 
 
 class Judge(NamedTuple):
-    """How a model grades: `model` None for whichever there is, `jury` how often it is asked.
+    """How a model grades: `model` None for whichever there is, `jury` how often it is asked; or `models`, each of them once.
 
     `guarded`: asked a second time with what it reads in another order, so that a verdict which hangs on the order is none.
     """
@@ -26,6 +26,7 @@ class Judge(NamedTuple):
     model: str | None = None
     jury: int = 1
     guarded: bool = False
+    models: tuple[str, ...] = ()
 
 
 class Candidate(NamedTuple):

@@ -7,6 +7,7 @@ Source: decisions 6 and 14, Evals.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +20,7 @@ from mcptest_engine.running.ids import grading_of
 from mcptest_engine.running.verdicts import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from mcptest_engine.judging.scorers.values import Scorer
     from mcptest_engine.running.cases import Case
@@ -34,13 +35,16 @@ _TOLD = 300
 class Graders(NamedTuple):
     """Whoever grades in a run, and the answers that they grade. `redact` takes secrets out of what messages quote.
 
-    `paid` is what scorers have cost in the earlier attempts at a row, by its id.
+    `paid` is what scorers have cost in the earlier attempts at a row, by its id. `cut_short` is given the conversation that a
+    row was to grade when the run was interrupted, `spent` what its judge was paid by then.
     """
 
     judged: Judged
     candidates: Candidates
     redact: Callable[[Any], Any]
     paid: dict[str, float]
+    cut_short: Callable[[str, Mapping[str, Any]], object]
+    spent: Callable[[str], Callable[[Sequence[Mapping[str, Any]]], object]]
     clock: Callable[[], float] = time.monotonic
 
 
@@ -50,11 +54,12 @@ async def run_eval_row(case: Case, sessions: Sessions, graders: Graders, *, numb
     assert row is not None
     began = graders.clock()
     answer = await graders.candidates.get(case, sessions, anew=number > 1)
-    outcome = answer.failed
-    if outcome is None and row.scorer is not None:
-        outcome = await _scored(case, row, row.scorer, answer, graders)
-    elif outcome is None:
-        outcome = await _judged(case, row, answer, graders)
+    try:
+        outcome = answer.failed or await _graded(case, row, answer, graders)
+    except asyncio.CancelledError:
+        if answer.trace is not None and answer.spends:
+            graders.cut_short(case.id, answer.trace)
+        raise
     return outcome._replace(
         duration_ms=(graders.clock() - began) * 1000,
         request=answer.request,
@@ -63,6 +68,12 @@ async def run_eval_row(case: Case, sessions: Sessions, graders: Graders, *, numb
         trace=_trace(answer),
         model=answer.model or outcome.model,
     )
+
+
+async def _graded(case: Case, row: EvalRow, answer: Answer, graders: Graders) -> Outcome:
+    if row.scorer is not None:
+        return await _scored(case, row, row.scorer, answer, graders)
+    return await _judged(case, row, answer, graders)
 
 
 async def _scored(case: Case, row: EvalRow, scorer: Scorer, answer: Answer, graders: Graders) -> Outcome:
@@ -124,6 +135,7 @@ async def _judged(case: Case, row: EvalRow, answer: Answer, graders: Graders) ->
         judge=row.judge,
         timeout_seconds=case.timeout_seconds,
         variant=grading_of(case.id, row.run),
+        cut=graders.spent(case.id),
     )
     return await judged_outcome(asking, graders.redact)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ MOST_TESTS = 30
 """Of the tests that did not pass."""
 MOST_NAMES = 200
 """Of those that did."""
+MOST_VERDICTS = 5_000
 LARGEST_RECORD = 64 * 1024 * 1024
 _BAD = (Verdict.FAIL, Verdict.INCONCLUSIVE)
 
@@ -57,21 +59,46 @@ class Agents:
         workspace = self._surroundings.workspace
         return await asyncio.to_thread(_run, workspace, workspace.runs_dir / f"{run_id}.json")
 
+    async def verdicts(self, run_id: str) -> dict[str, Any]:
+        """`{run_id, results}`: what each test came to, as events tell it; none when the suite is not the text that was run.
+
+        Raises: Refused for what cannot be read.
+        """
+        if not is_ulid(run_id):
+            raise Refused("this is no run's id", kind="protocol")
+        workspace = self._surroundings.workspace
+        results = await asyncio.to_thread(_verdicts, workspace, workspace.runs_dir / f"{run_id}.json")
+        return {"run_id": run_id, "results": results}
+
+
+def _verdicts(workspace: Workspace, path: Path) -> list[dict[str, Any]]:
+    record = _record(workspace, path)
+    suite = workspace.root / record.suite.path
+    try:
+        is_same = hashlib.sha256(suite.read_bytes()).hexdigest() == record.suite.sha256
+    except OSError:  # taken away since
+        is_same = False
+    return [result_shown(test) for test in record.tests[:MOST_VERDICTS]] if is_same else []
+
 
 def _run(workspace: Workspace, path: Path) -> dict[str, Any]:
+    record = _record(workspace, path)
+    bad = [test for test in record.tests if test.verdict in _BAD]
+    others = (test for test in record.tests if test.verdict not in _BAD)
+    return {
+        "record": record_shown(record),
+        "tests": [result_shown(test) for test in bad[:MOST_TESTS]],
+        "left_out": max(len(bad) - MOST_TESTS, 0),
+        "others": [(test.verdict.value, test.name, test.duration_ms) for test in islice(others, MOST_NAMES)],
+    }
+
+
+def _record(workspace: Workspace, path: Path) -> RunRecord:
     try:
         size = path.stat().st_size
         if not path.is_file() or size > LARGEST_RECORD:
             raise Refused(f"the record is too large to be shown here ({size // 1_000_000:,} MB)", kind="gone")
-        record = RunRecord.from_json(workspace.load_run(path))
-        bad = [test for test in record.tests if test.verdict in _BAD]
-        others = (test for test in record.tests if test.verdict not in _BAD)
-        return {
-            "record": record_shown(record),
-            "tests": [result_shown(test) for test in bad[:MOST_TESTS]],
-            "left_out": max(len(bad) - MOST_TESTS, 0),
-            "others": [(test.verdict.value, test.name, test.duration_ms) for test in islice(others, MOST_NAMES)],
-        }
+        return RunRecord.from_json(workspace.load_run(path))
     except RecordError as wrong:
         raise Refused(wrong.message, hint=wrong.hint, kind="gone") from None
     except OSError as wrong:

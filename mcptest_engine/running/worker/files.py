@@ -20,9 +20,9 @@ DEEPEST = 12
 STEP_MS = 50  # each step and each look wakes a process that may idle all day
 LOOK_MS = 1_000
 _HEAD_BYTES = 256 * 1024
-_SERVERS = re.compile(rb"""^["']?servers["']?[ \t]*:""", re.MULTILINE)
+_SERVERS = re.compile(rb"""^["']?(?:servers|scorers|judge)["']?[ \t]*:""", re.MULTILINE)
 _BLOCK = re.compile(
-    rb"""^["']?(?:tools|resources|prompts|compositions|evals|generate|security|conformance)["']?[ \t]*:""", re.MULTILINE
+    rb"""^["']?(?:tools|resources|prompts|compliance|compositions|agents|evals)["']?[ \t]*:""", re.MULTILINE
 )
 
 

@@ -226,6 +226,9 @@ class Service:
     async def do_agents_run(self, run_id: str) -> dict[str, Any]:
         return await self.agents.run(run_id)
 
+    async def do_agents_verdicts(self, run_id: str) -> dict[str, Any]:
+        return await self.agents.verdicts(run_id)
+
     def do_watch(self, paths: list[str]) -> None:
         self.watching.watch(self._surroundings.absolute(path) for path in paths)
 

@@ -178,4 +178,16 @@ def phrases() -> tuple[Phrase, ...]:
             "all every each & answer result response output message quer request prompt & http @ & mailed sent posted forwarded copied uploaded",
             r"\b(?:all|every|each) (?:of )?(?:the |your )?(?:answers?|results?|responses?|outputs?|messages?|quer(?:y|ies)|requests?|prompts?)\b<20>\b(?:must|have to|has to|should|are to|is to|will)\b<20>\b(?:e-?mailed|mailed|sent|posted|forwarded|copied|uploaded)\b<20>(?:https?://|@[\w-]{1,40}\.\w)",
         ),
+        phrase(
+            rule,
+            "must has have need should shall & content text copy & ssh id_ /etc/ .aws netrc git-cred kube gnupg docker/ npmrc pgpass history claude .cursor mcp.json .vscode login wallet seed .env private credential secret keychain chain password config settings",
+            r"\b(?:must|has to|have to|needs? to|should|shall)\b<10>\b(?:contain|hold|include|carry|have|be)\b<20>\b(?:contents?|text|copy)\b<60>(?:{private}|{softprivate})",
+            unless=r"path|\bnot\b|never|n't|\bno\b|without",
+        ),
+        phrase(
+            rule,
+            "key password passphrase token cookie credential secret environment pass connection & so & we",
+            r"{positive}\b{transfer}\b<40>\b(?:{secrets}|passwords?|connection string)\b<80>\bso (?:that )?we\b",
+            unless=r"\bnot\b|never|n't",
+        ),
     )

@@ -325,4 +325,28 @@ def phrases() -> tuple[Phrase, ...]:
             r"\b(?:say|tell|mention|reveal|disclose) nothing\b<30>\b(?:to|with) {user}\b",
         ),
         phrase(rule, "nothing & user human person customer operator & tell", r"\btell {user} nothing\b"),
+        # What somebody else wrote, obeyed; consent, taken for granted; a report, whatever is true
+        phrase(
+            rule,
+            "whatever anything everything & tell say ask order request instruct demand & do obey follow execut carr compl act",
+            r"\b(?:whatever|anything|everything) (?:that )?(?:the|a|an|any|this|such|its) (?:\w{1,20} )?{written}\b<20>\b(?:tells?|says?|asks?|orders?|requests?|instructs?|demands?)\b<40!>\b(?:do (?:it|so|that)|obey|follow|execute|carry (?:it|that|them) out|comply|act on (?:it|that)|(?:must|has to|is to) be done)\b",
+            unless=r"\bnot\b|never|n't|user (?:asks|says|tells|requests)",
+        ),
+        phrase(
+            rule,
+            "command instruct order directive request & any every all each & obey follow execut carr compl act user as",
+            r"\b(?:any|every|all|each) (?:of )?(?:the )?(?:commands?|instructions?|orders|directives?|requests?)\b<30>\b(?:in|inside|within|from|of) (?:the|a|any|such|this|these|fetched|returned|its)<20>\b{written}\b<60>\b(?:obeyed|followed|executed|carried out|complied with|acted on|come[s]? from the user|(?:is|are) from the user|as (?:if|though)|as (?:the |a )?(?:user's|orders|commands))\b",
+            unless=r"\bnot\b|never|n't|without|no ",
+        ),
+        phrase(
+            rule,
+            "assume presume suppose take & agree consent approv confirm authori accept permission & user human person customer operator",
+            r"\b(?:assume|presume|suppose|take it for granted|take it)(?: that)? {user} (?:has |have |did )?(?:already |always |implicitly |thereby )*(?:agrees?|agreed|consents?|consented|approves?|approved|confirmed|authori[sz]ed|accepted|given (?:\w{1,12} )?(?:consent|permission|approval))\b",
+            unless=r"\bnot\b|never|n't",
+        ),
+        phrase(
+            rule,
+            "regardless matter irrespective whatever & tell inform assure convince & user human person customer operator",
+            r"\b(?:tell|inform|assure|convince) {user}(?: that)? (?:the|it|everything|all|this|nothing|no|they|there)\b<40>\b(?:is|was|are|were|has|have|went|worked|succeeded|failed)\b<40>\b(?:regardless|no matter|irrespective|whatever)\b",
+        ),
     )

@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,6 +77,10 @@ _NAMES = {
     "whenever": (
         r"(?:when|whenever|if|before|after|once|every time|each time|for (?:all|any|every|each|subsequent|all subsequent|future)"
         r"|in all|on (?:every|each))"
+    ),
+    "written": (
+        r"(?:(?:web ?)?pages?|web ?sites?|sites?|documents?|files?|e-?mails?|mails?|contents?|texts?|results?|outputs?|responses?|issues?"
+        r"|comments?|tickets?|messages?|readme|articles?|transcripts?|data)"
     ),
     "everyother": r"(?:all|any|every|each|the) (?:other|others|alternative|alternatives|competing|competitors?|rival|remaining|else|similar)",
 }

@@ -30,9 +30,14 @@ from mcptest_engine.servers.spec import is_own
 from mcptest_engine.servers.wire import DEFAULT_REVISION, HANDSHAKE_REVISIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcptest_engine.servers.catalog import Catalog
     from mcptest_engine.servers.diagnosis.checks import Tell
     from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
+
+    Learn = Callable[[Catalog], None]
 
 _PATIENCE_AT_END_SECONDS = 2.0
 _USUAL_PATH = "/mcp"
@@ -40,10 +45,11 @@ _GATEWAY = frozenset({502, 503, 504})
 _REMARK_HINT = "what is no message belongs on stderr: with a library, look where its log goes"
 
 
-async def diagnose(spec: ServerSpec, tell: Tell, *, network_seconds: float) -> None:
+async def diagnose(spec: ServerSpec, tell: Tell, *, network_seconds: float, learn: Learn | None = None) -> None:
     """Tell of each layer of the server of `spec`, up to the first that fails.
 
-    `network_seconds` holds for each step below HTTP, the spec's own times for those above. Raises nothing that a server does.
+    `network_seconds` holds for each step below HTTP, the spec's own times for those above. `learn` is given what the server
+    offers, where that could be read. Raises nothing that a server does.
     """
 
     def redacted(check: Check) -> None:
@@ -59,16 +65,16 @@ async def diagnose(spec: ServerSpec, tell: Tell, *, network_seconds: float) -> N
 
     if spec.url is not None:
         if await check_network(spec, redacted, seconds=network_seconds):
-            await _over_http(spec, redacted)
+            await _over_http(spec, redacted, learn)
         return
     if _check_program(spec, redacted):
-        await _over_stdio(spec, redacted)
+        await _over_stdio(spec, redacted, learn)
 
 
 # --- over HTTP
 
 
-async def _over_http(spec: ServerSpec, tell: Tell) -> None:
+async def _over_http(spec: ServerSpec, tell: Tell, learn: Learn | None) -> None:
     made: list[Session] = []
     began = perf_counter()
     try:
@@ -93,7 +99,7 @@ async def _over_http(spec: ServerSpec, tell: Tell) -> None:
             tell(_http_check(Status.OK, _answered(http), began))
         tell(_auth_accepted(spec, session))
         _tell_protocol(session, tell)
-        await _tell_catalog(session, tell)
+        await _tell_catalog(session, tell, learn)
     finally:
         await session.close()
 
@@ -263,7 +269,7 @@ def _check_program(spec: ServerSpec, tell: Tell) -> bool:
     return False
 
 
-async def _over_stdio(spec: ServerSpec, tell: Tell) -> None:
+async def _over_stdio(spec: ServerSpec, tell: Tell, learn: Learn | None) -> None:
     made: list[Session] = []
     patient = replace(spec, grace_seconds=max(spec.grace_seconds, _PATIENCE_AT_END_SECONDS))
     try:
@@ -274,7 +280,7 @@ async def _over_stdio(spec: ServerSpec, tell: Tell) -> None:
     try:
         tell(Check(layer="start", name="start", status=Status.OK, detail="runs and answers"))
         _tell_protocol(session, tell)
-        await _tell_catalog(session, tell)
+        await _tell_catalog(session, tell, learn)
         _tell_stdout(session, tell)
     finally:
         ended_before = session.ending is not None
@@ -370,7 +376,7 @@ def _tell_protocol(session: Session, tell: Tell) -> None:
     tell(Check(layer="protocol", name="MCP", status=status, detail=detail, hint=hint, duration_ms=took))
 
 
-async def _tell_catalog(session: Session, tell: Tell) -> None:
+async def _tell_catalog(session: Session, tell: Tell, learn: Learn | None) -> None:
     began = perf_counter()
 
     def done(status: Status, detail: str, hint: str | None = None, output: str = "") -> None:
@@ -395,6 +401,8 @@ async def _tell_catalog(session: Session, tell: Tell) -> None:
     except ServerError as wrong:
         done(Status.FAILED, _clause(session.spec, wrong), wrong.hint, wrong.stderr_tail)
         return
+    if learn is not None:
+        learn(catalog)
     counts = [(len(catalog.tools), "tool"), (len(catalog.resources), "resource")]
     counts += [(len(catalog.templates), "resource template"), (len(catalog.prompts), "prompt")]
     detail = ", ".join(counted(number, word) for number, word in counts if number or word == "tool")

@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from mcptest_engine.suite.model.base import Many, Milliseconds, OneWay, Part, Text, one_of
 from mcptest_engine.suite.model.entries import Expect, ExpectItem, Reason
 from mcptest_engine.suite.model.gates import (  # noqa: TC001  (pydantic reads the annotations)
+    Distractors,
     FunctionSets,
     GoldenPath,
     TokenEfficiency,
@@ -172,6 +173,11 @@ class AgentTest(OneWay):
         default=None,
         description="How many tokens a right choice of a tool may take.",
         examples=[{"correct": ["get_weather"], "max_tokens_per_correct": 2000}],
+    )
+    distractors: Distractors | None = Field(
+        default=None,
+        description="Tools that are offered beside the real ones, to see whether the model falls for them.",
+        examples=[{"count": 10, "from": "near_duplicate", "of": ["get_weather"]}],
     )
     eval: AgentEval | None = Field(
         default=None, description="What a model grades of the trace.", examples=[{"mcp_use": {"threshold": 0.7}}]

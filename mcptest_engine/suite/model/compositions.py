@@ -90,10 +90,11 @@ class Node(Part):
         description="A jq predicate over `{parents: {id: output}}`; the node is skipped when it gives false or null.",
         examples=[".parents.search.structuredContent.count > 0"],
     )
-    for_each: Text | None = Field(
+    for_each: Text | Annotated[dict[str, Text], Field(min_length=1)] | None = Field(
         default=None,
-        description="A parent's output that is an array: the node is called once for each element, which is `${item}`.",
-        examples=["${search}", "${search.structuredContent.hits[*]}"],
+        description="A parent's output that is an array: the node is called once for each element, which is `${item}`. Or a "
+        "mapping of names to several: once for each combination of their elements, which are `${item.NAME}`.",
+        examples=["${search}", "${search.structuredContent.hits[*]}", {"city": "${cities}", "unit": "${units}"}],
     )
     max_concurrency: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         default=None, description="How many elements of `for_each` at once; one when left out."
@@ -101,7 +102,7 @@ class Node(Part):
     loop: Loop | None = Field(
         default=None,
         description="Call again until a condition holds.",
-        examples=[{"until": ".output.isError", "max": 5}],
+        examples=[{"until": ".output.structuredContent.done", "max": 5}],
     )
     mock: Mock | None = Field(
         default=None,

@@ -95,6 +95,13 @@ class GoldenPath(Part):
     )
 
 
+class Delegation(Part):
+    """A hand-off that is expected: right after one tool another is called."""
+
+    from_: Text = Field(alias="from", description="The tool that hands over.", examples=["search"])
+    to: Text = Field(description="The tool that is called right after it.", examples=["read"])
+
+
 class ToolEdges(Part):
     """Which tool may follow which."""
 
@@ -113,12 +120,43 @@ class ToolEdges(Part):
     min_allowed_pct: Annotated[float, Field(ge=0, le=100)] | None = Field(
         default=None, description="How many of 100 steps have to be among the `allowed`.", examples=[100]
     )
+    delegation: Annotated[Many[Delegation], Field(min_length=1)] | None = Field(
+        default=None,
+        description="Hand-offs from one tool right to another that are expected to be made.",
+        examples=[[{"from": "search", "to": "read"}]],
+    )
+    min_delegation_pct: Annotated[float, Field(ge=0, le=100)] | None = Field(
+        default=None, description="How many of 100 hand-offs under `delegation` have to be made.", examples=[100]
+    )
 
     @model_validator(mode="after")
     def _says_something(self) -> ToolEdges:
         if not self.model_fields_set:
             raise PydanticCustomError("says_nothing", "at least one key")
         return self
+
+
+class Distractors(Part):
+    """Tools that are offered beside the real ones, and how few of them the model may fall for."""
+
+    count: Annotated[int, Field(ge=1, le=200)] = Field(description="How many are offered.", examples=[10])
+    from_: Literal["catalog", "near_duplicate"] = Field(
+        default="catalog",
+        alias="from",
+        description="`catalog`: tools of other trades; `near_duplicate`: tools named like real ones, with the same arguments, "
+        "that say why they are not the right one.",
+        examples=["near_duplicate"],
+    )
+    of: ToolSet | None = Field(
+        default=None,
+        description="The tools whose choice is right, and that near duplicates are like; every real tool when left out.",
+        examples=[["get_weather"]],
+    )
+    min_accuracy: Annotated[float, Field(ge=0, le=100)] = Field(
+        default=100,
+        description="How many of 100 calls have to be of a right tool and not of a distractor.",
+        examples=[90],
+    )
 
 
 class TokenEfficiency(Part):

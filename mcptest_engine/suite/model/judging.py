@@ -57,6 +57,11 @@ class Judge(Part):
         description="The model that grades; when left out, `MCPTEST_JUDGE_MODEL` or the default of a provider that is set up.",
         examples=["claude-sonnet-4-5"],
     )
+    models: Annotated[Many[Text], Field(min_length=1, max_length=99)] | None = Field(
+        default=None,
+        description="Several models in place of `model`: a jury of which each is asked once, and most have to pass the answer.",
+        examples=[["claude-sonnet-5-5", "gpt-5.4", "gpt-5.4-mini"]],
+    )
     jury: Annotated[int, Field(ge=1, le=99)] | None = Field(
         default=None,
         description="How many times it is asked, each time anew; most of the jurors have to pass the answer.",
@@ -95,6 +100,11 @@ class LlmJudge(Part):
         default=None, description="From which score on it holds; 0.7 when left out.", examples=[0.8]
     )
     model: Text | None = Field(default=None, description="The model that grades; the suite's `judge` when left out.")
+    models: Annotated[Many[Text], Field(min_length=1, max_length=99)] | None = Field(
+        default=None,
+        description="Several models in place of `model`: a jury, each asked once; the suite's `judge` when left out.",
+        examples=[["claude-sonnet-5-5", "gpt-5.4", "gpt-5.4-mini"]],
+    )
     jury: Annotated[int, Field(ge=1, le=99)] | None = Field(
         default=None, description="How many times it is asked; the suite's `judge` when left out."
     )

@@ -10,6 +10,7 @@ from mcptest_engine.workspace.inline import save_inline
 from mcptest_engine.workspace.ulid import new_ulid
 from mcptest_engine.workspace.workspace import Workspace
 from mcptest_tui.state.agents import AgentRow, AgentsView, news
+from mcptest_tui.state.store import VERDICTS
 from tests.front_door.conftest import SUITE
 from tests.tui.agents.working import agent, asked, kept, watching
 from tests.tui.pictures import assert_picture, rows_of, text_of
@@ -55,6 +56,7 @@ async def test_what_an_agent_does_is_seen_as_it_happens(workbench, place, size):
             screen = await listed(pilot)
             assert "•" not in rows_of(app)[0].partition("6 Agents")[2]
             await until(pilot, lambda: "taped" in text_of(app))
+            await until(pilot, lambda: app.store.counts["fail"] == 2, what="its verdicts")
             assert "6 shows it" not in text_of(app)
             await pilot.press("j", "enter")
             text = await told(pilot, screen)
@@ -69,6 +71,23 @@ async def test_what_an_agent_does_is_seen_as_it_happens(workbench, place, size):
         await pilot.press("G", "e")
         await until(pilot, lambda: app.current_mode == "edit" and app.screen.current is not None)
         assert app.screen.current.area.text == SUITE
+
+
+async def test_tests_of_an_open_suite_show_what_they_came_to_in_an_agents_run(workbench, place):
+    """Its details are those of that run; of a suite that was changed since, nothing is taken."""
+    suite = suite_in(place)
+    async with workbench() as pilot:
+        app = await watching(pilot)
+        await until(pilot, lambda: app.store.rows, what="the tests")
+        with agent(place, "--enable-writes") as door:
+            ran = await asked(door, "trigger_run")
+            verdicts = {row["name"]: row["verdict"] for row in ran["results"]}
+            await until(pilot, lambda: all(row.status in VERDICTS for row in app.store.rows.values()), what="verdicts")
+            assert {row.name: row.status for row in app.store.rows.values()} == verdicts
+            assert {row.run_id for row in app.store.rows.values()} == {ran["run_id"]}
+            suite.write_text(suite.read_text() + "\n# changed\n")
+            answer = await app.engine.ask("agents_verdicts", run_id=ran["run_id"])
+            assert answer["results"] == []
 
 
 async def test_without_an_agent_it_says_how_to_set_one_up(workbench, place):

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest_engine.workspace.suite_file import write_suite
+from mcptest_tui.screens import edit_drafts
 from mcptest_tui.state.drafts import Draft, Drafts
 from tests.tui.edit.test_editor import SUITE
 from tests.tui.edit.typing import checked, opened, text_of_file, typed
 from tests.tui.pictures import assert_picture, text_of
-from tests.tui.waiting import until
+from tests.tui.waiting import hold_threads, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,13 +56,14 @@ class Gate:
     """Holds the first write back until it is opened; `order` is what the writes did."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        hold_threads(monkeypatch)
         self.order: list[str] = []
         self.opened = threading.Event()
         monkeypatch.setattr("mcptest_tui.state.editor_model.write_suite", self._write)
 
     def _write(self, path: str, data: bytes) -> None:
         self.order.append("begun")
-        assert self.opened.wait(20)
+        assert self.opened.wait(60)
         write_suite(path, data)
         self.order.append("done")
 
@@ -188,7 +190,10 @@ async def test_taking_theirs_puts_mine_aside_and_undo_gives_it_back(
         assert text_of_file(screen) == "# mine\n" + SUITE
 
 
-async def test_nobody_is_asked_while_typing_and_the_save_asks(suite: Path, workbench: Callable[..., Any]) -> None:
+async def test_nobody_is_asked_while_typing_and_the_save_asks(
+    suite: Path, workbench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcptest_tui.screens.edit_disk.TYPING_SECONDS", 3600)  # however long it takes here
     async with workbench() as pilot:
         screen = await opened(pilot, suite)
         await typed(pilot, "# mine")
@@ -253,6 +258,26 @@ async def test_unsaved_text_is_put_aside_and_offered_the_next_time(
         await pilot.press("ctrl+s")
         await until(pilot, lambda: suite.read_text() == "# mine\n" + SUITE)
         await until(pilot, lambda: not _drafts(place))
+
+
+async def test_what_is_typed_is_put_aside_also_while_one_goes_on_typing(
+    suite: Path, place: Path, workbench: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every two seconds; a pause, at which it is put aside at once, never comes."""
+    assert edit_drafts.DRAFT_SECONDS <= 2
+    monkeypatch.setattr(edit_drafts, "PAUSE_SECONDS", 3600)
+    monkeypatch.setattr(edit_drafts, "DRAFT_SECONDS", 0.05)
+
+    def put(text: str) -> bool:
+        left = Drafts(place).find(str(suite))
+        return left is not None and left.text == text + SUITE
+
+    async with workbench() as pilot:
+        await opened(pilot, suite)
+        await typed(pilot, "#")
+        await until(pilot, lambda: put("#"), what="the first draft")
+        await typed(pilot, " mine\n")
+        await until(pilot, lambda: put("# mine\n"), what="the second")
 
 
 async def test_what_is_thrown_away_is_not_offered_again(

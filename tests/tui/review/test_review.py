@@ -204,6 +204,21 @@ async def test_a_proposal_that_is_made_meanwhile_appears(workbench, place):
         await until(pilot, lambda: "Nothing to review" in text_of(pilot.app))
 
 
+async def test_a_proposal_that_the_list_does_not_have_yet_is_gone_to_all_the_same(workbench, place):
+    """Somebody is faster than the news of it; what there is none of is said then."""
+    path = suite_in(place)
+    async with workbench() as pilot:
+        app = pilot.app
+        await reviewing(pilot, 0)
+        app.reviews.saved = lambda _: None
+        for number in range(3):
+            new_test(place, number)
+        app.go("review", suite=str(path), test="added 1")
+        await until(pilot, lambda: "Review 2/3" in text_of(app))
+        app.go("review", suite=str(path), test="nowhere")
+        await until(pilot, lambda: "nothing is proposed for nowhere" in text_of(app))
+
+
 async def test_text_from_elsewhere_is_shown_as_text(workbench, place):
     """Escapes, markup, directions: in names, values and reasons."""
     suite_in(place)

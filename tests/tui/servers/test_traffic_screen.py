@@ -232,6 +232,7 @@ async def test_after_the_engines_end_old_messages_keep_their_beginning(workbench
         with contextlib.suppress(ProcessLookupError):
             os.kill(pilot.app.engine.pid, signal.SIGKILL)
         await until(pilot, lambda: screen.traffic.rows[0].gone)
+        pilot.app.clear_notifications()  # what is told of it lies over the message
         await pilot.press("enter")
         await until(pilot, lambda: "this is its beginning" in text_of(pilot.app))
         await pilot.press("escape")
@@ -263,7 +264,7 @@ def url():
 
     for stream in (process.stderr, process.stdout):
         threading.Thread(target=read, args=(stream,), daemon=True).start()
-    assert told.wait(20)
+    assert told.wait(60)
     yield found[0]
     process.terminate()
     process.wait()

@@ -157,6 +157,7 @@ async def test_a_picture_shows_the_workbench_as_it_is(workbench, library, name):
         (library.parent / "compositions" / "manifest.yml").write_text(manifest, encoding="utf-8")
     async with workbench(size=SIZE) as pilot:
         await SCENES[name](pilot, library)
+        pilot.app.clear_notifications()
         await until(pilot, lambda: not pilot.app.screen.query("Toast"))
         svg = picture(pilot.app)
         pilot.app.theme = "nightshift"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 
 import pytest
@@ -10,6 +11,7 @@ from textual.widgets import OptionList
 
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.picker import Choice, Picker, ranked
+from mcptest_tui.suites import Suites
 from mcptest_tui.widgets.footer import MORE, Hint, fitted
 from mcptest_tui.widgets.mode_bar import ModeBar
 from mcptest_tui.widgets.splitter import Splitter
@@ -175,8 +177,9 @@ async def test_panes_are_resized_zoomed_and_given_back(workbench, demo):
     """By keys and by the mouse; kept in the session."""
     async with workbench(size=(120, 40)) as pilot:
         app = pilot.app
-        await app.push_screen(Panes())
-        screen = app.screen
+        screen = Panes()
+        await app.push_screen(screen)
+        await until(pilot, lambda: app.screen is screen and screen.query("#right"))
         left, right = screen.query_one("#left"), screen.query_one("#right")
         left.focus()
         await pilot.pause()
@@ -236,6 +239,13 @@ async def test_notifications_take_text_as_it_is(workbench, demo):
         assert "[b]press[/b] x" in text_of(pilot.app)
 
 
+async def test_a_key_without_anything_to_do_says_so(workbench, demo):
+    """Silence looks like a key that was lost."""
+    async with workbench() as pilot:
+        await pilot.press("4", "a")
+        await until(pilot, lambda: "a has nothing to do here: take the proposal" in text_of(pilot.app))
+
+
 async def test_watch_goes_round(workbench, demo):
     """Starts as affected; the status bar says it."""
     async with workbench() as pilot:
@@ -256,25 +266,44 @@ async def test_the_session_brings_back_mode_and_watch(workbench, demo):
         assert pilot.app.watch_mode == "all"
 
 
-async def test_the_tests_of_last_time_are_painted_first(workbench, demo):
-    """Before anything was read."""
+@pytest.fixture
+def searching(monkeypatch):
+    """Nothing is searched for before this is set."""
+    begin, search = asyncio.Event(), Suites.search
+
+    async def later(self):
+        await begin.wait()
+        await search(self)
+
+    monkeypatch.setattr(Suites, "search", later)
+    return begin
+
+
+async def test_the_tests_of_last_time_are_painted_first(workbench, demo, searching):
+    """Before anything was searched for."""
+    searching.set()
     async with workbench():
         pass
+    searching.clear()
     async with workbench(ready=False) as pilot:
-        assert not pilot.app.suites.searched
         assert len(pilot.app.store.rows) == 16
+        assert not pilot.app.suites.searched
+        searching.set()
         await until(pilot, lambda: pilot.app.suites.searched)
 
 
-async def test_a_remembered_suite_that_is_none_any_more_is_dropped(workbench, demo, place):
+async def test_a_remembered_suite_that_is_none_any_more_is_dropped(workbench, demo, place, searching):
     """Once the folder was searched."""
+    searching.set()
     other = place / "other.yml"
     other.write_text(demo.read_text(encoding="utf-8"), encoding="utf-8")
     async with workbench() as pilot:
         assert len(pilot.app.store.documents) == 2
     other.write_text("just: data\n", encoding="utf-8")
+    searching.clear()
     async with workbench(ready=False) as pilot:
         assert len(pilot.app.store.documents) == 2
+        searching.set()
         await until(pilot, lambda: pilot.app.suites.searched)
         assert list(pilot.app.store.documents) == [str(demo)]
 

@@ -9,7 +9,7 @@ import pytest
 from mcptest_tui.keymap import keymap_file
 from mcptest_tui.places import user_themes_dir
 from tests.tui.pictures import text_of
-from tests.tui.waiting import until
+from tests.tui.waiting import hold_threads, until
 
 pytestmark = pytest.mark.anyio
 
@@ -94,13 +94,14 @@ async def test_of_two_saves_the_later_one_is_shown_whatever_takes_longer_to_read
     import threading
 
     async with workbench() as pilot:
-        app, held = pilot.app, threading.Event()
+        app, begun, held = pilot.app, threading.Event(), threading.Event()
+        hold_threads(monkeypatch)
         app.watch_mode = "off"
         read = app.suites._document
         old = read(str(demo))
-        monkeypatch.setattr(app.suites, "_document", lambda _: (held.wait(5), old)[1])
+        monkeypatch.setattr(app.suites, "_document", lambda _: (begun.set(), held.wait(60), old)[2])
         first = app.run_worker(app.suites.read([str(demo)]))
-        await pilot.pause()
+        await until(pilot, begun.is_set)
         monkeypatch.setattr(app.suites, "_document", read)
         demo.write_text(demo.read_text(encoding="utf-8").replace("name: ", "name: new ", 1), encoding="utf-8")
         second = app.run_worker(app.suites.read([str(demo)]))
@@ -111,9 +112,11 @@ async def test_of_two_saves_the_later_one_is_shown_whatever_takes_longer_to_read
         assert app.store.documents[str(demo)].digest != old.digest
 
 
-async def test_a_log_that_a_server_writes_does_not_start_run_after_run(workbench, place):
+async def test_a_log_that_a_server_writes_does_not_start_run_after_run(workbench, place, monkeypatch):
     """It is named by the server's command, so a change of it is one of the server's, and every run makes one."""
     import sys
+
+    monkeypatch.setattr("mcptest_tui.runs.WRITTEN_WITHIN_SECONDS", 60.0)  # a busy machine is late with the news
 
     server = place / "server.py"
     mock = f"[{sys.executable!r}, '-m', 'mcptest_engine.cli.main', 'mock', '--preset', 'demo']"

@@ -14,6 +14,7 @@ from mcptest_tui.state.graph_rows import (
     bar,
     first_to_see,
     in_order,
+    looked_into,
     nodes_of_trace,
     rails,
     running_nodes,
@@ -164,6 +165,7 @@ def test_a_run_is_told_by_its_events() -> None:
 def test_a_single_call_of_a_fan_out_is_one_call() -> None:
     assert words(GraphNode("a", trace={"calls": [{}]})) == "1 call"
     assert words(GraphNode("a", trace={"calls": [{}, {}]})) == "2 calls"
+    assert words(GraphNode("a", trace={"calls": []})) == "0 calls", "an empty list was gone over"
 
 
 def test_what_did_not_run_has_no_bar() -> None:
@@ -176,3 +178,10 @@ def test_a_record_whose_nodes_go_in_a_circle_is_shown_all_the_same() -> None:
     nodes = nodes_of_trace({"nodes": {"a": {"needs": ["a"], "status": "ok"}}})
     assert first_to_see(nodes).id == "a"
     assert in_order(nodes) == []
+
+
+def test_a_node_is_looked_into_from_what_was_sent_to_what_came() -> None:
+    trace = {"id": "a", "status": "ok", "output": 1, "duration_ms": 2, "tool": "t", "args": {}, "result": 3}
+    told = looked_into(GraphNode("a", trace=trace))
+    assert list(told) == ["id", "status", "args", "result", "output", "duration_ms", "tool"]
+    assert told == trace

@@ -11,6 +11,7 @@ from mcptest_tui.state.result_rows import (
     group_lines,
     history_lines,
     log_lines,
+    new_lines,
     problem_lines,
     result_lines,
     spark,
@@ -34,6 +35,24 @@ def result_of(**more):
 
 def shown(row, server=None):
     return text(result_lines(row, row.result, server, "mcptest run"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "who"), [("tool", "the server refused"), ("agent", "the model's provider, or a server,")]
+)
+def test_who_refused_the_credentials_is_told_by_what_was_asked(kind, who):
+    failure = {"kind": "auth", "message": "401"}
+    assert who in shown(result_of(verdict="fail", kind=kind, failure=failure))
+
+
+def test_a_first_run_that_is_on_is_not_called_not_run_yet():
+    store = store_of(item("a"))
+    store.apply_many([started("u1", id_of("a")), {"event": "case.started", "run": "u1", "id": id_of("a")}])
+    told = text(new_lines(store.rows[id_of("a")], "s.yml:1", [("x", "stops the run")], "mcptest run"))
+    assert told.startswith("● running\n")
+    assert text(new_lines(store_of(item("b")).rows[id_of("b")], "s.yml:1", [], "mcptest run")).startswith(
+        "○ not run yet"
+    )
 
 
 def test_each_assertion_says_what_was_expected_and_what_came():
@@ -223,3 +242,10 @@ def test_no_control_character_is_on_any_page(name, message, value):
         assert ord(character) >= 32
         assert not 0x7F <= ord(character) < 0xA0
         assert character not in "\u202e\u2066"
+
+
+def test_of_a_composition_it_is_not_said_that_a_server_answered():
+    """A server that did not start fails a node, and an assertion about it tells."""
+    failure = {"kind": "assertion", "message": "…", "hint": "node `a` failed: server `s` did not start"}
+    assert "answered" not in shown(result_of(kind="composition", verdict="fail", failure=failure))
+    assert "answered" not in shown(result_of(kind="composition", verdict="pass"))

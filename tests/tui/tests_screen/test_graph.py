@@ -32,6 +32,13 @@ compositions:
       - { name: common, vars: { query: a } }
       - { name: rare, vars: { query: b } }
 """
+SLOW = """\
+mock_server:
+  name: slow
+  tools:
+    - { name: echo, response: { content: [{ type: text, text: said }] } }
+    - { name: slow_report, delay_ms: 600000, response: { content: [{ type: text, text: late }] } }
+"""
 NO_BARS = ((r"(?m)[ ━]+(│?)$", r"\1"),)
 
 
@@ -84,18 +91,18 @@ async def test_enter_looks_into_a_node_and_its_values_have_targets(workbench, fl
         assert screen.detail.tab == "graph"
 
 
-async def test_a_node_that_runs_is_seen_to_run(workbench, flows):
+async def test_a_node_that_runs_is_seen_to_run(workbench, flows, place):
+    """Its tool answers in ten minutes."""
+    (place / "manifest.yml").write_text(SLOW, encoding="utf-8")
+    suite = SUITE.replace('"--preset", "demo"', '"--tools-from", "manifest.yml"')
+    (place / "mcptest.yml").write_text(suite, encoding="utf-8")
     async with workbench() as pilot:
         screen = await opened(pilot, "[common]")
-        seen = set()
         await pilot.press("r")
-
-        def done():
-            seen.update((node.id, node.status) for node in screen.detail.graph.nodes)
-            return ("fails", "err") in seen
-
-        await until(pilot, done)
-        assert ("report", "running") in seen
+        await until(pilot, lambda: ("report", "running") in [(one.id, one.status) for one in screen.detail.graph.nodes])
+        assert screen.detail.graph.nodes[0].status == "ok"
+        await pilot.press("x")
+        await until(pilot, lambda: not pilot.app.runs.progress.busy)
 
 
 async def test_the_tab_of_the_graph_is_there_for_compositions_only_and_comes_back(workbench, flows, place):
@@ -134,3 +141,22 @@ async def test_another_text_of_the_suite_has_another_graph(workbench, flows, pla
         less = "\n".join(line for line in SUITE.splitlines() if "id: never" not in line) + "\n"
         (place / "mcptest.yml").write_text(less, encoding="utf-8")
         await until(pilot, lambda: len(screen.detail.graph.nodes) == 5)
+
+
+async def test_a_wide_graph_is_drawn_and_why_a_node_failed_takes_the_room_of_its_bar(workbench, place):
+    many = [f"n{at}" for at in range(11)]
+    nodes = [
+        "      - { id: src, tool: t, mock: { result: 1 } }",
+        *(f'      - {{ id: {name}, needs: [src], tool: t, mock: {{ result: "${{src}}" }} }}' for name in many),
+        f"      - {{ id: join, needs: [{', '.join(many)}], tool: t, transform: {{ jq: '\"it was not to be\" | error' }},",
+        "          mock: { result: 1 } }",
+    ]
+    head = SUITE.split("    nodes:")[0]
+    (place / "mcptest.yml").write_text("\n".join([f"{head}    nodes:", *nodes, ""]), encoding="utf-8")
+    async with workbench() as pilot:
+        screen = await opened(pilot, "what is known")
+        await ran(pilot, "r")
+        await until(pilot, lambda: screen.detail.graph.nodes[-1].status == "err")
+        await until(pilot, lambda: "`transform`: it was not to be" in text_of(pilot.app))
+        (row,) = (line for line in text_of(pilot.app).splitlines() if " join " in line)
+        assert "─┴" * 9 + "─┘" in row

@@ -3,7 +3,7 @@ const titled = (title, ...children) => [el("h3", {}, title), ...children];
 
 function factsList(rows) {
   return el("dl", {class: "facts"}, rows.filter(([, value]) => value !== undefined && value !== null && value !== "").map(
-    ([term, value]) => el("div", {class: term === "Id" ? "whole" : null}, el("dt", {}, term), el("dd", {}, value))));
+    ([term, value]) => el("div", {class: {Id: "whole", Where: "roomy"}[term]}, el("dt", {}, term), el("dd", {}, value))));
 }
 
 function testBody(test) {
@@ -11,7 +11,7 @@ function testBody(test) {
     factsList([
       ["Kind", test.kind], ["Server", test.server], ["Tool", test.tool], ["Case", test.case], ["Model", test.model],
       ["Scorer", test.scorer],
-      ["Took", duration(test.duration_ms)], ["Began", `+${duration(test.started_offset_ms)}`],
+      ["Took", duration(test.duration_ms)], ["Began", `+${duration(Math.round(test.started_offset_ms))}`],
       ["Where", test.line > 0 ? `${test.file}:${test.line}` : test.file], ["Tags", (test.tags || []).join(", ")],
       ["Answered", test.cached ? "from the result cache; no server was asked" : ""],
       ["Flaky", test.flaky ? "passed only after an attempt that failed" : ""],
@@ -20,7 +20,7 @@ function testBody(test) {
       ["Id", el("code", {}, test.id)],
     ]),
     reasonPart(test),
-    test.repro ? titled("Run it again", textBlock([test.repro])) : null,
+    test.repro ? titled("Run it again", plainBlock(test.repro)) : null,
     scorePart(test),
     test.judgement ? titled("Judged", judgementParts(test.judgement)) : null,
     test.assertions.length ? titled(`Assertions (${test.assertions.length})`, assertionList(test.assertions)) : null,
@@ -47,14 +47,14 @@ function reasonPart(test) {
     el("p", {class: "why"}, worded(message || "")),
     failure && failure.hint ? el("p", {}, el("strong", {}, "Hint: "), worded(failure.hint)) : null,
     scorer ? factsList([["Scorer", scorer.scorer], ["Scorer's fault", scorer.kind]]) : null, // whose message is the failure's
-    stderr ? [el("h4", {}, scorer ? "stderr of the scorer" : "stderr"), textBlock([stderr])] : null);
+    stderr ? [el("h4", {}, scorer ? "stderr of the scorer" : "stderr"), plainBlock(stderr)] : null);
 }
 
 function scorePart(test) {
   const metrics = test.derived_metrics || [];
   if (test.score === undefined && !metrics.length) return null;
   const rows = metrics.map((metric) => [metric.name, [figure(metric.value),
-    metric.threshold === undefined ? null : `, needs ${figure(metric.threshold)} `,
+    metric.threshold === undefined ? " " : `, needs ${figure(metric.threshold)} `,
     metric.passed === undefined ? null : badge(metric.passed ? "pass" : "fail"),
     metric.missing ? ` refers to nothing: ${metric.missing.join(", ")}` : null]]);
   if (test.score !== undefined) {
@@ -90,7 +90,7 @@ function responsePart(test) {
       test.aside.path ? el("code", {}, `.mcptest/${test.aside.path}`) : "which could not be written"));
   }
   if (!test.output) return test.request ? titled("Response", el("p", {class: "none"}, "nothing came")) : null;
-  return titled("Response", contentTexts(test.output).map((text) => [el("h4", {}, "Text"), textBlock([text]), el("h4", {}, "As it was sent")]), jsonBlock(test.output));
+  return titled("Response", contentTexts(test.output).map((text) => [el("h4", {}, "Text"), plainBlock(text), el("h4", {}, "As it was sent")]), jsonBlock(test.output));
 }
 
 function nodeTook(node) {
@@ -141,5 +141,5 @@ function hooksPart(hooks) {
   if (!hooks) return null;
   return titled("Hooks around it", hooks.map((hook) => el("details", {open: !hook.passed},
     el("summary", {}, badge(hook.passed ? "pass" : "fail"), ` ${hook.phase} `, el("code", {}, hook.command)),
-    hook.message ? el("p", {}, hook.message) : null, hook.output ? textBlock([hook.output]) : null)));
+    hook.message ? el("p", {}, hook.message) : null, hook.output ? plainBlock(hook.output) : null)));
 }

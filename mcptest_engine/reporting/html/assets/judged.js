@@ -34,7 +34,7 @@ function turnItem(turn) {
   const known = ["user", "assistant", "tool"].includes(turn.role) ? turn.role : "";
   return el("li", {class: known}, el("strong", {}, turn.role), turn.name ? [" ", el("code", {}, turn.name)] : null,
     turn.is_error ? [" ", badge("err")] : null,
-    turn.content === undefined || turn.content[0] === "" ? null : textBlock(turn.content), (turn.calls || []).map(saidFold));
+    turn.content === undefined || valueOf(turn.content)[0] === "" ? null : textBlock(turn.content), (turn.calls || []).map(saidFold));
 }
 
 function conversationParts(talk) {

@@ -21,8 +21,8 @@ function fragmentTest() {
 
 function follow() {
   const at = fragmentTest();
-  if (at === undefined) { if (dialog.open) dialog.close(); return; }
-  open(at);
+  if (at === undefined) shut();
+  else if (at !== opened || !dialog.open) open(at);
 }
 
 function open(at) {
@@ -35,7 +35,7 @@ function open(at) {
   sheet.replaceChildren(
     el("div", {class: "sheet-head"},
       el("div", {class: "sheet-bar"}, badge(test.verdict), move(-1, "← Previous"), move(1, "Next →"), copy, copied,
-        el("button", {type: "button", class: "push", click: () => dialog.close()}, "Close")),
+        el("button", {type: "button", class: "push", click: shut}, "Close")),
       el("h2", {id: "sheet-title"}, columns.name[at])),
     ...testBody(test).flat(Infinity).filter((part) => part !== null && part !== undefined));
   if (!dialog.open) dialog.showModal();
@@ -45,15 +45,31 @@ function open(at) {
 
 function go(by) {
   const at = table.rows[table.rows.indexOf(opened) + by];
-  if (at !== undefined && table.rows.includes(opened)) location.replace(`#t-${columns.slug[at]}`);
+  if (at === undefined || !table.rows.includes(opened)) return;
+  history.replaceState(null, "", `#t-${columns.slug[at]}`);
+  open(at);
 }
 
-dialog.addEventListener("close", () => {
-  if (location.hash.startsWith("#t-")) history.replaceState(null, "", location.pathname + location.search);
-  if (table.rows.includes(opened)) table.focusRow(table.rows.indexOf(opened));
-  opened = null;
+// Here and where it is closed, at once: a browser tells of a new fragment and of a dialog's end later, and a key may come before.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.('a[href^="#t-"]');
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  history.pushState(null, "", link.hash);
+  follow();
 });
-dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+
+function shut() {
+  if (dialog.open) dialog.close();
+  if (opened === null) return;
+  const place = table.rows.indexOf(opened);
+  opened = null;
+  if (location.hash.startsWith("#t-")) history.replaceState(null, "", location.pathname + location.search);
+  if (place >= 0) table.focusRow(place);
+}
+dialog.addEventListener("cancel", (event) => { event.preventDefault(); shut(); });
+dialog.addEventListener("close", () => { if (!dialog.open) shut(); });
+dialog.addEventListener("click", (event) => { if (event.target === dialog) shut(); });
 window.addEventListener("hashchange", follow);
 
 const THEMES = ["auto", "light", "dark"];
@@ -84,6 +100,7 @@ document.getElementById("scroll").after(el("details", {class: "keys"}, el("summa
 
 document.addEventListener("keydown", (event) => {
   const {target} = event;
+  if (event.key === "Escape" && dialog.open) { event.preventDefault(); shut(); return; }
   if (event.key === "Escape" && target === table.search) { table.clear(); return; }
   if (event.key === "Enter" && target === table.search) { event.preventDefault(); if (table.rows.length) table.focusRow(0); return; }
   const typing = target instanceof HTMLElement && (target.matches("input:not([type=checkbox]), select, textarea") || target.isContentEditable);

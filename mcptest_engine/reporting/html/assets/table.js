@@ -3,6 +3,7 @@ const NARROW = window.matchMedia("(max-width: 45rem)");
 const rowHeight = () => (NARROW.matches ? 68 : 46);
 const ALL_AT_ONCE = 120;
 const SPARE_ROWS = 12;
+const FEW = 20; // rows that need no window of their own to be scrolled in
 const PRINTED_ROWS = 2000;
 const VERDICTS = ["fail", "inconclusive", "skip", "pass"];
 
@@ -21,6 +22,7 @@ class TestTable {
     this.body = this.table.tBodies[0];
     this.told = el("p", {class: "count", role: "status"});
     this.table.classList.add("live");
+    this.scroll.classList.toggle("few", this.count <= FEW);
     this.makeHeads();
     this.makeControls();
     this.scroll.addEventListener("scroll", () => this.draw(), {passive: true});
@@ -200,7 +202,8 @@ class TestTable {
     if (top < scroll.scrollTop) scroll.scrollTop = top;
     else if (top > scroll.scrollTop + room) scroll.scrollTop = top - room;
     this.draw(this.rows.length > ALL_AT_ONCE);
-    this.body.querySelector(`tr[data-at="${this.rows[place]}"] a`)?.focus({preventScroll: true});
-    scroll.scrollIntoView({block: "nearest"});
+    const link = this.body.querySelector(`tr[data-at="${this.rows[place]}"] a`);
+    link?.focus({preventScroll: true});
+    (this.count <= FEW ? link?.closest("tr") : scroll)?.scrollIntoView({block: "nearest"});
   }
 }

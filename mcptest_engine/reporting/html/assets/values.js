@@ -26,17 +26,31 @@ function laidOut(text) {
   return parts;
 }
 
-function jsonBlock(value) {
-  const [text, length = null] = value;
+// A value's text and, where it was cut, its length, out of its line in the page; values.py writes it.
+let valueLines = null;
+function valueOf(number) {
+  valueLines ||= document.getElementById("values").textContent.split("\n");
+  const [mark, length, plain] = /^(?:~(\d+)~)?(T?)/.exec(valueLines[number - 1]);
+  const text = valueLines[number - 1].slice(mark.length);
+  return [plain ? JSON.parse(text) : unmarked(text), length === undefined ? null : Number(length)];
+}
+
+const SIGNS = {26: "&", "3c": "<", "3e": ">"};
+const unmarked = (text) => (text.includes("\\u00") ? text.replace(/\\(?:u00(26|3c|3e)|[^])/g, (escape, code) => SIGNS[code] || escape) : text);
+
+function jsonBlock(number) {
+  const [text, length] = valueOf(number);
   const block = el("pre", {tabindex: "0"});
   if (text.length > MANY_CHARACTERS) block.append(laidOut(text).map(([part]) => part).join(""));
   else for (const [part, kind] of laidOut(text)) block.append(kind ? el("span", {class: kind}, part) : part);
   return [block, cutNote(length)];
 }
 
-function textBlock(value) {
-  const [text, length = null] = value;
-  return [el("pre", {tabindex: "0"}, text), cutNote(length)];
+const plainBlock = (text) => el("pre", {tabindex: "0"}, text);
+
+function textBlock(number) {
+  const [text, length] = valueOf(number);
+  return [plainBlock(text), cutNote(length)];
 }
 
 function cutNote(length) {
@@ -56,7 +70,7 @@ function diffBlock(text) {
 // The texts of a result's content, which as JSON would be one long line.
 function contentTexts(output) {
   let value = null;
-  try { value = JSON.parse(output[0]); } catch { return []; }
+  try { value = JSON.parse(valueOf(output)[0]); } catch { return []; }
   const content = value && value.result && value.result.content;
   if (!Array.isArray(content)) return [];
   return content.filter((part) => part && typeof part.text === "string" && part.text.includes("\n")).map((part) => part.text);

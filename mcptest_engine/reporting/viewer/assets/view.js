@@ -53,6 +53,7 @@ picks = [...document.querySelectorAll("input[name=run]:checked")].map((box) => b
 pick();
 
 const told = document.getElementById("live");
+const news = new Set();  // the runs that came since the page was loaded
 const runIds = (root) => [...root.querySelectorAll("input[name=run]")].map((box) => box.value);
 
 // The page is made on the server alone: what has changed is fetched as a document, in which no script runs.
@@ -82,8 +83,9 @@ async function bringUpToDate() {
   picks = picks.filter((one) => runIds(old).includes(one));
   pick();
   if (wasIn) again(old, focused)?.focus({preventScroll: true});
-  const fresh = before.size ? runIds(old).filter((one) => !before.has(one)) : [];
-  for (const box of old.querySelectorAll("input[name=run]")) if (fresh.includes(box.value)) box.closest("tr").classList.add("fresh");
+  if (before.size) for (const one of runIds(old)) if (!before.has(one)) news.add(one);
+  const fresh = [...old.querySelectorAll("input[name=run]")].filter((box) => news.has(box.value));
+  for (const box of fresh) box.closest("tr").classList.add("fresh");
   told.textContent = fresh.length ? `${fresh.length} new run${fresh.length === 1 ? "" : "s"}` : "live";
 }
 
@@ -95,8 +97,9 @@ function again(root, focused) {
 
 let source = null;
 let waiting = null;
+let last = Promise.resolve();  // one after the other: an answer that is overtaken would bring back what was before
 function soon() {
-  waiting ||= setTimeout(() => { waiting = null; bringUpToDate().catch(() => { told.textContent = "not up to date"; }); }, 100);
+  waiting ||= setTimeout(() => { waiting = null; last = last.then(bringUpToDate).catch(() => { told.textContent = "not up to date"; }); }, 100);
 }
 function listen() {
   let first = source === null;

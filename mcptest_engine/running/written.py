@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 
 RUNS_IN_A_ROW = 3
+WRITTEN_WITHIN_SECONDS = 2.0
+"""A change is told so long after it was made, at most: one so soon after a run may be its doing."""
 SOURCES = frozenset(
     {".yml", ".yaml", ".env", ".py", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".rb", ".php", ".go"}
     | {".lua", ".pl", ".rs", ".java", ".kt", ".cs", ".sh", ".toml"}

@@ -1,0 +1,155 @@
+"""The pipeline that `init --ci` writes beside the suite: it installs what the server needs, and runs the suite on every push.
+
+A pipeline that is there already is never touched. Pure but for `write` and for the look at what lies in the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import McptestError, UsageError
+from mcptest_engine.core.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+REPORTS = "mcptest-reports"
+_FILES = {"github": Path(".github") / "workflows" / "mcptest.yml", "gitlab": Path(".gitlab-ci.yml")}
+KINDS = tuple(_FILES)
+_NAMED = re.compile(r"(?<!\$)\$\{(?:env\.)?([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """Where one goes: `root` is the repository's, `folder` where mcptest is started, relative to it and "" for the same."""
+
+    kind: str
+    root: Path
+    folder: str
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.root / _FILES[self.kind]
+
+
+def pipeline_for(kind: str, start: Path) -> Pipeline:
+    """The pipeline of the repository that `start` lies in, else of `start` itself. Raises: UsageError where one is there."""
+    root = next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), start)
+    folder = "" if root == start else start.relative_to(root).as_posix()
+    found = Pipeline(kind=kind, root=root, folder=folder)
+    if os.path.lexists(found.path):
+        shown = os.path.relpath(found.path, start)
+        raise UsageError(
+            f"`{shown}` is there already, and is not changed", hint="docs/ci.md has the steps to add to it"
+        )
+    return found
+
+
+def write(pipeline: Pipeline, suite: Path, settings: Mapping[str, Any], *, skips_mutating: bool) -> None:
+    """Write it for the suite, whose server is declared as `settings`. Raises: McptestError."""
+    from mcptest_engine.workspace.suite_file import write_suite
+
+    text = text_of(pipeline, suite, settings, skips_mutating=skips_mutating)
+    try:
+        pipeline.path.parent.mkdir(parents=True, exist_ok=True)
+        write_suite(pipeline.path, text.encode())
+    except OSError as wrong:
+        raise McptestError(f"`{pipeline.path}` cannot be written: {wrong.strerror or wrong}") from wrong
+
+
+def text_of(pipeline: Pipeline, suite: Path, settings: Mapping[str, Any], *, skips_mutating: bool) -> str:
+    """The file's text."""
+    start = pipeline.root / pipeline.folder
+    file = shlex.quote(os.path.relpath(suite, start))
+    needed = _install(start)
+    variables = sorted(variables_in(settings))
+    run = f"mcptest run {file}" + (" --skip-tag mutating" if skips_mutating else "")
+    with_node = (start / "package.json").is_file()
+    if pipeline.kind == "gitlab":
+        needed = [*(["apt-get update -qq && apt-get install -y -qq nodejs npm"] if with_node else []), *needed]
+        return _gitlab(pipeline, file, run, needed, variables)
+    return _github(pipeline, file, run, needed, variables, with_node=with_node)
+
+
+def variables_in(settings: Any, key: str = "") -> set[str]:
+    """The variables of the environment that a server's settings name."""
+    if isinstance(settings, dict):
+        named = {settings["env"]} if set(settings) == {"env"} and isinstance(settings["env"], str) else set()
+        return named.union(*(variables_in(value, str(name)) for name, value in settings.items()))
+    if isinstance(settings, (list, tuple)):
+        return {name for value in settings for name in variables_in(value)}
+    if isinstance(settings, str):
+        return {settings} if key.endswith("_env") else set(_NAMED.findall(settings))
+    return set()
+
+
+def _install(folder: Path) -> list[str]:
+    """The commands that install what is there, mcptest first."""
+    commands = ["pip install mcptest"]
+    if (folder / "requirements.txt").is_file():
+        commands.append("pip install -r requirements.txt")
+    elif (folder / "pyproject.toml").is_file():
+        commands.append("pip install .")
+    if (folder / "package.json").is_file():
+        commands.append("npm ci" if (folder / "package-lock.json").is_file() else "npm install")
+    return commands
+
+
+def _github(
+    pipeline: Pipeline, file: str, run: str, needed: list[str], variables: list[str], *, with_node: bool
+) -> str:
+    def lines() -> Iterator[str]:
+        yield "# Written by `mcptest init --ci github`. Edit freely."
+        yield from ("name: mcptest", "on: [push, pull_request]", "", "permissions:", "  contents: read", "", "jobs:")
+        yield from ("  mcptest:", "    runs-on: ubuntu-latest", "    timeout-minutes: 15")
+        if pipeline.folder:
+            yield from ("    defaults:", "      run:", f"        working-directory: {_quoted(pipeline.folder)}")
+        yield from ("    steps:", "      - uses: actions/checkout@v4", "      - uses: actions/setup-python@v5")
+        yield '        with: { python-version: "3.12" }'
+        if with_node:
+            yield from ("      - uses: actions/setup-node@v4", '        with: { node-version: "22" }')
+        yield from (f"      - run: {command}" for command in needed)
+        yield f"      - run: {_quoted(f'mcptest validate {file}')}"
+        reporters = f"--reporter github --reporter json={REPORTS}/run.json --reporter junit={REPORTS}/junit.xml"
+        yield f"      - run: {_quoted(f'{run} {reporters}')}"
+        if variables:
+            yield "        env:"
+            yield from (f'          {name}: "${{{{ secrets.{name} }}}}"' for name in variables)
+        yield from ("      - uses: actions/upload-artifact@v4", "        if: always()", "        with:")
+        yield "          name: mcptest"
+        yield f"          path: {_quoted('/'.join(filter(None, (pipeline.folder, REPORTS))))}"
+
+    return "\n".join(lines()) + "\n"
+
+
+def _gitlab(pipeline: Pipeline, file: str, run: str, needed: list[str], variables: list[str]) -> str:
+    reports = "/".join(filter(None, (pipeline.folder, REPORTS)))
+
+    def lines() -> Iterator[str]:
+        yield "# Written by `mcptest init --ci gitlab`. Edit freely."
+        if variables:
+            yield f"# Set under Settings > CI/CD > Variables: {', '.join(variables)}"
+        yield from ("mcptest:", "  image: python:3.12", "  script:")
+        if pipeline.folder:
+            yield f"    - {_quoted(f'cd {shlex.quote(pipeline.folder)}')}"
+        yield from (f"    - {command}" for command in needed)
+        yield f"    - {_quoted(f'mcptest validate {file}')}"
+        reporters = f"--reporter pretty --reporter junit={REPORTS}/junit.xml --reporter gitlab={REPORTS}/gitlab.json"
+        yield f"    - {_quoted(f'{run} {reporters}')}"
+        yield from ("  artifacts:", "    when: always", "    paths:", f"      - {_quoted(reports)}", "    reports:")
+        yield f"      junit: {_quoted(f'{reports}/junit.xml')}"
+        yield f"      codequality: {_quoted(f'{reports}/gitlab.json')}"
+
+    return "\n".join(lines()) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """The text as a scalar of YAML, in quotes only where it needs them."""
+    from mcptest_engine.suite.yaml_text import scalar
+
+    return scalar(text)

@@ -1,0 +1,73 @@
+"""What batches tell of their tests while they go on, for whoever watches: verdict, time and first reason. Records follow whole.
+
+A batch's process writes a line a test, its worker sends on what has come, and here each test is told once, although a batch
+whose worker died is run again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.events import CaseFinished, PlannedTest, RunFinished, RunStarted
+from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.core.results import RunRecord, SuiteInfo, TestResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcptest_engine.core.events import Emit, Event
+    from mcptest_engine.running.cases import Case
+
+
+def case_told(event: Event) -> list[Any] | None:
+    """[id, verdict, milliseconds, reason or None] of a test that is decided; None for any other event."""
+    if not isinstance(event, CaseFinished):
+        return None
+    from mcptest_engine.reporting.facts import reasons
+
+    result = event.result
+    reason = reasons(result)[0].text if result.verdict is Verdict.FAIL else None
+    return [result.id, result.verdict.value, result.duration_ms, reason]
+
+
+class Telling:
+    """Makes events of what batches tell."""
+
+    def __init__(self, cases: Iterable[Case], emit: Emit) -> None:
+        self._cases = tuple(cases)
+        self._waiting = {case.id: index for index, case in enumerate(self._cases)}
+        self._emit = emit
+
+    def begin(self, run_id: str, suite: SuiteInfo, workers: int) -> None:
+        """The batches are on their way."""
+        tests = tuple(
+            PlannedTest(id=one.id, name=one.name, kind=one.kind, server=one.server, file=one.file, line=one.line)
+            for one in self._cases
+        )
+        self._emit(RunStarted(run_id=run_id, suite=suite, tests=tests, workers=workers))
+
+    def cases(self, told: Iterable[Any]) -> None:
+        """Some tests are decided; of a result only what can be told in a line is here."""
+        for case_id, verdict, duration_ms, reason in told:
+            index = self._waiting.pop(case_id, None)
+            if index is not None:
+                self._emit(CaseFinished(index=index, result=_result(self._cases[index], verdict, duration_ms, reason)))
+
+    def end(self, record: RunRecord) -> None:
+        """All have come in."""
+        self._emit(RunFinished(record=record))
+
+
+def _result(case: Case, verdict: str, duration_ms: float, reason: str | None) -> TestResult:
+    return TestResult(
+        id=case.id,
+        name=case.name,
+        kind=case.kind,
+        server=case.server,
+        verdict=Verdict(verdict),
+        duration_ms=duration_ms,
+        started_offset_ms=0.0,
+        file=case.file,
+        line=case.line,
+        message=reason,
+    )

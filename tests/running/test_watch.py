@@ -1,0 +1,56 @@
+"""Waiting for a save: what counts is what a file comes to, however its writing is cut into pieces."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from mcptest_engine.running import watch
+from mcptest_engine.running.watch import Watcher
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_a_file_that_is_emptied_and_then_written_is_one_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long whoever writes it is held up between the two."""
+    monkeypatch.setattr(watch, "SETTLE_SECONDS", 0.001)
+    monkeypatch.setattr(watch, "SETTLE_TIMES", 60_000)
+    path = tmp_path / "mcptest.yml"
+    path.write_text("old", encoding="utf-8")
+    watcher, stop = Watcher({path}), asyncio.Event()
+
+    async def saved() -> frozenset[Path]:
+        path.write_text("", encoding="utf-8")
+        change = asyncio.ensure_future(watcher.changed(stop))
+        while watcher._seen[path] not in watch.HALF_SAVED:  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(0)
+        assert not change.done()
+        path.write_text("new", encoding="utf-8")
+        return await change
+
+    assert asyncio.run(saved()) == {path}
+    assert watcher._look(sure=True) == set()
+
+
+def test_a_file_that_stays_away_is_a_change_after_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "SETTLE_SECONDS", 0.001)
+    path = tmp_path / "mcptest.yml"
+    path.write_text("old", encoding="utf-8")
+    watcher = Watcher({path})
+    path.unlink()
+    assert asyncio.run(watcher.changed(asyncio.Event())) == {path}
+
+
+def test_whoever_stops_waiting_does_not_wait_for_a_half_saved_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "SETTLE_SECONDS", 3600)
+    path = tmp_path / "mcptest.yml"
+    path.write_text("old", encoding="utf-8")
+    watcher, stop = Watcher({path}), asyncio.Event()
+    path.unlink()
+    stop.set()
+    assert asyncio.run(watcher.changed(stop)) == {path}

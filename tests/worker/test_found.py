@@ -1,0 +1,24 @@
+"""Suites that the workbench finds by what is in them, whatever they are called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcptest_engine.running.worker.files import find_suites
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("block", ["tools", "resources", "prompts", "compliance", "compositions", "agents", "evals"])
+def test_each_block_of_tests_makes_a_suite(tmp_path: Path, block: str) -> None:
+    (tmp_path / "mine.yml").write_text(f"servers: {{}}\n{block}: []\n", encoding="utf-8")
+    assert [found["shown"] for found in find_suites(["."], tmp_path)] == ["mine.yml"]
+
+
+def test_evals_need_no_server(tmp_path: Path) -> None:
+    (tmp_path / "judged.yml").write_text("scorers: []\nevals: []\n", encoding="utf-8")
+    (tmp_path / "other.yml").write_text("evals: []\n", encoding="utf-8")
+    assert [found["shown"] for found in find_suites(["."], tmp_path)] == ["judged.yml"]
