@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcptest_engine.cli.common import json_text
+from mcptest_engine.cli.common import json_text, write_out
 from mcptest_engine.cli.target import target_options, target_spec, with_session
-from mcptest_engine.core.errors import McptestError
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
@@ -132,13 +130,7 @@ def _listed(flags: Mapping[str, Any], *kinds: str) -> dict[str, Any]:
 
 def _print(found: Mapping[str, Any], form: str, output: str | None, rows: Sequence[tuple[str, object]]) -> None:
     text = json_text(found) if form == "json" else _table(rows)
-    if output is None:
-        sys.stdout.write(text)
-    else:
-        try:
-            Path(output).write_text(text, encoding="utf-8")
-        except OSError as wrong:
-            raise McptestError(f"`{output}` was not written: {wrong.strerror or wrong}") from None
+    write_out(text, output)
 
 
 def _table(rows: Sequence[tuple[str, object]]) -> str:

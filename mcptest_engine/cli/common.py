@@ -179,3 +179,14 @@ def refuse_under_ci(message: str, *, hint: str, allowed: bool) -> None:
     """Raises: PolicyDenied under `CI`, unless it is allowed there."""
     if not allowed and os.environ.get("CI", "").lower() not in {"", "0", "false"}:
         raise PolicyDenied(message, hint=hint)
+
+
+def write_out(text: str, output: str | None) -> None:
+    """To the file `output`, or to stdout. Raises: McptestError when the file cannot be written."""
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        Path(output).write_text(text, encoding="utf-8")
+    except OSError as wrong:
+        raise McptestError(f"`{output}` was not written: {wrong.strerror or wrong}") from None

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcptest_engine.cli.common import colours, json_text
-from mcptest_engine.cli.target import target_options, target_spec, with_session
-from mcptest_engine.core.errors import ExitCode, McptestError, UsageError
-from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.cli.common import colours, json_text, write_out
+from mcptest_engine.cli.target import listed_surface, target_options
+from mcptest_engine.core.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mcptest_engine.safety.tool_surface import Surface
-    from mcptest_engine.servers.catalog import Catalog
-    from mcptest_engine.servers.session import Session
 
 Held = tuple["dict[str | None, Surface]", frozenset[str], "Callable[[str], str]"]
 
@@ -58,7 +55,7 @@ def command(ctx: click.Context, /, old: str, new: str | None, form: str, output:
         text = diff_markdown(compared)
     else:
         text = diff_text(compared, colours(sys.stdout) if output is None else lambda _code, plain: plain)
-    _write(after[2](text), output)
+    write_out(after[2](text), output)
     ctx.exit(ExitCode.FAILED if compared.breaks else ExitCode.PASSED)
 
 
@@ -97,39 +94,8 @@ def _is_a_page(document: Any) -> bool:
 
 
 def _listed(flags: Mapping[str, Any]) -> Held:
-    """What a server offers now; a list that it does not give is not compared, and said."""
-    from mcptest_engine.safety.tool_surface import Surface
-
-    spec = target_spec(flags)
-
-    async def ask(session: Session) -> Catalog:
-        from mcptest_engine.servers.catalog import read_catalog
-
-        return await read_catalog(session, timeout_seconds=flags["timeout_seconds"])
-
-    catalog = with_session(spec, ask)
-    for what, why in catalog.errors.items():
-        sys.stderr.write(f"warning: {what} could not be listed: {one_line(spec.redact(why), 300)}\n")
-    surface = Surface(
-        tools=catalog.tools,
-        prompts=catalog.prompts,
-        resources=catalog.resources,
-        templates=catalog.templates,
-        instructions=catalog.instructions,
-    )
-    failed = {name.replace("resources/templates", "resourceTemplates") for name in catalog.errors}
-    return (
-        {None: surface},
-        frozenset({"tools", "prompts", "resources", "resourceTemplates", "instructions"}) - failed,
-        spec.redact,
-    )
-
-
-def _write(text: str, output: str | None) -> None:
-    if output is None:
-        sys.stdout.write(text)
-        return
-    try:
-        Path(output).write_text(text, encoding="utf-8")
-    except OSError as wrong:
-        raise McptestError(f"`{output}` was not written: {wrong.strerror or wrong}") from None
+    """What a server offers now; a list that it does not give is not compared."""
+    listed = listed_surface(flags)
+    failed = {name.replace("resources/templates", "resourceTemplates") for name in listed.failed}
+    held = frozenset({"tools", "prompts", "resources", "resourceTemplates", "instructions"})
+    return {None: listed.surface}, held - failed, listed.redact

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
-from mcptest_engine.cli.common import colours, json_text
+from mcptest_engine.cli.common import colours, json_text, write_out
 from mcptest_engine.cli.report import read_record
-from mcptest_engine.core.errors import ExitCode, McptestError
+from mcptest_engine.core.errors import ExitCode
 
 
 @click.command()
@@ -53,11 +52,5 @@ def command(
         text = run_diff_markdown(compared)
     else:
         text = run_diff_text(compared, colours(sys.stdout) if output is None else lambda _code, plain: plain)
-    if output is None:
-        sys.stdout.write(text)
-    else:
-        try:
-            Path(output).write_text(text, encoding="utf-8")
-        except OSError as wrong:
-            raise McptestError(f"`{output}` was not written: {wrong.strerror or wrong}") from None
+    write_out(text, output)
     ctx.exit(ExitCode.FAILED if compared.newly_failing else ExitCode.PASSED)

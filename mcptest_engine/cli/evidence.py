@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from mcptest_engine.cli.common import find_here, json_text
+from mcptest_engine.cli.common import find_here, json_text, write_out
 from mcptest_engine.cli.report import named_run, read_record
-from mcptest_engine.core.errors import McptestError, RecordError, UsageError
+from mcptest_engine.core.errors import RecordError, UsageError
 
 LEVELS = ("critical", "high", "medium", "low", "info")
 
@@ -50,13 +49,7 @@ def command(record: str, output: str | None, security: str | None, reproducible:
         security_bytes=None if found is None else found[1],
     )
     text = json_text(document)
-    if output is None:
-        sys.stdout.write(text)
-        return
-    try:
-        Path(output).write_text(text, encoding="utf-8")
-    except OSError as wrong:
-        raise McptestError(f"`{output}` was not written: {wrong.strerror or wrong}") from None
+    write_out(text, output)
 
 
 def _bytes_of(record: str) -> bytes:

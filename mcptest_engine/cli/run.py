@@ -75,7 +75,7 @@ max_cost_option = click.option(
     multiple=True,
     metavar="FMT[=PATH]",
     help="pretty, minimal, json, ndjson, junit, tap, md, matrix, html, github, sarif, gitlab, openinference or agent; several "
-    "go together. [default: pretty; with --models matrix, but at a terminal]",
+    "go together. [default: pretty; with --models matrix, except at a terminal]",
 )
 @click.option("--output", type=click.Path(), metavar="PATH", help="Where the report goes instead of stdout.")
 @click.option(

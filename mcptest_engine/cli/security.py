@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcptest_engine import __version__
-from mcptest_engine.cli.common import colours, json_text
-from mcptest_engine.cli.target import target_options, target_spec, with_session
-from mcptest_engine.core.errors import ExitCode, McptestError, UsageError
+from mcptest_engine.cli.common import colours, json_text, write_out
+from mcptest_engine.cli.target import listed_surface, target_options
+from mcptest_engine.core.errors import ExitCode, UsageError
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from mcptest_engine.safety.findings import Finding
     from mcptest_engine.safety.tool_surface import Surface
-    from mcptest_engine.servers.catalog import Catalog
-    from mcptest_engine.servers.session import Session
 
 LEVELS = ("critical", "high", "medium", "low", "info")
 _COLOURS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2"}
@@ -71,13 +69,15 @@ def command(
       mcptest security --command "mcptest mock --preset demo" --fail-on medium
     """
     saved = _saved(file, catalog, flags)
-    surfaces: Mapping[str | None, Surface] = _read(saved) if saved is not None else {None: _listed(flags)}
+    surfaces: Mapping[str | None, Surface] = (
+        _read(saved) if saved is not None else {None: listed_surface(flags).surface}
+    )
     from mcptest_engine.safety.tool_surface import inspect
 
     found = [Found(finding=one, server=name) for name, surface in surfaces.items() for one in inspect(surface)]
     found.sort(key=lambda one: LEVELS.index(one.finding.severity))
     failed = fail_on != "none" and any(_rank(one) <= LEVELS.index(fail_on) for one in found)
-    _write(_rendered(form, found, surfaces, saved, fail_on=fail_on, failed=failed, output=output), output)
+    write_out(_rendered(form, found, surfaces, saved, fail_on=fail_on, failed=failed, output=output), output)
     ctx.exit(ExitCode.FAILED if failed else ExitCode.PASSED)
 
 
@@ -112,28 +112,6 @@ def _read(file: str) -> dict[str | None, Surface]:
     except RecursionError:
         raise UsageError(f"`{file}` is nested too deeply to be read") from None
     return surfaces_in(document, file=f"`{file}`")
-
-
-def _listed(flags: Mapping[str, Any]) -> Surface:
-    from mcptest_engine.safety.tool_surface import Surface
-
-    spec = target_spec(flags)
-
-    async def ask(session: Session) -> Catalog:
-        from mcptest_engine.servers.catalog import read_catalog
-
-        return await read_catalog(session, timeout_seconds=flags["timeout_seconds"])
-
-    catalog = with_session(spec, ask)
-    for what, why in catalog.errors.items():
-        sys.stderr.write(f"warning: {what} could not be listed: {one_line(spec.redact(why), 300)}\n")
-    return Surface(
-        tools=catalog.tools,
-        prompts=catalog.prompts,
-        resources=catalog.resources,
-        templates=catalog.templates,
-        instructions=catalog.instructions,
-    )
 
 
 def _rendered(
@@ -277,13 +255,3 @@ def _owner(one: Found) -> str:
 
 def _rank(one: Found) -> int:
     return LEVELS.index(one.finding.severity)
-
-
-def _write(text: str, output: str | None) -> None:
-    if output is None:
-        sys.stdout.write(text)
-        return
-    try:
-        Path(output).write_text(text, encoding="utf-8")
-    except OSError as wrong:
-        raise McptestError(f"`{output}` was not written: {wrong.strerror or wrong}") from None

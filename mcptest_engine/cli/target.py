@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shlex
+import sys
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +14,7 @@ import click
 
 from mcptest_engine.cli.common import find_here, load, parse_variables, suite_path
 from mcptest_engine.core.errors import ServerError, UsageError, did_you_mean
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from mcptest_engine.authoring.targets import Target
+    from mcptest_engine.safety.tool_surface import Surface
+    from mcptest_engine.servers.catalog import Catalog
     from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
     from mcptest_engine.suite.load import LoadedSuite
@@ -215,3 +219,35 @@ def with_session(spec: ServerSpec, use: Callable[[Session], Coroutine[Any, Any, 
         error.hint = error.hint and spec.redact(error.hint)
         error.stderr_tail = spec.redact(error.stderr_tail)
         raise
+
+
+class Listed(NamedTuple):
+    """What a server offers now, the lists that it did not give, and how its secrets are taken out of what is told."""
+
+    surface: Surface
+    failed: frozenset[str]
+    redact: Callable[[str], str]
+
+
+def listed_surface(flags: Mapping[str, Any]) -> Listed:
+    """Ask the server that the flags name for all that it lists; a list that it does not give is warned of."""
+    from mcptest_engine.safety.tool_surface import Surface
+
+    spec = target_spec(flags)
+
+    async def ask(session: Session) -> Catalog:
+        from mcptest_engine.servers.catalog import read_catalog
+
+        return await read_catalog(session, timeout_seconds=flags["timeout_seconds"])
+
+    catalog = with_session(spec, ask)
+    for what, why in catalog.errors.items():
+        sys.stderr.write(f"warning: {what} could not be listed: {one_line(spec.redact(why), 300)}\n")
+    surface = Surface(
+        tools=catalog.tools,
+        prompts=catalog.prompts,
+        resources=catalog.resources,
+        templates=catalog.templates,
+        instructions=catalog.instructions,
+    )
+    return Listed(surface, frozenset(catalog.errors), spec.redact)
