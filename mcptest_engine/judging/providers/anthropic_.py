@@ -11,13 +11,12 @@ import anthropic
 import anthropic.resources.messages  # else imported by the first question, on the event loop
 import httpx2
 
-from mcptest_engine.judging.providers.http import client_for
+from mcptest_engine.judging.providers.http import client_for, lost
 from mcptest_engine.judging.providers.values import Role, ToolUse
 from mcptest_engine.judging.providers.wire import (
     LARGEST,
     Said,
     ToolNames,
-    Trouble,
     arguments_of,
     as_object,
     count_of,
@@ -89,19 +88,13 @@ class Provider:
         except anthropic.APITimeoutError as wrong:
             raise self._teller.unreachable(wrong.__cause__) from None
         except anthropic.APIConnectionError as wrong:
-            raise _lost(self._teller, wrong.__cause__) from None
+            raise lost(self._teller, wrong.__cause__) from None
         except anthropic.APIError as wrong:
             raise self._teller.bad(self._teller.quoted(wrong.message)) from None
         except httpx2.HTTPError as wrong:
-            raise _lost(self._teller, wrong) from None
+            raise lost(self._teller, wrong) from None
         except (ValueError, RecursionError, UnicodeError):
             raise self._teller.bad("a stream whose events are no JSON") from None
-
-
-def _lost(teller: Teller, why: BaseException | None) -> Trouble:
-    if isinstance(why, (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.UnsupportedProtocol, httpx2.ProxyError)):
-        return teller.unreachable(why)
-    return teller.broken_off(teller.quoted(str(why)) if why is not None and str(why) else "connection lost")
 
 
 class _Answer:

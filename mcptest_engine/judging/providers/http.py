@@ -6,11 +6,15 @@ Proxies are those of the environment, but never for this machine, as for servers
 from __future__ import annotations
 
 import ssl
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import httpx2
 
 from mcptest_engine.servers.auth import is_loopback
+
+if TYPE_CHECKING:
+    from mcptest_engine.judging.providers.wire import Teller, Trouble
 
 CONNECT_SECONDS = 10.0
 
@@ -37,3 +41,10 @@ def client_for(base: str, *, anonymous: bool = False) -> httpx2.AsyncClient:
 
 async def _drop_authorization(request: httpx2.Request) -> None:
     request.headers.pop("Authorization", None)
+
+
+def lost(teller: Teller, why: BaseException | None) -> Trouble:
+    """What a call comes to whose connection was never there, or broke."""
+    if isinstance(why, (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.UnsupportedProtocol, httpx2.ProxyError)):
+        return teller.unreachable(why)
+    return teller.broken_off(teller.quoted(str(why)) if why is not None and str(why) else "connection lost")

@@ -14,13 +14,12 @@ import httpx2
 import openai
 import openai.resources.chat.completions  # else imported by the first question, on the event loop
 
-from mcptest_engine.judging.providers.http import client_for
+from mcptest_engine.judging.providers.http import client_for, lost
 from mcptest_engine.judging.providers.values import Role, ToolUse
 from mcptest_engine.judging.providers.wire import (
     LARGEST,
     Said,
     ToolNames,
-    Trouble,
     arguments_of,
     as_object,
     count_of,
@@ -97,20 +96,14 @@ class Provider:
         except openai.APITimeoutError as wrong:
             raise self._teller.unreachable(wrong.__cause__) from None
         except openai.APIConnectionError as wrong:
-            raise _lost(self._teller, wrong.__cause__) from None
+            raise lost(self._teller, wrong.__cause__) from None
         except openai.APIError as wrong:
             kind, words = error_of(wrong.body if wrong.body is not None else wrong.message)
             raise self._teller.of_kind(kind, words) from None
         except httpx2.HTTPError as wrong:
-            raise _lost(self._teller, wrong) from None
+            raise lost(self._teller, wrong) from None
         except (ValueError, RecursionError):
             raise self._teller.bad("a stream whose events are no JSON") from None
-
-
-def _lost(teller: Teller, why: BaseException | None) -> Trouble:
-    if isinstance(why, (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.UnsupportedProtocol, httpx2.ProxyError)):
-        return teller.unreachable(why)
-    return teller.broken_off(teller.quoted(str(why)) if why is not None and str(why) else "connection lost")
 
 
 class _Call:
