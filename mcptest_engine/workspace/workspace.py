@@ -18,6 +18,7 @@ import contextlib
 import errno
 import json
 import os
+import stat
 import time
 from itertools import islice
 from pathlib import Path
@@ -188,27 +189,25 @@ class Workspace:
     def _prune(self) -> None:
         """Delete the oldest runs, and what killed processes left: temporary files, outputs without a record.
 
-        Nothing is deleted twice in haste: another process may be at it too, or may not have written its record yet.
+        No link is followed, here or in what is deleted: a repository can hold links to anywhere. Nothing is deleted twice
+        in haste: another process may be at it too, or may not have written its record yet.
         """
-        names = self._names()
+        with contextlib.suppress(OSError), _open_directories(self.root, DATA_DIR, "runs") as runs:
+            self._prune_in(runs)
+
+    def _prune_in(self, runs: int) -> None:
+        names = os.listdir(runs)
         records = sorted((name[:-5] for name in names if name.endswith(".json") and is_ulid(name[:-5])), reverse=True)
         for run_id in records[max(self.keep_runs, 1) :]:
-            with contextlib.suppress(OSError):
-                (self.runs_dir / f"{run_id}.json").unlink(missing_ok=True)
-            _delete_directory(self.runs_dir / run_id)
+            _delete(f"{run_id}.json", runs)
+            _delete(run_id, runs)
         known = set(records)
         for name in names:
             if name.endswith(TEMPORARY_SUFFIX) or (is_ulid(name) and name not in known):
-                self._delete_abandoned(self.runs_dir / name)
-
-    def _delete_abandoned(self, path: Path) -> None:
-        with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime < _ABANDONED_SECONDS:
-                return
-            if path.is_dir():
-                _delete_directory(path)
-            else:
-                path.unlink()
+                with contextlib.suppress(OSError):
+                    changed = os.stat(name, dir_fd=runs, follow_symlinks=False).st_mtime
+                    if time.time() - changed >= _ABANDONED_SECONDS:
+                        _delete(name, runs)
 
 
 def _is_home(directory: Path) -> bool:
@@ -221,9 +220,31 @@ def _head(path: Path) -> bytes:
         return file.read(_HEAD_BYTES)
 
 
-def _delete_directory(path: Path) -> None:
-    """A directory of side files; it holds no directories."""
+@contextlib.contextmanager
+def _open_directories(root: Path, *names: str) -> Iterator[int]:
+    """The descriptor of the directory that `names` lead to from `root`, where none of them is a link. Raises: OSError."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    descriptor = os.open(root, flags)
+    try:
+        for name in names:
+            inner = os.open(name, flags | os.O_NOFOLLOW, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = inner
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _delete(name: str, parent: int) -> None:
+    """Delete a file, a link (never what it leads to) or a directory of side files, which holds no directories."""
     with contextlib.suppress(OSError):
-        for file in os.scandir(path):
-            os.unlink(file.path)  # noqa: PTH108
-        path.rmdir()
+        if not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+            os.unlink(name, dir_fd=parent)
+            return
+        directory = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+        try:
+            for file in os.listdir(directory):  # noqa: PTH208 - a descriptor
+                os.unlink(file, dir_fd=directory)
+        finally:
+            os.close(directory)
+        os.rmdir(name, dir_fd=parent)

@@ -154,6 +154,39 @@ def test_what_a_killed_run_left_is_cleared_away_after_a_day(tmp_path):
     assert young.exists()
 
 
+@pytest.mark.parametrize("at", [".mcptest", ".mcptest/runs"])
+def test_a_linked_folder_is_never_pruned(tmp_path, at):
+    """A cloned repository may hold any link."""
+    elsewhere = tmp_path / "elsewhere"
+    theirs = [elsewhere / "runs" / new_ulid(), elsewhere / new_ulid()]
+    for directory in theirs:
+        directory.mkdir(parents=True)
+        (directory / "precious.txt").write_text("keep me")
+        os.utime(directory, (1, 1))
+    root = tmp_path / "clone"
+    link = root / at
+    link.parent.mkdir(parents=True)
+    link.symlink_to(elsewhere)
+    Workspace(root, keep_runs=1).save_run(record())
+    assert [(directory / "precious.txt").read_text() for directory in theirs] == ["keep me", "keep me"]
+
+
+@pytest.mark.parametrize("abandoned", [True, False], ids=["without a record", "beside the oldest record"])
+def test_a_link_among_the_runs_is_removed_and_what_it_leads_to_stays(tmp_path, abandoned):
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "precious.txt").write_text("keep me")
+    os.utime(victim, (1, 1))
+    workspace = Workspace(tmp_path / "clone", keep_runs=1)
+    first = workspace.save_run(record())
+    link = workspace.runs_dir / ("01ARZ3NDEKTSV4RRFFQ69G5FAV" if abandoned else first.stem)
+    link.symlink_to(victim)
+    os.utime(link, (1, 1), follow_symlinks=False)
+    workspace.save_run(record())
+    assert (victim / "precious.txt").read_text() == "keep me"
+    assert not link.is_symlink()
+
+
 def test_several_processes_saving_at_once_lose_nothing(tmp_path):
     processes = [
         subprocess.Popen([sys.executable, "-c", SAVE_MANY, str(tmp_path)], stdout=subprocess.PIPE, text=True)
