@@ -6,7 +6,9 @@ The surprising thing is the second flush, of the directory: without it a power c
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TEMPORARY_SUFFIX = ".tmp"
+DATA_DIR = ".mcptest"
 _BLOCK = 256 * 1024
 
 
@@ -32,6 +35,7 @@ def write_atomic_pieces(path: Path, pieces: Iterable[bytes], *, mode: int = 0o64
     Raises: OSError, and whatever `pieces` raises.
     """
     directory, name = os.path.split(path)
+    refuse_links(directory)
     # A long name must not become too long by what is added here.
     temporary = os.path.join(directory, f".{name[:40]}.{os.getpid()}.{os.urandom(6).hex()}{TEMPORARY_SUFFIX}")  # noqa: PTH118
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
@@ -48,6 +52,36 @@ def write_atomic_pieces(path: Path, pieces: Iterable[bytes], *, mode: int = 0o64
     if flush:
         _flush_directory(directory)
     return size
+
+
+def refuse_links(directory: str | os.PathLike[str]) -> None:
+    """Refuse a directory of a workspace that a link leads to: git stores links, so a cloned one may lead anywhere.
+
+    `.mcptest` itself and what lies below it are looked at. `~/.mcptest`, the token cache, is its owner's own.
+    Raises: OSError with ELOOP for a link.
+    """
+    place = os.path.abspath(directory)  # noqa: PTH100 - resolves no links
+    if DATA_DIR not in place:
+        return
+    below = []
+    while True:
+        parent, name = os.path.split(place)
+        below.append(place)
+        if name == DATA_DIR:
+            break
+        if parent == place:
+            return
+        place = parent
+    for directory in reversed(below):
+        try:
+            linked = stat.S_ISLNK(os.lstat(directory).st_mode)
+        except FileNotFoundError:
+            return
+        if linked and os.path.realpath(parent) != os.path.realpath(os.path.expanduser("~")):  # noqa: PTH111
+            shown = os.path.relpath(directory, parent)
+            raise OSError(
+                errno.ELOOP, f"{shown} is a link, and links are not followed there; replace it by a directory"
+            )
 
 
 def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -28,7 +28,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.workspace.atomic import TEMPORARY_SUFFIX, write_atomic
+from mcptest_engine.workspace.atomic import TEMPORARY_SUFFIX, refuse_links, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -105,6 +105,7 @@ class ResultCache:
 
     def put(self, entries: Mapping[str, bytes]) -> None:
         """Keep these, by key, and delete what is beyond the bounds. Raises: OSError when the disk refuses one."""
+        refuse_links(self.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         for key, data in entries.items():
             self.put_one(key, data)
@@ -169,6 +170,7 @@ class ResultCache:
 
     def _entries(self) -> Iterable[os.DirEntry[str]]:
         try:
+            refuse_links(self.folder)
             return list(os.scandir(self.folder))
         except OSError:
             return []

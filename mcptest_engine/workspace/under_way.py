@@ -13,7 +13,7 @@ import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcptest_engine.workspace.atomic import write_atomic
+from mcptest_engine.workspace.atomic import refuse_links, write_atomic
 from mcptest_engine.workspace.ulid import is_ulid
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def _files(workspace: Workspace) -> Iterator[tuple[Path, float]]:
     """The notes and when each was touched, in seconds since 1970."""
     folder = under_way_dir(workspace)
     try:
+        refuse_links(folder)
         names = os.listdir(folder)  # noqa: PTH208 - names are all that is needed
     except OSError:
         return

@@ -25,14 +25,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import McptestError, RecordError
-from mcptest_engine.workspace.atomic import TEMPORARY_SUFFIX, write_atomic
+from mcptest_engine.workspace.atomic import DATA_DIR, TEMPORARY_SUFFIX, refuse_links, write_atomic
 from mcptest_engine.workspace.json_text import to_json_bytes
 from mcptest_engine.workspace.ulid import is_ulid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DATA_DIR = ".mcptest"
 SUITE_FILES = ("mcptest.yaml", "mcptest.yml")
 KEEP_RUNS = 1_000
 _RUNS_REMEMBERED = 20
@@ -111,6 +110,7 @@ class Workspace:
 
     def make_runs_dir(self) -> None:
         """Make `.mcptest/runs`, with the `.gitignore` that goes with it the first time. Raises: OSError."""
+        refuse_links(self.runs_dir)
         if self.runs_dir.is_dir():
             return
         self.runs_dir.mkdir(parents=True, exist_ok=True)

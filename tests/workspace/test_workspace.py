@@ -155,7 +155,7 @@ def test_what_a_killed_run_left_is_cleared_away_after_a_day(tmp_path):
 
 
 @pytest.mark.parametrize("at", [".mcptest", ".mcptest/runs"])
-def test_a_linked_folder_is_never_pruned(tmp_path, at):
+def test_nothing_is_written_or_deleted_through_a_linked_folder(tmp_path, at):
     """A cloned repository may hold any link."""
     elsewhere = tmp_path / "elsewhere"
     theirs = [elsewhere / "runs" / new_ulid(), elsewhere / new_ulid()]
@@ -167,7 +167,10 @@ def test_a_linked_folder_is_never_pruned(tmp_path, at):
     link = root / at
     link.parent.mkdir(parents=True)
     link.symlink_to(elsewhere)
-    Workspace(root, keep_runs=1).save_run(record())
+    with pytest.raises(McptestError, match="is a link, and links are not followed there; replace it by a directory"):
+        Workspace(root, keep_runs=1).save_run(record())
+    assert sorted(path.name for path in elsewhere.iterdir()) == sorted(["runs", theirs[1].name])
+    assert [path.name for path in (elsewhere / "runs").iterdir()] == [theirs[0].name]
     assert [(directory / "precious.txt").read_text() for directory in theirs] == ["keep me", "keep me"]
 
 
