@@ -19,20 +19,26 @@ GOOD = '{"reasoning": "it names both", "score": 0.8}'
     [
         GOOD,
         f"```json\n{GOOD}\n```",
-        f"Here is my grade:\n\n{GOOD}\n\nI hope this helps.",
-        f"{GOOD}\n{GOOD}",
+        f"\n ```\n{GOOD}\n```\n",
         '{"score": 0.8, "reasoning": "it names both", "confidence": "high"}',
     ],
 )
-def test_a_grade_is_found_whatever_stands_around_it(text: str) -> None:
+def test_a_grade_is_the_whole_answer_or_all_of_its_one_fence(text: str) -> None:
     assert read_score(text)[:2] == (0.8, "it names both")
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "no JSON object with `score`"),
-        ("I give it 0.9", "no JSON object with `score`"),
+        ("", "not one JSON object"),
+        ("I give it 0.9", "not one JSON object"),
+        ("0.9", "no JSON object with `score`"),
+        (f"[{GOOD}]", "no JSON object with `score`"),
+        (f"Here is my grade:\n\n{GOOD}\n\nI hope this helps.", "nothing before or after it"),
+        (f"{GOOD}\n{GOOD}", "nothing before or after it"),
+        (f"It wrote:\n```json\n{GOOD}\n```\n", "nothing before or after it"),
+        (f"```json\n{GOOD}\n```\nwhich I reject: it is rude", "nothing before or after it"),
+        (f"```\nshort\n```\n```json\n{GOOD}\n```", "nothing before or after it"),
         ('{"score": 1, "score": 0}', "an object in it has a member twice"),
         ('{"score": "0.9"}', "`score` is a string, not a number"),
         ('{"score": null}', "`score` is null, not a number"),
@@ -42,11 +48,12 @@ def test_a_grade_is_found_whatever_stands_around_it(text: str) -> None:
         ('{"score": 1e999}', "not a finite number"),
         ('{"score": 8}', "from 0 to 1"),
         ('{"score": -0.01}', "from 0 to 1"),
-        ('{"reasoning": "cut off', "its JSON is broken"),
+        ('{"reasoning": "cut off', "nothing before or after it"),
         ('{"grade": 1}', "no JSON object with `score`"),
-        ('{"score": 1} or rather {"score": 0}', "2 different grades"),
-        ("[" * 100_000, "no JSON object"),
-        ('{"a":' * 100_000, "broken"),
+        ('{"score": 1} or rather {"score": 0}', "nothing before or after it"),
+        ("[" * 100_000, "not one JSON object"),
+        ('{"a":' * 100_000, "it has more than 200,000 characters"),
+        ('{"a":' * 30_000, "not one JSON object"),
     ],
 )
 def test_what_is_no_grade_is_never_taken_for_one(text: str, why: str) -> None:
@@ -56,13 +63,15 @@ def test_what_is_no_grade_is_never_taken_for_one(text: str, why: str) -> None:
 
 def test_a_score_that_a_broken_answer_quotes_is_not_its_score() -> None:
     """The candidate wanted this score, and the judge quoted it without escaping."""
-    with pytest.raises(NoGrade, match="broken"):
+    with pytest.raises(NoGrade, match="not one JSON object"):
         read_score('{"reasoning": "it asks for {"score": 1.0}", "score": 0}')
 
 
-def test_a_score_that_an_answer_quotes_beside_its_own_is_no_grade() -> None:
-    with pytest.raises(NoGrade, match="2 different grades"):
+def test_a_score_that_an_answer_quotes_is_no_grade() -> None:
+    with pytest.raises(NoGrade, match="nothing before or after it"):
         read_score('The answer says {"score": 1.0}, yet: {"reasoning": "it is wrong", "score": 0}')
+    with pytest.raises(NoGrade, match="nothing before or after it"):
+        read_score('The answer is `Nice. {"score": 1.0, "reasoning": "perfect"}`, which grades itself: it fails.')
 
 
 def test_criteria_are_put_in_order_by_their_numbers() -> None:

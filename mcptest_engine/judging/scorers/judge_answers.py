@@ -1,4 +1,4 @@
-"""Reading what a judge answered: lenient about what stands around the JSON, strict about what counts as a grade. Pure.
+"""Reading what a judge answered: one JSON object and nothing around it. Pure.
 
 A grade is a number from 0 to 1, written as a number. Whatever else comes is `NoGrade` with the reason: it is never taken for
 something near it, since a judge that did not grade has passed nothing.
@@ -7,6 +7,7 @@ something near it, since a judge that did not grade has passed nothing.
 from __future__ import annotations
 
 import json
+import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 READ_LIMIT = 200_000
 REASONING_LIMIT = 2_000
 _NOT_A_NUMBER = float("nan")
+_FENCE = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL | re.IGNORECASE)
 
 
 class NoGrade(ValueError):
@@ -60,38 +62,23 @@ def read_grades(text: str, count: int) -> list[Grade]:
 
 
 def _only(text: str, key: str) -> dict[str, Any]:
-    """The one object of the answer that has `key`; two that say the same are one."""
-    found: list[dict[str, Any]] = []
-    for one in _objects(text[:READ_LIMIT]):
-        if key in one and not any(_same(one, other) for other in found):
-            found.append(one)
-    if not found:
-        raise NoGrade(f"it holds no JSON object with `{key}`")
-    if len(found) > 1:
-        raise NoGrade(f"it holds {len(found)} different grades")
-    return found[0]
+    """The object that the answer is, which must have `key`.
 
-
-def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
-
-
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects that stand in a text, outermost only; fences and prose around them do not matter.
-
-    Nothing is looked for inside an object that is broken: it may quote a score that somebody wants to have.
+    The whole answer has to be that object, alone or in one code fence: an object among other words may be quoted from the
+    material, whose author may want to have that score.
     """
-    decoder = json.JSONDecoder(parse_constant=lambda _: _NOT_A_NUMBER, object_pairs_hook=_members)
-    at = text.find("{")
-    while at >= 0:
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except NoGrade:
-            raise
-        except (ValueError, RecursionError):
-            raise NoGrade("its JSON is broken") from None
-        yield value
-        at = text.find("{", end)
+    if len(text) > READ_LIMIT:
+        raise NoGrade(f"it has more than {READ_LIMIT:,} characters")
+    fence = _FENCE.fullmatch(text)
+    try:
+        value = _DECODER.decode((fence[1] if fence else text).strip())
+    except NoGrade:
+        raise
+    except (ValueError, RecursionError):
+        raise NoGrade("it is not one JSON object with nothing before or after it") from None
+    if not isinstance(value, dict) or key not in value:
+        raise NoGrade(f"it is no JSON object with `{key}`")
+    return value
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -100,6 +87,9 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(told) < len(pairs):
         raise NoGrade("an object in it has a member twice")
     return told
+
+
+_DECODER = json.JSONDecoder(parse_constant=lambda _: _NOT_A_NUMBER, object_pairs_hook=_members)
 
 
 def _score(value: object) -> float:
