@@ -23,8 +23,20 @@ if TYPE_CHECKING:
     "--install", "wants_install", is_flag=True, help="Register mcptest in an agent's config instead of serving."
 )
 @click.option("--install-path", type=click.Path(), metavar="FILE", help="The config; .claude/mcp.json when left out.")
+@click.option(
+    "--allow-env",
+    multiple=True,
+    metavar="NAME",
+    help="Let a caller send this environment variable as a token; repeatable. MCP_… and MCPTEST_… always may.",
+)
 @click.option("--workspace", type=click.Path(), metavar="DIR", help="Work there instead of where it was started.")
-def command(enable_writes: bool, wants_install: bool, install_path: str | None, workspace: str | None) -> None:
+def command(
+    enable_writes: bool,
+    wants_install: bool,
+    install_path: str | None,
+    allow_env: tuple[str, ...],
+    workspace: str | None,
+) -> None:
     """Serve mcptest's verbs to a coding agent as MCP tools, over stdio until stdin closes.
 
     \b
@@ -39,16 +51,16 @@ def command(enable_writes: bool, wants_install: bool, install_path: str | None, 
         return
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write("mcptest mcp-server speaks MCP on stdin and stdout; an agent starts it. ctrl+d ends it\n")
-    _serve(str(root), enable_writes=enable_writes)
+    _serve(str(root), enable_writes=enable_writes, allowed_env=frozenset(allow_env))
 
 
-def _serve(root: str, *, enable_writes: bool) -> None:
+def _serve(root: str, *, enable_writes: bool, allowed_env: frozenset[str]) -> None:
     import asyncio
 
     from mcptest_engine.cli.ending import ending_on_signals
     from mcptest_engine.front_door.server import open_door, serve
 
-    door = open_door(root, writes_enabled=enable_writes)
+    door = open_door(root, writes_enabled=enable_writes, allowed_env=allowed_env)
 
     async def main() -> None:
         with ending_on_signals(_Leaving(door), quietly=True):

@@ -53,6 +53,7 @@ class Door:
     workspace: Workspace
     environ: Mapping[str, str] = field(repr=False)
     writes_enabled: bool = False
+    allowed_env: frozenset[str] = frozenset()
     runs: Runs = field(default_factory=Runs, repr=False, compare=False)
 
 

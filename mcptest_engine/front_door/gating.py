@@ -1,8 +1,9 @@
 """Which server a verb may talk to. A raw argv would make reading a way to run programs, so it needs leave.
 
 A `command` runs only with `--enable-writes`, or when exactly this argv is declared under `servers:` of the workspace's
-`mcptest.yml`; then it runs with the environment declared there, and any other `env` is refused. A token's variable may not be a
-well-known key of something else, unless a server of the workspace declares it: it would be sent to whatever URL was named.
+`mcptest.yml`; then it runs with the environment declared there, and any other `env` is refused. The variable of a token
+has to be meant for the server: declared for its origin in the workspace, allowed by who started mcptest, or named `MCP_…` or
+`MCPTEST_…`.
 Source: agent-interface, "Command targets are gated"; decisions 14, Front door.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from mcptest_engine.authoring.targets import Target, declared_env, declared_url, declared_words, untemplated
 from mcptest_engine.core.errors import PolicyDenied, SuiteError, UsageError
@@ -29,46 +31,8 @@ if TYPE_CHECKING:
 _LONGEST_WORD = 200
 _MOST_WORDS = 20
 
-FOREIGN_KEYS = frozenset(
-    (
-        "ANTHROPIC_API_KEY",
-        "ANTHROPIC_AUTH_TOKEN",
-        "AWS_ACCESS_KEY_ID",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-        "AZURE_CLIENT_SECRET",
-        "AZURE_OPENAI_API_KEY",
-        "CLAUDE_CODE_OAUTH_TOKEN",
-        "CLOUDFLARE_API_TOKEN",
-        "COHERE_API_KEY",
-        "DATABASE_URL",
-        "DEEPSEEK_API_KEY",
-        "DIGITALOCEAN_ACCESS_TOKEN",
-        "DOCKER_PASSWORD",
-        "GCP_SERVICE_ACCOUNT_KEY",
-        "GEMINI_API_KEY",
-        "GH_TOKEN",
-        "GITHUB_TOKEN",
-        "GITLAB_TOKEN",
-        "GOOGLE_API_KEY",
-        "GROQ_API_KEY",
-        "HF_TOKEN",
-        "HUGGING_FACE_HUB_TOKEN",
-        "MISTRAL_API_KEY",
-        "NPM_TOKEN",
-        "OPENAI_API_KEY",
-        "OPENROUTER_API_KEY",
-        "PYPI_TOKEN",
-        "SLACK_BOT_TOKEN",
-        "SSH_AUTH_SOCK",
-        "STRIPE_SECRET_KEY",
-        "TWINE_PASSWORD",
-        "VAULT_TOKEN",
-        "VERCEL_TOKEN",
-        "XAI_API_KEY",
-    )
-)
-"""Keys to models and clouds that are often set where an agent works; no server under test is to be sent one by accident."""
+_OWN_PREFIXES = ("MCP_", "MCPTEST_")
+"""How the names of variables begin that are meant for MCP servers, and for nothing else."""
 
 
 def target_of(door: Door, arguments: Mapping[str, Any]) -> tuple[ServerSpec, Target]:
@@ -97,11 +61,12 @@ def _of_url(door: Door, url: str, arguments: Mapping[str, Any]) -> tuple[ServerS
     settings: dict[str, Any] = {"url": url}
     variable = arguments.get("bearer_token_env")
     if variable is not None:
-        if variable.upper() in FOREIGN_KEYS and variable not in _declared_tokens(door):
+        if not _may_send(door, variable, url):
             raise PolicyDenied(
-                f"`{variable}` is a key for something else and is not sent to {shown_url(url)}",
-                hint="put the server's token into a variable of its own, or have a server in mcptest.yml declare "
-                f"`auth: {{ bearer_token_env: {variable} }}`",
+                f"the environment variable `{variable}` is not sent to {shown_url(url)}: nothing says that it is meant for it",
+                hint=f"start the server with `mcptest mcp-server --allow-env {variable}`, have a server of this origin in "
+                f"mcptest.yml declare `auth: {{ bearer_token_env: {variable} }}`, or use a variable whose name begins "
+                "with MCP_ or MCPTEST_",
             )
         settings["auth"] = {"bearer_token_env": variable}
     return _spec(door, settings), Target(settings={**settings, "url": declared_url(url, {})})
@@ -184,10 +149,23 @@ def _declared_servers(door: Door) -> Iterator[tuple[LoadedSuite, str]]:
             yield suite, name
 
 
-def _declared_tokens(door: Door) -> set[str]:
-    found = set()
+def _may_send(door: Door, variable: str, url: str) -> bool:
+    """Whether a caller may have the value of this variable sent to the URL's origin as a token. Raises: PolicyDenied."""
+    if variable.startswith(_OWN_PREFIXES) or variable in door.allowed_env:
+        return True
     for suite, name in _declared_servers(door):
-        auth = suite.servers[name].get("auth") or {}
-        if isinstance(auth.get("bearer_token_env"), str):
-            found.add(auth["bearer_token_env"])
-    return found
+        settings = suite.servers[name]
+        auth = settings.get("auth") or {}
+        if auth.get("bearer_token_env") == variable and _origin(str(settings.get("url", ""))) == _origin(url):
+            return True
+    return False
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None] | None:
+    """Scheme, host and port, or None for what is no URL with a host. Source: RFC 6454, 4."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        return None
+    return (parts.scheme, parts.hostname, port) if parts.hostname else None

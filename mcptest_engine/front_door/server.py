@@ -60,7 +60,9 @@ def server_of(door: Door) -> Server[Any]:
     async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
         shown = verbs.listed(writes_enabled=door.writes_enabled)
         told = {"mcptest/writesEnabled": door.writes_enabled}
-        return types.ListToolsResult(tools=[_tool(verb) for verb in shown], _meta=told)
+        return types.ListToolsResult(
+            tools=[_tool(verb, writes_enabled=door.writes_enabled) for verb in shown], _meta=told
+        )
 
     async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
         return await _called(door, ctx, params)
@@ -109,14 +111,15 @@ def server_of(door: Door) -> Server[Any]:
     )
 
 
-def _tool(verb: verbs.Verb) -> types.Tool:
+def _tool(verb: verbs.Verb, *, writes_enabled: bool) -> types.Tool:
+    # With writes enabled a verb that reads a server runs any command that its caller names.
     return types.Tool(
         name=verb.name,
         description=verb.about,
         input_schema=dict(verb.takes),
         output_schema=dict(verb.gives),
         annotations=types.ToolAnnotations(
-            read_only_hint=not verb.gated,
+            read_only_hint=not verb.gated and not (writes_enabled and verb.starts_servers),
             destructive_hint=verb.destructive,
             idempotent_hint=verb.idempotent,
             open_world_hint=verb.starts_servers,
@@ -219,12 +222,12 @@ def _refused(words: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(type="text", text=words)], is_error=True)
 
 
-def open_door(root: str, *, writes_enabled: bool) -> Door:
-    """The front door of the workspace that `root` lies in; the process moves there."""
+def open_door(root: str, *, writes_enabled: bool, allowed_env: frozenset[str] = frozenset()) -> Door:
+    """The MCP server of the workspace that `root` lies in; the process moves there. `allowed_env` may be sent as tokens."""
     from pathlib import Path
 
     from mcptest_engine.workspace.workspace import find_workspace
 
     workspace = find_workspace(Path(root))
     os.chdir(workspace.root)
-    return Door(workspace=workspace, environ=dict(os.environ), writes_enabled=writes_enabled)
+    return Door(workspace=workspace, environ=dict(os.environ), writes_enabled=writes_enabled, allowed_env=allowed_env)

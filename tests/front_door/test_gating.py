@@ -137,25 +137,47 @@ def test_a_suite_that_does_not_load_declares_nothing(open_door: Callable[..., Do
     assert "does not load" in open_door().refused("list_tools", command=DEMO)
 
 
-@pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "openai_api_key", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN"])
-def test_a_well_known_key_is_sent_to_no_server(open_door: Callable[..., Door], variable: str) -> None:
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "ANTHROPIC_API_KEY",
+        "openai_api_key",
+        "HEROKU_API_KEY",
+        "PGPASSWORD",
+        "ACTIONS_RUNTIME_TOKEN",
+        "PATH",
+        "MY_MCP_TOKEN",
+    ],
+)
+def test_a_variable_that_nothing_declares_is_sent_to_no_server(open_door: Callable[..., Door], variable: str) -> None:
     words = open_door(**{variable: "secret-of-something-else"}).refused(
         "list_tools", url="http://127.0.0.1:9/mcp", bearer_token_env=variable
     )
-    assert "not sent" in words
+    assert f"the environment variable `{variable}` is not sent to http://127.0.0.1:9/mcp" in words
+    assert f"mcptest mcp-server --allow-env {variable}" in words
     assert "secret-of-something-else" not in words
 
 
-def test_a_well_known_key_that_a_server_here_declares_may_be_used(
+@pytest.mark.parametrize("variable", ["MCP_TOKEN", "MCPTEST_STAGING", "HUB_KEY"])
+def test_a_variable_that_is_named_for_it_or_was_allowed_is_sent(open_door: Callable[..., Door], variable: str) -> None:
+    words = open_door("--allow-env", "OTHER", "--allow-env", "HUB_KEY", **{variable: "value-of-the-token"}).refused(
+        "list_tools", url="http://127.0.0.1:9/mcp", bearer_token_env=variable
+    )
+    assert "is not sent" not in words
+    assert "did not start" in words or "cannot be reached" in words or "refused" in words
+
+
+def test_a_variable_that_a_server_here_declares_goes_to_its_origin_alone(
     open_door: Callable[..., Door], tmp_path: Path
 ) -> None:
     server = "{ url: http://127.0.0.1:9/mcp, auth: { bearer_token_env: GITHUB_TOKEN } }"
     (tmp_path / "mcptest.yml").write_text(f"servers: {{ hub: {server} }}\ntools: [{{ name: ok, tool: t }}]\n")
-    words = open_door(GITHUB_TOKEN="ghp_test").refused(
-        "list_tools", url="http://127.0.0.1:9/mcp", bearer_token_env="GITHUB_TOKEN"
-    )
+    door = open_door(GITHUB_TOKEN="ghp_test")
+    words = door.refused("list_tools", url="http://127.0.0.1:9/other", bearer_token_env="GITHUB_TOKEN")
     assert "did not start" in words or "cannot be reached" in words or "refused" in words
-    assert "not sent" not in words
+    assert "is not sent" not in words
+    for url in ("http://127.0.0.1:10/mcp", "http://localhost:9/mcp", "https://127.0.0.1:9/mcp"):
+        assert "is not sent" in door.refused("list_tools", url=url, bearer_token_env="GITHUB_TOKEN")
 
 
 @pytest.mark.parametrize(

@@ -204,6 +204,8 @@ def test_every_schema_is_one_and_every_annotation_is_there(
         hints = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
         assert hints <= tool["annotations"].keys()
         assert tool["annotations"]["readOnlyHint"] or flags
+        # With writes enabled such a verb runs any command that its caller names.
+        assert not (flags and tool["annotations"]["readOnlyHint"] and tool["annotations"]["openWorldHint"])
 
 
 def test_answers_fit_the_schemas_that_are_declared(open_door: Callable[..., Door], tmp_path: Path) -> None:
