@@ -16,6 +16,7 @@ from mcptest_engine import __version__
 from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.judging.scorers.exec import grade_by_program, request_bytes
 from mcptest_engine.judging.scorers.values import ScorerVerdict
+from mcptest_engine.judging.scorers.verdicts import VERDICTS, is_cost, is_score
 from mcptest_engine.judging.scorers.versions import scorer_version
 from mcptest_engine.workspace.json_text import to_json_bytes
 from mcptest_engine.workspace.result_cache import LARGEST, VERDICT_SCHEMA
@@ -137,10 +138,11 @@ def _key(scorer: Scorer, version: str, request: bytes) -> str:
 
 
 def _read(data: object) -> ScorerVerdict | None:
-    """A verdict as it was kept; whatever is damaged counts as none."""
+    """Read a stored verdict by the rules of one that a scorer printed; anything else counts as none."""
     try:
         said: Any = ScorerVerdict(**data)._replace(verdict=Verdict(data["verdict"]))  # type: ignore[arg-type,index]
     except (TypeError, ValueError, KeyError):
         return None
-    sound = isinstance(said.reasoning, str) and isinstance(said.cost_usd, int | float)
-    return said if sound and isinstance(said.extra, dict) and isinstance(said.score, int | float | None) else None
+    sound = said.verdict in VERDICTS and isinstance(said.reasoning, str) and isinstance(said.extra, dict)
+    scored = said.verdict is Verdict.INCONCLUSIVE if said.score is None else is_score(said.score)
+    return said if sound and scored and is_cost(said.cost_usd) else None

@@ -118,18 +118,28 @@ def _wrong_word(value: object) -> NoReturn:
 
 
 def _score(value: object) -> float:
-    if not _is_number(value) or not 0 <= value <= 1:
+    if not is_score(value):
         _wrong(f"`score` is {_told(value)}, not a number from 0 to 1", _LEAVE_OUT if value is None else None)
     return float(value)
 
 
 def _cost(value: object) -> float:
-    if not _is_number(value) or not 0 <= value <= MOST_COST:
+    if not is_cost(value):
         _wrong(f"`cost_usd` is {_told(value)}, not a number from 0 on", _LEAVE_OUT if value is None else None)
     return float(value)
 
 
 _LEAVE_OUT = "leave it out where there is none"
+
+
+def is_score(value: object) -> TypeGuard[float]:
+    """Whether a value is a number from 0 to 1."""
+    return _is_number(value) and 0 <= value <= 1
+
+
+def is_cost(value: object) -> TypeGuard[float]:
+    """Whether a value can be what a grading cost, in US dollars."""
+    return _is_number(value) and 0 <= value <= MOST_COST
 
 
 def _is_number(value: object) -> TypeGuard[float]:
