@@ -58,6 +58,14 @@ class Ledger:
             return None
         return f"{self.cap_name} {self.cap_usd:g} USD is spent"
 
+    @property
+    def overrun(self) -> str | None:
+        """By how much more than the cap was spent, as a sentence for the record; None where the cap held."""
+        if self.cap_usd is None or self.spent <= self.cap_usd:
+            return None
+        over = sum_costs((self.spent, -self.cap_usd))
+        return f"{self.cap_name} {self.cap_usd:g} USD is overrun by {over:g} USD: {self.spent:g} USD was spent"
+
     def charge(self, cost_usd: float | None, payer: str = "") -> None:
         """A call has cost this; None where its price is not known, which is counted and never taken for nothing."""
         self.calls += 1

@@ -28,8 +28,8 @@ def exit_code(
 ) -> ExitCode:
     """The exit code of a run that was executed; the first that applies of 130, 3, 5, 1 and 6.
 
-    `empty_is_fine`: a shard may hold no test. `not_ready`: the time of a `wait_for_ready` ran out. `capped`: tests were kept
-    back because no more was to be spent. `inconclusive_fails`: `run_options.inconclusive.treat_as` is "fail".
+    `empty_is_fine`: a shard may hold no test. `not_ready`: the time of a `wait_for_ready` ran out. `capped`: a cap on costs
+    kept tests back, or was overrun. `inconclusive_fails`: `run_options.inconclusive.treat_as` is "fail".
     """
     if record.interrupted:
         return ExitCode.INTERRUPTED

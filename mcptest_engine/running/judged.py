@@ -123,6 +123,8 @@ class Judged:
                 self.warnings.append(
                     f"a replay asks no model and spends nothing on any: `{MAX_COST}` holds scorers alone"
                 )
+        if self.ledger.overrun is not None:
+            self.warnings.append(self.ledger.overrun)
         if self.ledger.unpriced:
             self.warnings.append(self._unpriced())
 

@@ -243,6 +243,15 @@ def test_once_the_cap_is_spent_the_rest_is_skipped_and_the_exit_code_is_5(mcptes
     assert mcptest("eval", "--max-cost", "0").returncode == 2
 
 
+def test_a_last_call_that_overruns_the_cap_exits_with_5_and_says_by_how_much(mcptest: Run, folder: Folder) -> None:
+    folder.suite({"dear": says("pass", cost_usd=0.25)}, {"name": "e", **OUTPUT})
+    done = mcptest("eval", "--max-cost", "0.10")
+    assert done.stdout.splitlines()[0] == "PASS [exec] e: cost=$0.2500"
+    assert "--max-cost 0.1 USD is overrun by 0.15 USD: 0.25 USD was spent" in done.stderr
+    assert done.returncode == 5
+    assert mcptest("eval", "--max-cost", "0.25").returncode == 0, "what is spent to the cent is no overrun"
+
+
 def test_kept_verdicts_cost_nothing_and_say_so(mcptest: Run, folder: Folder) -> None:
     folder.suite({"dear": says("pass", cost_usd=0.05)}, {"name": "e", **OUTPUT})
     mcptest("eval", "--cache")
