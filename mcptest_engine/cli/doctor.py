@@ -160,7 +160,7 @@ def _of_machine(config: str | None, form: str) -> Report:
             root=Path.cwd(),
             path=path,
             checked=checked,
-            encoding=getattr(sys.stdout, "encoding", None),
+            encoding=_terminal_encoding(),
         )
     )
     check_models(printer.tell, environ if suite is None else {**suite.lookups, **suite.env})
@@ -306,3 +306,10 @@ _MARKS = {
 
 def _took(duration_ms: float) -> str:
     return "<1ms" if duration_ms < 1 else f"{duration_ms:.0f}ms" if duration_ms < 1000 else f"{duration_ms / 1000:.2f}s"
+
+
+def _terminal_encoding() -> str:
+    """The encoding of the terminal, or the one that the environment names where output goes to a file or a pipe."""
+    import locale
+
+    return sys.stdout.encoding if sys.stdout.isatty() else locale.getpreferredencoding(False)

@@ -5,10 +5,12 @@ Subcommands are imported when they are used, so that `mcptest validate` never pa
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 import click
@@ -120,6 +122,7 @@ def group(ctx: click.Context) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command line; the exit code is the process's."""
+    _accept_every_character()
     try:
         code = group.main(args=list(arguments), prog_name="mcptest", standalone_mode=False)
         sys.stdout.flush()
@@ -145,6 +148,18 @@ def main(arguments: Sequence[str]) -> int:
     except Exception:  # noqa: BLE001 - the last line of defence: whatever is ours to blame is said to be ours
         return _bug()
     return code if isinstance(code, int) else ExitCode.PASSED
+
+
+def _accept_every_character() -> None:
+    """Let stdout and stderr take any text, whatever encoding they were opened with.
+
+    JSON, XML and Markdown are UTF-8 wherever they go to a file or a pipe. A terminal keeps its encoding, and shows what
+    it lacks as an escape.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
+            encoding = None if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 def _bug() -> int:

@@ -36,6 +36,29 @@ CONTENT = (
 )
 
 
+@pytest.mark.parametrize("reporter", ["pretty", "minimal", "agent", "md", "tap", "json", "junit"])
+def test_a_pipe_that_is_not_utf_8_costs_no_verdict_and_no_character(
+    mcptest: Command, write: Write, reporter: str
+) -> None:
+    """A report is UTF-8, whatever encoding the environment names for the terminal."""
+    suite = write(
+        f"servers: {{ s: {{ command: {json.dumps(['mcptest', 'mock', '--preset', 'demo'])} }} }}\n"
+        'tools: [{ name: "übung ✓ 漢 😀", server: s, tool: echo, args: { text: "✓" },'
+        ' expect: [{ target: "result.content[0].text", matcher: { contains: "✓" } }] }]\n'
+    )
+    done = mcptest("run", str(suite), "--reporter", reporter, PYTHONIOENCODING="latin-1", PYTHONUTF8="0")
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    if reporter not in ("minimal", "agent"):
+        assert "übung ✓ 漢 😀" in (json.loads(done.stdout)["tests"][0]["name"] if reporter == "json" else done.stdout)
+
+
+@pytest.mark.parametrize("words", [("tools",), ("call", "echo", "--args", '{"text": "✓ 漢"}')], ids=["tools", "call"])
+def test_every_command_writes_to_a_pipe_that_is_not_utf_8(mcptest: Command, words: tuple[str, ...]) -> None:
+    done = mcptest(*words, "--command", "mcptest mock --preset demo", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_result_is_printed_so_that_no_terminal_obeys_it(mcptest: Command, form: str) -> None:
     """Decisions 11: server text is data; JSON keeps its value by escapes."""
