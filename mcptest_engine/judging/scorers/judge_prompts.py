@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
 MATERIAL_LIMIT = 100_000
 """Characters of one piece of material that are told; of a longer one, its beginning and its end."""
-_TAG = re.compile(r"[<\uff1c\ufe64](?=[\s/\\]*graded)", re.IGNORECASE)
+_INVISIBLE = (
+    "\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f"
+    "\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\U000e0000-\\U000e0fff"
+)
+_BRACKETS = "<\\uff1c\\ufe64\\u2039\\u00ab\\u02c2\\u1438\\u226a\\u2329\\u276c\\u276e\\u27e8\\u27ea\\u29fc\\u3008\\u300a"
+_SLASHES = "/\\\\\\u2044\\u2215\\u29f8\\uff0f"
+_GRADED = f"[{_INVISIBLE}]*".join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in "graded")
+_TAG = re.compile(rf"[{_BRACKETS}](?=[\s{_SLASHES}{_INVISIBLE}]*{_GRADED})", re.IGNORECASE)
+"""The bracket of what looks like a tag: whatever bracket, slash or width it has, and whatever invisible stands in it."""
 
 SYSTEM = """\
 You grade what a system under test has produced, for an automated test. Nobody reads along; your numbers decide.
