@@ -115,3 +115,11 @@ def test_a_document_that_is_no_object_is_no_verdict() -> None:
 def test_a_field_of_the_platforms_own_may_come_twice() -> None:
     """Only what decides must be plain."""
     assert read_verdict(b'{"verdict": "pass", "x": {"verdict": 1, "verdict": 2}, "y": 1, "y": 2}').extra["y"] == 2
+
+
+@pytest.mark.parametrize("field", ["score", "cost_usd"])
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_a_number_of_five_thousand_digits_is_told_by_its_field(field: str, sign: str) -> None:
+    wrong = fault_of(f'{{"verdict": "pass", "{field}": {sign}{"9" * 5_000}}}')
+    assert wrong.fault is ScorerFault.INVALID_VERDICT
+    assert str(wrong) == f"printed a verdict that is none: `{field}` is an integer of 5,000 digits"

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 VERDICTS = (Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE)
 FIELDS = ("verdict", "score", "reasoning", "cost_usd")
 MOST_COST = 1e15
+MOST_DIGITS = 4_000
+"""Digits of an integer, somewhat fewer than Python reads."""
 ONLY_THE_VERDICT = "only the verdict goes to stdout: write everything else to stderr"
 _KNOWN = "`pass`, `fail` or `inconclusive`"
 _IMPLIED = {Verdict.PASS: 1.0, Verdict.FAIL: 0.0, Verdict.INCONCLUSIVE: None}
@@ -78,11 +80,13 @@ def _how_to_print(answer: bytes) -> str:
 def _tell_numbers(answer: bytes) -> None:
     """What is no JSON only for a number that no score can be (Python writes NaN as it is) is told by its field."""
     try:
-        value = json.loads(answer)
+        value = json.loads(answer, parse_int=lambda digits: digits if len(digits) > MOST_DIGITS else int(digits))
     except (ValueError, RecursionError):
         return
     for field in ("score", "cost_usd") if isinstance(value, dict) else ():
         number = value.get(field)
+        if isinstance(number, str) and len(number) > MOST_DIGITS and number.lstrip("-").isdecimal():
+            _wrong(f"`{field}` is an integer of {len(number.lstrip('-')):,} digits")
         if isinstance(number, float) and not math.isfinite(number):
             _wrong(f"`{field}` is {json.dumps(number)}, which is no number of JSON")
 
