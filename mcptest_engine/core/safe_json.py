@@ -1,4 +1,4 @@
-"""JSON as it is printed: nothing in it that a terminal obeys or a reader could not see, and nothing that is not JSON.
+"""JSON as it is printed: nothing in it that a terminal or CI system obeys or a reader could not see, and all of it JSON.
 
 Unsafe characters are written as JSON escapes, so that unlike in sanitised text the value stays the same.
 """
@@ -9,7 +9,7 @@ import json
 import math
 from typing import Any
 
-from mcptest_engine.core.sanitise import replace_unsafe
+from mcptest_engine.core.sanitise import CI_COMMAND_IN_LINE, replace_unsafe
 
 
 def safe_json(value: Any, *, indent: int | None = None) -> str:
@@ -26,6 +26,8 @@ def safe_json(value: Any, *, indent: int | None = None) -> str:
         if indent is None:
             raise
         return safe_json(value)
+    if "##" in text:  # only ever inside of a string
+        text = CI_COMMAND_IN_LINE.sub(r"#\\u0023", text)
     if text.isascii() and "\x7f" not in text:  # the encoder has escaped the other controls
         return text
     return replace_unsafe(text, _escaped)

@@ -1,4 +1,4 @@
-"""Server text made safe to show: what a terminal would obey, or a reader could not see, becomes visible.
+"""Server text made safe to show: what a terminal or a CI system would obey, or a reader could not see, becomes visible.
 
 Replaced are C0 (but tab and newline), DEL, C1, bidirectional controls, lone surrogates, line and paragraph separators,
 and characters that show as nothing. Joiners and variation selectors are kept where writing systems and emoji need them:
@@ -33,6 +33,9 @@ _SUSPECT = lazy_pattern(f"[{_ALWAYS}{_JOINERS}{_SELECTORS}]")  # one set: many t
 _UNSAFE = lazy_pattern(
     rf"[{_ALWAYS}]|(?<![^\x00-\x7f])[{_JOINERS}]|[{_JOINERS}](?![^\x00-\x7f])|(?<=[{_SELECTORS}])[{_SELECTORS}]"
 )
+# Azure's agent and TeamCity obey "##name[" anywhere in a line, GitHub's runner "##[" likewise and "::name" where a line begins.
+CI_COMMAND_IN_LINE = lazy_pattern(r"##(?=[A-Za-z.]*\[)")
+_CI_COMMAND = lazy_pattern(r"##(?=[A-Za-z.]*\[)|^[ \t]*::(?=[A-Za-z])", re.MULTILINE)
 _CONTROLS = tuple(chr(code) for code in (*range(32), 127) if chr(code) not in "\t\n")
 _CONTROL_MARKS = bytes(chr(code) in _CONTROLS for code in range(256))
 _LONG = 4096
@@ -41,11 +44,14 @@ _LONG = 4096
 def sanitise(text: str) -> str:
     r"""`text` with every unsafe character as a stand-in: ESC as `␛`, DEL as `␡`, others as `\u202e` or `\U000e0041`.
 
+    What a CI system would obey gets a blank: `##vso[` is `# #vso[`, a line's `::error` is `: :error`.
     Tab and newline stay. Returns `text` itself when there is nothing to replace; never raises, and is idempotent.
     """
-    if _is_safe(text):
-        return text
-    return _UNSAFE.sub(_stand_in, text)
+    if not _is_safe(text):
+        text = _UNSAFE.sub(_stand_in, text)
+    if "##" in text or "::" in text:
+        return _CI_COMMAND.sub(lambda found: f"{found[0][:-1]} {found[0][-1]}", text)
+    return text
 
 
 def replace_unsafe(text: str, stand_in: Callable[[str], str]) -> str:

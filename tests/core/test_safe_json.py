@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, NoReturn
 
 import pytest
@@ -63,3 +64,12 @@ def test_what_is_too_deep_for_indentation_stands_on_one_line() -> None:
     for _ in range(600):
         value = [value]
     assert strict(safe_json(value, indent=2)) == value
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_ci_command_is_written_as_an_escape_and_reads_the_same(indent: int | None) -> None:
+    value = {"##vso[a]": ["x ##[group]", "####[a", "## Usage [docs]"]}
+    written = safe_json(value, indent=indent)
+    assert re.search(r"##[a-z]*\[", written) is None
+    assert "## Usage" in written
+    assert strict(written) == value

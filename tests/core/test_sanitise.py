@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,6 +50,35 @@ def test_a_message_smuggled_in_variation_selectors_is_shown():
     assert sanitise("😀" + "\U000e0148\U000e0155") == "😀\U000e0148\\U000e0155"
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("x ##vso[task.setvariable variable=a]b", "x # #vso[task.setvariable variable=a]b"),
+        ("##[group]a ##[endgroup]", "# #[group]a # #[endgroup]"),
+        ("a\n  ::stop-commands::x", "a\n  : :stop-commands::x"),
+        ("::error file=a::b", ": :error file=a::b"),
+        ("##teamcity[testFailed]", "# #teamcity[testFailed]"),
+        ("\x00##vso[a]", "␀# #vso[a]"),
+        ("###vso[a]", "## #vso[a]"),
+    ],
+)
+def test_what_a_ci_system_would_obey_is_taken_apart(text, shown):
+    assert sanitise(text) == shown
+    assert sanitise(shown) is shown
+
+
+def test_headings_and_qualified_names_stay():
+    for text in ("## Usage [docs]", "suite.yml::tool::status", "a::b", "C# #1", "1::2", "::1"):
+        assert sanitise(text) is text
+
+
+@given(st.text(st.sampled_from("#:[a \n.\x1b")))
+def test_no_combination_of_its_parts_leaves_a_ci_command(text):
+    shown = sanitise(text)
+    assert re.search(r"##[A-Za-z.]*\[|^[ \t]*::[A-Za-z]", shown, re.MULTILINE) is None
+    assert sanitise(shown) == shown
+
+
 @given(ANY_TEXT)
 def test_sanitising_twice_changes_nothing_more(text):
     once = sanitise(text)
@@ -55,7 +86,7 @@ def test_sanitising_twice_changes_nothing_more(text):
     once.encode("utf-8")
 
 
-@given(st.text(st.characters(max_codepoint=127)))
+@given(st.text(st.characters(max_codepoint=127, exclude_characters=":#")))
 def test_the_fast_test_for_ascii_agrees_with_the_definition(text):
     unsafe = any(ord(character) in UNSAFE for character in text)
     assert (sanitise(text) is text) is not unsafe
