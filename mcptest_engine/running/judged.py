@@ -55,6 +55,7 @@ class Judged:
             cache = ResultCache(verdicts_dir(self._workspace), VERDICT_SCHEMA)
         return Scorers(
             environ=self.environ,
+            declared={*self._suite.env, *(self._suite.lookups.keys() - self._settings.environ.keys())},
             redactor=self._redactor,
             ledger=self.ledger,
             cache=cache,

@@ -265,6 +265,24 @@ def test_kept_verdicts_cost_nothing_and_say_so(mcptest: Run, folder: Folder) -> 
     assert mcptest("eval", "--cache").stdout.startswith("PASS [exec] e: cost=$0.0500\n")
 
 
+def test_a_variable_of_the_suite_or_of_its_dotenv_that_changes_grades_anew(mcptest: Run, folder: Folder) -> None:
+    grades = """printf '{"verdict": "%s"}' "${LEVEL:-pass}" """
+    row = {"name": "e", **OUTPUT}
+    for env, dotenv, expected in (
+        ({"LEVEL": "pass"}, "", "PASS"),
+        ({"LEVEL": "fail"}, "", "FAIL"),
+        ({}, "LEVEL=inconclusive\n", "INCONC"),
+        ({}, "LEVEL=fail\nOTHER=1\n", "FAIL"),
+    ):
+        (folder.path / ".env").write_text(dotenv)
+        folder.suite({"s": grades}, row, env=env)
+        first, again = mcptest("eval", "--cache").stdout, mcptest("eval", "--cache").stdout
+        assert first.startswith(f"{expected} [exec] e: cost=$0.0000"), first
+        assert "(cached)" not in first
+        assert "(cached)" in again
+    assert folder.asked("s") == 4
+
+
 def test_what_a_retried_row_cost_is_what_all_its_attempts_did(mcptest: Run, folder: Folder) -> None:
     """decisions 4: passing after a failure is flaky; the same answer is graded again."""
     verdict = """[ "$(wc -l < twice.log)" -gt 1 ] && word=pass || word=fail; cat > /dev/null"""

@@ -98,6 +98,64 @@ def test_a_variable_of_the_scorer_that_changes_is_asked_anew(bench: Bench) -> No
     assert not bench.grade(strict._replace(env={"LEVEL": "strict", "PLATFORM_API_KEY": "one"})).kept
 
 
+def test_another_directory_is_asked_anew(bench: Bench) -> None:
+    """The same program reads other rules there."""
+    scorer = bench.wrappers.scorer("""echo "{\\"verdict\\": \\"$(cat rules)\\"}" """)
+    for verdict in ("pass", "fail"):
+        (bench.wrappers.path / verdict).mkdir()
+        (bench.wrappers.path / verdict / "rules").write_text(verdict)
+    graded = [bench.grade(scorer._replace(cwd=str(bench.wrappers.path / where))) for where in ("pass", "fail", "pass")]
+    assert [(one.verdict.verdict, one.kept) for one in graded] == [("pass", False), ("fail", False), ("pass", True)]
+
+
+def test_where_mcptest_was_started_decides_where_no_directory_is_named(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    scorer = bench.wrappers.scorer(SAYS)
+    bench.grade(scorer)
+    assert bench.grade(scorer).kept
+    monkeypatch.chdir(tmp_path)
+    assert not bench.grade(scorer).kept
+
+
+def test_equal_requests_at_the_same_time_start_one_program(bench: Bench) -> None:
+    scorer, scorers = bench.wrappers.scorer(f"sleep 0.1; {SAYS}"), bench.scorers()
+    asked = {"prompt": "q", "output": "a", "criteria": "c", "metadata": {"eval": "e"}}
+
+    async def all_at_once() -> list[Graded]:
+        return await asyncio.gather(*(scorers.grade(scorer, **asked) for _ in range(6)))
+
+    graded = asyncio.run(all_at_once())
+    assert (bench.asked, bench.ledger.spent) == (1, 0.5)
+    assert sorted(one.kept for one in graded) == [False, *[True] * 5]
+    assert len({one.verdict.reasoning for one in graded}) == 1
+
+
+def test_a_caller_that_is_cancelled_leaves_the_others_their_verdict(bench: Bench) -> None:
+    scorer, scorers = bench.wrappers.scorer(f"sleep 0.2; {SAYS}"), bench.scorers()
+    asked = {"prompt": "q", "output": "a", "criteria": "c", "metadata": {"eval": "e"}}
+
+    async def first_is_cancelled() -> Graded:
+        first, second = (asyncio.ensure_future(scorers.grade(scorer, **asked)) for _ in range(2))
+        await asyncio.sleep(0.05)
+        first.cancel()
+        return await second
+
+    assert asyncio.run(first_is_cancelled()).verdict.verdict == "pass"
+    assert bench.asked == 1
+
+
+def test_an_error_is_every_callers(bench: Bench) -> None:
+    scorer, scorers = bench.wrappers.scorer(f"{SAYS}; exit 3"), bench.scorers()
+    asked = {"prompt": "q", "output": "a", "criteria": "c", "metadata": {"eval": "e"}}
+
+    async def all_at_once() -> list[object]:
+        return await asyncio.gather(*(scorers.grade(scorer, **asked) for _ in range(3)), return_exceptions=True)
+
+    assert [type(one) for one in asyncio.run(all_at_once())] == [ScorerError] * 3
+    assert bench.asked == 1
+
+
 def test_a_key_that_was_renewed_asks_nobody_anew(bench: Bench) -> None:
     """Of a secret only its name is in what verdicts go by."""
     scorer = bench.wrappers.scorer(SAYS, env={"PLATFORM_API_KEY": "one"})

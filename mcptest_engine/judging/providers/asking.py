@@ -18,6 +18,7 @@ from mcptest_engine.judging.providers.keeping import AnswerCache, Recording, Rep
 from mcptest_engine.judging.providers.prices import PriceList
 from mcptest_engine.judging.providers.setup import INSTALL, Setup, clear_text_problem
 from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError, ModelFault, ModelReply
+from mcptest_engine.judging.single_flight import SingleFlight
 from mcptest_engine.judging.spending import Capped, Ledger
 from mcptest_engine.servers.auth import shown_url
 
@@ -32,7 +33,6 @@ MOST_ATTEMPTS = 4
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 60.0
 """What a provider may ask to wait for; who asks for more is not waited for at all."""
-_SETTLING_SECONDS = 2.0
 
 
 def open_models(
@@ -64,14 +64,6 @@ def open_models(
     )
 
 
-class _Flight:
-    """A question under way, and how many wait for its answer."""
-
-    def __init__(self, task: asyncio.Task[ModelReply]) -> None:
-        self.task = task
-        self.waiting = 0
-
-
 class AskedModels:
     """Source of the shape: `values.Models`. To be closed in the event loop that it was asked in."""
 
@@ -91,7 +83,7 @@ class AskedModels:
         self._setup, self._prices, self._clock = setup, prices, clock
         self._keep, self._redact = keep, redact
         self._first_pause = first_pause_seconds
-        self._flights: dict[object, _Flight] = {}
+        self._flights: SingleFlight[ModelReply] = SingleFlight()
         self._providers: dict[str, asyncio.Future[Any]] = {}
         self._without: dict[tuple[str, str], frozenset[str]] = {}
         if keep_secret is not None:
@@ -165,24 +157,10 @@ class AskedModels:
     async def _joined(self, request: ModelRequest, endpoint: Endpoint) -> ModelReply:
         """The answer of the flight for this question, which is begun where there is none."""
         key = request_key(request, endpoint.base) if isinstance(self._keep, AnswerCache) else object()
-        flight = self._flights.get(key)
-        first = flight is None or flight.task.done() or flight.task.cancelling() > 0
-        if flight is None or first:
-            flight = _Flight(asyncio.ensure_future(self._answered(request, endpoint)))
-            self._flights[key] = flight
-        flight.waiting += 1
         try:
-            reply = await asyncio.shield(flight.task)
+            reply, first = await self._flights.join(key, lambda: self._answered(request, endpoint))
         except ModelError as wrong:
             raise ModelError(wrong.fault, wrong.message, hint=wrong.hint) from None
-        finally:
-            flight.waiting -= 1
-            if not flight.waiting:
-                if self._flights.get(key) is flight:
-                    del self._flights[key]
-                if not flight.task.done():  # nobody waits any more: the connection is closed
-                    flight.task.cancel()
-                    await asyncio.wait((flight.task,), timeout=_SETTLING_SECONDS)
         return reply if first else reply._replace(kept=True)
 
     async def _answered(self, request: ModelRequest, endpoint: Endpoint) -> ModelReply:
@@ -297,8 +275,7 @@ class AskedModels:
 
     async def close(self) -> None:
         """End what is under way, and close the connections."""
-        for flight in tuple(self._flights.values()):
-            flight.task.cancel()
+        self._flights.cancel()
         for ready in self._providers.values():
             if (
                 ready.done()

@@ -18,11 +18,12 @@ from mcptest_engine.judging.scorers.exec import grade_by_program, request_bytes
 from mcptest_engine.judging.scorers.values import ScorerVerdict
 from mcptest_engine.judging.scorers.verdicts import VERDICTS, is_cost, is_score
 from mcptest_engine.judging.scorers.versions import scorer_version
+from mcptest_engine.judging.single_flight import SingleFlight
 from mcptest_engine.workspace.json_text import to_json_bytes
 from mcptest_engine.workspace.result_cache import LARGEST, VERDICT_SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.judging.scorers.values import Scorer
@@ -38,7 +39,8 @@ class Graded(NamedTuple):
 
 
 class Scorers:
-    """Asks the scorers of a run. `environ` is the environment they are started with; `cache` None keeps nothing.
+    """Asks the scorers of a run. `environ` is the environment they are started with, `declared` the names in it that the suite
+    sets; `cache` None keeps nothing, and with a cache equal requests at the same time start one program.
 
     `make_folder` makes what the cache's folder stands in. `warnings` are for the record.
     """
@@ -49,17 +51,20 @@ class Scorers:
         environ: Mapping[str, str],
         redactor: Redactor,
         ledger: Ledger,
+        declared: Collection[str] = (),
         cache: ResultCache | None = None,
         make_folder: Callable[[], object] | None = None,
     ) -> None:
         self.warnings: list[str] = []
         self._environ = environ
+        self._declared = declared
         self._redactor = redactor
         self._ledger = ledger
         self._cache = cache
         self._make_folder = make_folder
         self._versions: dict[str, str] = {}
         self._limits: dict[str, asyncio.Semaphore] = {}
+        self._flights: SingleFlight[Graded] = SingleFlight()
         self._wrote = False
 
     async def grade(
@@ -67,24 +72,35 @@ class Scorers:
     ) -> Graded:
         """What a scorer says of `output`. Raises: ScorerError; Capped, when nothing more may be spent."""
         request = request_bytes(prompt=prompt, output=output, criteria=criteria, metadata=metadata)
-        version = "" if self._cache is None else self._version(scorer)
+        if self._cache is None:
+            return Graded(await self._asked(scorer, request))
+        version = self._version(scorer)
         key = _key(scorer, version, request)
-        kept = None if self._cache is None else self._find(key)
-        if kept is not None:
-            return Graded(kept, kept=True)
+        graded, first = await self._flights.join(key, lambda: self._looked_up(scorer, request, version, key))
+        return graded if first else graded._replace(kept=True)
+
+    async def _looked_up(self, scorer: Scorer, request: bytes, version: str, key: str) -> Graded:
+        """The stored verdict, or a new one, which is stored."""
+        stored = self._find(key)
+        if stored is not None:
+            return Graded(stored, kept=True)
+        said = await self._asked(scorer, request)
+        if scorer_version(scorer, self._environ, self._declared) == version:
+            self._keep(key, scorer, said)
+        return Graded(said)
+
+    async def _asked(self, scorer: Scorer, request: bytes) -> ScorerVerdict:
+        """The verdict of a program that is started now. Secrets are out of it."""
         async with self._limit(scorer), self._ledger.room(scorer.name):
             said = await grade_by_program(scorer, request, environ=self._environ, redact=self._redactor.redact_text)
             self._ledger.charge(said.cost_usd, scorer.name)
         redact = self._redactor.redact
-        said = said._replace(reasoning=redact(said.reasoning), extra=redact(said.extra))
-        if self._cache is not None and scorer_version(scorer, self._environ) == version:
-            self._keep(key, scorer, said)
-        return Graded(said)
+        return said._replace(reasoning=redact(said.reasoning), extra=redact(said.extra))
 
     def _version(self, scorer: Scorer) -> str:
         """As it was when it was first needed: whoever is graded later is looked up under the same."""
         if scorer.name not in self._versions:
-            self._versions[scorer.name] = scorer_version(scorer, self._environ)
+            self._versions[scorer.name] = scorer_version(scorer, self._environ, self._declared)
         return self._versions[scorer.name]
 
     def close(self) -> None:

@@ -1,4 +1,5 @@
-"""The version of a scorer: what changes when its command, a script file that the command names, or its `env` is changed.
+"""The version of a scorer: what changes when its command, a script file that the command names, its directory or a variable
+that the suite declares is changed.
 
 An interpreter or a binary is no script: to have an update of one grade anew, rename the scorer. Of a variable whose name looks
 like a secret's only the name counts: a key that was renewed grades as the old one did, and no hash tells anything of a secret.
@@ -17,16 +18,22 @@ from mcptest_engine.core.secret_names import looks_secret_name
 from mcptest_engine.workspace.fingerprints import of_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from mcptest_engine.judging.scorers.values import Scorer
 
 
-def scorer_version(scorer: Scorer, environ: Mapping[str, str]) -> str:
-    """The SHA-256, as hex, of its argv, the script files among its words, and its `env`. `environ` is as it is started with."""
+def scorer_version(scorer: Scorer, environ: Mapping[str, str], declared: Iterable[str] = ()) -> str:
+    """The SHA-256, as hex, of its argv, the script files among its words, the directory it runs in, and its variables.
+
+    `environ` is what it is started with; of that, `declared` are the names that the suite sets for all of its scorers. The
+    scorer's own `env` counts as well.
+    """
     files = [(word, found) for word, path in _named(scorer, environ) if (found := of_file(path)) is not None]
-    env = sorted((name, None if looks_secret_name(name) else value) for name, value in scorer.env.items())
-    return hashlib.sha256(json.dumps([list(scorer.command), files, *([env] if env else [])]).encode()).hexdigest()
+    variables = {**{name: environ[name] for name in declared if name in environ}, **scorer.env}
+    env = sorted((name, None if looks_secret_name(name) else value) for name, value in variables.items())
+    parts = [list(scorer.command), files, env, os.path.realpath(scorer.cwd or os.curdir)]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _named(scorer: Scorer, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
