@@ -41,7 +41,7 @@ def scaffold_eval(
 
 
 def _case(tool: Mapping[str, Any], finding: Finding | None) -> dict[str, Any]:
-    from mcptest_engine.authoring.synthesize import arguments_for
+    from mcptest_engine.core.synthesize import arguments_for
 
     name = tool["name"]
     shown = one_line(name, 80)

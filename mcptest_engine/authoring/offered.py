@@ -81,7 +81,7 @@ def held_back(tool: Mapping[str, Any]) -> str:
 
 def prompt_arguments(prompt: Mapping[str, Any]) -> dict[str, str]:
     """A text for each required argument of a prompt."""
-    from mcptest_engine.authoring.synthesize import arguments_for
+    from mcptest_engine.core.synthesize import arguments_for
 
     listed = prompt.get("arguments")
     needed = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []

@@ -53,7 +53,7 @@ def scaffold_redteam(
 
 
 def _probe(tool: Mapping[str, Any], finding: Finding | None) -> dict[str, Any]:
-    from mcptest_engine.authoring.synthesize import arguments_for
+    from mcptest_engine.core.synthesize import arguments_for
 
     name = one_line(tool["name"], 80)
     made = arguments_for(tool).value

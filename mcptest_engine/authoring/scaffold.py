@@ -54,7 +54,7 @@ __all__ = [
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from mcptest_engine.authoring.synthesize import ArgumentCase, Synthesis
+    from mcptest_engine.core.synthesize import ArgumentCase, Synthesis
     from mcptest_engine.safety.poisoning import Finding
     from mcptest_engine.servers.catalog import Catalog
 
@@ -221,8 +221,8 @@ class _Writer:
         )
 
     def _tests(self, tool: Mapping[str, Any], options: ScaffoldOptions, tool_class: ToolClass) -> Iterator[Entry]:
-        from mcptest_engine.authoring.synthesize import arguments_for
-        from mcptest_engine.authoring.synthesize.cases import Cases, all_probes, first_edge, first_violation
+        from mcptest_engine.core.synthesize import arguments_for
+        from mcptest_engine.core.synthesize.cases import Cases, all_probes, first_edge, first_violation
 
         found = arguments_for(tool)
         made = with_guessed_places(found, tool.get("inputSchema"))

@@ -440,7 +440,7 @@ def _worth_learning(catalog: Catalog, found: Scaffold) -> list[str] | None:
     import json
 
     from mcptest_engine.authoring.offered import suspected
-    from mcptest_engine.authoring.synthesize import arguments_for
+    from mcptest_engine.core.synthesize import arguments_for
 
     classes = (ToolClass.READ_ONLY, ToolClass.READ_ONLY_PRESUMED)
     reading = {tool.name for tool in found.tools if tool.tool_class in classes}

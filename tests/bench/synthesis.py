@@ -7,7 +7,7 @@ import time
 from itertools import cycle, islice
 from pathlib import Path
 
-from mcptest_engine.authoring.synthesize import synthesize
+from mcptest_engine.core.synthesize import synthesize
 
 FIXTURES = Path(__file__).parents[1] / "authoring" / "synthesize"
 

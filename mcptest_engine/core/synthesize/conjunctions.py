@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.synthesize.negation import TYPES
-from mcptest_engine.authoring.synthesize.numbers import is_number
+from mcptest_engine.core.synthesize.negation import TYPES
+from mcptest_engine.core.synthesize.numbers import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.synthesize.build import Attempt, DeadEnd, Exhausted, Fuel
-from mcptest_engine.authoring.synthesize.values import Synthesis
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.schema_document import Document
 from mcptest_engine.core.schema_weight import too_heavy
 from mcptest_engine.core.schemas import DEEPEST, SchemaError, compile_schema, nested_deeper_than
+from mcptest_engine.core.synthesize.build import Attempt, DeadEnd, Exhausted, Fuel
+from mcptest_engine.core.synthesize.values import Synthesis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jsonschema_rs import Validator
 
-    from mcptest_engine.authoring.synthesize.build import Path, Taken
+    from mcptest_engine.core.synthesize.build import Path, Taken
 
 _STEPS = 20_000
 _STEPS_AN_ATTEMPT = 30

@@ -10,7 +10,8 @@ import contextlib
 import functools
 from typing import TYPE_CHECKING
 
-from mcptest_engine.authoring.synthesize.expressions import (
+from mcptest_engine.core.schemas import SchemaError, compile_schema
+from mcptest_engine.core.synthesize.expressions import (
     Again,
     Chars,
     Edge,
@@ -23,7 +24,6 @@ from mcptest_engine.authoring.synthesize.expressions import (
     Unreadable,
     parse,
 )
-from mcptest_engine.core.schemas import SchemaError, compile_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcptest_engine.authoring.synthesize import edge_case, probe_cases, violation_case
+from mcptest_engine.core.synthesize import edge_case, probe_cases, violation_case
 
 
 def tool(properties: dict[str, Any], *required: str, **more: Any) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcptest_engine.authoring.synthesize import arguments_for, synthesize
 from mcptest_engine.core.schemas import compile_schema
+from mcptest_engine.core.synthesize import arguments_for, synthesize
 
 
 def tool(properties: dict[str, Any], **more: Any) -> dict[str, Any]:

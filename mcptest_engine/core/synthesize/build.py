@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mcptest_engine.authoring.synthesize.conjunctions import (
+from mcptest_engine.core.synthesize.conjunctions import (
     DEPENDING,
     allowed_values,
     count_of,
@@ -24,11 +24,11 @@ from mcptest_engine.authoring.synthesize.conjunctions import (
     required,
     type_of,
 )
-from mcptest_engine.authoring.synthesize.conventions import likely_numbers, likely_texts
-from mcptest_engine.authoring.synthesize.formats import format_texts, longer_text
-from mcptest_engine.authoring.synthesize.negation import REFUSED, UNLIKE, negations
-from mcptest_engine.authoring.synthesize.numbers import Range, is_number
-from mcptest_engine.authoring.synthesize.patterns import fits_pattern, pattern_texts
+from mcptest_engine.core.synthesize.conventions import likely_numbers, likely_texts
+from mcptest_engine.core.synthesize.formats import format_texts, longer_text
+from mcptest_engine.core.synthesize.negation import REFUSED, UNLIKE, negations
+from mcptest_engine.core.synthesize.numbers import Range, is_number
+from mcptest_engine.core.synthesize.patterns import fits_pattern, pattern_texts
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Makes the schema fixtures of this folder anew: `python tests/authoring/synthesize/fixtures.py [JSONSCHEMA_SDIST.tar.gz]`.
+"""Makes the schema fixtures of this folder anew: `python tests/core/synthesize/fixtures.py [JSONSCHEMA_SDIST.tar.gz]`.
 
 `public_servers.json`: the input schemas of the public servers that `make setup` and `make npm` install, as they list them.
 `test_suite.json`: of the JSON Schema Test Suite, as the source distribution of the package `jsonschema` carries it, the

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.synthesize.build import Attempt, DeadEnd, Exhausted, Fuel
-from mcptest_engine.authoring.synthesize.conjunctions import (
+from mcptest_engine.core.schema_weight import too_heavy
+from mcptest_engine.core.synthesize.build import Attempt, DeadEnd, Exhausted, Fuel
+from mcptest_engine.core.synthesize.conjunctions import (
     allowed_values,
     json_key,
     kinds_of,
@@ -17,15 +18,14 @@ from mcptest_engine.authoring.synthesize.conjunctions import (
     required,
     type_of,
 )
-from mcptest_engine.authoring.synthesize.numbers import Range, is_machine_bound, is_number
-from mcptest_engine.authoring.synthesize.search import guesses, judged, readable
-from mcptest_engine.authoring.synthesize.values import ArgumentCase
-from mcptest_engine.core.schema_weight import too_heavy
+from mcptest_engine.core.synthesize.numbers import Range, is_machine_bound, is_number
+from mcptest_engine.core.synthesize.search import guesses, judged, readable
+from mcptest_engine.core.synthesize.values import ArgumentCase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcptest_engine.authoring.synthesize.values import Synthesis
+    from mcptest_engine.core.synthesize.values import Synthesis
 
     Found = tuple[Any, tuple[str, ...]]  # a value, and what was guessed in it
     Facets = list[dict[str, Any]]

@@ -13,9 +13,9 @@ import jsonschema
 from hypothesis import HealthCheck, given, settings
 from hypothesis_jsonschema import from_schema
 
-from mcptest_engine.authoring.synthesize import arguments_for, edge_case, probe_cases, synthesize, violation_case
 from mcptest_engine.core.schemas import compile_schema
-from tests.authoring.synthesize.test_hostile import HOSTILE
+from mcptest_engine.core.synthesize import arguments_for, edge_case, probe_cases, synthesize, violation_case
+from tests.core.synthesize.test_hostile import HOSTILE
 
 NAMES = st.sampled_from(["a", "b", "path", "x-y", ""])
 SMALL = st.integers(0, 4)
@@ -147,9 +147,9 @@ def test_every_process_gives_the_same_values_whatever_its_hashes() -> None:
     names = [name for name in HOSTILE if "thousand" not in name and "Python" not in name]
     script = (
         "import json, sys\n"
-        "from tests.authoring.synthesize.test_hostile import HOSTILE\n"
-        "from tests.authoring.synthesize.test_corpora import SUITE, TOOLS\n"
-        "from mcptest_engine.authoring.synthesize import arguments_for, probe_cases, synthesize\n"
+        "from tests.core.synthesize.test_hostile import HOSTILE\n"
+        "from tests.core.synthesize.test_corpora import SUITE, TOOLS\n"
+        "from mcptest_engine.core.synthesize import arguments_for, probe_cases, synthesize\n"
         "for name in json.loads(sys.argv[1]): print(synthesize(HOSTILE[name]))\n"
         "for entry in SUITE[::9]: print(synthesize(entry['schema']))\n"
         "for name, tool in TOOLS[::16]: print(name, arguments_for(tool), probe_cases(tool))\n"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcptest_engine.authoring.synthesize import arguments_for, edge_case, probe_cases, synthesize, violation_case
+from mcptest_engine.core.synthesize import arguments_for, edge_case, probe_cases, synthesize, violation_case
 
 
 def bomb(keyword: str) -> dict[str, Any]:

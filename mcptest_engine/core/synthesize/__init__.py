@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.synthesize.values import ArgumentCase, Synthesis
+from mcptest_engine.core.synthesize.values import ArgumentCase, Synthesis
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcptest_engine.authoring.synthesize.cases import Cases
+    from mcptest_engine.core.synthesize.cases import Cases
 
 __all__ = ["ArgumentCase", "Synthesis", "arguments_for", "edge_case", "probe_cases", "synthesize", "violation_case"]
 
@@ -25,41 +25,41 @@ def synthesize(schema: object) -> Synthesis:
 
     Nothing is ever fetched; the same schema always gives the same value, within a bounded number of steps.
     """
-    from mcptest_engine.authoring.synthesize.search import find_value
+    from mcptest_engine.core.synthesize.search import find_value
 
     return find_value(schema)
 
 
 def arguments_for(tool: Mapping[str, Any]) -> Synthesis:
     """Arguments for a tool as `tools/list` describes it: what is required, and no more unless the schema asks for more."""
-    from mcptest_engine.authoring.synthesize.search import find_value
+    from mcptest_engine.core.synthesize.search import find_value
 
     return find_value(_input_schema(tool), {"type": "object"})
 
 
 def edge_case(tool: Mapping[str, Any]) -> ArgumentCase | None:
     """Arguments at one boundary of the input schema, valid and unlike `arguments_for`; None when it has no boundary."""
-    from mcptest_engine.authoring.synthesize.cases import first_edge
+    from mcptest_engine.core.synthesize.cases import first_edge
 
     return first_edge(_cases(tool))
 
 
 def violation_case(tool: Mapping[str, Any]) -> ArgumentCase | None:
     """Arguments that break the input schema in one way; None when it accepts everything."""
-    from mcptest_engine.authoring.synthesize.cases import first_violation
+    from mcptest_engine.core.synthesize.cases import first_violation
 
     return first_violation(_cases(tool))
 
 
 def probe_cases(tool: Mapping[str, Any]) -> tuple[ArgumentCase, ...]:
     """The further boundary and negative cases, at most 30, none of them `edge_case`, `violation_case` or another again."""
-    from mcptest_engine.authoring.synthesize.cases import all_probes
+    from mcptest_engine.core.synthesize.cases import all_probes
 
     return all_probes(_cases(tool))
 
 
 def _cases(tool: Mapping[str, Any]) -> Cases:
-    from mcptest_engine.authoring.synthesize.cases import Cases
+    from mcptest_engine.core.synthesize.cases import Cases
 
     return Cases(_input_schema(tool), arguments_for(tool))
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from mcptest_engine.authoring.synthesize import arguments_for, edge_case, probe_cases, synthesize, violation_case
 from mcptest_engine.core.schemas import compile_schema
+from mcptest_engine.core.synthesize import arguments_for, edge_case, probe_cases, synthesize, violation_case
 
 HERE = Path(__file__).parent
 
