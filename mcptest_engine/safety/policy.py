@@ -2,6 +2,9 @@
 
 The surprising thing is that annotations may say less than yes or no: `readOnlyHint: false` means at least mutating, so that a
 destructive name still counts, and `destructiveHint: false` only keeps the name from saying destructive.
+
+`MUTATING_WORDS` and `DESTRUCTIVE_WORDS` are the documented lists; `classify_name` goes by them alone. `classify` goes
+by `cautious_class`, which knows more words and sees through disguises, and is never less dangerous than the documented class.
 Source: execution-safety.md; decisions.md 14, Safety; MCP 2025-11-25, schema, ToolAnnotations.
 """
 
@@ -20,9 +23,45 @@ MUTATING_WORDS = frozenset(
 )
 DESTRUCTIVE_WORDS = frozenset(("delete", "remove", "drop", "destroy", "purge", "erase", "wipe", "kill", "revoke"))
 
+# Words beyond the documented lists. They only ever make a tool more dangerous.
+_MORE_DESTRUCTIVE = """
+ban cancel clear del deregister discard evict expunge flush nuke obliterate prune reboot rm rmdir shred shutdown terminate
+trash truncate uninstall unlink unpublish unregister
+"""
+_MORE_MUTATING = """
+abort activate append apply approve archive assign bash checkout clone cmd command copy deactivate deploy disable dispatch
+edit enable enqueue eval evaluate exec execute grant import increment install invite invoke launch make mkdir modify move
+notify overwrite pay powershell promote provision publish purchase push rebase refund register reject rename replace reply
+reset resolve restart restore retry rollback rotate save schedule shell sql start stop store submit subscribe swap sync
+terminal toggle touch transfer trigger unassign unsubscribe upsert withdraw
+"""
+# These name a thing as often as a deed, so that a reading word in front of them takes the deed away: `get_commit`.
+_DEED_OR_THING = """
+book branch build buy call charge close comment commit fork lock merge open order release request review run script sign
+star tag test trade vote
+"""
+_READING = "check count describe fetch find get has head is list lookup query read search show view"
+_ACTING = frozenset(_MORE_MUTATING.split())
+_ACTING_UNLESS_READING = _ACTING.union(_DEED_OR_THING.split())
+_DESTROYING = frozenset(_MORE_DESTRUCTIVE.split())
+# `deleteuser`: a long verb glued to anything but an ending of its own, a short one glued to a thing that it is done to.
+_LONG = (
+    "delete|remove|destroy|purge|erase|revoke|truncate|terminate|unlink"
+    "|create|update|insert|upload|execute|deploy|submit|publish"
+)
+_GLUED = lazy_pattern(
+    rf"(?:[a-z]{{3,}})?(?P<long>{_LONG})(?!(?:d|r|s|ed|er|ers|ing|ment|ments)$|able|ability)[a-z]{{2,}}"
+    rf"|[a-z]{{3,}}(?P<last>{_LONG})"
+    r"|(?P<short>drop|wipe|kill|del|rm|set|send|write|post|put|patch|add|exec|run|pay|edit|move|save|make|push|stop|start)"
+    r"(?:all|accounts?|branch(?:es)?|columns?|commands?|comments?|data|databases?|db|dirs?|documents?|emails?|events?|files?"
+    r"|folders?|invoices?|issues?|items?|jobs?|keys?|mails?|messages?|notes?|orders?|pages?|process(?:es)?|projects?|query"
+    r"|records?|repos?|rf|rows?|script|shell|sql|tables?|tasks?|users?)"
+)
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 # `HTTPServer2Put` gives http, server, 2, put: a run of capitals is a word of its own up to the last one.
 _WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_LETTERS = lazy_pattern(r"[^\W\d_]+")
+_ASCII_LETTER = lazy_pattern(r"[A-Za-z]")
 
 
 class ToolClass(StrEnum):
@@ -42,11 +81,20 @@ class ToolClass(StrEnum):
 def classify(tool: Mapping[str, Any]) -> ToolClass:
     """The class of a tool descriptor as `tools/list` sent it.
 
-    An `annotations` that is not an object, or holds a hint that is no boolean, is ignored as a whole.
+    An `annotations` with a hint that is no boolean makes no tool safer than its name does: of its other hints only those
+    count that make it more dangerous.
     """
     name = tool.get("name")
-    by_name = classify_name(name) if isinstance(name, str) else ToolClass.READ_ONLY_PRESUMED
-    hints = _valid_hints(tool.get("annotations"))
+    by_name = cautious_class(name) if isinstance(name, str) else ToolClass.READ_ONLY_PRESUMED
+    annotations = tool.get("annotations")
+    hints = _boolean_hints(annotations)
+    if not malformed_annotations(annotations):
+        return _by_hints(hints, by_name)
+    hints.pop("readOnlyHint" if hints.get("readOnlyHint") else "", None)
+    return max(by_name, _by_hints(hints, by_name), key=lambda one: one.severity)
+
+
+def _by_hints(hints: Mapping[str, bool], by_name: ToolClass) -> ToolClass:
     if hints.get("readOnlyHint"):
         return ToolClass.READ_ONLY
     if hints.get("destructiveHint"):
@@ -60,11 +108,50 @@ def classify(tool: Mapping[str, Any]) -> ToolClass:
 
 @lru_cache(maxsize=4096)
 def classify_name(name: str) -> ToolClass:
-    """The class that a name suggests; a destructive word outranks a mutating one."""
-    words = {word.lower() for word in _WORD.findall(name)}
-    if words & DESTRUCTIVE_WORDS:
+    """The class that a name suggests by the documented words alone; a destructive word outranks a mutating one."""
+    return _class_of_words(_words(name))
+
+
+@lru_cache(maxsize=4096)
+def cautious_class(name: str) -> ToolClass:
+    """The class by name, or a more dangerous one where further words, glued words or disguised letters suggest it."""
+    plain = name
+    if not name.isascii():
+        from mcptest_engine.safety.unmasking import latin_name  # few names need its patterns
+
+        plain = latin_name(name)
+    words = _words(plain)
+    if not _DESTROYING.isdisjoint(words):
         return ToolClass.DESTRUCTIVE
-    return ToolClass.MUTATING if words & MUTATING_WORDS else ToolClass.READ_ONLY_PRESUMED
+    found = [classify_name(name), _class_of_words(words)]
+    deeds = _ACTING if words and words[0] in _READING.split() else _ACTING_UNLESS_READING
+    if not deeds.isdisjoint(words) or _mixes_alphabets(plain):
+        found.append(ToolClass.MUTATING)
+    for glued in filter(None, map(_GLUED.fullmatch, words)):
+        verb = glued["long"] or glued["last"] or glued["short"]
+        is_destructive = verb in DESTRUCTIVE_WORDS or verb in _DESTROYING
+        found.append(ToolClass.DESTRUCTIVE if is_destructive else ToolClass.MUTATING)
+    return max(found, key=lambda one: one.severity)
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+def _class_of_words(words: list[str]) -> ToolClass:
+    if not DESTRUCTIVE_WORDS.isdisjoint(words):
+        return ToolClass.DESTRUCTIVE
+    return ToolClass.READ_ONLY_PRESUMED if MUTATING_WORDS.isdisjoint(words) else ToolClass.MUTATING
+
+
+def _mixes_alphabets(name: str) -> bool:
+    """Whether a word has Latin letters and others, which is how a letter is passed off as another."""
+    if name.isascii():
+        return False
+    import unicodedata
+
+    words = (word for word in _LETTERS.findall(name) if not word.isascii() and _ASCII_LETTER.search(word))
+    return any(not unicodedata.name(letter, "").startswith("LATIN") for word in words for letter in word)
 
 
 def malformed_annotations(annotations: object) -> list[str]:
@@ -80,8 +167,6 @@ def malformed_annotations(annotations: object) -> list[str]:
     ]
 
 
-def _valid_hints(annotations: object) -> dict[str, bool]:
-    if not isinstance(annotations, Mapping):
-        return {}
-    hints = {hint: annotations[hint] for hint in _HINTS if annotations.get(hint) is not None}
-    return hints if all(isinstance(value, bool) for value in hints.values()) else {}
+def _boolean_hints(annotations: object) -> dict[str, bool]:
+    hints = annotations if isinstance(annotations, Mapping) else {}
+    return {hint: value for hint in _HINTS if isinstance(value := hints.get(hint), bool)}

@@ -11,7 +11,7 @@ import html
 import re
 import unicodedata
 
-__all__ = ["first_hidden", "plain_views", "visible"]
+__all__ = ["first_hidden", "latin_name", "plain_views", "visible"]
 
 _SHOWN_AS_NOTHING = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f"
@@ -80,6 +80,13 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _BLANKS.sub(" ", _HIDDEN.sub("", _ESCAPES.sub("", text)))
+
+
+def latin_name(name: str) -> str:
+    """A tool's name as it looks: no invisible characters, marks or full-width forms, look-alike letters as Latin ones."""
+    if name.isascii():
+        return name
+    return _FOREIGN_WORD.sub(_read_as_latin, _COMBINING.sub("", unicodedata.normalize("NFKD", _HIDDEN.sub("", name))))
 
 
 def plain_views(text: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from mcptest_engine.authoring.stability import looks_changing
 from mcptest_engine.core.clipping import compact
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import render
-from mcptest_engine.safety.policy import ToolClass, classify_name
+from mcptest_engine.safety.policy import ToolClass, cautious_class
 from mcptest_tui.state.json_rows import is_cut
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def saving_of(
     proposals = list(proposals_of(method, answer)) if answer is not None else []
     name = str(params.get("name", ""))
     if destructive is None:
-        destructive = method == "tools/call" and classify_name(name) is ToolClass.DESTRUCTIVE
+        destructive = method == "tools/call" and cautious_class(name) is ToolClass.DESTRUCTIVE
     more = {"serial": True, "skip": "review before first run: it destroys something"} if destructive else {}
     places = _places(server, documents, new_path)
     return Saving(method, params, _name(method, params, answer), places, server, proposals, more=more)

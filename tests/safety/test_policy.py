@@ -2,7 +2,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcptest_engine.safety.policy import DESTRUCTIVE_WORDS, MUTATING_WORDS, ToolClass, classify, classify_name
+from mcptest_engine.safety.policy import (
+    DESTRUCTIVE_WORDS,
+    MUTATING_WORDS,
+    ToolClass,
+    cautious_class,
+    classify,
+    classify_name,
+)
 
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 SEVERITY = list(ToolClass)
@@ -31,6 +38,96 @@ def test_a_mutating_word_is_found_and_a_destructive_one_outranks_it(word):
 )
 def test_a_word_inside_a_longer_word_does_not_count(name):
     assert classify_name(name) is ToolClass.READ_ONLY_PRESUMED
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "d\u0435lete_user",
+        "\uff44\uff45\uff4c\uff45\uff54\uff45_user",
+        "de\u200blete_user",
+        "de\u00adlete_user",
+        "\u043a\u0456\u04cf\u04cf_process",
+        "d\u00e9lete_user",
+        "truncate_table",
+        "rm_rf",
+        "rmrf",
+        "cancel_order",
+        "deleteuser",
+        "DELETEUSER",
+        "dropdatabase",
+        "bulkdelete",
+    ],
+)
+def test_a_destructive_word_is_found_in_disguise_glued_or_beyond_the_documented_list(name):
+    """Findings, S4."""
+    assert cautious_class(name) is ToolClass.DESTRUCTIVE
+    assert classify({"name": name}) is ToolClass.DESTRUCTIVE
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("execute_sql", "exec", "run_pipeline", "shell_command", "pay_invoice", "merge_pull_request", "git_commit"),
+        *("deploy", "build", "sendemail", "createuser", "\ua4d3elete_user", "pull_or_commit"),
+    ],
+)
+def test_a_tool_that_may_act_by_its_name_is_not_presumed_read_only(name):
+    assert cautious_class(name) is ToolClass.MUTATING
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "get_time",
+            "dropdown",
+            "settings",
+            "address",
+            "killer",
+            "outputs",
+            "",
+            "2",
+            "l\u00f6schen",
+            "stra\u00dfe_get",
+        ),
+        *(
+            "get_commit",
+            "list_deployments",
+            "get_deleted_items",
+            "updater",
+            "created_at",
+            "executor",
+            "payload",
+            "runtime",
+        ),
+        *("\u043f\u043e\u0438\u0441\u043a", "\u691c\u7d22_get", "search_users", "removable", "postalcode"),
+    ],
+)
+def test_what_only_resembles_a_deed_stays_presumed_read_only(name):
+    assert cautious_class(name) is ToolClass.READ_ONLY_PRESUMED
+
+
+@given(st.text(max_size=30) | st.from_regex(r"[a-z]{2,8}(_[a-z]{2,8}){0,2}", fullmatch=True))
+def test_more_words_never_release_a_tool(name):
+    assert SEVERITY.index(cautious_class(name)) >= SEVERITY.index(classify_name(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "annotations", "expected"),
+    [
+        ("get_x", {"destructiveHint": True, "openWorldHint": "yes"}, ToolClass.DESTRUCTIVE),
+        ("get_x", {"destructiveHint": True, "readOnlyHint": True, "openWorldHint": 1}, ToolClass.DESTRUCTIVE),
+        ("get_x", {"readOnlyHint": False, "openWorldHint": "yes"}, ToolClass.MUTATING),
+        ("get_x", {"idempotentHint": False, "openWorldHint": "yes"}, ToolClass.MUTATING),
+        ("get_x", {"readOnlyHint": True, "openWorldHint": "yes"}, ToolClass.READ_ONLY_PRESUMED),
+        ("delete_x", {"readOnlyHint": True, "openWorldHint": "yes"}, ToolClass.DESTRUCTIVE),
+        ("delete_x", {"destructiveHint": False, "openWorldHint": "yes"}, ToolClass.DESTRUCTIVE),
+    ],
+)
+def test_a_malformed_hint_drops_only_what_would_make_a_tool_safer(name, annotations, expected):
+    """Findings, S4."""
+    assert classify({"name": name, "annotations": annotations}) is expected
 
 
 @pytest.mark.parametrize(
@@ -82,6 +179,19 @@ def test_a_declared_writer_is_never_taken_for_read_only(name, hints):
         assert SEVERITY.index(found) >= SEVERITY.index(ToolClass.MUTATING)
     if hints.get("destructiveHint") is False:
         assert found is not ToolClass.DESTRUCTIVE
+
+
+MALFORMED = st.dictionaries(
+    st.sampled_from(HINTS), st.booleans() | st.integers() | st.text() | st.lists(st.none()), min_size=1
+).filter(lambda hints: not all(isinstance(value, bool) for value in hints.values()))
+
+
+@given(NAMES, MALFORMED)
+def test_malformed_annotations_never_make_a_tool_safer(name, hints):
+    found = classify({"name": name, "annotations": hints})
+    assert SEVERITY.index(found) >= SEVERITY.index(classify({"name": name}))
+    if hints.get("destructiveHint") is True:
+        assert found is ToolClass.DESTRUCTIVE
 
 
 @given(NAMES, st.dictionaries(st.sampled_from(HINTS), st.integers() | st.text() | st.lists(st.none()), min_size=1))
