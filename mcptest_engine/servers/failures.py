@@ -126,6 +126,17 @@ def broken_answer(method: str, fault: str, shown: str) -> CallFailed:
     return CallFailed(ProtocolBroken, f'broke the protocol in its answer to "{method}": {fault}: {shown}')
 
 
+def too_large(limit_bytes: int) -> CallFailed:
+    """A message that is not read to its end."""
+    limit = f"{limit_bytes // (1024 * 1024)} MiB" if limit_bytes >= 1024 * 1024 else f"{limit_bytes} bytes"
+    return CallFailed(ProtocolBroken, f"sent a message of over {limit}, which is more than is read")
+
+
+def out_of_memory() -> CallFailed:
+    """A message that this machine cannot hold."""
+    return CallFailed(ProtocolBroken, "sent a message that takes more memory than there is")
+
+
 def sent_back(method: str) -> CallFailed:
     """The request itself came in the place of its answer, as from `cat`."""
     hint = "it is no MCP server, or a terminal in between repeats what it reads: is this the command that serves MCP?"

@@ -11,8 +11,7 @@ from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, cast
 
 from mcptest_engine.core.errors import ProtocolBroken
-from mcptest_engine.servers.failures import CallFailed
-from mcptest_engine.servers.http_failures import too_large
+from mcptest_engine.servers.failures import CallFailed, too_large
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterable

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.errors import ProtocolBroken, ServerDied
 from mcptest_engine.servers import wire
 from mcptest_engine.servers.auth import shown_url
-from mcptest_engine.servers.failures import CallFailed, duration
+from mcptest_engine.servers.failures import CallFailed, duration, out_of_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,12 +101,6 @@ def redirected(response: httpx2.Response, target: httpx2.URL | None, *, same_ori
     )
 
 
-def too_large(limit_bytes: int) -> CallFailed:
-    """A message that is not read to its end."""
-    limit = f"{limit_bytes // (1024 * 1024)} MiB" if limit_bytes >= 1024 * 1024 else f"{limit_bytes} bytes"
-    return CallFailed(ProtocolBroken, f"sent a message of over {limit}, which is more than is read")
-
-
 def quoted(body: bytes, redact: Redact) -> str:
     """A body as it follows a clause: a colon and its start, of a page the visible text; "" when there is nothing to see."""
     shown = wire.clip(visible_text(body), redact=redact)
@@ -151,6 +145,8 @@ def _without(text: str, start: str, end: str) -> str:
 
 
 def _cause_told(cause: BaseException, where: str, spec: ServerSpec) -> CallFailed | None:
+    if isinstance(cause, MemoryError):
+        return out_of_memory()
     if isinstance(cause, ConnectionRefusedError):
         at_proxy = "" if spec.http.proxy is None else f" by the proxy {shown_url(spec.http.proxy)}, asked for what is"
         return _unreached(f"connection refused{at_proxy}{where}")

@@ -13,8 +13,9 @@ from contextlib import aclosing
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcptest_engine.servers.failures import too_large
 from mcptest_engine.servers.http_bodies import chunks, cut
-from mcptest_engine.servers.http_failures import status_told, too_large
+from mcptest_engine.servers.http_failures import status_told
 from mcptest_engine.servers.sse import EventSplitter, ServerSentEvent
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.errors import CallTimeout, ProtocolBroken, ServerDied, ServerError
+from mcptest_engine.core.errors import CallTimeout, ServerDied, ServerError
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.servers import wire
 from mcptest_engine.servers.calls import Call, Calls
@@ -42,6 +43,7 @@ _KEPT_NOTIFICATION_BYTES = 64 * 1024 * 1024
 _KEPT_NOISE = 100
 _QUOTED_NOISE = 3
 _OPENING = frozenset({"initialize", "server/discover"})
+_ID_AS_TEXT = lazy_pattern(r"[0-9]{1,15}")  # not `isdecimal`: Python refuses to read thousands of digits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,7 +341,17 @@ class Session:
         self._remark(clause)
 
     def received(self, line: bytes, at: float, *, cut_off: bool = False) -> None:
-        """One line from the server."""
+        """One line from the server. Whatever goes wrong with it, only that message fails: nothing is raised."""
+        try:
+            self._receive(line, at, cut_off=cut_off)
+        except Exception as wrong:  # noqa: BLE001  # the boundary of every transport: what a server sends must not end a run
+            call = self._calls.get(wire.id_within(line))
+            if call is None:
+                self._noise(line, at)
+            else:
+                self.failed(call, broken_answer(call.method, wire.unread_because(wrong), self._shown(line)))
+
+    def _receive(self, line: bytes, at: float, *, cut_off: bool) -> None:
         try:
             message = wire.parse(line)
         except wire.Unreadable as wrong:
@@ -361,11 +373,10 @@ class Session:
         call = self._calls.get(message.get("id"))
         return None if call is None or call.http is None else {**call.http, "id": call.id}
 
-    def overflowed(self, limit_bytes: int) -> None:
+    def overflowed(self, failure: CallFailed) -> None:
         """A line was dropped, and with it its id: no waiting call can be sure of its answer any more."""
-        clause = f"sent a message of over {limit_bytes // (1024 * 1024)} MiB, which is more than is read"
         for call in self._calls:
-            self.failed(call, CallFailed(ProtocolBroken, clause))
+            self.failed(call, failure)
 
     def failed(self, call: Call, failure: CallFailed | ServerError) -> None:
         """No answer will come for `call`."""
@@ -449,7 +460,7 @@ class Session:
                 self._remark("answered a request twice; the first answer counts")
             return
         call, fault = None, ""
-        if isinstance(call_id, str) and call_id.isdecimal():
+        if isinstance(call_id, str) and _ID_AS_TEXT.fullmatch(call_id):
             call, fault = self._calls.get(int(call_id)), "its `id` is a string, where the request's was a number"
         elif call_id is None and len(self._calls) == 1:
             (call,) = self._calls

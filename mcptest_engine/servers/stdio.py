@@ -16,7 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from mcptest_engine.servers.child import Child
-from mcptest_engine.servers.failures import Ending
+from mcptest_engine.servers.failures import Ending, out_of_memory, too_large
 from mcptest_engine.servers.wire import LineSplitter
 
 if TYPE_CHECKING:
@@ -184,11 +184,12 @@ class StdioTransport:
                 self._stdout_ended()
                 return
             at = monotonic()
-            overflows = self._lines.overflowed
+            overflows, starved = self._lines.overflowed, self._lines.out_of_memory
             for line in self._lines.feed(data):
                 self._receiver.received(line, at)
             if self._lines.overflowed > overflows:
-                self._receiver.overflowed(self._spec.max_message_bytes)
+                is_starved = self._lines.out_of_memory > starved
+                self._receiver.overflowed(out_of_memory() if is_starved else too_large(self._spec.max_message_bytes))
             if len(data) < _READ_BYTES or self._stdout < 0:
                 return
 

@@ -23,8 +23,8 @@ class Receiver(Protocol):
         `cut_off`: the connection ended before the line did, so that it may be part of a message.
         """
 
-    def overflowed(self, limit_bytes: int) -> None:
-        """A message over the limit was dropped."""
+    def overflowed(self, failure: CallFailed) -> None:
+        """A message was dropped that is more than is read; `failure` says of what there was too much."""
 
     def failed(self, call: Call, failure: CallFailed | ServerError) -> None:
         """No answer will come for `call`."""

@@ -93,21 +93,21 @@ def parse(line: bytes) -> Any:
     try:
         text = line.decode()
     except UnicodeDecodeError:
-        raise Unreadable("it is not UTF-8", _id_within(line)) from None
+        raise Unreadable("it is not UTF-8", id_within(line)) from None
     size = len(line)
     try:
         return _decode(text) if size < _LARGE else _decode_large(text)
-    except RecursionError:
-        raise Unreadable("it is nested too deeply to be read", _id_within(line)) from None
+    except (RecursionError, MemoryError) as wrong:
+        raise Unreadable(unread_because(wrong), id_within(line)) from None
     except json.JSONDecodeError as wrong:
         fault = "it begins with a byte order mark" if line.startswith(BOM_UTF8) else _first_line(wrong)
-        raise Unreadable(f"it is not JSON: {fault}", _id_within(line)) from None
+        raise Unreadable(f"it is not JSON: {fault}", id_within(line)) from None
     except _NumberRefused as wrong:
-        raise Unreadable(str(wrong), _id_within(line)) from None
+        raise Unreadable(str(wrong), id_within(line)) from None
     except ValueError:
         limit = sys.get_int_max_str_digits()
         raise Unreadable(
-            f"it holds an integer of more than {limit:,} digits, which is not read", _id_within(line)
+            f"it holds an integer of more than {limit:,} digits, which is not read", id_within(line)
         ) from None
 
 
@@ -181,17 +181,18 @@ def clip(line: bytes, limit: int = 300, redact: Redact = as_it_is) -> str:
 class LineSplitter:
     """Cuts `\\n`-ended lines out of chunks as they come; a long line costs time in proportion to its length.
 
-    A line over `max_bytes` is given up: its bytes are dropped up to the next newline, and `overflowed` counts it.
+    A line over `max_bytes`, or one that takes more memory than there is, is given up: its bytes are dropped up to the next
+    newline. `overflowed` counts both, `out_of_memory` the latter.
     """
 
-    __slots__ = ("_held", "_max_bytes", "_skipping", "overflowed")
+    __slots__ = ("_held", "_max_bytes", "_skipping", "out_of_memory", "overflowed")
 
     def __init__(self, max_bytes: int) -> None:
         # One buffer and not a list of chunks: hundreds of freed chunks leave the heap full of holes, and the process large.
         self._held = bytearray()
         self._max_bytes = max_bytes
         self._skipping = False
-        self.overflowed = 0
+        self.overflowed = self.out_of_memory = 0
 
     def feed(self, data: bytes) -> list[bytes]:
         """The lines that `data` completes, without their newline; blank ones are left out."""
@@ -217,11 +218,18 @@ class LineSplitter:
     def _hold(self, piece: bytes) -> None:
         if self._skipping:
             return
-        self._held += piece
+        try:
+            self._held += piece
+        except MemoryError:
+            self._give_up()
+            self.out_of_memory += 1
         if len(self._held) > self._max_bytes:
-            self._held = bytearray()
-            self._skipping = True
-            self.overflowed += 1
+            self._give_up()
+
+    def _give_up(self) -> None:
+        self._held = bytearray()
+        self._skipping = True
+        self.overflowed += 1
 
     def _finish(self, end: bytes) -> bytes:
         if self._skipping:
@@ -229,12 +237,17 @@ class LineSplitter:
             return b""
         if not self._held:
             return end
-        self._held += end
-        line = self.rest()
-        if len(line) > self._max_bytes:
-            self.overflowed += 1
-            return b""
-        return line
+        try:
+            self._held += end
+            line = self.rest()
+        except MemoryError:
+            self._held = bytearray()
+            self.out_of_memory += 1
+        else:
+            if len(line) <= self._max_bytes:
+                return line
+        self.overflowed += 1
+        return b""
 
 
 class _NumberRefused(ValueError):
@@ -254,6 +267,7 @@ def _finite_number(text: str) -> float:
 
 _decode = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite_number).decode
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_dump = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode  # ASCII: lone surrogates become escapes
 
 
 def _decode_large(text: str) -> Any:
@@ -267,8 +281,13 @@ def _decode_large(text: str) -> Any:
             gc.enable()
 
 
-def _dump(value: object) -> str:
-    return _encode(value)
+def unread_because(wrong: Exception) -> str:
+    """Why a message could not be read, as a reason for `Unreadable`, from the exception that it caused."""
+    if isinstance(wrong, RecursionError):
+        return "it is nested too deeply to be read"
+    if isinstance(wrong, MemoryError):
+        return "it takes more memory than there is"
+    return f"it could not be read: {_first_line(wrong) or type(wrong).__name__}"
 
 
 def _line(head: str, value: object) -> bytes:
@@ -279,10 +298,10 @@ def _line(head: str, value: object) -> bytes:
     try:
         return f"{head}{text}}}\n".encode()
     except UnicodeEncodeError:  # a lone surrogate: JSON can say it, as an escape
-        return f"{head}{json.dumps(value, allow_nan=False, separators=(',', ':'))}}}\n".encode()
+        return f"{head}{_dump(value)}}}\n".encode()
 
 
-def _id_within(line: bytes) -> int | None:
+def id_within(line: bytes) -> int | None:
     """The id of a broken line that looks like an answer: at its start or end, where writers put it."""
     if (
         not line.lstrip().removeprefix(BOM_UTF8).startswith(b"{")
@@ -294,7 +313,7 @@ def _id_within(line: bytes) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def _first_line(wrong: ValueError) -> str:
+def _first_line(wrong: Exception) -> str:
     return str(wrong).split("\n", 1)[0]
 
 

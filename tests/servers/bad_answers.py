@@ -10,6 +10,8 @@ import minimcp
 
 
 def handler(method, params, message):
+    if method is None:
+        return minimcp.NO_ANSWER  # an answer to what was asked of the client
     if method != "tools/call":
         raise minimcp.RpcError(-32601, "Method not found")
     arguments = params.get("arguments") or {}
