@@ -131,7 +131,7 @@ def _resolved(name: Any, templates: Templates, config_dir: str) -> str | None:
     if "${" not in name:
         return name
     expanded, fault = templates.expand_text(name, config_dir=config_dir, path=())
-    told = fault is None and not any(secret in expanded for secret in templates.secrets)
+    told = fault is None and not any(text in expanded for text in templates.read)
     return expanded if told else name
 
 

@@ -25,7 +25,7 @@ from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS, with_defaults
 from mcptest_engine.suite.merge import Merged, PlacedTest, merge, merge_variables, whole_document
 from mcptest_engine.suite.places import Places, quoted
 from mcptest_engine.suite.problems import structural_problems
-from mcptest_engine.suite.secrets import secret_values, without_secrets
+from mcptest_engine.suite.secrets import environment_secrets, secret_values, without_secrets
 from mcptest_engine.suite.sources import Reader, Source
 from mcptest_engine.suite.templates import Declared, Fault, Templates, as_text
 
@@ -198,7 +198,7 @@ class _Load:
         merged = merge((number, documents[number]) for number in order)
         places = Places(sources)
         merged.complete = self._reader.complete
-        read_secrets = templates.secrets | early.secrets
+        texts, read_secrets = templates.read | early.read, templates.secrets | early.secrets
         named_secrets = secret_values(
             {name: placed.value for name, placed in merged.servers.items()},
             {name: placed.value for name, placed in merged.env.items()},
@@ -206,10 +206,16 @@ class _Load:
             self._lookups,
             scorers=[placed.value for placed in merged.scorers],
         )
-        secrets = frozenset(read_secrets | named_secrets)
+        secrets = environment_secrets(texts) | read_secrets | named_secrets
         self._check(merged, places, structural, secrets)
         self._warn_of_unused(templates, sources[0].file)
-        problems = without_secrets(self._in_order(sources), read=read_secrets, named=named_secrets)
+        problems = without_secrets(
+            self._in_order(sources),
+            read=texts,
+            named=named_secrets,
+            secret=read_secrets,
+            is_templated=lambda problem: _is_templated(problem, sources),
+        )
         if any(problem.severity is Severity.ERROR for problem in problems):
             return CheckedSuite(suite=None, problems=problems, files=tuple(dict.fromkeys(self._files)))
         suite = self._loaded(sources[0], documents[0], merged, places, templates.variables, problems, secrets)
@@ -374,6 +380,22 @@ class _Load:
         sources = self._reader.sources
         defaults = {name: placed.value for name, placed in merged.default_test.items()}
         return tuple(_entry(test, defaults, sources[test.file].path, places, only_server) for test in merged.tests)
+
+
+def _is_templated(problem: Problem, sources: Iterable[Source]) -> bool:
+    """Whether a template is written where a problem is told of, or just around it."""
+    tree = next((source.tree for source in sources if source.file == problem.file), None)
+    if tree is None:
+        return False
+    value = tree.value
+    for part in (part.replace("~1", "/").replace("~0", "~") for part in problem.pointer.split("/")[1:]):
+        inner = value.get(part) if isinstance(value, dict) else None
+        if isinstance(value, list) and part.isdigit() and int(part) < len(value):
+            inner = value[int(part)]
+        if inner is None:
+            break
+        value = inner
+    return isinstance(value, str) and "${" in value
 
 
 def _entry(test: PlacedTest, defaults: Mapping[str, Any], path: Path, places: Places, only_server: str) -> TestEntry:

@@ -1,6 +1,7 @@
 """Which values of a suite are to be kept out of records, logs and reports, and out of what is said about the suite itself.
 
-The surprising thing: a name decides, never the value; what merely looks random is the redactor's business.
+The surprising thing: of what the suite itself holds a name decides, never the value; what came from the environment is kept
+out whatever its name. What merely looks random is the redactor's business.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.secret_names import looks_secret_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from mcptest_engine.core.errors import Problem
 
@@ -91,26 +92,99 @@ def holds_secret(text: str, secrets: Collection[str], *, templated: bool) -> boo
     )
 
 
-def without_secrets(
-    problems: tuple[Problem, ...], *, read: Collection[str], named: Collection[str]
-) -> tuple[Problem, ...]:
-    """The problems with the secrets in what they quote masked.
+def environment_secrets(read: Iterable[str]) -> frozenset[str]:
+    """Which texts that a suite read from the environment are redacted: all but the shortest, and those that hide nothing.
 
-    `read` are secrets that templates put into the suite, `named` those that it holds under secret-looking names; a short one
-    of the latter is masked only where it is all that is quoted.
+    Whatever the variable is called: `DATABASE_URL` holds a password too.
+    """
+    return frozenset(text for text in read if len(text) >= _SHORTEST and text.lower() not in _PLAIN)
+
+
+_PLAIN = frozenset(("true", "false", "null", "none", "auto"))
+
+
+def without_secrets(
+    problems: tuple[Problem, ...],
+    *,
+    read: Collection[str],
+    named: Collection[str],
+    secret: Collection[str],
+    is_templated: Callable[[Problem], bool],
+) -> tuple[Problem, ...]:
+    """The problems with secrets, and with all that came from the environment, masked in what they quote.
+
+    `read` are the texts that templates put into the suite, `secret` those of them under secret-looking names, and `named` what
+    the suite itself holds under such names; a short one of the latter is masked only where it is all that is quoted. At a
+    place that `is_templated` nothing of a text in `read` is quoted, however short it is; elsewhere a short one may be a word.
     """
     if not problems or not (read or named):
         return problems
-    spellings = _spellings(read, named)
+    from mcptest_engine.core.redaction import MASK
 
-    def masked(text: str | None) -> str | None:
-        for spelling, mask in spellings if text else ():
-            text = _clipped_masked((text or "").replace(spelling, mask), spelling)
-        return text
+    texts = {*read, *_leaves(read)}
+    spellings = _spellings({*secret, *(text for text in texts if len(text) >= _SHORTEST_IN_TEXT)}, named)
+    stretches = frozenset(stretch for text in texts for stretch in _stretches(text))
 
-    return tuple(
-        replace(problem, message=masked(problem.message) or "", hint=masked(problem.hint)) for problem in problems
-    )
+    def masked(text: str | None, shortest: int) -> str | None:
+        if not text:
+            return text
+        for spelling, mask in spellings:
+            text = _clipped_masked(text.replace(spelling, mask), spelling)
+        if shortest == 1:
+            text = _NUMBER.sub(lambda found: MASK if found[0] in texts else found[0], text)
+        return _QUOTATION.sub(lambda found: _quotation_masked(found, texts, stretches, shortest), text)
+
+    def clean(problem: Problem) -> Problem:
+        shortest = 1 if is_templated(problem) else _SHORTEST_IN_TEXT
+        return replace(
+            problem,
+            message=masked(problem.message, shortest) or "",
+            hint=masked(problem.hint, shortest),
+            pointer=masked(problem.pointer, _SHORTEST_IN_TEXT) or "",
+        )
+
+    return tuple(map(clean, problems))
+
+
+def _quotation_masked(found: re.Match[str], texts: Collection[str], stretches: frozenset[str], shortest: int) -> str:
+    """One quotation, or its mask where it holds a text of `texts` or a stretch of one; quotation marks included."""
+    from mcptest_engine.core.redaction import MASK
+
+    quoted = found[0]
+    inside = quoted[1:-1]
+    held = inside in texts or any(len(text) >= shortest and text in inside for text in texts)
+    return f"{quoted[0]}{MASK}{quoted[0]}" if held or not stretches.isdisjoint(_stretches(inside)) else quoted
+
+
+_NUMBER = lazy_pattern(r"(?:(?<=found )|(?<=the number ))[-+.\w]+")
+_QUOTATION = lazy_pattern(r'"[^"]+"|`[^`]+`')
+
+
+def _stretches(text: str) -> Iterator[str]:
+    """Every part of a text that is long enough to give it away."""
+    return (text[at : at + _STRETCH] for at in range(len(text) - _STRETCH + 1))
+
+
+_STRETCH = 10  # longer than `https://`
+
+
+def _leaves(read: Iterable[str]) -> Iterator[str]:
+    """The texts, names and numbers of those that are JSON, as `from_env` with a `default` reads them."""
+    for text in read:
+        try:
+            stack = [json.loads(text)]
+        except (ValueError, RecursionError):
+            continue
+        while stack:
+            value = stack.pop()
+            if isinstance(value, dict):
+                stack += (*value, *value.values())
+            elif isinstance(value, list):
+                stack += value
+            elif isinstance(value, str) and value:
+                yield value
+            elif isinstance(value, (int, float)) and not isinstance(value, bool):
+                yield json.dumps(value)
 
 
 def _spellings(read: Collection[str], named: Collection[str]) -> list[tuple[str, str]]:
@@ -120,7 +194,8 @@ def _spellings(read: Collection[str], named: Collection[str]) -> list[tuple[str,
 
     found = {}
     for secret in {*read, *named}:
-        for spelling in {secret, one_line(secret), json.dumps(secret, ensure_ascii=False)[1:-1]}:
+        shown = one_line(secret)
+        for spelling in {secret, shown, without_userinfo(shown), json.dumps(secret, ensure_ascii=False)[1:-1]}:
             if len(secret) >= (_SHORTEST if secret in read else _SHORTEST_IN_TEXT):
                 found[spelling] = MASK
             elif len(secret) >= _SHORTEST:

@@ -83,13 +83,13 @@ class _TooLarge(_Unresolved):
 class Templates:
     """The names that templates can use, shared by all files of one load.
 
-    `environ` is the environment with `.env` behind it, `declared` the variables of all files (the importing file's over
-    the imported), `given` those of `--var`. After `resolve_variables`, `variables` holds the value of each variable that
-    has one and `variable_faults` what is wrong with the others: the number of the file (None for `--var`), and a fault
-    whose path starts at that file's root. `secrets` collects what was read from the environment under secret-looking
-    names, `used` the names of variables that templates asked for. `put_float` is set when a number with a fraction, or
-    something that may hold one, takes the place of a text. Unless `complete`, a file is missing that may declare more, and
-    an unknown variable is no fault of its own.
+    `environ` is the environment with `.env` behind it, `declared` the variables of all files (the importing file's over the
+    imported), `given` those of `--var`. After `resolve_variables`, `variables` holds the value of each variable that has one
+    and `variable_faults` what is wrong with the others: the number of the file (None for `--var`), and a fault whose path
+    starts at that file's root. `read` collects every text that was read from the environment, `secrets` those of them under
+    secret-looking names, `used` the names of variables that templates asked for. `put_float` is set when a number with a
+    fraction, or something that may hold one, takes the place of a text. Unless `complete`, a file is missing that may declare
+    more, and an unknown variable is no fault of its own.
     """
 
     def __init__(
@@ -103,6 +103,7 @@ class Templates:
         self.environ, self.declared, self.given, self.complete = environ, declared, given or {}, complete
         self.variables: dict[str, Any] = {}
         self.variable_faults: list[tuple[int | None, Fault]] = []
+        self.read: set[str] = set()
         self.secrets: set[str] = set()
         self.used: set[str] = set()
         self.put_float = False
@@ -194,7 +195,7 @@ class Templates:
         if value is None:
             message = f"environment variable {quoted(name)} is not set"
             raise _Unresolved(message, self._environment_hint(name, in_env=in_env))
-        self._note_secret(name, value)
+        self._note_read(name, value)
         return value
 
     def _environment_hint(self, name: str, *, in_env: bool) -> str:
@@ -206,8 +207,11 @@ class Templates:
             return _ESCAPE_HINT
         return "set it, or put it into a file `.env` beside the suite"
 
-    def _note_secret(self, name: str, value: str) -> None:
-        if value and looks_secret_name(name):
+    def _note_read(self, name: str, value: str) -> None:
+        if not value:
+            return
+        self.read.add(value)
+        if looks_secret_name(name):
             self.secrets.add(value)
 
     def _declared_value(self, name: str) -> None:
@@ -251,7 +255,7 @@ class Templates:
             hint = did_you_mean(source[:80], self.environ) or "set it, or give the variable a `default`"
             walk.faults.append(Fault(path=place, message=message, hint=hint))
             return None
-        self._note_secret(source, text)
+        self._note_read(source, text)
         try:
             return _read_as(text, text if default is None else default, f"environment variable {quoted(source)}")
         except _Unresolved as wrong:
