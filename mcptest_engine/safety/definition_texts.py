@@ -1,4 +1,4 @@
-"""Every text of a tool descriptor that reaches a model, with the place that it stands at.
+"""Every text of a descriptor, with the place that it stands at: clients differ in what of it they show to a model.
 
 The walk is bounded in depth and number: a server may send anything, even a schema without end.
 """
@@ -15,7 +15,7 @@ __all__ = ["Text", "argument_names", "texts_of_entry", "texts_of_tool", "tool_na
 
 MOST_DEPTH = 40
 MOST_NODES = 20_000
-_PROSE = ("description", "title", "$comment")
+LONGEST_KEYWORD = 24  # JSON Schema's and MCP's own keys are one word, and shorter
 _VALUES = ("default", "const", "enum", "examples", "example", "enumNames", "enumDescriptions", "markdownDescription")
 _NAMED_SCHEMAS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 
@@ -37,16 +37,12 @@ def tool_name(tool: Mapping[str, Any]) -> str:
 
 
 def texts_of_tool(tool: Mapping[str, Any]) -> Iterator[Text]:
-    """Name, title, description, annotations and both schemas."""
+    """Every text of a tool: name, title, description, both schemas, then whatever else it holds, known to MCP or not."""
     yield from _prose(tool, ("name", "title", "description"))
-    annotations = tool.get("annotations")
-    if isinstance(annotations, Mapping):
-        for key, value in annotations.items():
-            if isinstance(value, str):
-                yield Text(f"annotations.{key}", value)
     for member in ("inputSchema", "outputSchema"):
         if isinstance(tool.get(member), (Mapping, list)):
             yield from _schema_texts(tool[member], member)
+    yield from _other_texts(tool, ("name", "title", "description", "inputSchema", "outputSchema"))
 
 
 def texts_of_entry(entry: Mapping[str, Any]) -> Iterator[Text]:
@@ -57,6 +53,9 @@ def texts_of_entry(entry: Mapping[str, Any]) -> Iterator[Text]:
         if index < MOST_NODES and isinstance(argument, Mapping):
             for text in _prose(argument, ("name", "title", "description")):
                 yield Text(f"arguments[{index}].{text.where}", text.text, argument=tool_name(argument))
+            for text in _other_texts(argument, ("name", "title", "description")):
+                yield Text(f"arguments[{index}].{text.where}", text.text, argument=tool_name(argument))
+    yield from _other_texts(entry, ("name", "title", "description", "uri", "uriTemplate", "arguments"))
 
 
 def _prose(entry: Mapping[str, Any], members: tuple[str, ...]) -> Iterator[Text]:
@@ -64,6 +63,19 @@ def _prose(entry: Mapping[str, Any], members: tuple[str, ...]) -> Iterator[Text]
         value = entry.get(member)
         if isinstance(value, str) and value:
             yield Text(member, value, is_name=member == "name")
+
+
+def _other_texts(entry: Mapping[str, Any], seen: tuple[str, ...]) -> Iterator[Text]:
+    """The members that are not in `seen`, at any depth: keys that could hold words, and all texts."""
+    for key, value in entry.items():
+        if key not in seen:
+            yield from _key_text(str(key), str(key), None)
+            yield from _value_texts(value, str(key), None)
+
+
+def _key_text(key: str, where: str, argument: str | None) -> Iterator[Text]:
+    if not key.isalpha() or len(key) > LONGEST_KEYWORD:
+        yield Text(where, key, argument=argument)
 
 
 def _schema_texts(top: Any, member: str) -> Iterator[Text]:
@@ -74,24 +86,26 @@ def _schema_texts(top: Any, member: str) -> Iterator[Text]:
         visited += 1
         if isinstance(node, list):
             stack += [(item, f"{where}[{at}]", argument, depth + 1) for at, item in reversed(list(enumerate(node)))]
-            continue
-        if not isinstance(node, Mapping) or depth > MOST_DEPTH:
-            continue
-        below: list[tuple[Any, str, str | None, int]] = []
-        for key, value in node.items():
-            place = f"{where}.{key}"
-            if key in _NAMED_SCHEMAS and isinstance(value, Mapping):
-                for name, schema in value.items():
-                    yield Text(f"{place}.{name}", str(name), argument=str(name), is_name=True)
-                    below.append((schema, f"{place}.{name}", str(name), depth + 1))
-            elif key in _VALUES:
-                yield from _value_texts(value, place, argument)
-            elif isinstance(value, str):
-                if key in _PROSE or key not in ("type", "format", "pattern", "$ref", "$schema", "$id"):
+        elif isinstance(node, str):
+            if node:
+                yield Text(where, node, argument=argument)
+        elif isinstance(node, Mapping) and depth <= MOST_DEPTH:
+            below: list[tuple[Any, str, str | None, int]] = []
+            for key, value in node.items():
+                place = f"{where}.{key}"
+                if key in _NAMED_SCHEMAS and isinstance(value, Mapping):
+                    for name, schema in value.items():
+                        yield Text(f"{place}.{name}", str(name), argument=str(name), is_name=True)
+                        below.append((schema, f"{place}.{name}", str(name), depth + 1))
+                    continue
+                yield from _key_text(str(key), place, argument)
+                if key in _VALUES:
+                    yield from _value_texts(value, place, argument)
+                elif isinstance(value, str):
                     yield Text(place, value, argument=argument)
-            elif isinstance(value, (Mapping, list)) and key != "required":
-                below.append((value, place, argument, depth + 1))
-        stack += reversed(below)
+                elif isinstance(value, (Mapping, list)):
+                    below.append((value, place, argument, depth + 1))
+            stack += reversed(below)
 
 
 def _value_texts(value: Any, where: str, argument: str | None) -> Iterator[Text]:
@@ -104,7 +118,9 @@ def _value_texts(value: Any, where: str, argument: str | None) -> Iterator[Text]
             if node:
                 yield Text(place, node, argument=argument)
         elif depth <= MOST_DEPTH and isinstance(node, Mapping):
-            stack += [(item, f"{place}.{key}", depth + 1) for key, item in node.items()]
+            for key in node:
+                yield from _key_text(str(key), f"{place}.{key}", argument)
+            stack += [(item, f"{place}.{key}", depth + 1) for key, item in reversed(list(node.items()))]
         elif depth <= MOST_DEPTH and isinstance(node, list):
             stack += [(item, f"{place}[{at}]", depth + 1) for at, item in reversed(list(enumerate(node)))]
 

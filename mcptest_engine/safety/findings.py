@@ -14,6 +14,7 @@ from mcptest_engine.safety.unmasking import visible
 
 LONGEST_SUMMARY = 160
 LONGEST_EXCERPT = 60
+LONGEST_SUBJECT = 80
 LONGEST_NAME = 100
 
 
@@ -193,17 +194,19 @@ RULES: dict[str, Rule] = {
 }
 
 
-def finding(rule_id: str, tool: str, where: str, *, subject: str, excerpt: str = "") -> Finding:
-    """A finding in the rule's own words; `subject` fills its blank."""
+def finding(
+    rule_id: str, tool: str, where: str, *, subject: str, excerpt: str = "", severity: Level | None = None
+) -> Finding:
+    """A finding in the rule's own words; `subject` fills its blank. `severity` is the rule's unless it is given."""
     rule = RULES[rule_id]
-    said = f"{rule.name}: {rule.says.format(_clip(visible(subject), LONGEST_EXCERPT))}"
+    said = f"{rule.name}: {rule.says.format(_clip(visible(subject), LONGEST_SUBJECT))}"
     quoted = _clip(" ".join(visible(excerpt).split()), LONGEST_EXCERPT)
     if quoted:
         said += f' (excerpt: "{_clip(quoted, LONGEST_SUMMARY - len(said) - 14)}")'
     return Finding(
         rule=rule.id,
         name=rule.name,
-        severity=rule.severity,
+        severity=severity or rule.severity,
         tool=_clip(visible(tool), LONGEST_NAME),
         summary=_clip(said, LONGEST_SUMMARY),
         where=_clip(visible(where), 200),

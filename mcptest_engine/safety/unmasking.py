@@ -57,6 +57,9 @@ _MAYBE_SPELLED = re.compile(r"[ .\-_*|/,][A-Za-z0-9][ .\-_*|/,]{1,3}[A-Za-z0-9][
 _LEET = str.maketrans("013457@$!|", "oieastasil")
 _LEET_L = str.maketrans("013457@$!|", "oleastasil")
 _SPELLED = re.compile(r"(?<!\w)(?:[^\W_][ .\-_*|/,]{1,3}){7,}[^\W_](?!\w)")
+_IDENTIFIER = re.compile(r"[A-Za-z0-9_.-]{12,400}")
+_WORD_BREAK = re.compile(r"[_.-]+|(?<=[a-z0-9])(?=[A-Z])")
+_FEWEST_WORDS = 4  # `include_transcript` is a name, `send_the_transcript_along` is a sentence
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z]{2,8});")
 
 
@@ -90,11 +93,13 @@ def latin_name(name: str) -> str:
 
 
 def plain_views(text: str) -> tuple[str, ...]:
-    """The plain form of `text`, its case kept, and where digits or spacing disguise words further ones without that."""
+    """The plain form of `text`, its case kept, and where digits, spacing or a name in one piece disguise words further ones."""
     plain = _plain(text)
     views = [plain]
     if _MAYBE_LEET.search(plain):
         views += [_LEET_WORD.sub(_leet, plain), _LEET_WORD.sub(_leet_with_l, plain)]
+    if _IDENTIFIER.fullmatch(plain) and len(words := _WORD_BREAK.split(plain)) >= _FEWEST_WORDS:
+        views.append(" ".join(words))
     if _MAYBE_SPELLED.search(plain) and _SPELLED.search(plain):
         joined = _SPELLED.sub(_joined_letters, text if text.isascii() else visible(text))
         views += [joined, _LEET_WORD.sub(_leet, joined)]

@@ -1,0 +1,81 @@
+"""Credentials inside of a text: SEC-008. Honest descriptions hold many a `sk-…` placeholder."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mcptest_engine.core.secret_patterns import find_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["find_credential"]
+
+_WINDOW, _OVERLAP = 2_048, 256
+_KEY = re.compile(
+    r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|sk-(?:[a-z]{2,8}-){0,2}[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{16,}"
+    r"|glpat-[A-Za-z0-9_-]{16,}|A[KS]IA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|[spr]k_(?:live|test)_[A-Za-z0-9]{12,}|hf_[A-Za-z0-9]{20,}"
+    r"|npm_[A-Za-z0-9]{30,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}|SG\.[\w-]{16,}\.[\w-]{16,}"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----\s*[A-Za-z0-9+/]{16,}"
+)
+_PLACEHOLDER = re.compile(
+    r"your|xxx|example|<|\$\{|\.\.\.|\u2026|\*\*\*|placeholder|change|dummy|sample|redacted|password|secret|token|username|user:|foo|bar\b|123456|abcdef"
+    r"|(.)\1{4}",
+    re.IGNORECASE,
+)
+_SPELLED_OUT = re.compile(r"your|xxx|example|\.\.\.|(.)\1{4}", re.IGNORECASE)
+_USERINFO = re.compile(r"://[^\s/?#@:\"'<>]{0,64}:\Z")
+_ASSIGNED = re.compile(
+    r"(?:password|passwd|pwd|passphrase|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|client[_-]?secret|secret[_-]?key|\btoken|bearer)"
+    r"[\"'` ]{0,2}(?:[:=]|\bis\b)?[\"'` ]{0,3}\Z",
+    re.IGNORECASE,
+)
+
+
+def find_credential(text: str, *, is_value_of: str | None = None) -> tuple[int, int] | None:
+    """Where a credential stands in `text`, the first one.
+
+    `is_value_of` is the secret-looking name that the text is a value of.
+    """
+    if len(text) >= 12:
+        for found in _KEY.finditer(text):
+            if (any(map(str.isdigit, found[0])) or found[0].startswith("-")) and not _SPELLED_OUT.search(
+                found[0].rpartition("KEY-----")[2][4:]
+            ):
+                return found.span()
+        for start, end in _secrets(text):
+            value, before = text[start:end], text[max(0, start - 80) : start]
+            if _PLACEHOLDER.search(value):
+                continue
+            if _USERINFO.search(before) or (_ASSIGNED.search(before) and _is_strong(value)):
+                return start, end
+    if (
+        is_value_of is not None
+        and _is_strong(text)
+        and " " not in text
+        and not _PLACEHOLDER.search(text.removeprefix("password"))
+    ):
+        return 0, len(text)
+    return None
+
+
+def _secrets(text: str) -> Iterator[tuple[int, int]]:
+    """What `find_secrets` finds, window by window: assignments without end would cost the square of the length."""
+    for at in range(0, len(text), _WINDOW):
+        window = text[max(0, at - _OVERLAP) : at + _WINDOW]
+        offset = max(0, at - _OVERLAP)
+        yield from ((start + offset, end + offset) for start, end in sorted(find_secrets(window)))
+
+
+def _is_strong(value: str) -> bool:
+    """A made-up value rather than a word: long enough, and of several kinds of characters."""
+    value = value.strip("\"'`.,;)")
+    kinds = sum(any(map(kind, value)) for kind in (str.isdigit, str.isupper, str.islower))
+    others = any(not character.isalnum() and character != "_" for character in value)
+    return (
+        len(value) >= 8
+        and any(map(str.isdigit, value))
+        and (kinds + others >= 3 or len(value) >= 24)
+        and "://" not in value
+    )
