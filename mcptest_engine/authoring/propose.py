@@ -16,18 +16,18 @@ from mcptest_engine.authoring.block_text import expect_text, reads_back, test_bl
 from mcptest_engine.authoring.observing import Compared, Secrets, compare, scalars
 from mcptest_engine.authoring.shapes import schema_of
 from mcptest_engine.authoring.targets import untemplated
-from mcptest_engine.core.errors import BudgetExhausted, ServerError, UsageError
+from mcptest_engine.core.errors import BudgetExhausted, PolicyDenied, ServerError, UsageError
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.safety.execution import REVIEW_FIRST, Decision
+from mcptest_engine.safety.execution import REVIEW_FIRST, Decision, Purpose
 from mcptest_engine.safety.policy import ToolClass
 from mcptest_engine.suite.yaml_text import Unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mcptest_engine.authoring.guarded import GuardedCalls
-    from mcptest_engine.servers.session import Exchange
+    from mcptest_engine.servers.gate import Gate
+    from mcptest_engine.servers.session import Exchange, Session
 
 MOST_EXACT = 5
 MOST_LISTED = 200
@@ -63,33 +63,36 @@ class Proposed:
 
 
 async def propose(
-    calls: GuardedCalls,
+    session: Session,
     tool: str,
     arguments: Mapping[str, Any],
     *,
+    gate: Gate,
     server_key: str,
     single_call: bool = False,
     timeout_seconds: float,
     today: date | None = None,
 ) -> Proposed:
-    """Call `tool` as often as the policy allows, at most twice, and propose a test.
+    """Call `tool` as often as the policy of `gate` allows, at most twice, and propose a test.
 
     `today` is the day of the calls, this one in UTC when None.
     Raises: UsageError for a tool that the server does not list and for arguments that no suite can hold, PolicyDenied,
     BudgetExhausted when not even one call is left, and what the first call raises.
     """
-    decision = calls.decide(tool)
-    secrets = Secrets(calls.redact)
-    head, notes = _head(calls, tool, arguments, server_key, secrets)
-    observed, why_single = await _observe(
-        calls, tool, arguments, twice=decision is Decision.EXECUTE and not single_call, timeout_seconds=timeout_seconds
-    )
+    secrets = Secrets(session.spec.redact)
+    tool_class = await gate.tool_class(session, tool)
+    head, notes = _head(tool_class, tool, arguments, server_key, secrets)
+    twice = gate.policy.decide_tool(tool, tool_class, Purpose.CALL) is Decision.EXECUTE and not single_call
+    observed, why_single = await _observe(gate, session, tool, arguments, twice=twice, timeout_seconds=timeout_seconds)
     if why_single is None and len(observed) == 1:
-        why_single = _why_single(calls.tool_class(tool), single_call=single_call)
+        why_single = _why_single(tool_class, single_call=single_call)
+    if why_single is not None and why_single.changed_to is not None:
+        tool_class = why_single.changed_to
+        head, notes = _head(tool_class, tool, arguments, server_key, secrets)
     proposal = _Proposal(observed, secrets, datetime.now(UTC).date() if today is None else today)
     notes += proposal.told(why_single)
     comments: tuple[str, ...] = ()
-    if calls.tool_class(tool) is ToolClass.DESTRUCTIVE:
+    if tool_class is ToolClass.DESTRUCTIVE:
         comments = (f"{REVIEW_FIRST}: every run of this test calls a tool that is classified as destructive",)
     mapping = _proved({**head, "expect": proposal.expect()})
     return Proposed(
@@ -112,25 +115,35 @@ def latency_budget_ms(slowest_ms: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Single:
-    """Why there is one observation only; `lost` when a second call was made and not answered."""
+    """Why there is one observation only; `lost` when a second call was made and not answered.
+
+    `changed_to` is the class that the tool got meanwhile, where that is what forbade the second call.
+    """
 
     why: str
     lost: bool = False
+    changed_to: ToolClass | None = None
 
 
 async def _observe(
-    calls: GuardedCalls, tool: str, arguments: Mapping[str, Any], *, twice: bool, timeout_seconds: float
+    gate: Gate, session: Session, tool: str, arguments: Mapping[str, Any], *, twice: bool, timeout_seconds: float
 ) -> tuple[list[Exchange], _Single | None]:
     """One after the other, so that the second sees what the first left behind, as a second run would."""
-    observed = [await calls.call(tool, arguments, timeout_seconds=timeout_seconds)]
+    observed = [await gate.call(session, tool, arguments, timeout_seconds=timeout_seconds)]
     if twice:
         try:
-            observed.append(await calls.call(tool, arguments, timeout_seconds=timeout_seconds))
+            observed.append(await gate.call(session, tool, arguments, timeout_seconds=timeout_seconds))
         except BudgetExhausted as none_left:
             told = "1 tool call" if none_left.limit == 1 else f"{none_left.limit} tool calls"
             return observed, _Single(f"the budget of {told} left none for a second call")
+        except PolicyDenied:
+            tool_class = await gate.tool_class(session, tool)
+            why = f"the server changed its list after the first call, and the tool is {tool_class.described} now"
+            return observed, _Single(why, changed_to=tool_class)
+        except UsageError:
+            return observed, _Single("the server no longer lists the tool after the first call")
         except ServerError as wrong:
-            told = one_line(calls.redact(wrong.message), 200)
+            told = one_line(session.spec.redact(wrong.message), 200)
             return observed, _Single(f"the second call was not answered ({told}): the tool is not stable", lost=True)
     return observed, None
 
@@ -147,7 +160,7 @@ def _why_single(tool_class: ToolClass, *, single_call: bool) -> _Single:
 
 
 def _head(
-    calls: GuardedCalls, tool: str, arguments: Mapping[str, Any], server_key: str, secrets: Secrets
+    tool_class: ToolClass, tool: str, arguments: Mapping[str, Any], server_key: str, secrets: Secrets
 ) -> tuple[dict[str, Any], list[str]]:
     """The test without its `expect`, proved to be writable before anything is called. Raises: UsageError."""
     notes: list[str] = []
@@ -159,11 +172,9 @@ def _head(
             "tool": untemplated(tool),
             "args": untemplated(given),
         }
-        if calls.tool_class(tool) in (ToolClass.MUTATING, ToolClass.DESTRUCTIVE):
+        if tool_class in (ToolClass.MUTATING, ToolClass.DESTRUCTIVE):
             head["serial"] = True
-        if (
-            calls.tool_class(tool) is ToolClass.DESTRUCTIVE
-        ):  # allowed for one call: not for those of a run on every save
+        if tool_class is ToolClass.DESTRUCTIVE:  # allowed for one call: not for those of a run on every save
             head["skip"] = f"{REVIEW_FIRST.removeprefix('# ')}: classified as destructive"
         if reads_back(test_block(head), [head]):
             if repr(given) != repr(dict(arguments)):

@@ -136,18 +136,23 @@ def _proposed(
     spec = target_spec(flags)
 
     async def ask(session: Session) -> tuple[Proposed, Sequence[Finding]]:
-        from mcptest_engine.authoring.guarded import GuardedCalls
         from mcptest_engine.authoring.propose import propose
         from mcptest_engine.safety.poisoning import description_warnings
-        from mcptest_engine.servers.catalog import read_catalog
+        from mcptest_engine.servers.gate import Gate
 
         seconds = flags["timeout_seconds"]
-        catalog = await read_catalog(session, timeout_seconds=seconds)
-        calls = GuardedCalls(session, catalog.tools, policy)
+        gate = Gate(policy, list_timeout_seconds=seconds)
+        warnings = description_warnings(await gate.descriptors(session, tool))
         proposed = await propose(
-            calls, tool, arguments, server_key=server_key, single_call=single_call, timeout_seconds=seconds
+            session,
+            tool,
+            arguments,
+            gate=gate,
+            server_key=server_key,
+            single_call=single_call,
+            timeout_seconds=seconds,
         )
-        return proposed, description_warnings(calls.descriptors(tool))
+        return proposed, warnings
 
     return with_session(spec, ask)
 

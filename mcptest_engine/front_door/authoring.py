@@ -114,21 +114,22 @@ def _with_room(make: Callable[[ScaffoldOptions], tuple[dict[str, Any], int]], op
 
 async def propose_assertions(request: Request) -> Answer:
     """{test, excluded_volatile, calls_made, notes, warnings?}."""
-    from mcptest_engine.authoring.guarded import GuardedCalls
     from mcptest_engine.authoring.propose import propose
     from mcptest_engine.safety.execution import ExecutionPolicy
-    from mcptest_engine.servers.catalog import list_all
+    from mcptest_engine.servers.gate import Gate
 
     spec, target = target_of(request.door, request.arguments)
     told = request.arguments
     policy = ExecutionPolicy(execute_destructive=told.get("execute_destructive", False))
 
     async def observe(session: Session) -> dict[str, Any]:
-        tools = await list_all(session, "tools")
+        gate = Gate(policy)
+        warnings = warnings_of(await gate.descriptors(session, told["tool"]))
         made = await propose(
-            GuardedCalls(session, tools, policy),
+            session,
             told["tool"],
             told.get("args", {}),
+            gate=gate,
             server_key=target.key,
             single_call=told.get("single_call", False),
             timeout_seconds=spec.timeout_seconds,
@@ -138,7 +139,7 @@ async def propose_assertions(request: Request) -> Answer:
             "excluded_volatile": [path[:_LONGEST_NOTE] for path in made.excluded_volatile[:_MOST_VOLATILE]],
             "calls_made": made.calls_made,
             "notes": _proposal_notes(made),
-            **warnings_of(tool for tool in tools if tool.get("name") == told["tool"]),
+            **warnings,
         }
 
     try:

@@ -36,15 +36,22 @@ REVIEW_FIRST = "# review before first run"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionPolicy:
-    """The knobs. `max_calls` None is without limit; the delay is kept between calls over HTTP only."""
+    """The knobs. `max_calls` None is without limit; the delay is kept between calls over HTTP only.
+
+    `declared_only` is for commands that take many tools at once: of the tools that nobody named, only those that declare
+    `readOnlyHint: true` are called, with `presumed` also those that are presumed read-only. `allowed` are named ones.
+    """
 
     execute_destructive: bool = False
     max_calls: int | None = None
     concurrency: int = 2
     call_delay_seconds: float = 0.1
+    declared_only: bool = False
+    presumed: bool = False
+    allowed: frozenset[str] = frozenset()
 
     def decide(self, tool_class: ToolClass, purpose: Purpose) -> Decision:
-        """What may be done with a tool of this class."""
+        """What may be done with a tool of this class that a person named."""
         match tool_class:
             case ToolClass.READ_ONLY | ToolClass.READ_ONLY_PRESUMED:
                 return Decision.EXECUTE
@@ -54,6 +61,24 @@ class ExecutionPolicy:
                 if self.execute_destructive:
                     return Decision.EXECUTE_ONCE
                 return Decision.GENERATE_ONLY if purpose is Purpose.GENERATE else Decision.REFUSE
+
+    def decide_tool(self, name: str, tool_class: ToolClass, purpose: Purpose) -> Decision:
+        """What may be done with the tool `name`."""
+        if self.declared_only and name not in self.allowed:
+            is_presumed = self.presumed and tool_class is ToolClass.READ_ONLY_PRESUMED
+            if tool_class is not ToolClass.READ_ONLY and not is_presumed:
+                return Decision.GENERATE_ONLY if purpose is Purpose.GENERATE else Decision.REFUSE
+        return self.decide(tool_class, purpose)
+
+    def how_to_allow(self, name: str, tool_class: ToolClass) -> str:
+        """How a person allows a tool that is not called."""
+        named = f"--allow {name}" if self.declared_only and name not in self.allowed else ""
+        if tool_class is ToolClass.DESTRUCTIVE:
+            flags = " and ".join(filter(None, (named, "" if self.execute_destructive else "--execute-destructive")))
+            return f"give {flags} to allow exactly one call, against a target that may be destroyed"
+        if tool_class is ToolClass.MUTATING:
+            return f"give {named} to allow exactly one call"
+        return f"give {named}, or --presumed for all tools that are presumed read-only"
 
 
 DEFAULT_POLICY = ExecutionPolicy()

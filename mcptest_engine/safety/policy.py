@@ -77,6 +77,19 @@ class ToolClass(StrEnum):
         """Greater for a more dangerous one."""
         return tuple(ToolClass).index(self)
 
+    @property
+    def described(self) -> str:
+        """The class as a message has it: "the tool x is …"."""
+        return _DESCRIBED[self]
+
+
+_DESCRIBED = {
+    ToolClass.READ_ONLY: "declared read-only",
+    ToolClass.READ_ONLY_PRESUMED: "presumed read-only by its name",
+    ToolClass.MUTATING: "classified as mutating",
+    ToolClass.DESTRUCTIVE: "classified as destructive",
+}
+
 
 def classify(tool: Mapping[str, Any]) -> ToolClass:
     """The class of a tool descriptor as `tools/list` sent it.

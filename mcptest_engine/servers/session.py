@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.servers.calls import Fault
     from mcptest_engine.servers.client_side import ClientSide
+    from mcptest_engine.servers.gate import Gate
     from mcptest_engine.servers.param_headers import ParamHeaders
     from mcptest_engine.servers.spec import ServerSpec
     from mcptest_engine.servers.transport import Transport
@@ -111,7 +112,8 @@ class Session:
     unasked, as sent, and `server_requests` by what it asks of this client, as {"method", "params", "result" or "error"} with
     what it was answered; past 64 MiB no more are kept. `remarks` are oddities that fail nothing, without secrets.
     `noise_count` is how many lines were no message. `ending` is set once the connection is gone. `heard`, where set, is told
-    every exchange as it ends; it must be quick and not raise.
+    every exchange as it ends; it must be quick and not raise. `gate`, where set, decides about every `tools/call`;
+    `tool_list_changes` is how often the server has said that its tools have changed.
     """
 
     def __init__(self, spec: ServerSpec, transport: Transport) -> None:
@@ -144,6 +146,8 @@ class Session:
         self._ready_at = 0.0
         self._closing: asyncio.Task[None] | None = None
         self.heard: Callable[[Exchange], None] | None = None
+        self.gate: Gate | None = None
+        self.tool_list_changes = 0
 
     @property
     def transport(self) -> str:
@@ -181,8 +185,16 @@ class Session:
 
         In the stateless era a result that asks for input is answered as `client:` has it, and the final one is what counts.
         Raises: CallTimeout (the session stays usable), ServerDied, ProtocolBroken (an answer that is not JSON-RPC), AuthFailed,
-        AnswerLost when `fault` took the answer away. An answer that holds an `error` is an answer.
+        AnswerLost when `fault` took the answer away; PolicyDenied where `gate` refuses. An answer with an `error` is an answer.
         """
+        if method == "tools/call" and self.gate is not None:
+            async with self.gate.admitted(self, str((params or {}).get("name"))):
+                return await self._requested(method, params, timeout_seconds, fault)
+        return await self._requested(method, params, timeout_seconds, fault)
+
+    async def _requested(
+        self, method: str, params: Mapping[str, Any] | None, timeout_seconds: float, fault: Fault | None
+    ) -> Exchange:
         try:
             if not self.stateless:
                 return await self.ask(method, params, timeout_seconds, fault)
@@ -487,6 +499,8 @@ class Session:
         self._noise_lines.append((at, line[: wire.CLIPPED_FROM + 1]))  # with one more it is known to be cut off
 
     def _notification(self, message: dict[str, Any], line: bytes) -> None:
+        if message["method"] == "notifications/tools/list_changed":
+            self.tool_list_changes += 1
         self._notification_bytes += len(line)
         if self._notification_bytes <= _KEPT_NOTIFICATION_BYTES:
             self.notifications.append(message)

@@ -10,10 +10,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.authoring.guarded import GuardedCalls
 from mcptest_engine.authoring.propose import Proposed, propose
 from mcptest_engine.safety.execution import ExecutionPolicy
-from mcptest_engine.servers.catalog import read_catalog
+from mcptest_engine.servers.gate import Gate
 from mcptest_engine.servers.session import Session, connect
 from mcptest_engine.servers.spec import ServerSpec
 
@@ -68,11 +67,11 @@ class Scripted:
         """What is proposed of a call of `tool`."""
 
         async def work(session: Session) -> Proposed:
-            catalog = await read_catalog(session)
             return await propose(
-                GuardedCalls(session, catalog.tools, policy or ExecutionPolicy()),
+                session,
                 tool,
                 arguments or {},
+                gate=Gate(policy or ExecutionPolicy()),
                 server_key="target",
                 single_call=single_call,
                 timeout_seconds=timeout_seconds,

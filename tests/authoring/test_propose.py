@@ -529,6 +529,20 @@ def test_a_tool_is_called_as_often_as_its_class_allows(tmp_path: Path, descripto
     assert server.called == called
 
 
+def test_a_tool_that_is_listed_anew_as_destructive_is_called_once_and_its_test_held_back(tmp_path: Path) -> None:
+    """Findings, S3: the class is that of the list as it is now."""
+    changed = {**text_result("x"), "list": [tool("get_x", annotations={"destructiveHint": True})]}
+    server = Scripted(tmp_path, [tool("get_x", annotations={"readOnlyHint": True})], {"get_x": [changed]})
+    proposed = server.propose("get_x")
+    assert server.called == ["get_x"]
+    assert proposed.calls_made == 1
+    assert (
+        "the server changed its list after the first call, and the tool is classified as destructive now"
+        in " ".join(proposed.notes)
+    )
+    assert proposed.mapping["skip"].startswith("review before first run")
+
+
 def test_a_destructive_tool_is_called_exactly_once_when_allowed(tmp_path: Path) -> None:
     server = Scripted(tmp_path, [tool("delete_x")], {})
     proposed = server.propose("delete_x", policy=ExecutionPolicy(execute_destructive=True))

@@ -1,7 +1,8 @@
 """Says what it is told to, and writes down what was called: `scripted.py SCRIPT.json [DIARY]`.
 
 The script is {"tools": [descriptor, …], "answers": {tool: [answer, …]}}; of a tool's answers the last repeats. An answer is
-{"result": …}, {"error": {…}}, {"silent": true} for none at all, or {"die": 3} for an exit with that code.
+{"result": …}, {"error": {…}}, {"silent": true} for none at all, or {"die": 3} for an exit with that code. With
+{"list": [descriptor, …]} beside that, the server has these tools from now on, and says first that its list has changed.
 """
 
 import json
@@ -25,6 +26,9 @@ def answer(method, params, message):
     answers = SCRIPT["answers"].get(name, [{"result": minimcp.text("ok")}])
     told = answers[min(CALLED.get(name, 0), len(answers) - 1)]
     CALLED[name] = CALLED.get(name, 0) + 1
+    if "list" in told:
+        SCRIPT["tools"] = told["list"]
+        minimcp.send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
     if "die" in told:
         sys.exit(told["die"])
     if "silent" in told:
@@ -35,4 +39,4 @@ def answer(method, params, message):
     return told["result"]
 
 
-minimcp.serve(answer)
+minimcp.serve(answer, capabilities={"tools": {"listChanged": True}})

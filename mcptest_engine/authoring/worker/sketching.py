@@ -91,20 +91,17 @@ class Sketching:
 
         Raises: Refused, of the kind "policy" where the tool may not be called unless a person has `confirmed` exactly that.
         """
-        from mcptest_engine.authoring.guarded import GuardedCalls
         from mcptest_engine.authoring.propose import propose
         from mcptest_engine.core.errors import PolicyDenied
         from mcptest_engine.safety.execution import ExecutionPolicy
-        from mcptest_engine.servers.catalog import list_all
+        from mcptest_engine.servers.gate import Gate
 
         opened = await self._browsing.opened(key)
-        calls = GuardedCalls(
-            opened.session, await list_all(opened.session, "tools"), ExecutionPolicy(execute_destructive=confirmed)
-        )
+        gate = Gate(ExecutionPolicy(execute_destructive=confirmed))
         seconds = opened.session.spec.timeout_seconds
         named = server or (await asyncio.to_thread(self._target, opened))[0].key
         try:
-            made = await propose(calls, tool, arguments, server_key=named, timeout_seconds=seconds)
+            made = await propose(opened.session, tool, arguments, gate=gate, server_key=named, timeout_seconds=seconds)
         except PolicyDenied as denied:
             raise Refused(denied.message, hint=denied.hint, kind="policy") from None
         told: dict[str, Any] = {"calls": made.calls_made, "notes": list(made.notes), "name": made.mapping["name"]}

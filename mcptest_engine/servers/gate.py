@@ -1,0 +1,166 @@
+"""The gate before every `tools/call` that no suite and no person wrote: class, policy, budget, number, pace.
+
+`Gate.call` is for a session that others use too; `session.gate = gate` puts every call of a session under the gate. A tool's
+class is that of the list as it is now: it is read before the first call over a session and again when the server says that it
+has changed. Where such a notification may come too late (HTTP) or not at all (no session), it is read before each call.
+Source: execution-safety.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from mcptest_engine.core.errors import PolicyDenied, ServerError, UsageError, did_you_mean
+from mcptest_engine.core.values import dataclass
+from mcptest_engine.safety.execution import DEFAULT_POLICY, CallBudget, Decision, ExecutionPolicy, Purpose
+from mcptest_engine.safety.policy import ToolClass, classify
+from mcptest_engine.servers.catalog import list_all
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+
+    from mcptest_engine.servers.session import Exchange, Session
+
+    Sleep = Callable[[float], Coroutine[Any, Any, None]]
+
+MAX_LISTINGS = 5
+"""How often the tools are listed for one call when the list changes each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """A server's tools by name, and how many changes of the list it had announced by then."""
+
+    tools: Mapping[str, tuple[Mapping[str, Any], ...]]
+    changes: int
+
+
+class Gate:
+    """Calls of tools under one policy, over any number of sessions; what was called is counted by server and tool.
+
+    `budget` may be shared by several gates. `list_timeout_seconds` holds for each page of a list; None takes the spec's.
+    `sleep` and `clock` (seconds, monotonic) are for tests.
+    """
+
+    def __init__(
+        self,
+        policy: ExecutionPolicy = DEFAULT_POLICY,
+        *,
+        budget: CallBudget | None = None,
+        list_timeout_seconds: float | None = None,
+        sleep: Sleep = asyncio.sleep,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.policy = policy
+        self.budget = CallBudget(policy.max_calls) if budget is None else budget
+        self._list_timeout_seconds = list_timeout_seconds
+        self._listings: WeakKeyDictionary[Session, _Listing] = WeakKeyDictionary()
+        self._called: dict[tuple[str, str], int] = {}
+        self._free = asyncio.Semaphore(policy.concurrency)
+        self._listing_lock = asyncio.Lock()
+        self._sleep = sleep
+        self._clock = clock
+        self._next_at = 0.0
+        self._pace = asyncio.Lock()
+
+    async def descriptors(self, session: Session, name: str) -> tuple[Mapping[str, Any], ...]:
+        """The tool as `tools/list` has it now, several descriptors where the server lists the name again.
+
+        Raises: UsageError for a tool that the server does not list, since nothing is known of it; and what listing raises.
+        """
+        return _found(await self._listed(session), name)
+
+    async def tool_class(self, session: Session, name: str) -> ToolClass:
+        """The class of a tool as it is listed now, the most dangerous where it is listed twice. Raises as `descriptors`."""
+        return _class_of(await self._listed(session), name)
+
+    async def call(
+        self, session: Session, name: str, arguments: Mapping[str, Any], *, timeout_seconds: float
+    ) -> Exchange:
+        """Call a tool. Raises: PolicyDenied when it may not be called (again), BudgetExhausted, and what a call raises."""
+        params = {"name": name, "arguments": dict(arguments)}
+        if session.gate is self:
+            return await session.request("tools/call", params, timeout_seconds=timeout_seconds)
+        async with self.admitted(session, name):
+            return await session.request("tools/call", params, timeout_seconds=timeout_seconds)
+
+    @asynccontextmanager
+    async def admitted(self, session: Session, name: str) -> AsyncIterator[None]:
+        """Wait for a call's turn and decide about it; the call is sent in the block. Raises as `call` does, of itself."""
+        async with self._free:
+            await self._wait_for_pace(session)
+            self._admit(session, name, _class_of(await self._listed(session), name))  # nothing is waited for after it
+            try:
+                yield
+            finally:
+                self._next_at = max(self._next_at, self._clock() + self.policy.call_delay_seconds)
+
+    def _admit(self, session: Session, name: str, tool_class: ToolClass) -> None:
+        """Count the call, or raise."""
+        decision, described = self.policy.decide_tool(name, tool_class, Purpose.CALL), tool_class.described
+        if decision in (Decision.REFUSE, Decision.GENERATE_ONLY):
+            raise PolicyDenied(
+                f'the tool "{name}" is {described} and is not called', hint=self.policy.how_to_allow(name, tool_class)
+            )
+        key = (session.spec.name, name)
+        if decision is Decision.EXECUTE_ONCE and self._called.get(key, 0):
+            raise PolicyDenied(
+                f'the tool "{name}" is {described} and was called once already', hint="it is never called twice"
+            )
+        self.budget.acquire()
+        self._called[key] = self._called.get(key, 0) + 1
+
+    async def _listed(self, session: Session) -> _Listing:
+        """The tools as they are listed now."""
+        async with self._listing_lock:
+            known = self._listings.get(session)
+            if known is not None and known.changes == session.tool_list_changes and not _may_be_late(session):
+                return known
+            for _ in range(MAX_LISTINGS):
+                changes = session.tool_list_changes
+                found: dict[str, tuple[Mapping[str, Any], ...]] = {}
+                for tool in await list_all(session, "tools", timeout_seconds=self._list_timeout_seconds):
+                    if isinstance(name := tool.get("name"), str):
+                        found[name] = (*found.get(name, ()), tool)
+                if changes == session.tool_list_changes:
+                    self._listings[session] = listing = _Listing(found, changes)
+                    return listing
+        raise ServerError(
+            f'server "{session.spec.name}" announced a change of its tools each of the {MAX_LISTINGS} times that they were '
+            "listed, so that nothing says whether they are safe to call",
+            server=session.spec.name,
+        )
+
+    async def _wait_for_pace(self, session: Session) -> None:
+        """Between two calls over HTTP lies `call_delay_seconds`; a process on this machine needs none."""
+        if session.transport == "stdio" or self.policy.call_delay_seconds <= 0:
+            return
+        async with self._pace:
+            while (ahead := self._next_at - self._clock()) > 0:
+                await self._sleep(ahead)
+            self._next_at = self._clock() + self.policy.call_delay_seconds
+
+
+def _may_be_late(session: Session) -> bool:
+    """Whether a change of the list may not have been heard of when a call is sent."""
+    if session.stateless:
+        return True
+    tools = session.capabilities.get("tools")
+    return session.transport != "stdio" and isinstance(tools, dict) and tools.get("listChanged") is True
+
+
+def _found(listing: _Listing, name: str) -> tuple[Mapping[str, Any], ...]:
+    tools = listing.tools.get(name)
+    if tools is None:
+        count = "1 tool" if len(listing.tools) == 1 else f"{len(listing.tools)} tools"
+        hint = did_you_mean(name, listing.tools) or f"it lists {count}; `mcptest tools` shows them"
+        raise UsageError(f'the server lists no tool "{name}", so nothing says whether it is safe to call', hint=hint)
+    return tools
+
+
+def _class_of(listing: _Listing, name: str) -> ToolClass:
+    return max(map(classify, _found(listing, name)), key=lambda tool_class: tool_class.severity)
