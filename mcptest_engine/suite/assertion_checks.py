@@ -202,13 +202,20 @@ class AssertionChecks:
                 self._places.tell(file, path, message, inside=inside)
 
     def _compile_schemas(self) -> None:
+        if not self._schemas:
+            return
+        from mcptest_engine.core.schema_keywords import ineffective_parts
+
         for schema, spots in self._schemas.values():
             wrong = _schema_fault(schema)
-            if wrong is None:
+            if wrong is not None:
+                below, message, hint = wrong
+                for file, path in spots:
+                    self._places.tell(file, (*path, *below), message, hint)
                 continue
-            below, message, hint = wrong
-            for file, path in spots:
-                self._places.tell(file, (*path, *below), message, hint)
+            for part in ineffective_parts(schema):
+                for file, path in spots:
+                    self._places.warn(file, (*path, *part.path), part.message, part.hint, key=part.is_key)
 
 
 def _is_number(value: Any) -> bool:

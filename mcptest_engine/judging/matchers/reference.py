@@ -210,7 +210,9 @@ NUMBERS_AND_SHAPE = (
         shape="JSON Schema",
         meaning=(
             "The value is valid under the schema: draft 2020-12 unless `$schema` says otherwise, formats checked. Nothing"
-            " outside the schema is ever fetched. Templates are not expanded in it."
+            " outside the schema is ever fetched. Templates are not expanded in it. A keyword or format that checks nothing,"
+            " such as a misspelt `requird`, is a warning with the nearest word, and an error with `--strict`; `x-…` keywords"
+            " are your own."
         ),
         example="schema: {type: object, required: [id], properties: {id: {type: integer}}}",
         holds={"id": 7},

@@ -1,0 +1,90 @@
+"""What stands in a JSON Schema and checks nothing: keywords and formats that no draft knows, or not the draft it names.
+
+A validator passes over them without a word, as the specification asks of it, so a misspelt `requird` makes every value valid.
+Source: JSON Schema drafts 04 to 2020-12; which keywords the validator heeds in which draft was tried out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.schema_document import OPAQUE, Document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SINGLE = frozenset(
+    [
+        "additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not",
+        "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"
+    ]
+)  # fmt: skip
+_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
+_NAMED = frozenset({"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"})
+_PLAIN = frozenset(
+    [
+        "$anchor", "$comment", "$dynamicAnchor", "$dynamicRef", "$id", "$recursiveAnchor", "$recursiveRef", "$ref",
+        "$schema", "$vocabulary", "contentEncoding", "contentMediaType", "dependentRequired", "deprecated", "description",
+        "exclusiveMaximum", "exclusiveMinimum", "format", "id", "maxContains", "maxItems", "maxLength", "maxProperties",
+        "maximum", "minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "pattern", "readOnly",
+        "required", "title", "type", "uniqueItems", "writeOnly"
+    ]
+)  # fmt: skip
+_OPENAPI = frozenset({"discriminator", "externalDocs", "nullable", "xml"})
+_OPENAPI_FORMATS = frozenset({"binary", "byte", "double", "float", "int32", "int64", "password"})
+KEYWORDS = _SINGLE | _LISTS | _NAMED | _PLAIN | OPAQUE
+FORMATS = frozenset(
+    [
+        "date", "date-time", "duration", "email", "hostname", "idn-email", "idn-hostname", "ipv4", "ipv6", "iri",
+        "iri-reference", "json-pointer", "regex", "relative-json-pointer", "time", "uri", "uri-reference", "uri-template",
+        "uuid",
+    ]
+)  # fmt: skip
+_ONLY_OLDER = {"additionalItems": "`items` is for what follows `prefixItems`"}
+_ONLY_NEWER = dict.fromkeys(
+    [
+        "$anchor", "$dynamicRef", "$dynamicAnchor", "dependentRequired", "dependentSchemas", "maxContains", "minContains",
+        "prefixItems", "unevaluatedItems", "unevaluatedProperties"
+    ],
+    "leave `$schema` out for 2020-12",
+)  # fmt: skip
+
+
+class Ineffective(NamedTuple):
+    """A part of a schema that checks nothing. `path` leads to it from the schema's root; `is_key` for a keyword."""
+
+    path: tuple[str | int, ...]
+    message: str
+    hint: str | None
+    is_key: bool = True
+
+
+def ineffective_parts(schema: Any) -> Iterator[Ineffective]:
+    """Every part of a schema that checks nothing, outermost first: not annotations, `x-…` or words of OpenAPI.
+
+    The schema is one that the validator takes. Linear, without recursion.
+    """
+    legacy = Document(schema).legacy
+    elsewhere = _ONLY_NEWER if legacy else _ONLY_OLDER
+    met: list[tuple[Any, tuple[str | int, ...]]] = [(schema, ())]
+    for node, path in met:  # which grows meanwhile
+        if not isinstance(node, dict):
+            continue
+        for key, value in node.items():
+            here = (*path, key)
+            if key not in KEYWORDS:
+                if not key.startswith("x-") and key not in _OPENAPI:
+                    hint = did_you_mean(key, KEYWORDS) or "an annotation of your own begins with `x-`"
+                    yield Ineffective(here, f"`{key}` is no keyword of JSON Schema and checks nothing", hint)
+            elif key in elsewhere:
+                yield Ineffective(here, f"`{key}` checks nothing in this draft of JSON Schema", elsewhere[key])
+            elif key == "format" and isinstance(value, str) and value not in FORMATS | _OPENAPI_FORMATS:
+                hint = did_you_mean(value, FORMATS) or "a `pattern` can check it"
+                yield Ineffective(here, f"`{value}` is no format of JSON Schema and checks nothing", hint, is_key=False)
+            elif key in _NAMED and isinstance(value, dict):
+                met.extend((member, (*here, name)) for name, member in value.items())
+            elif key in _LISTS and isinstance(value, list):
+                met.extend((member, (*here, at)) for at, member in enumerate(value))
+            elif key in _SINGLE:
+                met.append((value, here))
