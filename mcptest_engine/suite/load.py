@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gc
 import os
+from contextlib import suppress
 from dataclasses import field
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +24,7 @@ from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.checks import Surroundings, check_merged
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS, with_defaults
 from mcptest_engine.suite.merge import Merged, PlacedTest, merge, merge_variables, whole_document
-from mcptest_engine.suite.places import Places, quoted
+from mcptest_engine.suite.places import MOST_PROBLEMS, Places, TooManyProblems, quoted
 from mcptest_engine.suite.problems import structural_problems
 from mcptest_engine.suite.secrets import environment_secrets, secret_values, without_secrets
 from mcptest_engine.suite.sources import Reader, Source
@@ -261,11 +262,12 @@ class _Load:
         )
         templates.resolve_variables()
         places = Places(sources)
-        for file, fault in templates.variable_faults:
-            if file is not None:
-                self._fault(places, file, fault)
-            elif fault.message:
-                self._problems.append(Problem(message=fault.message, file=sources[0].file, hint=fault.hint))
+        with suppress(TooManyProblems):
+            for file, fault in templates.variable_faults:
+                if file is not None:
+                    self._fault(places, file, fault)
+                elif fault.message:
+                    self._problems.append(Problem(message=fault.message, file=sources[0].file, hint=fault.hint))
         self._problems += places.problems
         return templates
 
@@ -283,8 +285,9 @@ class _Load:
         value, faults = templates.expand_document(written, config_dir=source.config_dir)
         if faults:
             places = Places([source])
-            for fault in faults:
-                self._fault(places, 0, fault)
+            with suppress(TooManyProblems):
+                for fault in faults:
+                    self._fault(places, 0, fault)
             self._problems += places.problems
         if value is not tree.value:
             from mcptest_engine.suite.expanded import expanded_tree
@@ -313,7 +316,8 @@ class _Load:
             in_ci=ci not in ("", "0", "false"),
             secrets=secrets,
         )
-        check_merged(merged, places, surroundings)
+        with suppress(TooManyProblems):
+            check_merged(merged, places, surroundings)
         for problem in places.problems:
             place = (problem.file or "", problem.pointer)
             # What has an unknown key lacks another for that reason: nothing is said twice of one place.
@@ -328,12 +332,24 @@ class _Load:
                 self._problems.append(Problem(message=message, file=file, hint=hint, severity=Severity.WARNING))
 
     def _in_order(self, sources: Iterable[Source]) -> tuple[Problem, ...]:
+        """The problems in file order: of each file at most `MOST_PROBLEMS`, its errors first, and a last one for the rest."""
         numbers = {source.file: number for number, source in reversed(list(enumerate(sources)))}
         nowhere = Span(0, 0)
-        unique = dict.fromkeys(self._problems)
-        return tuple(
-            sorted(unique, key=lambda problem: (numbers.get(problem.file or "", len(numbers)), problem.span or nowhere))
-        )
+        by_file: dict[str, list[Problem]] = {}
+        for problem in dict.fromkeys(self._problems):
+            by_file.setdefault(problem.file or "", []).append(problem)
+        found: list[Problem] = []
+        for file in sorted(by_file, key=lambda file: numbers.get(file, len(numbers))):
+            problems = sorted(by_file[file], key=lambda problem: problem.span or nowhere)
+            if len(problems) > MOST_PROBLEMS:
+                worst = sorted(problems, key=lambda problem: problem.severity is not Severity.ERROR)[:MOST_PROBLEMS]
+                shown = set(worst)
+                message = f"the file has more than {MOST_PROBLEMS} problems, and the others are not listed"
+                hint = "mend these and check again; many alike have one cause"
+                more = Problem(message=message, file=file or None, hint=hint, severity=worst[0].severity)
+                problems = [*(problem for problem in problems if problem in shown), more]
+            found += problems
+        return tuple(found)
 
     def _loaded(
         self,

@@ -6,6 +6,7 @@ may have another shape; where the two differ the nearest place that was written 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, Severity
@@ -18,13 +19,26 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.yaml import Pointer
 
 
+MOST_PROBLEMS = 500
+"""How many problems of one file are reported. Nobody reads more, and the hints to 50,000 take minutes."""
+
+
+class TooManyProblems(Exception):
+    """A file has more than `MOST_PROBLEMS` errors: looking for more helps nobody. Never leaves the load."""
+
+
 class Places:
-    """Makes problems for the files of one load and keeps them in `problems`."""
+    """Makes problems for the files of one load and keeps them in `problems`.
+
+    Raises: TooManyProblems from `tell`, with one more than `MOST_PROBLEMS` errors of a file in `problems`. Warnings never
+    raise, since errors may follow; beyond that number they are left out.
+    """
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
         self.problems: list[Problem] = []
         self._templated: dict[int, bool] = {}
+        self._counts: Counter[tuple[int, Severity]] = Counter()
 
     def tell(
         self,
@@ -42,6 +56,9 @@ class Places:
         `key` places it at the key instead of the value; `inside` is the text judged and the index in it of the fault, which
         moves the place there when the text stands in the file exactly as judged, plain or in quotes.
         """
+        count = self._counts[file, severity] = self._counts[file, severity] + 1
+        if count > MOST_PROBLEMS + 1:
+            return
         source = self._sources[file]
         tree, span = source.tree, None
         if tree is not None:
@@ -51,6 +68,8 @@ class Places:
         self.problems.append(
             Problem(message=message, pointer=pointer(path), file=source.file, span=span, hint=hint, severity=severity)
         )
+        if count > MOST_PROBLEMS and severity is Severity.ERROR:
+            raise TooManyProblems
 
     def warn(self, file: int, path: Pointer, message: str, hint: str | None = None, *, key: bool = False) -> None:
         """Note a warning."""

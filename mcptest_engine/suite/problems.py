@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from dataclasses import field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.schemas import refuse_to_fetch
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.suite.places import MOST_PROBLEMS, TooManyProblems
 from mcptest_engine.suite.schema import strict_schema
 
 if TYPE_CHECKING:
@@ -121,7 +123,8 @@ class _Walk:
     _near: dict[tuple[str, str], str | None] = field(default_factory=dict)
 
     def problems(self) -> list[Problem]:
-        self._check(self._schema, self.tree.value, _Place((), within=("Suite",)), "Suite")
+        with suppress(TooManyProblems):
+            self._check(self._schema, self.tree.value, _Place((), within=("Suite",)), "Suite")
         if self.tree.has_non_finite:
             self._non_finite(self.tree.value, (), {span for span, _ in self._found})
         told = {problem.span for problem in self.tree.problems}
@@ -411,6 +414,8 @@ class _Walk:
 
     def _add(self, problem: Problem) -> None:
         self._found.setdefault((problem.span, problem.message), problem)
+        if len(self._found) > MOST_PROBLEMS:
+            raise TooManyProblems
 
 
 _MISSING_HINTS = {

@@ -400,3 +400,46 @@ def test_a_message_shows_no_secret_that_the_suite_itself_holds(declared: str, fo
     text = f'{SERVERS}{declared}\n{TEST}    timeout_ms: "{found}"\n'
     (problem,) = check_suite(write(tmp_path, main_yml=text), options_for(tmp_path)).problems
     assert "lit-" not in str(problem)
+
+
+def _tests(count: int, more: str) -> str:
+    return "tools:\n" + "".join(f"  - {{ name: t{number}, tool: echo, {more} }}\n" for number in range(count))
+
+
+MANY = {
+    "unknown keys of one test": "tools:\n  - name: a\n    tool: t\n"
+    + "".join(f"    key{n}: 1\n" for n in range(50_000)),
+    "unknown keys with anchors": "".join(f"x{n}: &a{n} {{}}\n" for n in range(40_000)),
+    "unknown servers": _tests(20_000, "server: t"),
+    "unknown variables": _tests(20_000, 'args: { a: "${nope}" }'),
+    "duplicate keys": "variables:\n" + "  k: 1\n" * 40_000,
+}
+
+
+@pytest.mark.parametrize("text", MANY.values(), ids=MANY)
+def test_of_a_file_with_very_many_problems_the_first_are_listed_and_it_is_said(tmp_path: Path, text: str) -> None:
+    """Of tens of thousands of problems, each with a hint to look for, nobody reads the last; looking took 25 s."""
+    checked = check_text(SERVERS + text, options_for(tmp_path), base_dir=tmp_path)
+    assert checked.suite is None
+    assert len(checked.problems) == 501
+    assert all(problem.span is not None for problem in checked.problems[:500])
+    last = checked.problems[-1]
+    assert last.message == "the file has more than 500 problems, and the others are not listed"
+    assert last.severity is Severity.ERROR
+
+
+def test_very_many_warnings_hide_no_error(tmp_path: Path) -> None:
+    text = SERVERS + _tests(2_000, "expect: {}") + "  - { name: last, tool: echo, server: nowhere, expect: {} }\n"
+    checked = check_text(text, options_for(tmp_path), base_dir=tmp_path)
+    assert checked.suite is None
+    assert [problem.message for problem in checked.problems if problem.severity is Severity.ERROR] == [
+        'unknown server "nowhere"',
+        "the file has more than 500 problems, and the others are not listed",
+    ]
+
+
+def test_very_many_warnings_alone_leave_a_suite_that_loads(tmp_path: Path) -> None:
+    checked = check_text(SERVERS + _tests(2_000, "expect: {}"), options_for(tmp_path), base_dir=tmp_path)
+    assert checked.suite is not None
+    assert len(checked.suite.tests) == 2_000
+    assert len(checked.problems) == 501
