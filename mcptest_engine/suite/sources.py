@@ -127,6 +127,8 @@ class Reader:
             refuse(f'the imported file "{shown}" does not exist', "an import is relative to the file that names it")
         elif path.is_dir():
             refuse(f'the import "{shown}" is a directory', "name the file inside it")
+        elif not path.is_file():
+            refuse(f'the import "{shown}" is no regular file', "only the suite itself may come through a pipe")
         elif len(self._chain) >= MAX_IMPORT_DEPTH:
             refuse(f"imports lead through more than {MAX_IMPORT_DEPTH} files here")
         elif identity not in self._seen and len(self.sources) >= MAX_FILES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -443,3 +444,14 @@ def test_very_many_warnings_alone_leave_a_suite_that_loads(tmp_path: Path) -> No
     assert checked.suite is not None
     assert len(checked.suite.tests) == 2_000
     assert len(checked.problems) == 501
+
+
+def test_an_import_that_is_a_pipe_is_refused_and_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four of them took 20 s. A suite itself may come through a pipe, which a shell makes of `<(…)`."""
+    monkeypatch.setattr("mcptest_engine.suite.pipes.WAIT_SECONDS", 3600)
+    os.mkfifo(tmp_path / "pipe")
+    path = write(tmp_path, main_yml=f"imports: [pipe]\n{SERVERS}{TEST}")
+    (problem,) = check_suite(path, options_for(tmp_path)).problems
+    assert (problem.message, problem.pointer) == ('the import "pipe" is no regular file', "/imports/0")
