@@ -75,9 +75,10 @@ async def copy(
         osc52(text)
         return Copied("OSC 52", len(data))
     from mcptest_engine.workspace.atomic import write_atomic
+    from mcptest_engine.workspace.files import make_directory
 
     file = cache_dir(root) / "copied.txt"
-    file.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(file.parent)
     write_atomic(file, data, mode=0o600)
     osc52(str(file))
     return Copied("file", len(data), file)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine import __version__
 from mcptest_engine.running.documents import Document
+from mcptest_engine.workspace.files import make_directory, read_file
 from mcptest_tui.places import cache_dir
 
 if TYPE_CHECKING:
@@ -30,9 +31,7 @@ class DocumentCache:
     def load(self) -> dict[str, Document]:
         """The documents by path."""
         try:
-            if self.path.stat().st_size > MOST_BYTES:
-                return {}
-            text = self.path.read_text(encoding="utf-8")
+            text = read_file(self.path, largest=MOST_BYTES).decode()
             value = json.loads(text)
             if value["version"] != __version__:
                 return {}
@@ -48,6 +47,6 @@ class DocumentCache:
         if text != self._written and len(text) <= MOST_BYTES:
             from mcptest_engine.workspace.atomic import write_atomic
 
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_directory(self.path.parent)
             write_atomic(self.path, text.encode())
             self._written = text

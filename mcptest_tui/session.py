@@ -10,6 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.workspace.files import make_directory, read_file
 from mcptest_tui.places import cache_dir, state_file
 
 if TYPE_CHECKING:
@@ -53,9 +54,7 @@ class SessionFile:
     def load(self) -> dict[str, Any]:
         """The session of last time; {} when there is none. `complaint` says what was wrong with it."""
         try:
-            if self.path.stat().st_size > MOST_BYTES:
-                raise ValueError("larger than a session can be")
-            text = self.path.read_text(encoding="utf-8")
+            text = read_file(self.path, largest=MOST_BYTES).decode()
             value = json.loads(text)
             if not isinstance(value, dict) or value.get("version") != VERSION:
                 raise ValueError("of another version")
@@ -78,7 +77,7 @@ class SessionFile:
         from mcptest_engine.workspace.workspace import Workspace
 
         Workspace(self._root).make_runs_dir()  # with the `.gitignore` that keeps this file out of the repository
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(self.path.parent)
         write_atomic(self.path, text.encode())
         self._written = text
 

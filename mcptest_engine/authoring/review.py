@@ -21,6 +21,7 @@ from mcptest_engine.authoring.review_sources import Sources, path_of, proposal_i
 from mcptest_engine.authoring.review_texts import SuiteText, Unreadable
 from mcptest_engine.core.errors import McptestError, UsageError
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.workspace.files import read_named_file, remove_file
 from mcptest_engine.workspace.proposals import StoredProposal, drop_proposal, read_proposals, save_proposal
 from mcptest_engine.workspace.snapshots import load_values, pending_path, read_snapshots, snapshot_bytes
 from mcptest_engine.workspace.suite_file import write_suite
@@ -313,14 +314,14 @@ def _snapshot_value(item: ReviewItem, fragment: str) -> Any:
 def _put(path: Path, data: bytes | None) -> None:
     """Raises: OSError."""
     if data is None:
-        path.unlink(missing_ok=True)
+        remove_file(path)
     else:
         write_suite(path, data)
 
 
 def _bytes_of(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return read_named_file(path)
     except OSError:
         return None
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.review_items import Reviewed, WrittenFile
 from mcptest_engine.workspace.atomic import write_atomic
+from mcptest_engine.workspace.files import read_file, remove_file
 from mcptest_engine.workspace.json_text import to_json_bytes
 
 if TYPE_CHECKING:
@@ -67,13 +68,14 @@ def read_undo(workspace: Workspace) -> Reviewed | None:
 
 def _is_ours(workspace: Workspace, path: str) -> bool:
     """Whether a review may have written there: a suite, or a file of the workspace's own. The memory came with the folder."""
-    own = Path(workspace.root, path).resolve()
-    return own.suffix in (".yml", ".yaml") or own.is_relative_to(workspace.data_dir.resolve())
+    own, root = Path(workspace.root, path).resolve(), workspace.root.resolve()
+    is_suite = own.suffix in (".yml", ".yaml") and own.is_relative_to(root)
+    return is_suite or own.is_relative_to(root / workspace.data_dir.name)
 
 
 def drop_undo(workspace: Workspace) -> None:
     """There is nothing to take back any more. Raises: OSError."""
-    _path(workspace, "review-undo.json").unlink(missing_ok=True)
+    remove_file(_path(workspace, "review-undo.json"))
 
 
 def _rejected(workspace: Workspace) -> list[str]:
@@ -86,9 +88,8 @@ def _path(workspace: Workspace, name: str) -> Path:
 
 
 def _read(workspace: Workspace, name: str) -> dict[str, Any]:
-    path = _path(workspace, name)
     try:
-        told = json.loads(path.read_bytes()) if path.stat().st_size <= _LARGEST else {}
+        told = json.loads(read_file(_path(workspace, name), largest=_LARGEST))
     except (OSError, ValueError, RecursionError):
         return {}
     return told if isinstance(told, dict) else {}

@@ -17,6 +17,7 @@ from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import Absent, Spread, TargetSyntaxError, parse_target, resolve
+from mcptest_engine.workspace.files import file_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -74,7 +75,7 @@ class Runs:
         """The records of a suite, newest first; damaged ones are passed over."""
         for run_id in self._by_suite().get(suite, ()):
             with suppress(RecordError, OSError):
-                size = (self._workspace.runs_dir / f"{run_id}.json").stat().st_size
+                size = file_state(self._workspace.runs_dir / f"{run_id}.json").st_size
                 self._left -= size
                 if self._left < 0:
                     return

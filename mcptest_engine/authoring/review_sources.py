@@ -24,6 +24,7 @@ from mcptest_engine.suite.edit import append_test
 from mcptest_engine.suite.text_edits import EditRefused, apply
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_text import Unwritable, block
+from mcptest_engine.workspace.files import list_files
 from mcptest_engine.workspace.proposals import StoredProposal, read_proposals
 from mcptest_engine.workspace.slug import slug
 from mcptest_engine.workspace.snapshots import dump_values, pending_path, read_snapshots
@@ -173,7 +174,7 @@ class Sources:
     def _from_snapshots(self) -> None:
         folder = self.workspace.snapshots_dir
         suites: dict[str, str] | None = None
-        for path in sorted(folder.glob(f"*{_PENDING}")) if folder.is_dir() else ():
+        for path in sorted(folder / name for name in list_files(folder, _PENDING)):
             accepted = path.with_name(f"{path.name.removesuffix(_PENDING)}.yml")
             if pending_path(accepted) != path:
                 continue

@@ -13,6 +13,7 @@ import click
 from mcptest_engine.cli.common import find_here, json_text, write_out
 from mcptest_engine.cli.report import named_run, read_record
 from mcptest_engine.core.errors import RecordError, UsageError
+from mcptest_engine.workspace.files import read_named_file
 
 LEVELS = ("critical", "high", "medium", "low", "info")
 
@@ -58,7 +59,7 @@ def _bytes_of(record: str) -> bytes:
     if not path.exists():
         path = find_here().runs_dir / f"{record.upper()}.json"
     try:
-        return path.read_bytes()
+        return read_named_file(path)
     except OSError as wrong:
         raise RecordError(f"`{record}` cannot be read: {wrong.strerror or wrong}") from None
 

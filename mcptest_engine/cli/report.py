@@ -14,8 +14,10 @@ from mcptest_engine.cli.common import find_here
 from mcptest_engine.core.errors import ExitCode, RecordError, UsageError
 from mcptest_engine.core.results import RunRecord, Totals, Verdict
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.workspace.files import read_named_file
 
 HINT = "it is what `--reporter json` writes"
+_MOST_NOTES = 5
 _LATEST = re.compile(r"latest(?:~(\d{1,4}))?")
 
 
@@ -109,12 +111,15 @@ def _data(name: str) -> object:
     if name != "-" and not Path(name).exists():
         return find_here().load_run(name)
     try:
-        return json.loads(sys.stdin.read() if name == "-" else Path(name).read_bytes().decode())
+        return json.loads(sys.stdin.read() if name == "-" else read_named_file(name).decode())
     except (OSError, ValueError, RecursionError) as wrong:
         raise RecordError(f"`{name}` is not a run record: {wrong}", hint=HINT) from None
 
 
 def _newest() -> str:
-    for path in find_here().runs():
+    path, notes = find_here().latest_run()
+    for note in notes[:_MOST_NOTES]:
+        sys.stderr.write(f"note: {note}\n")
+    if path is not None:
         return str(path)
     raise UsageError("no run is saved here yet", hint="run a suite first, `mcptest run`, or name a record's file")

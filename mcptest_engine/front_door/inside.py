@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import PolicyDenied, UsageError
+from mcptest_engine.workspace.files import DATA_DIR
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
@@ -58,12 +59,12 @@ def own_suite(root: Path) -> Path | None:
 
 
 def check_places(workspace: Workspace) -> None:
-    """Before something is kept. Raises: PolicyDenied when a link under `.mcptest` leads out of the workspace."""
+    """Before something is saved. Raises: PolicyDenied for a link under `.mcptest`: nothing is saved through one."""
     for name in _WRITTEN_INTO:
         path = workspace.data_dir / name
-        if os.path.lexists(path) and not _leads_inside(path, workspace.root):
+        if path.is_symlink():
             raise PolicyDenied(
-                f"{workspace.relative(path)} is a link that leads out of this workspace, so nothing is kept there",
+                f"{DATA_DIR}/{name}".rstrip("/") + " is a link, so nothing is kept there",
                 hint="put a directory in its place",
             )
 

@@ -13,8 +13,8 @@ from urllib.parse import quote, unquote
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.front_door.artifacts import run_of, tests_of
-from mcptest_engine.front_door.inside import is_own_file
 from mcptest_engine.front_door.paging import presentable
+from mcptest_engine.workspace.files import read_file
 from mcptest_engine.workspace.slug import Slugs
 
 if TYPE_CHECKING:
@@ -73,10 +73,9 @@ def _whole(workspace: Workspace, run_id: str, output: Any) -> Any:
     found = _SIDE_FILE.fullmatch(place)
     if found is None or found[1] != run_id:
         raise UsageError("the output of this test lies elsewhere")
-    path = workspace.runs_dir / run_id / f"{found[2]}.json"
-    if not is_own_file(workspace.root, path):
-        raise UsageError("the output of this test is no file of this workspace")
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(read_file(workspace.runs_dir / run_id / f"{found[2]}.json"))
     except (OSError, ValueError, RecursionError) as wrong:
-        raise UsageError(f"the output of this test cannot be read: {wrong}") from None
+        raise UsageError(
+            f"the output of this test cannot be read: {getattr(wrong, 'strerror', None) or wrong}"
+        ) from None

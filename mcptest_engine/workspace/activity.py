@@ -6,14 +6,13 @@ the newest ones pays for those, however many there are.
 
 from __future__ import annotations
 
-import os
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.workspace.files import file_state, list_names
 from mcptest_engine.workspace.heads import head_of
 from mcptest_engine.workspace.inline import inline_dir
 from mcptest_engine.workspace.proposals import proposals_dir
-from mcptest_engine.workspace.ulid import is_ulid, ulid_seconds
+from mcptest_engine.workspace.ulid import is_ulid, newest_first, ulid_seconds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,12 +50,13 @@ class Activity:
         found = [row for row in (*seen.values(), *waiting.values()) if row is not None]
         decided = {path.stem for path in runs}
         found += [_row(path, "inline") for path in inline if path.stem not in decided and path.stem >= oldest]
-        return sorted(found, key=lambda row: str(row["id"]), reverse=True), more or more_inline or more_proposals
+        places = {stem: at for at, stem in enumerate(newest_first(str(row["id"]) for row in found))}
+        return sorted(found, key=lambda row: places[str(row["id"])]), more or more_inline or more_proposals
 
     def _read(self, path: Path, make: Any, until: str) -> Row | None:
         """The row of a file, None for one that is not an agent's; read again only when it is another one."""
         try:
-            state = path.stat()
+            state = file_state(path)
         except OSError:
             return None  # taken away meanwhile
         stamp = state.st_mtime_ns, state.st_size
@@ -70,13 +70,9 @@ class Activity:
 
 def _newest(folder: Path, suffix: str, most: int) -> tuple[list[Path], bool]:
     """The files in a folder that are named by a ULID, newest first, and whether there are more than these."""
-    try:
-        names = sorted(os.listdir(folder), reverse=True)  # noqa: PTH208 - names are all that is needed
-    except OSError:
-        return [], False
-    named = (name for name in names if name.endswith(suffix) and is_ulid(name[: -len(suffix)]))
-    found = list(islice(named, most + 1))
-    return [folder / name for name in found[:most]], len(found) > most
+    stems = (name.removesuffix(suffix) for name in list_names(folder) if name.endswith(suffix))
+    found = newest_first(stem for stem in stems if is_ulid(stem))
+    return [folder / f"{stem}{suffix}" for stem in found[:most]], len(found) > most
 
 
 def _run(path: Path, head: Row) -> Row | None:

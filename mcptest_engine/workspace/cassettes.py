@@ -13,11 +13,13 @@ redacted before it comes here; made to be committed.
 from __future__ import annotations
 
 import json
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import McptestError, UsageError, did_you_mean
 from mcptest_engine.workspace.atomic import write_atomic
+from mcptest_engine.workspace.files import list_files, make_directory, read_named_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,16 +50,8 @@ def cassettes_dir(workspace: Workspace) -> Path:
 
 def cassette_names(workspace: Workspace) -> list[str]:
     """The names of those that are there, sorted; links are none of them."""
-    folder = cassettes_dir(workspace)
-    files = folder.glob("*.json") if folder.is_dir() else ()
-    return sorted(
-        path.stem
-        for path in files
-        if path.is_file()
-        and not path.is_symlink()
-        and _NAME.fullmatch(path.stem)
-        and not path.stem.endswith(FROZEN_SUFFIX)
-    )
+    names = (name.removesuffix(".json") for name in list_files(cassettes_dir(workspace), ".json"))
+    return sorted(name for name in names if _NAME.fullmatch(name) and not name.endswith(FROZEN_SUFFIX))
 
 
 def save_cassette(workspace: Workspace, name: str, cassette: Mapping[str, Any]) -> Path:
@@ -72,7 +66,7 @@ def write_cassette(path: Path, cassette: Mapping[str, Any], workspace: Workspace
     try:
         text = json.dumps(cassette, ensure_ascii=False, indent=1, allow_nan=False)
         workspace.make_runs_dir()
-        path.parent.mkdir(exist_ok=True)
+        make_directory(path.parent)
         write_atomic(path, text.encode("utf-8", "backslashreplace") + b"\n")
     except OSError as wrong:
         raise McptestError(f"cannot {doing}: {wrong.strerror or wrong}") from wrong
@@ -83,7 +77,7 @@ def write_cassette(path: Path, cassette: Mapping[str, Any], workspace: Workspace
 def load_cassette(workspace: Workspace, name: str) -> dict[str, Any]:
     """The cassette of this name. Raises: UsageError when there is none, or it is none."""
     path = cassette_path(workspace, name)
-    if not path.is_file():
+    if not os.path.lexists(path):
         names = cassette_names(workspace)
         hint = did_you_mean(name, names) or ("record one: mcptest run --record NAME" if not names else None)
         raise UsageError(f"there is no cassette `{name}` in {cassettes_dir(workspace)}", hint=hint)
@@ -93,7 +87,7 @@ def load_cassette(workspace: Workspace, name: str) -> dict[str, Any]:
 def read_cassette(path: Path) -> dict[str, Any]:
     """The cassette in this file. Raises: UsageError for anything else."""
     try:
-        told = json.loads(path.read_bytes())
+        told = json.loads(read_named_file(path))
     except OSError as wrong:
         raise UsageError(f"cannot read {path}: {wrong.strerror or wrong}") from None
     except (ValueError, RecursionError) as wrong:

@@ -10,6 +10,7 @@ a fan-out, the round of a loop, and the args. All of it is redacted before it co
 from __future__ import annotations
 
 import json
+import os
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -59,7 +60,7 @@ def frozen_path(workspace: Workspace, suite: str) -> Path:
 
 def load_frozen(path: Path) -> dict[NodeKey, dict[CallKey, dict[str, Any]]]:
     """What is kept in this file, nothing where there is none. Raises: UsageError for anything that is no such file."""
-    if not path.exists():
+    if not os.path.lexists(path):
         return {}
     kept: dict[NodeKey, dict[CallKey, dict[str, Any]]] = {}
     entries = read_cassette(path).get("nodes")

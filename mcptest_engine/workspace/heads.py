@@ -7,10 +7,10 @@ further than a bound.
 from __future__ import annotations
 
 import json
-import os
 import re
-import stat
 from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.workspace.files import open_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,9 +24,7 @@ _DECODER = json.JSONDecoder()
 def head_of(path: Path, until: str) -> dict[str, Any] | None:
     """The members of the object in a file that stand before `until`, or all of them; None for what is no such file."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:  # noqa: PTH123
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # a pipe would be waited for
-                return None
+        with open_file(path) as file:
             data = file.read(FIRST_BYTES)
             found = _members(data, until)
             if found is None and len(data) == FIRST_BYTES:

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import RecordError
+from mcptest_engine.workspace.files import file_state, open_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -94,7 +95,7 @@ class History:
         """The path of the suite of a run, which stands near the beginning of its record."""
         path = self.workspace.runs_dir / f"{run_id}.json"
         try:
-            with path.open("rb") as file:
+            with open_file(path) as file:
                 head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
             at = head.find(_SUITE)
             suite = json.JSONDecoder().raw_decode(head, at + len(_SUITE))[0] if at >= 0 else None
@@ -105,7 +106,7 @@ class History:
 
     def _read(self, run_id: str) -> dict[str, Past]:
         try:
-            size = (self.workspace.runs_dir / f"{run_id}.json").stat().st_size
+            size = file_state(self.workspace.runs_dir / f"{run_id}.json").st_size
             self._left -= size
             record = self.workspace.load_run(run_id) if size <= _LARGEST_RECORD else {}
         except (RecordError, OSError):

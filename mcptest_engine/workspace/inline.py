@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import McptestError
 from mcptest_engine.workspace.atomic import write_atomic
+from mcptest_engine.workspace.files import list_files, make_directory, remove_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,11 +31,11 @@ def save_inline(workspace: Workspace, run_id: str, text: str) -> Path:
     path = folder / f"{run_id}.yml"
     try:
         workspace.make_runs_dir()
-        folder.mkdir(mode=0o700, exist_ok=True)
+        make_directory(folder, mode=0o700)
         write_atomic(path, text.encode("utf-8", "surrogatepass"), mode=0o600)
     except OSError as wrong:
         raise McptestError(f"cannot keep the suite as {path}: {wrong.strerror or wrong}") from wrong
-    for old in sorted(folder.glob("*.yml"), reverse=True)[KEEP_INLINE:]:
+    for old in sorted(list_files(folder, ".yml"), reverse=True)[KEEP_INLINE:]:
         with contextlib.suppress(OSError):
-            old.unlink()
+            remove_file(folder / old)
     return path

@@ -6,13 +6,13 @@ made then. Secrets must be out of it before it comes here.
 
 from __future__ import annotations
 
-import contextlib
 import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.workspace.atomic import write_atomic
+from mcptest_engine.workspace.files import list_files, make_directory, read_file, remove_file
 from mcptest_engine.workspace.json_text import to_json_bytes
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def save_proposal(workspace: Workspace, proposal: StoredProposal) -> Path:
     """Keep a proposal. Raises: OSError."""
     folder = proposals_dir(workspace)
     workspace.make_runs_dir()
-    folder.mkdir(parents=True, exist_ok=True)
+    make_directory(folder)
     path = folder / f"{proposal.id}.json"
     write_atomic(path, to_json_bytes(asdict(proposal)), mode=0o600)
     return path
@@ -67,26 +67,20 @@ def save_proposal(workspace: Workspace, proposal: StoredProposal) -> Path:
 
 def read_proposals(workspace: Workspace) -> tuple[StoredProposal, ...]:
     """All that wait, oldest first; a file that cannot be read is passed over."""
-    found = []
-    with contextlib.suppress(FileNotFoundError):
-        for path in sorted(proposals_dir(workspace).glob("*.json")):
-            proposal = _read(path)
-            if proposal is not None:
-                found.append(proposal)
-    return tuple(found)
+    folder = proposals_dir(workspace)
+    found = (_read(folder / name) for name in sorted(list_files(folder, ".json")))
+    return tuple(proposal for proposal in found if proposal is not None)
 
 
 def drop_proposal(workspace: Workspace, proposal_id: str) -> None:
     """Forget one; nothing happens when it is gone already. Raises: OSError."""
-    (proposals_dir(workspace) / f"{proposal_id}.json").unlink(missing_ok=True)
+    remove_file(proposals_dir(workspace) / f"{proposal_id}.json")
 
 
 def _read(path: Path) -> StoredProposal | None:
     """The proposal in a file; None for one that is torn, of another shape, or not the one that its name says."""
     try:
-        if path.stat().st_size > _LARGEST:
-            return None
-        told = json.loads(path.read_bytes())
+        told = json.loads(read_file(path, largest=_LARGEST))
         told["left_out"], told["notes"] = tuple(told.get("left_out", ())), tuple(told.get("notes", ()))
         found = StoredProposal(**told)
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):

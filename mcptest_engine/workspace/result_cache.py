@@ -23,15 +23,15 @@ import contextlib
 import json
 import os
 import re
-import stat
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.workspace.atomic import TEMPORARY_SUFFIX, refuse_links, write_atomic
+from mcptest_engine.workspace.atomic import TEMPORARY_SUFFIX, write_atomic
+from mcptest_engine.workspace.files import list_states, make_directory, open_directory, read_file, touch_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from mcptest_engine.workspace.workspace import Workspace
@@ -52,7 +52,7 @@ _UNFINISHED = lazy_pattern(r"\.[0-9a-f]{40}\.[0-9]+\.[0-9a-f]{12}" + re.escape(T
 class _File(NamedTuple):
     used_at: float
     size: int
-    path: str
+    name: str
 
 
 class CacheSize(NamedTuple):
@@ -90,23 +90,27 @@ class ResultCache:
 
     def get(self, key: str) -> dict[str, Any] | None:
         """What is kept under `key`, None when nothing is, or nothing that can be read."""
-        path = self._path(key)
+        path = self.folder / f"{key}.json"
         try:
-            found = os.stat(path)  # noqa: PTH116
-        except OSError:
+            entry = json.loads(read_file(path, largest=LARGEST))
+        except FileNotFoundError:
             return None
-        entry = _read(path) if stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST else None
-        if entry is None or entry.get("schema_version") != self._schema or entry.get("key") != key:
+        except (OSError, ValueError, RecursionError):
+            entry = None
+        if not isinstance(entry, dict) or entry.get("schema_version") != self._schema or entry.get("key") != key:
             self.damaged += 1
             return None
         with contextlib.suppress(OSError):
-            os.utime(path)  # what was used last is deleted last
+            touch_file(path)  # what was used last is deleted last
         return entry
+
+    def make_folder(self) -> None:
+        """Make the folder where it is missing. Raises: OSError."""
+        make_directory(self.folder)
 
     def put(self, entries: Mapping[str, bytes]) -> None:
         """Keep these, by key, and delete what is beyond the bounds. Raises: OSError when the disk refuses one."""
-        refuse_links(self.folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.make_folder()
         for key, data in entries.items():
             self.put_one(key, data)
         self.trim()
@@ -122,19 +126,17 @@ class ResultCache:
         return CacheSize(len(files), sum(file.size for file in files))
 
     def clear(self) -> CacheSize:
-        """Delete every result; gives what was deleted. Raises: OSError when one cannot be."""
-        deleted = 0
-        files = self._files()
-        for file in files:
-            os.unlink(file.path)  # noqa: PTH108
-            deleted += file.size
-        self._sweep()
-        with contextlib.suppress(OSError):  # other files may be there
-            self.folder.rmdir()
-        return CacheSize(len(files), deleted)
-
-    def _path(self, key: str) -> str:
-        return os.path.join(self.folder, f"{key}.json")  # noqa: PTH118
+        """Delete every result; gives what was deleted, without what others delete at once. Raises: OSError."""
+        count = size = 0
+        with contextlib.suppress(FileNotFoundError), open_directory(self.folder) as folder:
+            for file in self._files():
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(file.name, dir_fd=folder)
+                    count, size = count + 1, size + file.size
+            self._sweep(folder)
+            with contextlib.suppress(OSError), open_directory(self.folder.parent) as parent:  # other files may be there
+                os.rmdir(self.folder.name, dir_fd=parent)
+        return CacheSize(count, size)
 
     def trim(self) -> None:
         """Delete what is beyond the bounds, what was used longest ago first."""
@@ -143,43 +145,25 @@ class ResultCache:
         if len(files) <= MOST_RESULTS and size <= MOST_BYTES:
             return
         left = len(files)
-        for file in sorted(files):
-            if left <= MOST_RESULTS * _KEPT_SHARE and size <= MOST_BYTES * _KEPT_SHARE:
-                break
-            with contextlib.suppress(OSError):
-                os.unlink(file.path)  # noqa: PTH108
-            left, size = left - 1, size - file.size
-        self._sweep()
-
-    def _sweep(self) -> None:
-        """Delete what killed processes left half written; what is new may be being written."""
-        for entry in self._entries():
-            if _UNFINISHED.fullmatch(entry.name):
+        with contextlib.suppress(OSError), open_directory(self.folder) as folder:
+            for file in sorted(files):
+                if left <= MOST_RESULTS * _KEPT_SHARE and size <= MOST_BYTES * _KEPT_SHARE:
+                    break
                 with contextlib.suppress(OSError):
-                    if time.time() - entry.stat().st_mtime >= _ABANDONED_SECONDS:
-                        os.unlink(entry.path)  # noqa: PTH108
+                    os.unlink(file.name, dir_fd=folder)
+                left, size = left - 1, size - file.size
+            self._sweep(folder)
+
+    def _sweep(self, folder: int) -> None:
+        """Delete what killed processes left half written; what is new may be being written."""
+        for name, state in list_states(self.folder):
+            if _UNFINISHED.fullmatch(name) and time.time() - state.st_mtime >= _ABANDONED_SECONDS:
+                with contextlib.suppress(OSError):
+                    os.unlink(name, dir_fd=folder)
 
     def _files(self) -> list[_File]:
-        found = []
-        for entry in self._entries():
-            if _NAME.fullmatch(entry.name):
-                with contextlib.suppress(OSError):
-                    state = entry.stat(follow_symlinks=False)
-                    found.append(_File(state.st_mtime, state.st_size, entry.path))
-        return found
-
-    def _entries(self) -> Iterable[os.DirEntry[str]]:
-        try:
-            refuse_links(self.folder)
-            return list(os.scandir(self.folder))
-        except OSError:
-            return []
-
-
-def _read(path: str) -> dict[str, Any] | None:
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123
-            entry = json.loads(file.read())
-    except (OSError, ValueError, RecursionError):
-        return None
-    return entry if isinstance(entry, dict) else None
+        return [
+            _File(state.st_mtime, state.st_size, name)
+            for name, state in list_states(self.folder)
+            if _NAME.fullmatch(name)
+        ]

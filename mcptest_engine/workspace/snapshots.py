@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import UsageError
+from mcptest_engine.workspace.files import make_directory, read_file, remove_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,11 +29,11 @@ def pending_path(path: Path) -> Path:
 def read_snapshots(path: Path) -> dict[str, Any]:
     """Names and values; empty when there is no such file. Raises: UsageError for one that cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path).decode()
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as wrong:
-        raise UsageError(f"cannot read the snapshots in {path}: {wrong}") from wrong
+        raise UsageError(f"cannot read the snapshots in {path}: {getattr(wrong, 'strerror', None) or wrong}") from wrong
     import yaml
 
     try:
@@ -52,11 +53,11 @@ def write_snapshots(path: Path, values: Mapping[str, Any]) -> None:
     """Replace the file at once; without values it is removed. Raises: OSError, RecursionError for too deep a value."""
     data = snapshot_bytes(path, values)
     if data is None:
-        path.unlink(missing_ok=True)
+        remove_file(path)
         return
     from mcptest_engine.workspace.atomic import write_atomic  # every run reads, few write
 
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent)
     write_atomic(path, data)
 
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mcptest_engine.workspace.atomic import write_atomic
+from mcptest_engine.workspace.files import file_state, is_data_path, make_directory
 
 _NOT_ATOMIC = {errno.EACCES, errno.EPERM, errno.EROFS}
 
@@ -22,6 +23,13 @@ def write_suite(path: str | Path, data: bytes) -> None:
 
     Raises: OSError; then nothing on the disk has changed.
     """
+    if is_data_path(path):  # a snapshot that a person accepted: there are no links there
+        make_directory(Path(path).parent)
+        mode = 0o644
+        with suppress(FileNotFoundError):
+            mode = stat.S_IMODE(file_state(path).st_mode)
+        write_atomic(Path(path), data, mode=mode)
+        return
     target = Path(os.path.realpath(path))
     try:
         status = target.stat()

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import os
 import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _LETTERS = frozenset(_ALPHABET)
 _RANDOM_BITS = 80
+_AHEAD_MS = 10 * 60 * 1000  # clocks of machines that share a folder differ by less
 _last = 0
 
 
@@ -20,7 +25,13 @@ def new_ulid() -> str:
     fresh = (time.time_ns() // 1_000_000 << _RANDOM_BITS) | int.from_bytes(os.urandom(_RANDOM_BITS // 8), "big")
     same_or_earlier = fresh >> _RANDOM_BITS <= _last >> _RANDOM_BITS
     _last = _last + 1 if same_or_earlier else fresh
-    return "".join(_ALPHABET[_last >> shift & 31] for shift in range(125, -1, -5))
+    return _text(_last)
+
+
+def newest_first(ulids: Iterable[str]) -> list[str]:
+    """Sort ULIDs; those dated more than ten minutes ahead of now, by a clock that was wrong, come last."""
+    latest = _text((time.time_ns() // 1_000_000 + _AHEAD_MS) << _RANDOM_BITS)
+    return sorted(ulids, key=lambda ulid: (ulid <= latest, ulid), reverse=True)
 
 
 def is_ulid(text: str) -> bool:
@@ -34,3 +45,7 @@ def ulid_seconds(ulid: str) -> float:
     for character in ulid[:10]:
         made = made << 5 | _ALPHABET.index(character)
     return made / 1000
+
+
+def _text(number: int) -> str:
+    return "".join(_ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))

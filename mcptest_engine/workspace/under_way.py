@@ -13,7 +13,8 @@ import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcptest_engine.workspace.atomic import refuse_links, write_atomic
+from mcptest_engine.workspace.atomic import write_atomic
+from mcptest_engine.workspace.files import list_states, make_directory, read_file, remove_file, touch_file
 from mcptest_engine.workspace.ulid import is_ulid
 
 if TYPE_CHECKING:
@@ -52,21 +53,21 @@ class Note:
         told = {**going._asdict(), "suite": going.suite[:LONGEST]}
         with contextlib.suppress(OSError):
             self._workspace.make_runs_dir()
-            self._path.parent.mkdir(exist_ok=True)
+            make_directory(self._path.parent)
             write_atomic(self._path, json.dumps(told).encode(), mode=0o600, flush=False)
 
     def touch(self) -> None:
         """Say that it still goes on."""
         with contextlib.suppress(OSError):
-            os.utime(self._path)
+            touch_file(self._path)
 
     def remove(self, now: float) -> None:
         """The run is over; what runs left behind that were killed long ago goes as well."""
         with contextlib.suppress(OSError):
-            self._path.unlink(missing_ok=True)
+            remove_file(self._path)
             for path, touched in _files(self._workspace):
                 if now - touched > ABANDONED_SECONDS:
-                    path.unlink(missing_ok=True)
+                    remove_file(path)
 
 
 def under_way_dir(workspace: Workspace) -> Path:
@@ -90,22 +91,15 @@ def going(workspace: Workspace, now: float) -> tuple[Going, ...]:
 def _files(workspace: Workspace) -> Iterator[tuple[Path, float]]:
     """The notes and when each was touched, in seconds since 1970."""
     folder = under_way_dir(workspace)
-    try:
-        refuse_links(folder)
-        names = os.listdir(folder)  # noqa: PTH208 - names are all that is needed
-    except OSError:
-        return
-    for name in names:
+    for name, state in list_states(folder):
         if name.endswith(".json") and is_ulid(name.partition(".")[0]):
-            with contextlib.suppress(OSError):
-                yield folder / name, os.stat(folder / name, follow_symlinks=False).st_mtime  # noqa: PTH116
+            yield folder / name, state.st_mtime
 
 
 def _read(path: Path) -> Going | None:
     """What a note says; None for a file that is none, or is no longer there."""
     try:
-        with path.open("rb") as file:
-            told = json.loads(file.read(_LARGEST))
+        told = json.loads(read_file(path, largest=_LARGEST))
         counts = {name: min(max(int(told[name]), 0), 10**9) for name in _COUNTS}
         return Going(run_id=path.name.partition(".")[0], suite=str(told["suite"])[:LONGEST], **counts)
     except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):

@@ -25,9 +25,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import McptestError, RecordError
-from mcptest_engine.workspace.atomic import DATA_DIR, TEMPORARY_SUFFIX, refuse_links, write_atomic
+from mcptest_engine.workspace.atomic import TEMPORARY_SUFFIX, write_atomic
+from mcptest_engine.workspace.files import (
+    DATA_DIR,
+    file_state,
+    list_files,
+    list_names,
+    make_directory,
+    open_directory,
+    open_file,
+    read_named_file,
+)
 from mcptest_engine.workspace.json_text import to_json_bytes
-from mcptest_engine.workspace.ulid import is_ulid
+from mcptest_engine.workspace.ulid import is_ulid, newest_first, ulid_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,17 +120,35 @@ class Workspace:
 
     def make_runs_dir(self) -> None:
         """Make `.mcptest/runs`, with the `.gitignore` that goes with it the first time. Raises: OSError."""
-        refuse_links(self.runs_dir)
-        if self.runs_dir.is_dir():
-            return
-        self.runs_dir.mkdir(parents=True, exist_ok=True)
+        try:
+            with open_directory(self.runs_dir):
+                return
+        except FileNotFoundError:
+            make_directory(self.runs_dir)
         ignore = self.data_dir / ".gitignore"
-        if not ignore.exists():
+        try:
+            file_state(ignore)
+        except FileNotFoundError:
             write_atomic(ignore, _GITIGNORE)
 
     def runs(self) -> list[Path]:
-        """The records kept here, newest first."""
-        return [self.runs_dir / name for name in self._record_names()]
+        """The records saved here, newest first, and last those dated in the future. Links and pipes are none."""
+        ids = newest_first(name[:-5] for name in list_files(self.runs_dir, ".json") if is_ulid(name[:-5]))
+        return [self.runs_dir / f"{run_id}.json" for run_id in ids]
+
+    def latest_run(self) -> tuple[Path | None, list[str]]:
+        """The newest record, and a line for each file that has the name of a later one but is passed over."""
+        path = next(iter(self.runs()), None)
+        notes = []
+        for name in sorted(list_names(self.runs_dir)):
+            if name.endswith(".json") and is_ulid(name[:-5]) and (path is None or name > path.name):
+                try:
+                    with open_file(self.runs_dir / name):
+                        year = time.gmtime(ulid_seconds(name[:-5])).tm_year
+                        notes.append(f"{name} is dated in the future ({year}), so it is not taken for the latest run")
+                except OSError as wrong:
+                    notes.append(f"{name} is no run record: {wrong.strerror}")
+        return path, notes
 
     def load_run(self, id_or_path: str | Path) -> dict[str, Any]:
         """A record as JSON values, by the run's id (in any case) or by the path of its file.
@@ -130,7 +158,7 @@ class Workspace:
         text = str(id_or_path)
         path = self.runs_dir / f"{text.upper()}.json" if is_ulid(text.upper()) else Path(text)
         try:
-            record = json.loads(path.read_bytes())
+            record = json.loads(read_named_file(path))
         except FileNotFoundError:
             hint = "run ids are the file names in .mcptest/runs, without `.json`"
             raise RecordError(f'there is no run "{text}" here', hint=hint) from None
@@ -177,27 +205,17 @@ class Workspace:
                 if isinstance(suite, dict) and suite.get("path") == suite_path:
                     yield record
 
-    def _record_names(self) -> list[str]:
-        return sorted((name for name in self._names() if name.endswith(".json") and is_ulid(name[:-5])), reverse=True)
-
-    def _names(self) -> list[str]:
-        try:
-            return os.listdir(self.runs_dir)  # noqa: PTH208 - names are all that is needed, 1,000 of them in 0.3 ms
-        except OSError:
-            return []
-
     def _prune(self) -> None:
         """Delete the oldest runs, and what killed processes left: temporary files, outputs without a record.
 
         No link is followed, here or in what is deleted: a repository can hold links to anywhere. Nothing is deleted twice
         in haste: another process may be at it too, or may not have written its record yet.
         """
-        with contextlib.suppress(OSError), _open_directories(self.root, DATA_DIR, "runs") as runs:
-            self._prune_in(runs)
+        with contextlib.suppress(OSError), open_directory(self.runs_dir) as runs:
+            self._prune_in(runs, list_names(self.runs_dir))
 
-    def _prune_in(self, runs: int) -> None:
-        names = os.listdir(runs)
-        records = sorted((name[:-5] for name in names if name.endswith(".json") and is_ulid(name[:-5])), reverse=True)
+    def _prune_in(self, runs: int, names: list[str]) -> None:
+        records = newest_first(name[:-5] for name in names if name.endswith(".json") and is_ulid(name[:-5]))
         for run_id in records[max(self.keep_runs, 1) :]:
             _delete(f"{run_id}.json", runs)
             _delete(run_id, runs)
@@ -216,23 +234,8 @@ def _is_home(directory: Path) -> bool:
 
 
 def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return file.read(_HEAD_BYTES)
-
-
-@contextlib.contextmanager
-def _open_directories(root: Path, *names: str) -> Iterator[int]:
-    """The descriptor of the directory that `names` lead to from `root`, where none of them is a link. Raises: OSError."""
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-    descriptor = os.open(root, flags)
-    try:
-        for name in names:
-            inner = os.open(name, flags | os.O_NOFOLLOW, dir_fd=descriptor)
-            os.close(descriptor)
-            descriptor = inner
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def _delete(name: str, parent: int) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.workspace.atomic import write_atomic
+from mcptest_engine.workspace.files import list_files, list_states, make_directory, read_file, remove_file
 from mcptest_tui.places import cache_dir, state_file
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Drafts:
                     Workspace(
                         self._root
                     ).make_runs_dir()  # with the `.gitignore` that keeps drafts out of the repository
-                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                make_directory(folder, mode=0o700)
                 write_atomic(folder / name, data, mode=0o600)
             except OSError:
                 continue
@@ -124,17 +125,17 @@ class Drafts:
 
     def _files(self) -> Iterator[Path]:
         for folder in self._folders():
-            with suppress(OSError):
-                yield from sorted(file for file in folder.iterdir() if file.name.endswith(SUFFIX))
+            yield from sorted(folder / name for name in list_files(folder, SUFFIX))
 
     def _prune(self, folder: Path) -> None:
         """Of the texts put aside, the last ones are kept."""
-        with suppress(OSError):
-            kept = [
-                file for file in folder.iterdir() if not file.name.endswith(SUFFIX) and not file.name.startswith(".")
-            ]
-            for file in sorted(kept, key=lambda file: file.stat().st_mtime)[:-_MOST_KEPT]:
-                _delete(file)
+        kept = [
+            (state.st_mtime, name)
+            for name, state in list_states(folder)
+            if not name.endswith(SUFFIX) and not name.startswith(".")
+        ]
+        for _, name in sorted(kept)[:-_MOST_KEPT]:
+            _delete(folder / name)
 
 
 def _name_of(path: str) -> str:
@@ -147,9 +148,7 @@ def _digest_of(path: str) -> str:
 
 def _read(file: Path) -> Draft | None:
     try:
-        if file.stat().st_size > _MOST_BYTES:
-            return None
-        told = json.loads(file.read_bytes())
+        told = json.loads(read_file(file, largest=_MOST_BYTES))
         kinds = (("path", str), ("text", str), ("base", str), ("at", (int, float)), ("line", int), ("column", int))
         sound = all(isinstance(told.get(name), kind) for name, kind in kinds)
     except (OSError, ValueError, AttributeError, RecursionError):
@@ -166,4 +165,4 @@ def _is_on_disk(draft: Draft) -> bool:
 
 def _delete(path: Path) -> None:
     with suppress(OSError):
-        path.unlink()
+        remove_file(path)

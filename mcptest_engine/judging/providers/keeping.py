@@ -72,7 +72,7 @@ class AnswerCache:
         try:
             if not self._put:
                 self._workspace.make_runs_dir()
-                self._files.folder.mkdir(parents=True, exist_ok=True)
+                self._files.make_folder()
                 self._put = True
             self._files.put_one(key, data)
         except OSError as wrong:

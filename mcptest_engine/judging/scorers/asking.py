@@ -138,7 +138,7 @@ class Scorers:
             if not self._wrote:
                 if self._make_folder is not None:
                     self._make_folder()
-                self._cache.folder.mkdir(parents=True, exist_ok=True)
+                self._cache.make_folder()
                 self._wrote = True
             self._cache.put_one(key, data)
         except (OSError, RecursionError) as wrong:

@@ -7,7 +7,6 @@ from several threads.
 from __future__ import annotations
 
 import json
-import os
 import re
 import stat
 import threading
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.results import RunRecord, Totals
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.workspace.files import file_state, list_names, list_states, open_file, read_file
 from mcptest_engine.workspace.heads import head_of
 from mcptest_engine.workspace.inline import inline_dir
 from mcptest_engine.workspace.slug import Slugs
@@ -148,7 +148,7 @@ class Shelf:
     def text(self, run_id: str) -> bytes:
         """A record's file as it is. Raises: NoSuchRun, RecordError."""
         try:
-            return self._file(run_id).read_bytes()
+            return read_file(self._file(run_id), largest=LARGEST_RECORD)
         except OSError as wrong:
             raise RecordError(f"the run record cannot be read: {wrong.strerror or wrong}") from wrong
 
@@ -171,33 +171,26 @@ class Shelf:
 
     def side_files(self, run_id: str) -> tuple[SideFile, ...]:
         """The outputs of a run that were put aside, by name."""
-        folder = self.workspace.runs_dir / run_id
-        if not is_ulid(run_id) or folder.is_symlink():
+        if not is_ulid(run_id):
             return ()
-        try:
-            with os.scandir(folder) as entries:
-                files = [entry for entry in entries if entry.name.endswith(".json")]
-                found = [SideFile(one.name, one.stat().st_size) for one in files if one.is_file(follow_symlinks=False)]
-        except OSError:
-            return ()
-        return tuple(sorted(found))
+        states = list_states(self.workspace.runs_dir / run_id)
+        return tuple(sorted(SideFile(name, state.st_size) for name, state in states if name.endswith(".json")))
 
     def open_side_file(self, run_id: str, name: str) -> BinaryIO:
         """One of them, opened. Raises: NoSuchRun when the run has none of that name."""
         # By comparing with what is there, so that no name can lead out of the folder.
         if not any(file.name == name for file in self.side_files(run_id)):
             raise NoSuchRun
-        path = self.workspace.runs_dir / run_id / name
         try:
-            return open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # noqa: PTH123
+            return open_file(self.workspace.runs_dir / run_id / name)
         except OSError:
             raise NoSuchRun from None
 
     def under_way(self, now: float) -> tuple[Going, ...]:
         """Runs that go on, newest first: those that say so, and those that left a suite or an output and no record yet."""
         told = {one.run_id: one for one in going(self.workspace, now)}
-        began = {name[:-4] for name in _names(inline_dir(self.workspace)) if name.endswith(".yml")}
-        names = _names(self.workspace.runs_dir)
+        began = {name[:-4] for name in list_names(inline_dir(self.workspace)) if name.endswith(".yml")}
+        names = list_names(self.workspace.runs_dir)
         done = {name[:-5] for name in names if name.endswith(".json")}
         fresh = (one for one in began.union(names) - done if is_ulid(one))
         silent = (one for one in fresh if one not in told and 0 <= now - ulid_seconds(one) < UNDER_WAY_SECONDS)
@@ -210,7 +203,7 @@ class Shelf:
         # The names as well, since the times of folders are coarse.
         return (
             going(self.workspace, time.time()),
-            *((_stamp(folder), *_newest(_names(folder))) for folder in folders),
+            *((_stamp(folder), *_newest(list_names(folder))) for folder in folders),
         )
 
     def _remember(self, run_id: str, stamp: Stamp) -> tuple[Stamp, tuple[PastTest, ...]]:
@@ -244,7 +237,7 @@ class Shelf:
 def _stamp(path: Path) -> Stamp | None:
     """By what a file or folder is known again; None for what is neither."""
     try:
-        state = path.stat()
+        state = file_state(path)
     except OSError:
         return None
     ordinary = stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)
@@ -253,13 +246,6 @@ def _stamp(path: Path) -> Stamp | None:
 
 def _newest(names: list[str]) -> tuple[int, str]:
     return len(names), max(names, default="")
-
-
-def _names(folder: Path) -> list[str]:
-    try:
-        return os.listdir(folder)  # noqa: PTH208 - names are all that is needed
-    except OSError:
-        return []
 
 
 def _row(path: Path, stamp: Stamp) -> RunRow:

@@ -12,6 +12,7 @@ from mcptest_engine.core.results import RunRecord, Verdict
 from mcptest_engine.running.worker.protocol import Refused
 from mcptest_engine.running.worker.telling import record_shown, result_shown
 from mcptest_engine.workspace.activity import NEWEST, Activity
+from mcptest_engine.workspace.files import file_state
 from mcptest_engine.workspace.ulid import is_ulid
 
 if TYPE_CHECKING:
@@ -95,8 +96,8 @@ def _run(workspace: Workspace, path: Path) -> dict[str, Any]:
 
 def _record(workspace: Workspace, path: Path) -> RunRecord:
     try:
-        size = path.stat().st_size
-        if not path.is_file() or size > LARGEST_RECORD:
+        size = file_state(path).st_size
+        if size > LARGEST_RECORD:
             raise Refused(f"the record is too large to be shown here ({size // 1_000_000:,} MB)", kind="gone")
         return RunRecord.from_json(workspace.load_run(path))
     except RecordError as wrong:

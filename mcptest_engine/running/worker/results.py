@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.running.worker.pages import pruned, text_of, value_at
 from mcptest_engine.running.worker.protocol import Refused
+from mcptest_engine.workspace.files import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -161,9 +162,9 @@ class Results:
         if not isinstance(place, str) or output.get("bytes", 0) > LARGEST_OUTPUT:
             return output
         if place not in self._outputs:
-            path = self._surroundings.workspace.data_dir / place
-            if not path.resolve().is_relative_to(self._surroundings.workspace.data_dir.resolve()):
+            if place.startswith("/") or ".." in place.split("/"):
                 return output
+            path = self._surroundings.workspace.data_dir / place
             try:
                 _put(self._outputs, place, await asyncio.to_thread(_read, path), MOST_OUTPUTS)
             except (OSError, ValueError, RecursionError):
@@ -178,4 +179,4 @@ def _put(held: OrderedDict[str, Any], name: str, value: Any, most: int) -> None:
 
 
 def _read(path: Path) -> Any:
-    return json.loads(path.read_bytes())
+    return json.loads(read_file(path, largest=LARGEST_OUTPUT))
