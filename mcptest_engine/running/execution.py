@@ -150,7 +150,7 @@ async def execute(
                 snapshots,
             ),
             not_ready=pool.not_ready,
-            capped=judged is not None and (judged.ledger.reached or judged.ledger.overrun is not None),
+            capped=judged is not None and (judged.budget.reached or judged.budget.overrun is not None),
         ),
     )
     try:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mcptest_engine.judging.scorers.asking import Scorers
-from mcptest_engine.judging.spending import MAX_COST, Ledger
+from mcptest_engine.judging.spending import MAX_COST, CostBudget
 from mcptest_engine.suite.secrets import inherited_secrets
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Judged:
     def __init__(
         self, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, redactor: Redactor, plan: Plan
     ) -> None:
-        self.ledger = _ledger(suite, settings)
+        self.budget = _budget(suite, settings)
         self.warnings: list[str] = []
         self.recording: Recording | None = None
         self._suite = suite
@@ -57,7 +57,7 @@ class Judged:
             environ=self.environ,
             declared={*self._suite.env, *(self._suite.lookups.keys() - self._settings.environ.keys())},
             redactor=self._redactor,
-            ledger=self.ledger,
+            budget=self.budget,
             cache=cache,
             make_folder=self._workspace.make_runs_dir,
         )
@@ -70,7 +70,7 @@ class Judged:
         return open_models(
             self._suite.prices,
             self.environ,
-            ledger=self.ledger,
+            budget=self.budget,
             keep=self._keep(),
             redact=self._redactor.redact_text,
             keep_secret=self._redactor.register,
@@ -124,25 +124,29 @@ class Judged:
                 self.warnings.append(
                     f"a replay asks no model and spends nothing on any: `{MAX_COST}` holds scorers alone"
                 )
-        if self.ledger.overrun is not None:
-            self.warnings.append(self.ledger.overrun)
-        if self.ledger.unpriced:
+        if self.budget.overrun is not None:
+            self.warnings.append(self.budget.overrun)
+        for name, (cost, most) in sorted(self.budget.exceeded.items()):
+            self.warnings.append(
+                f"a call of {name} cost {cost:g} USD, which is more than the {most:g} USD reserved for it"
+            )
+        if self.budget.unpriced:
             self.warnings.append(self._unpriced())
 
     def _unpriced(self) -> str:
-        count = self.ledger.unpriced
+        count = self.budget.unpriced
         calls = f"{count} call{'s' if count > 1 else ''} of models"
         held = (
-            "no sum holds it" if self.ledger.cap_usd is None else f"neither a sum nor `{self.ledger.cap_name}` holds it"
+            "no sum holds it" if self.budget.cap_usd is None else f"neither a sum nor `{self.budget.cap_name}` holds it"
         )
         return f"the price of {calls} is not known, so that {held}: `prices:` in the suite says what models cost"
 
 
-def _ledger(suite: LoadedSuite, settings: RunSettings) -> Ledger:
+def _budget(suite: LoadedSuite, settings: RunSettings) -> CostBudget:
     """The lower cap of `--max-cost` and the suite's budget holds; a test may put one on the whole suite as well."""
     budgets = (suite.budget, *(entry.data.get("budget", {}) for entry in suite.tests))
     own = min((budget[_PER_SUITE] / 100 for budget in budgets if _PER_SUITE in budget), default=None)
     given = settings.max_cost_usd
     if own is not None and (given is None or own < given):
-        return Ledger(own, cap_name=SUITE_BUDGET)
-    return Ledger(given, cap_name=MAX_COST)
+        return CostBudget(own, cap_name=SUITE_BUDGET)
+    return CostBudget(given, cap_name=MAX_COST)

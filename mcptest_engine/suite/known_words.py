@@ -544,6 +544,8 @@ ALIASES: dict[str, dict[str, str]] = {
     },
     "EvalCall": {"arguments": "args", "params": "args", "input": "args", "with": "args", "name": "tool"},
     "Scorer": {
+        "cost_usd": "max_cost_usd",
+        "max_cost": "max_cost_usd",
         "cmd": "command",
         "argv": "command",
         "run": "command",

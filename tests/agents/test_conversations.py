@@ -284,10 +284,10 @@ def test_the_cost_of_a_conversation_can_be_held_to_a_budget(agent, models):
 def test_the_budget_of_a_suite_holds_its_tests_together(record_of, models):
     models.answer_with(lambda _: Reply("dear", usage=(1_000_000, 0)))
     tests = [{"name": f"t{n}", "model": CLAUDE, "prompt": f"go {n}"} for n in range(3)]
-    suite = {"servers": {"s": {"command": json.loads(shed())}}, "agents": tests, "budget": {"per_suite_usd_cents": 300}}
+    suite = {"servers": {"s": {"command": json.loads(shed())}}, "agents": tests, "budget": {"per_suite_usd_cents": 400}}
     record = record_of(suite, workers=1)
     assert [test.verdict.value for test in record.tests] == ["pass", "pass", "skip"]
-    assert record.tests[2].message == "not run: budget.per_suite_usd_cents 3 USD is spent"
+    assert record.tests[2].message == "not run: budget.per_suite_usd_cents 4 USD is spent"
     assert record.exit_code == 5, "as with --max-cost"
 
 
@@ -301,6 +301,36 @@ def test_what_a_cap_breaks_off_is_skipped_whichever_cap_it_is(record_of, models,
     (broken_off,) = record.tests
     assert (broken_off.verdict.value, record.exit_code, len(models.questions)) == ("skip", 5, 1)
     assert "3 USD is spent (after 1 turn)" in broken_off.message
+
+
+def test_a_conversation_whose_first_turn_the_cap_cannot_hold_asks_nobody(record_of, models, tmp_path):
+    """A turn may cost its output limit: 8,192 tokens at 10 USD for a million, and what it reads."""
+    tests = [{"name": "t", "model": CLAUDE, "prompt": "go"}]
+    record = record_of({"servers": {"s": {"command": json.loads(shed())}}, "agents": tests}, max_cost_usd=0.05)
+    assert (record.tests[0].verdict.value, record.exit_code, models.questions) == ("skip", 5, [])
+    assert record.tests[0].message.startswith(
+        f"not run: --max-cost 0.05 USD has 0.05 USD left, and a call of `{CLAUDE}` may cost 0.08"
+    )
+
+
+@pytest.mark.parametrize("workers", [1, 16])
+def test_a_model_without_a_price_is_asked_once_under_a_cap(record_of, models, workers):
+    models.answer_with(lambda _: Reply("hi"))
+    environ = {"OPENAI_BASE_URL": models.openai["OPENAI_BASE_URL"]}
+    tests = [{"name": f"t{n}", "model": "local", "prompt": f"go {n}"} for n in range(5)]
+    suite = {"servers": {"s": {"command": json.loads(shed())}}, "agents": tests}
+    record = record_of(suite, workers=workers, max_cost_usd=1.0, environ=environ)
+    assert [test.verdict.value for test in record.tests].count("pass") == len(models.questions) == 1
+    told = {test.message for test in record.tests if test.verdict.value == "skip"}
+    assert told == {"not run: --max-cost 1 USD cannot hold `local`, whose first call told no cost"}
+    assert (
+        record_of(
+            {**suite, "prices": {"local": {"input_usd_per_mtok": 0, "output_usd_per_mtok": 0}}},
+            environ=environ,
+            max_cost_usd=1.0,
+        ).exit_code
+        == 0
+    )
 
 
 def test_what_max_cost_keeps_back_is_skipped(record_of, models):

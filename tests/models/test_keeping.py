@@ -26,7 +26,7 @@ from mcptest_engine.judging.providers.values import (
     ToolUse,
     Turn,
 )
-from mcptest_engine.judging.spending import Ledger
+from mcptest_engine.judging.spending import CostBudget
 from mcptest_engine.workspace.result_cache import models_dir
 from mcptest_engine.workspace.workspace import Workspace
 from tests.models.conftest import CLAUDE, GPT, question
@@ -91,13 +91,13 @@ def test_a_kept_answer_is_the_answer_and_costs_nothing_more(models, model, works
     models.answers(
         Reply("I look", uses=[Use("get_weather", {"city": "Oslo"}), Use("get_weather", raw="{")], thinking="x")
     )
-    ledger = Ledger(5.0)
-    (first,) = all_of(models, question(model=model, tools=tools), keep=cached(workspace), ledger=ledger)
-    spent = ledger.spent
-    (again,) = all_of(models, question(model=model, tools=tools), keep=cached(workspace), ledger=ledger)
+    budget = CostBudget(5.0)
+    (first,) = all_of(models, question(model=model, tools=tools), keep=cached(workspace), budget=budget)
+    spent = budget.spent
+    (again,) = all_of(models, question(model=model, tools=tools), keep=cached(workspace), budget=budget)
     assert again == first._replace(kept=True, duration_ms=round(first.duration_ms, 3))
     assert len(models.questions) == 1
-    assert ledger.spent == spent == first.cost_usd
+    assert budget.spent == spent == first.cost_usd
 
 
 def test_a_kept_answer_is_for_its_owner_alone_and_whole(models, workspace):
@@ -183,10 +183,10 @@ def test_no_question_is_asked_twice_with_the_cache_on(models, tmp_path_factory, 
     folder = tmp_path_factory.mktemp("cache")
     (folder / ".mcptest").mkdir()
     for requests in runs:
-        ledger = Ledger()
-        replies = all_of(models, *requests, keep=cached(Workspace(folder)), ledger=ledger)
+        budget = CostBudget()
+        replies = all_of(models, *requests, keep=cached(Workspace(folder)), budget=budget)
         told = sum((Decimal(repr(reply.cost_usd)) for reply in replies if not reply.kept), Decimal(0))
-        assert Decimal(repr(ledger.spent)) == told
+        assert Decimal(repr(budget.spent)) == told
     distinct = {request for requests in runs for request in requests}
     assert len(models.questions) == len(distinct)
 
@@ -194,17 +194,17 @@ def test_no_question_is_asked_twice_with_the_cache_on(models, tmp_path_factory, 
 @pytest.mark.parametrize("count", [1, 7])
 def test_nothing_is_asked_beyond_the_cap(models, model, count):
     models.answer_with(lambda _: Reply("18", usage=(100_000, 100_000)))  # more than a dollar
-    ledger = Ledger(1.0)
-    found = all_of(models, *(question(f"number {number}", model=model) for number in range(count)), ledger=ledger)
+    budget = CostBudget(1.0)
+    found = all_of(models, *(question(f"number {number}", model=model) for number in range(count)), budget=budget)
     answered = [reply for reply in found if not isinstance(reply, ModelError)]
     assert len(answered) == len(models.questions) == 1
     assert all(wrong.fault is ModelFault.CAPPED for wrong in found if isinstance(wrong, ModelError))
-    assert ledger.reached == (count > 1)
+    assert budget.reached == (count > 1)
 
 
 def test_a_kept_answer_is_given_beyond_the_cap(models, workspace):
     all_of(models, question(), keep=cached(workspace))
-    (reply,) = all_of(models, question(), keep=cached(workspace), ledger=Ledger(0.0))
+    (reply,) = all_of(models, question(), keep=cached(workspace), budget=CostBudget(0.0))
     assert reply.kept
 
 

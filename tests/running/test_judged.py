@@ -39,6 +39,10 @@ def said(score: float, reasoning: str = "because", **more: Any) -> str:
     return json.dumps({"reasoning": reasoning, "score": score, **more})
 
 
+DEAR = Reply(said(0.9), usage=(0, 4000))
+"""A grade that costs 0.02 USD at the prices of `run`."""
+
+
 def tool(matcher: dict[str, Any], *others: dict[str, Any], text: str = "hello", **more: Any) -> dict[str, Any]:
     judged = {"target": "result.content[0].text", "matcher": matcher}
     return {"name": "greets", "tool": "echo", "args": {"text": text}, "expect": [judged, *others], **more}
@@ -376,8 +380,9 @@ def test_an_interruption_in_the_middle_of_judging_ends_the_run(
 
 
 def test_a_cap_that_is_reached_skips_what_is_left(run: Callable[..., RunRecord], models: ModelEndpoint) -> None:
-    models.answer_with(lambda _: said(0.9))
-    record = run({"judge": CLAUDE, "compositions": [mocked(eval=METRICS)]}, max_cost_usd=0.0003)
+    """A call costs 0.02 USD, and may cost a little more than that by its output limit."""
+    models.answer_with(lambda _: DEAR)
+    record = run({"judge": CLAUDE, "compositions": [mocked(eval=METRICS)]}, max_cost_usd=0.05)
     verdicts = [test.verdict.value for test in record.tests]
     assert verdicts.count("skip") == 3, verdicts
     skipped = next(test for test in record.tests if test.verdict is Verdict.SKIP)
@@ -541,27 +546,87 @@ def test_what_jurors_cost_before_a_cap_was_reached_is_told(
     run: Callable[..., RunRecord], models: ModelEndpoint
 ) -> None:
     """The first juror was paid, and the others were not asked."""
-    models.answer_with(lambda _: said(0.9))
+    models.answer_with(lambda _: DEAR)
     judge = {"judge": {**CLAUDE, "jury": 3}}
     for suite in (
         {**judge, "evals": [{"name": "e", "output": "x", "rubric": "Is kind."}]},
         {**judge, "servers": {"s": ECHO}, "tools": [tool({"llm-judge": KIND})]},
     ):
         models.questions.clear()
-        record = run(suite, max_cost_usd=0.0001)
-        assert (len(models.questions), record.tests[0].tokens, record.exit_code) == (1, 120, 5)
+        record = run(suite, max_cost_usd=0.03)
+        assert (len(models.questions), record.tests[0].tokens, record.exit_code) == (1, 4000, 5)
         assert record.tests[0].verdict in (Verdict.SKIP, Verdict.INCONCLUSIVE)
         assert record.spending is not None
-        assert record.spending.tokens == 120
+        assert record.spending.tokens == 4000
 
 
 def test_an_assertion_that_a_cap_keeps_from_being_judged_is_no_pass(
     run: Callable[..., RunRecord], models: ModelEndpoint
 ) -> None:
-    models.answer_with(lambda _: said(0.9))
+    models.answer_with(lambda _: DEAR)
     tools = [{**tool({"llm-judge": KIND}, text=f"hello {number}"), "name": f"greets {number}"} for number in range(3)]
-    record = run({"servers": {"s": ECHO}, "judge": CLAUDE, "tools": tools}, max_cost_usd=0.0002)
+    record = run({"servers": {"s": ECHO}, "judge": CLAUDE, "tools": tools}, max_cost_usd=0.03)
     assert [test.verdict.value for test in record.tests].count("pass") == 1
     open_ = next(test for test in record.tests if test.verdict is Verdict.INCONCLUSIVE)
-    assert open_.message == "not judged: --max-cost 0.0002 USD is spent"
+    assert str(open_.message).startswith(
+        "not judged: --max-cost 0.03 USD has 0.01 USD left, and a call of `claude-test` may"
+    )
     assert record.exit_code == 5
+
+
+@pytest.mark.parametrize("workers", [1, 8])
+def test_rows_that_there_is_no_money_to_judge_have_called_nothing(
+    run: Callable[..., RunRecord], models: ModelEndpoint, tmp_path: Path, workers: int
+) -> None:
+    """The judge is reserved for before the call whose answer it is to grade."""
+    models.answer_with(lambda _: DEAR)
+    book = tmp_path / "book"
+    bank = {"command": [sys.executable, "-S", str(SERVERS / "ledger.py"), str(book)]}
+    call = {"prompt": "q", "rubric": "Is kind.", "serial": False, "call": {"tool": "transfer", "args": {"amount": 1}}}
+    evals = [{"name": f"e{at}", **call} for at in range(5)]
+    record = run({"servers": {"s": bank}, "judge": CLAUDE, "evals": evals}, max_cost_usd=0.05, workers=workers)
+    assert [test.verdict.value for test in record.tests].count("pass") == len(models.questions) == 2
+    assert len(json.loads(book.read_text())) == 2
+    assert all(str(test.message).startswith("not run: ") for test in record.tests if test.verdict is Verdict.SKIP)
+    assert record.exit_code == 5
+
+
+def test_an_answer_that_is_too_long_to_be_judged_within_the_cap_is_not_graded(
+    run: Callable[..., RunRecord], models: ModelEndpoint
+) -> None:
+    """It was called for, so it is not told as not run; nobody is asked."""
+    call = {"tool": "echo", "args": {"text": "x" * 90_000}}
+    suite = {"servers": {"s": ECHO}, "judge": CLAUDE, "evals": [{"name": "e", "rubric": "Is kind.", "call": call}]}
+    (test,) = run(suite, max_cost_usd=0.04).tests
+    assert (test.verdict, models.questions) == (Verdict.SKIP, [])
+    assert str(test.message).startswith("not graded: --max-cost 0.04 USD has 0.04 USD left")
+
+
+def test_jurors_are_paid_from_what_their_row_holds(run: Callable[..., RunRecord], models: ModelEndpoint) -> None:
+    """Three jurors, both ways round, of rows that all want their money at once."""
+    models.answer_with(lambda _: DEAR)
+    evals = [
+        {"name": f"e{at}", "rubric": f"Is kind {at}.", "call": {"tool": "echo", "args": {"text": "x"}}}
+        for at in range(6)
+    ]
+    judge = {**CLAUDE, "jury": 3, "guarded": True}
+    record = run({"servers": {"s": ECHO}, "judge": judge, "evals": evals}, max_cost_usd=0.4, workers=8)
+    passed = [test for test in record.tests if test.verdict is Verdict.PASS]
+    assert len(models.questions) == 6 * len(passed), "no row was begun that could not be judged to its end"
+    assert len(passed) == 3
+    assert record.spending is not None
+    assert record.spending.cost_usd == 0.36
+
+
+def test_a_conversation_that_there_is_no_money_to_grade_is_not_begun(
+    run: Callable[..., RunRecord], models: ModelEndpoint
+) -> None:
+    models.answer_with(lambda _: "hello")
+    dear = {"type": "exec", "command": ["echo", json.dumps({"verdict": "pass", "cost_usd": 1})]}
+    evals = [{"name": f"e{at}", "prompt": f"hi {at}", "model": "claude-test", "rubric": "r"} for at in range(3)]
+    suite = {"servers": {"s": ECHO}, "scorers": [{"name": "dear", **dear}], "evals": evals}
+    record = run(suite, max_cost_usd=1.5, workers=1)
+    assert [test.verdict.value for test in record.tests] == ["pass", "skip", "skip"]
+    assert len(models.questions) == 1
+    assert "a call of scorer `dear` may cost 1 USD" in str(record.tests[1].message)
+    assert str(record.tests[1].message).startswith("not run: --max-cost 1.5 USD has ")

@@ -14,7 +14,7 @@ from mcptest_engine.judging.scorers import asking
 from mcptest_engine.judging.scorers.asking import Graded, Scorers
 from mcptest_engine.judging.scorers.values import Scorer, ScorerError
 from mcptest_engine.judging.scorers.versions import scorer_version
-from mcptest_engine.judging.spending import Ledger
+from mcptest_engine.judging.spending import CostBudget
 from mcptest_engine.workspace.result_cache import VERDICT_SCHEMA, ResultCache
 from tests.scorers.conftest import ENVIRON
 
@@ -32,10 +32,10 @@ class Bench:
     def __init__(self, wrappers: Wrappers) -> None:
         self.wrappers = wrappers
         self.cache = ResultCache(wrappers.path / "verdicts", VERDICT_SCHEMA)
-        self.ledger = Ledger()
+        self.budget = CostBudget()
 
     def scorers(self) -> Scorers:
-        return Scorers(environ=ENVIRON, redactor=Redactor(("hunter2-hunter2",)), ledger=self.ledger, cache=self.cache)
+        return Scorers(environ=ENVIRON, redactor=Redactor(("hunter2-hunter2",)), budget=self.budget, cache=self.cache)
 
     def grade(self, scorer: Scorer, **more: Any) -> Graded:
         asked = {"prompt": "q", "output": "a", "criteria": "c", "metadata": {"eval": "e"}, **more}
@@ -55,7 +55,7 @@ def bench(wrappers: Wrappers) -> Bench:
 def test_the_same_is_asked_once_and_costs_once(bench: Bench) -> None:
     scorer = bench.wrappers.scorer(SAYS)
     first, again = bench.grade(scorer), bench.grade(scorer)
-    assert (first.kept, again.kept, bench.asked, bench.ledger.spent) == (False, True, 1, 0.5)
+    assert (first.kept, again.kept, bench.asked, bench.budget.spent) == (False, True, 1, 0.5)
     assert again.verdict == first.verdict
 
 
@@ -126,7 +126,7 @@ def test_equal_requests_at_the_same_time_start_one_program(bench: Bench) -> None
         return await asyncio.gather(*(scorers.grade(scorer, **asked) for _ in range(6)))
 
     graded = asyncio.run(all_at_once())
-    assert (bench.asked, bench.ledger.spent) == (1, 0.5)
+    assert (bench.asked, bench.budget.spent) == (1, 0.5)
     assert sorted(one.kept for one in graded) == [False, *[True] * 5]
     assert len({one.verdict.reasoning for one in graded}) == 1
 
@@ -241,7 +241,7 @@ def test_no_more_than_concurrency_run_at_once(wrappers: Wrappers) -> None:
     scorer = wrappers.scorer(
         """mkdir "$0.lock" || exit 9; sleep 0.02; rmdir "$0.lock"; echo '{"verdict": "pass"}'""", concurrency=1
     )
-    scorers = Scorers(environ=ENVIRON, redactor=Redactor(()), ledger=Ledger())
+    scorers = Scorers(environ=ENVIRON, redactor=Redactor(()), budget=CostBudget())
 
     async def all_at_once() -> list[Graded]:
         asked = ({"prompt": "q", "output": str(at), "criteria": "c", "metadata": {}} for at in range(8))

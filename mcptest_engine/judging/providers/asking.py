@@ -13,13 +13,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from mcptest_engine.judging.providers.documents import request_key
+from mcptest_engine.judging.providers.documents import most_tokens_in, request_key
 from mcptest_engine.judging.providers.keeping import AnswerCache, Recording, Replay
 from mcptest_engine.judging.providers.prices import PriceList
 from mcptest_engine.judging.providers.setup import INSTALL, Setup, clear_text_problem
-from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError, ModelFault, ModelReply
+from mcptest_engine.judging.providers.values import DEFAULT_MAX_TOKENS, NOT_ASKED, ModelError, ModelFault, ModelReply
 from mcptest_engine.judging.single_flight import SingleFlight
-from mcptest_engine.judging.spending import Capped, Ledger
+from mcptest_engine.judging.spending import Capped, CostBudget, Payer
 from mcptest_engine.servers.auth import shown_url
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.providers.setup import Endpoint
     from mcptest_engine.judging.providers.values import ModelRequest
     from mcptest_engine.judging.providers.wire import Said, Trouble
+    from mcptest_engine.judging.spending import Reservation
 
 MOST_ATTEMPTS = 4
 FIRST_PAUSE_SECONDS = 0.5
@@ -39,7 +40,7 @@ def open_models(
     prices: Mapping[str, Mapping[str, Any]] | None,
     environ: Mapping[str, str],
     *,
-    ledger: Ledger | None = None,
+    budget: CostBudget | None = None,
     cap_usd: float | None = None,
     keep: AnswerCache | Recording | Replay | None = None,
     redact: Callable[[str], str] = lambda text: text,
@@ -49,13 +50,13 @@ def open_models(
 ) -> AskedModels:
     """The models that `environ` sets up, none of them asked yet. `prices` are the suite's own.
 
-    `ledger` is what scorers are paid from as well, one of its own with `cap_usd` when None. `keep` is where answers are kept or
+    `budget` is what scorers are paid from as well, one of its own with `cap_usd` when None. `keep` is where answers are kept or
     come from. `keep_secret` is told the keys before one is sent.
     """
     return AskedModels(
         Setup(environ),
         PriceList(prices),
-        Ledger(cap_usd) if ledger is None else ledger,
+        CostBudget(cap_usd) if budget is None else budget,
         keep=keep,
         redact=redact,
         keep_secret=keep_secret,
@@ -71,7 +72,7 @@ class AskedModels:
         self,
         setup: Setup,
         prices: PriceList,
-        ledger: Ledger,
+        budget: CostBudget,
         *,
         keep: AnswerCache | Recording | Replay | None,
         redact: Callable[[str], str],
@@ -79,7 +80,7 @@ class AskedModels:
         clock: Callable[[], float],
         first_pause_seconds: float,
     ) -> None:
-        self.ledger = ledger
+        self.budget = budget
         self._setup, self._prices, self._clock = setup, prices, clock
         self._keep, self._redact = keep, redact
         self._first_pause = first_pause_seconds
@@ -169,21 +170,25 @@ class AskedModels:
         if cache is not None and (kept := cache.get(request, endpoint.base)) is not None:
             return kept
         try:
-            async with self.ledger.room(request.model):
-                reply = await self._live(request, endpoint)
-                self.ledger.charge(reply.cost_usd, request.model)
+            async with self.budget.reserve(self._payer(request)) as call:
+                reply = await self._live(request, endpoint, call)
+                call.charge(reply.cost_usd)
         except Capped as wrong:
-            raise ModelError(ModelFault.CAPPED, f"{NOT_ASKED}{wrong.message}", hint=wrong.hint) from None
+            raise _capped(wrong) from None
         if cache is not None:
             cache.put(request, endpoint.base, reply)
         return reply
 
-    async def _live(self, request: ModelRequest, endpoint: Endpoint) -> ModelReply:
-        provider = await self._provider(endpoint, request.model)
+    async def _live(self, request: ModelRequest, endpoint: Endpoint, call: Reservation) -> ModelReply:
+        try:
+            provider = await self._provider(endpoint, request.model)
+        except ModelError:
+            call.cancel()
+            raise
         began = self._clock()
         try:
             async with asyncio.timeout(request.timeout_seconds):
-                said = await self._asked(provider, request, endpoint, until=began + request.timeout_seconds)
+                said = await self._asked(provider, request, endpoint, call, until=began + request.timeout_seconds)
         except TimeoutError:
             raise ModelError(
                 ModelFault.TIMEOUT,
@@ -206,7 +211,9 @@ class AskedModels:
             thinking=said.thinking,
         )
 
-    async def _asked(self, provider: Any, request: ModelRequest, endpoint: Endpoint, *, until: float) -> Said:
+    async def _asked(
+        self, provider: Any, request: ModelRequest, endpoint: Endpoint, call: Reservation, *, until: float
+    ) -> Said:
         """Asked as often as it is worth it. Raises: ModelError."""
         from mcptest_engine.judging.providers.wire import Trouble
 
@@ -222,7 +229,9 @@ class AskedModels:
                     continue
                 attempts += 1
                 pause = self._pause(trouble, attempts, until - self._clock())
-                if pause is None:
+                if not trouble.billed and pause is None:
+                    call.cancel()
+                if pause is None or (trouble.billed and not call.renew()):
                     raise _told(trouble, request.model, endpoint, attempts) from None
                 await asyncio.sleep(pause)
             else:
@@ -236,6 +245,30 @@ class AskedModels:
         if pause is None:
             pause = self._first_pause * 2 ** (attempts - 1) * (1 + random.random() / 4)  # noqa: S311 - spreads callers
         return pause if pause <= min(LONGEST_PAUSE_SECONDS, left) else None
+
+    # --- what it may cost
+
+    def payer(self, model: str, tokens_in: int, tokens_out: int = DEFAULT_MAX_TOKENS) -> Payer:
+        """A model as the budget knows it, for a call of at most so many tokens in and out."""
+        return Payer(f"`{model}`", self._prices.cost(model, tokens_in, tokens_out))
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether answers come from providers, and not from a cassette."""
+        return not isinstance(self._keep, Replay)
+
+    def check_budget(self, request: ModelRequest) -> None:
+        """Ask nobody. Raises: ModelError, when the cap leaves too little for this question."""
+        if self.is_paid:
+            try:
+                self.budget.check((self._payer(request),))
+            except Capped as wrong:
+                raise _capped(wrong) from None
+
+    def _payer(self, request: ModelRequest) -> Payer:
+        if self.budget.cap_usd is None:
+            return Payer(f"`{request.model}`")
+        return self.payer(request.model, most_tokens_in(request), request.max_tokens)
 
     # --- the SDKs
 
@@ -315,6 +348,10 @@ def _spared(
         if name not in without and asked.get(name, True) and any(word in told for word in about):
             return name
     return None
+
+
+def _capped(wrong: Capped) -> ModelError:
+    return ModelError(ModelFault.CAPPED, f"{NOT_ASKED}{wrong.message}", hint=wrong.hint)
 
 
 def _told(trouble: Trouble, model: str, endpoint: Endpoint, attempts: int) -> ModelError:

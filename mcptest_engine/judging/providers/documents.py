@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from mcptest_engine.judging.providers.values import ModelRequest, Turn
 
+_FRAME_TOKENS = 1_000
+"""What a provider puts around a question: the marks of turns, its own words about tools and the form of the answer."""
+
 
 def request_document(request: ModelRequest) -> dict[str, Any]:
     """All of a question that its answer may hang on; what is not there is left out. How long it may take is none of it."""
@@ -35,6 +38,13 @@ def request_document(request: ModelRequest) -> dict[str, Any]:
         "temperature": request.temperature,
     }
     return {name: value for name, value in told.items() if value not in (None, "", [])}
+
+
+def most_tokens_in(request: ModelRequest) -> int:
+    """An upper estimate of the tokens of a question: a token stands for one byte of text at least."""
+    told = [request_document(request), [block for turn in request.turns for block in turn.thinking]]
+    data = json.dumps(told, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
+    return len(data) + _FRAME_TOKENS
 
 
 def request_key(request: ModelRequest, base: str) -> str:

@@ -158,6 +158,10 @@ class Models(Protocol):
         """Have everything imported that asking `model` takes. Raises nothing; `ask` tells what is wrong."""
         ...
 
+    def check_budget(self, request: ModelRequest) -> None:
+        """Ask nobody. Raises: ModelError, when the cap on costs leaves too little for this question."""
+        ...
+
     async def ask(self, request: ModelRequest) -> ModelReply:
         """The answer. Where answers are kept, equal requests under way at once are asked once. Raises: ModelError."""
         ...

@@ -70,7 +70,8 @@ class Said(NamedTuple):
 class Trouble(Exception):
     """No answer came. `message` is a clause whose subject is the provider; `again`: asking once more may help.
 
-    `retry_after` is how many seconds the provider asks to wait. `named` are the parameters that its words are about.
+    `billed`: the provider may have been paid for it all the same. `retry_after` is how many seconds the provider asks to wait.
+    `told` are its own words.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Trouble(Exception):
         retry_after: float | None = None,
         hint: str | None = None,
         told: str = "",
+        billed: bool = True,
     ) -> None:
         super().__init__(message)
         self.fault = fault
@@ -90,6 +92,7 @@ class Trouble(Exception):
         self.retry_after = retry_after
         self.hint = hint
         self.told = told
+        self.billed = billed
 
 
 class Teller:
@@ -115,7 +118,7 @@ class Teller:
         message = f"answered {told} ({self.where}){said}"
         if 300 <= status < 400:
             message = f"answered HTTP {status}, a redirect, which is not followed ({self.where})"
-        return Trouble(fault, message, again=again, retry_after=_retry_after(headers), told=words)
+        return Trouble(fault, message, again=again, retry_after=_retry_after(headers), told=words, billed=status == 200)
 
     def of_kind(self, kind: str, words: str) -> Trouble:
         """An error that came as a part of an answer."""
@@ -130,7 +133,10 @@ class Teller:
         """No connection came about."""
         words = self.quoted(str(why)) if why is not None and str(why) else "no connection"
         return Trouble(
-            ModelFault.UNREACHABLE, f"cannot be reached ({self.where}): {words}", hint="is the base URL right?"
+            ModelFault.UNREACHABLE,
+            f"cannot be reached ({self.where}): {words}",
+            hint="is the base URL right?",
+            billed=False,
         )
 
     def broken_off(self, why: str) -> Trouble:

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine import __version__
 from mcptest_engine.core.kinds import Verdict
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.judging.scorers.exec import grade_by_program, request_bytes
-from mcptest_engine.judging.scorers.values import ScorerVerdict
+from mcptest_engine.judging.scorers.values import ScorerError, ScorerFault, ScorerVerdict
 from mcptest_engine.judging.scorers.verdicts import VERDICTS, is_cost, is_score
 from mcptest_engine.judging.scorers.versions import scorer_version
 from mcptest_engine.judging.single_flight import SingleFlight
+from mcptest_engine.judging.spending import Payer
 from mcptest_engine.workspace.json_text import to_json_bytes
 from mcptest_engine.workspace.result_cache import LARGEST, VERDICT_SCHEMA
 
@@ -27,8 +29,16 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.judging.scorers.values import Scorer
-    from mcptest_engine.judging.spending import Ledger
+    from mcptest_engine.judging.spending import CostBudget
     from mcptest_engine.workspace.result_cache import ResultCache
+
+
+_NOT_STARTED = (ScorerFault.SPAWN, ScorerFault.UNKNOWN_TYPE)
+
+
+def payer_of(scorer: Scorer) -> Payer:
+    """A scorer as the budget knows it."""
+    return Payer(f"scorer `{one_line(scorer.name, 80)}`", scorer.max_cost_usd)
 
 
 class Graded(NamedTuple):
@@ -50,7 +60,7 @@ class Scorers:
         *,
         environ: Mapping[str, str],
         redactor: Redactor,
-        ledger: Ledger,
+        budget: CostBudget,
         declared: Collection[str] = (),
         cache: ResultCache | None = None,
         make_folder: Callable[[], object] | None = None,
@@ -59,7 +69,7 @@ class Scorers:
         self._environ = environ
         self._declared = declared
         self._redactor = redactor
-        self._ledger = ledger
+        self._budget = budget
         self._cache = cache
         self._make_folder = make_folder
         self._versions: dict[str, str] = {}
@@ -91,9 +101,14 @@ class Scorers:
 
     async def _asked(self, scorer: Scorer, request: bytes) -> ScorerVerdict:
         """The verdict of a program that is started now. Secrets are out of it."""
-        async with self._limit(scorer), self._ledger.room(scorer.name):
-            said = await grade_by_program(scorer, request, environ=self._environ, redact=self._redactor.redact_text)
-            self._ledger.charge(said.cost_usd, scorer.name)
+        async with self._budget.reserve(payer_of(scorer)) as call, self._limit(scorer):
+            try:
+                said = await grade_by_program(scorer, request, environ=self._environ, redact=self._redactor.redact_text)
+            except ScorerError as wrong:
+                if wrong.fault in _NOT_STARTED:
+                    call.cancel()
+                raise
+            call.charge(said.cost_usd)
         redact = self._redactor.redact
         return said._replace(reasoning=redact(said.reasoning), extra=redact(said.extra))
 

@@ -19,7 +19,8 @@ DEFAULT_TIMEOUT_MS = 30_000
 class Scorer(NamedTuple):
     """A program that grades, as the suite declares it. `env` is resolved; `cwd` is absolute or None for mcptest's own.
 
-    Of a `type` other than "exec" there is no more than its name. Source: external-scorers, Configuration.
+    `max_cost_usd` is what one grading costs at most, in USD. Of a `type` other than "exec" there is no more than its
+    name. Source: external-scorers, Configuration.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Scorer(NamedTuple):
     cwd: str | None = None
     timeout_ms: float = DEFAULT_TIMEOUT_MS
     concurrency: int | None = None
+    max_cost_usd: float | None = None
 
 
 class ScorerVerdict(NamedTuple):

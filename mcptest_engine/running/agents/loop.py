@@ -20,7 +20,7 @@ from mcptest_engine.running.agents.toolbox import Toolbox, bounded, told_answer
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mcptest_engine.judging.providers.values import ModelReply, ToolUse
+    from mcptest_engine.judging.providers.values import ModelReply, ToolOffer, ToolUse
     from mcptest_engine.running.agents.program import AgentProgram
 
 _RAW_LIMIT = 2_000
@@ -63,7 +63,7 @@ async def converse(program: AgentProgram, desk: Desk, so_far: Conversation, *, v
         so_far.surface_tokens = toolbox.surface_tokens
         while True:
             try:
-                reply = await desk.ask(_request(program, so_far, toolbox, variant))
+                reply = await desk.ask(turn_request(program, so_far, toolbox.offers, variant))
             except ModelError as fault:
                 so_far.fault = fault
                 so_far.stop = stops.BUDGET if fault.fault is ModelFault.CAPPED else stops.ERROR
@@ -118,12 +118,15 @@ async def _listed(desk: Desk, server: str) -> Sequence[Mapping[str, Any]]:
     return await desk.tools(server)
 
 
-def _request(program: AgentProgram, so_far: Conversation, toolbox: Toolbox, variant: str) -> ModelRequest:
+def turn_request(
+    program: AgentProgram, so_far: Conversation, offers: tuple[ToolOffer, ...], variant: str
+) -> ModelRequest:
+    """The question of the next turn."""
     return ModelRequest(
         model=so_far.model,
         turns=tuple(so_far.turns),
         system=program.system_prompt,
-        tools=toolbox.offers,
+        tools=offers,
         max_tokens=_TOKENS_PER_TURN,
         variant=variant,
     )

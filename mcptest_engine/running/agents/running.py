@@ -24,7 +24,7 @@ from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError, Model
 from mcptest_engine.running.agents import conversation as stops
 from mcptest_engine.running.agents.conversation import Conversation
 from mcptest_engine.running.agents.deferring import NO_PROVIDER, why_deferred
-from mcptest_engine.running.agents.loop import converse
+from mcptest_engine.running.agents.loop import converse, turn_request
 from mcptest_engine.running.agents.program import runs_id
 from mcptest_engine.running.verdicts import Outcome, failed, failure_of
 from mcptest_engine.servers.catalog import list_all
@@ -157,16 +157,25 @@ async def _one_run(case: Case, sessions: Sessions, world: AgentWorld, model: str
     variant = "~".join(part for part in (program.variant, str(run or ""), str(number) if number > 1 else "") if part)
     began = world.clock()
     try:
+        _check_budget(program, world, so_far)
         await converse(program, SessionDesk(case, sessions, world, run=run), so_far, variant=variant)
         outcome = await _outcome(case, world, so_far, number=number, run=run)
     except ServerError as error:
         await asyncio.sleep(0)
         return failed(error, duration_ms=(world.clock() - began) * 1000)._replace(model=model)
+    except ModelError as capped:
+        return _broken_off(capped, so_far)._replace(model=model)
     except asyncio.CancelledError:
         world.cut_short(case.id, so_far.envelope())
         raise
     warnings = (*outcome.warnings, *so_far.remarks, *_hidden(so_far), *_unpriced(program, so_far))
     return outcome._replace(model=model, warnings=warnings)
+
+
+def _check_budget(program: AgentProgram, world: AgentWorld, so_far: Conversation) -> None:
+    """Raise ModelError, before any server is asked, where the cap of the run leaves too little for the first turn."""
+    assert world.models is not None
+    world.models.check_budget(turn_request(program, so_far, (), ""))
 
 
 async def _outcome(case: Case, world: AgentWorld, so_far: Conversation, *, number: int, run: int) -> Outcome:

@@ -38,6 +38,11 @@ class Answer(NamedTuple):
     size: int = 0
     spends: bool = True
 
+    @property
+    def acted(self) -> bool:
+        """Whether a tool or a model was called for it."""
+        return self.request is not None or self.trace is not None
+
 
 class Candidates:
     """The answers of a run. `ask_agent` has a model answer: it is given the case, with the agent's program in it.
@@ -56,6 +61,10 @@ class Candidates:
         self._answered = answered
         self._ask_agent = ask_agent
         self._found: dict[str, asyncio.Future[Answer]] = {}
+
+    def has(self, key: str) -> bool:
+        """Whether the answer with this key is there, or is being got."""
+        return key in self._found
 
     async def get(self, case: Case, sessions: Sessions, *, anew: bool) -> Answer:
         """The answer that `case` grades. `anew`: one that could not be got is tried for once more."""

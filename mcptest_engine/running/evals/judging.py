@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError, ModelFault
+from mcptest_engine.judging.providers.values import ModelError, ModelFault
 from mcptest_engine.judging.scorers.judge import JudgeError, paid_for
+from mcptest_engine.running.evals.reserving import not_run
 from mcptest_engine.running.verdicts import Outcome
 
 if TYPE_CHECKING:
@@ -18,8 +19,13 @@ if TYPE_CHECKING:
 TOLD = 300
 
 
-async def judged_outcome(asking: Awaitable[Judgement], redact: Callable[[Any], Any] = lambda text: text) -> Outcome:
-    """The outcome of a judgement that is waited for. A judge without a grade fails the row; without a model it is deferred."""
+async def judged_outcome(
+    asking: Awaitable[Judgement], redact: Callable[[Any], Any] = lambda text: text, *, acted: bool = False
+) -> Outcome:
+    """The outcome of a judgement that is waited for. A judge without a grade fails the row; without a model it is deferred.
+
+    `acted`: a tool or a model was called for what is judged.
+    """
     try:
         judgement = await asking
     except JudgeError as wrong:
@@ -29,7 +35,7 @@ async def judged_outcome(asking: Awaitable[Judgement], redact: Callable[[Any], A
         return Outcome(Verdict.FAIL, 0.0, message=wrong.message, failure=failure, judgement=paid_for(wrong))
     except ModelError as wrong:
         if wrong.fault is ModelFault.CAPPED:
-            return not_run(wrong.message)._replace(judgement=paid_for(wrong))
+            return not_run(wrong.message, acted=acted)._replace(judgement=paid_for(wrong))
         return Outcome(Verdict.INCONCLUSIVE, 0.0, message=wrong.message)  # the judge turns all others into its own
     outcome = Outcome(
         verdict=judgement.verdict,
@@ -46,8 +52,3 @@ async def judged_outcome(asking: Awaitable[Judgement], redact: Callable[[Any], A
     if judgement.verdict is not Verdict.FAIL:
         return outcome._replace(message=message)
     return outcome._replace(message=message, failure=Failure(kind=FailureKind.SCORE, message=message))
-
-
-def not_run(reason: str) -> Outcome:
-    """A row that a cap on costs kept back."""
-    return Outcome(Verdict.SKIP, 0.0, message=f"not run: {reason.removeprefix(NOT_ASKED)}")

@@ -44,6 +44,7 @@ def _scorer(written: Mapping[str, Any]) -> Scorer:
         cwd=None if cwd is None else os.path.abspath(cwd),  # noqa: PTH100  (resolve() would follow links)
         timeout_ms=written.get("timeout_ms", DEFAULT_SCORER_TIMEOUT_MS),
         concurrency=written.get("concurrency"),
+        max_cost_usd=written.get("max_cost_usd"),
     )
 
 

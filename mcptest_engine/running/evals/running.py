@@ -16,6 +16,7 @@ from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.judging.scorers.values import ScorerError
 from mcptest_engine.judging.spending import Capped
+from mcptest_engine.running.evals.reserving import not_run, reserved
 from mcptest_engine.running.ids import grading_of
 from mcptest_engine.running.verdicts import Outcome
 
@@ -53,6 +54,16 @@ async def run_eval_row(case: Case, sessions: Sessions, graders: Graders, *, numb
     row = case.eval_row
     assert row is not None
     began = graders.clock()
+    try:
+        if number == 1 and not graders.candidates.has(row.candidate.key):
+            async with reserved(row, graders.judged):
+                return await _run(case, row, sessions, graders, number, began)
+        return await _run(case, row, sessions, graders, number, began)
+    except Capped as capped:
+        return not_run(capped.message)
+
+
+async def _run(case: Case, row: EvalRow, sessions: Sessions, graders: Graders, number: int, began: float) -> Outcome:
     answer = await graders.candidates.get(case, sessions, anew=number > 1)
     try:
         outcome = answer.failed or await _graded(case, row, answer, graders)
@@ -95,7 +106,7 @@ async def _scored(case: Case, row: EvalRow, scorer: Scorer, answer: Answer, grad
         outcome = Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=failure.message, failure=failure)
         return _with_paid(outcome, graders.paid.get(case.id))
     except Capped as capped:
-        return _with_paid(_not_run(capped.message), graders.paid.get(case.id))
+        return _with_paid(not_run(capped.message, acted=answer.acted), graders.paid.get(case.id))
     cost = said.cost_usd
     before = graders.paid.get(case.id)
     if before is not None:
@@ -137,16 +148,12 @@ async def _judged(case: Case, row: EvalRow, answer: Answer, graders: Graders) ->
         variant=grading_of(case.id, row.run),
         cut=graders.spent(case.id),
     )
-    return await judged_outcome(asking, graders.redact)
+    return await judged_outcome(asking, graders.redact, acted=answer.acted)
 
 
 def _with_paid(outcome: Outcome, paid: float | None) -> Outcome:
     """An outcome without a verdict, with what the verdicts of the attempts before have cost."""
     return outcome if paid is None else outcome._replace(judgement={"by": "exec", "cost_usd": paid})
-
-
-def _not_run(reason: str) -> Outcome:
-    return Outcome(Verdict.SKIP, 0.0, message=f"not run: {reason}")
 
 
 def _criteria(rubric: object) -> str:

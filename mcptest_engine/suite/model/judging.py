@@ -135,6 +135,11 @@ class Scorer(Part):
     concurrency: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         default=None, description="How many of it may run at once; as many as tests do when left out."
     )
+    max_cost_usd: Weight | None = Field(
+        default=None,
+        description="What one verdict costs at most, in US dollars. Under a cap only scorers that say so run at the same time.",
+        examples=[0.01],
+    )
 
 
 class OtherScorer(Part):
