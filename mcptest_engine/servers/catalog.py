@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.clipping import kind_of, told_error
 from mcptest_engine.core.errors import ProtocolBroken, ServerError
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.servers.memory import MAX_LIST_BYTES, MOST_PER_BYTE, parsed_bytes
 from mcptest_engine.servers.wire import clip
 
 if TYPE_CHECKING:
@@ -91,12 +92,19 @@ async def list_all(session: Session, what: str, *, timeout_seconds: float | None
     method, member = f"{what}/list", _MEMBERS[what]
     timeout = session.spec.timeout_seconds if timeout_seconds is None else timeout_seconds
     entries: list[dict[str, Any]] = []
+    sent, held = 0, 0
     seen: set[str] = set()
     params = None
     for _ in range(MAX_PAGES):
         exchange = await session.request(method, params, timeout_seconds=timeout)
         page, cursor = _page(session, method, member, exchange.answer)
         entries += page
+        sent += exchange.size
+        if sent * MOST_PER_BYTE > MAX_LIST_BYTES:
+            held += parsed_bytes(page if held else entries)
+            if held > MAX_LIST_BYTES:
+                limit = MAX_LIST_BYTES // (1024 * 1024)
+                raise _broken(session, f'"{method}" lists more than is read: its pages take over {limit} MiB of memory')
         if not cursor:
             return entries
         if cursor in seen:

@@ -20,6 +20,7 @@ from mcptest_engine.servers.http_exchange import HttpExchange
 from mcptest_engine.servers.http_failures import network_failure
 from mcptest_engine.servers.http_headers import RequestHeaders
 from mcptest_engine.servers.http_stream import HttpContext, OwnStream
+from mcptest_engine.servers.transport import MAX_WAITING_REPLIES, MAX_WAITING_REPLY_BYTES, UNREAD_REPLIES
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -48,6 +49,7 @@ class HttpTransport:
         self._listener: asyncio.Task[None] | None = None
         self._legacy: LegacyStream | None = None
         self._notification_failure: AuthFailed | None = None
+        self._waiting_bytes = 0  # of what is under way without a call
         self._told_of_auth = 0
 
     def open(self, receiver: Receiver) -> None:
@@ -61,10 +63,25 @@ class HttpTransport:
         """Start the POST of one message; the headers are those of this moment."""
         if self._http is None:
             return  # closed
+        if call is None and not self._may_wait(self._http, len(line)):
+            return
         headers = self._http.headers.of_post(line, call)
         task = asyncio.get_running_loop().create_task(self._carry(self._http, line, call, headers))
         self._posts[task] = call
         task.add_done_callback(self._posts.pop)
+        if call is None:
+            self._waiting_bytes += len(line)
+            task.add_done_callback(lambda _task: self._delivered(len(line)))
+
+    def _may_wait(self, http: HttpContext, size: int) -> bool:
+        """Whether one more notification or reply may be under way: a server may ask without end and take no answer."""
+        if self._waiting_bytes + size > MAX_WAITING_REPLY_BYTES:
+            http.receiver.lost(Ending(clause=UNREAD_REPLIES))
+            return False
+        return len(self._posts) < MAX_WAITING_REPLIES or len(self._without_call()) < MAX_WAITING_REPLIES
+
+    def _delivered(self, size: int) -> None:
+        self._waiting_bytes -= size
 
     def withdraw(self, call: Call) -> bool:
         """Give the exchange up. It was sent, so the server is owed a cancellation, where the revision has one."""

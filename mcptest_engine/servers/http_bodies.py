@@ -38,18 +38,16 @@ def chunks(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
     return _unpacked(response)
 
 
-async def read_body(response: httpx2.Response, spec: ServerSpec, partial: list[bytes]) -> bytes:
+async def read_body(response: httpx2.Response, spec: ServerSpec, partial: bytearray) -> bytes:
     """The whole body; what has come so far stands in `partial`, also when this raises. Raises: as `chunks`; CallFailed when it
     is over the limit of a message.
     """
-    size = 0
     async with aclosing(chunks(response)) as body:
         async for chunk in body:
-            partial.append(chunk)
-            size += len(chunk)
-            if size > spec.max_message_bytes:
+            partial += chunk
+            if len(partial) > spec.max_message_bytes:
                 raise too_large(spec.max_message_bytes)
-    return partial[0] if len(partial) == 1 else b"".join(partial)
+    return bytes(partial)
 
 
 async def read_told(response: httpx2.Response) -> bytes:

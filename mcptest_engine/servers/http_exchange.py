@@ -154,11 +154,11 @@ class HttpExchange:
         return any(_is_for(answer, other, spelt=True) and not other.future.done() for other in others)
 
     async def _take_body(self, response: httpx2.Response, call: Call) -> None:
-        body, partial = b"", list[bytes]()
+        body, partial = b"", bytearray()
         try:
             body = await read_body(response, self._http.spec, partial)
         except Exception:
-            self._keep_body(b"".join(partial))
+            self._keep_body(bytes(partial))
             raise
         kind, status = content_type(response), response.status_code
         if body.strip() and kind == "application/json":

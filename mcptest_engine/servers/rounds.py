@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import CallTimeout
 from mcptest_engine.servers import wire
 from mcptest_engine.servers.failures import CallFailed, timed_out
+from mcptest_engine.servers.memory import parsed_bytes
 from mcptest_engine.servers.param_headers import ParamHeaders
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ async def _answered(session: Session, exchange: Exchange) -> dict[str, Any] | No
             return None
         for key, request in requests.items():
             told = {"method": request.get("method"), "params": request.get("params"), "result": answers[key]}
-            session.keep_request(told, size=len(str(request)))
+            session.keep_request(told, size=parsed_bytes(request))
         return {**further, "inputResponses": answers}
     if state is None:
         return None  # it asks for nothing and knows nothing: that is its answer

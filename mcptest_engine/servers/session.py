@@ -13,7 +13,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.errors import CallTimeout, ServerDied, ServerError
+from mcptest_engine.core.errors import CallTimeout, ProtocolBroken, ServerDied, ServerError
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.servers import wire
@@ -27,6 +27,7 @@ from mcptest_engine.servers.failures import (
     timed_out,
     withheld_variable_hint,
 )
+from mcptest_engine.servers.memory import value_bytes
 from mcptest_engine.servers.traffic import Traffic
 from mcptest_engine.servers.wire import Kind, clip
 
@@ -110,7 +111,7 @@ class Session:
     type). `handshake` is the whole opening exchange; `stateless` whether the revision has no session, so that every request
     says who asks; `is_expired` whether the server has forgotten it (HTTP 404). `notifications` grows by what the server sends
     unasked, as sent, and `server_requests` by what it asks of this client, as {"method", "params", "result" or "error"} with
-    what it was answered; past 64 MiB no more are kept. `remarks` are oddities that fail nothing, without secrets.
+    what it was answered; past 64 MiB of memory no more are kept. `remarks` are oddities that fail nothing, without secrets.
     `noise_count` is how many lines were no message. `ending` is set once the connection is gone. `heard`, where set, is told
     every exchange as it ends; it must be quick and not raise. `gate`, where set, decides about every `tools/call`;
     `tool_list_changes` is how often the server has said that its tools have changed.
@@ -370,7 +371,9 @@ class Session:
             self.traffic.add(at, False, line)
             # Half an answer is no wrong answer: what ended the connection will end the call.
             call = None if wrong.call_id is None or cut_off else self._calls.get(wrong.call_id)
-            if call is None:
+            if call is None and wrong.is_too_much:
+                self.overflowed(CallFailed(ProtocolBroken, f"sent a message that is not read: {wrong.reason}"))
+            elif call is None:
                 self._noise(line, at)
             else:
                 self.failed(call, broken_answer(call.method, wrong.reason, self._shown(line)))
@@ -501,7 +504,7 @@ class Session:
     def _notification(self, message: dict[str, Any], line: bytes) -> None:
         if message["method"] == "notifications/tools/list_changed":
             self.tool_list_changes += 1
-        self._notification_bytes += len(line)
+        self._notification_bytes += value_bytes(line)
         if self._notification_bytes <= _KEPT_NOTIFICATION_BYTES:
             self.notifications.append(message)
         self._wake()
@@ -518,10 +521,10 @@ class Session:
             return
         if not self.client_side.declares(method):
             self._refused = (monotonic(), method)
-        self.keep_request({"method": method, "params": message.get("params"), **answer}, size=len(line))
+        self.keep_request({"method": method, "params": message.get("params"), **answer}, size=value_bytes(line))
 
     def keep_request(self, request: dict[str, Any], *, size: int) -> None:
-        """Keep what the server asked of this client, with what it was answered; `size` is how many bytes it came in."""
+        """Keep what the server asked of this client, with what it was answered; `size` is how many bytes of memory it takes."""
         self._notification_bytes += size
         if self._notification_bytes <= _KEPT_NOTIFICATION_BYTES:
             self.server_requests.append(request)

@@ -30,9 +30,9 @@ class EventSplitter:
 
     def __init__(self) -> None:
         self._begun = False
-        self._held: list[bytes] = []
+        self._held = bytearray()  # not a list: millions of short pieces would take many times their bytes
         self._after_cr = False
-        self._data: list[bytes] = []
+        self._data: bytearray | None = None
         self._event = ""
         self._id: str | None = None
         self._retry_ms: int | None = None
@@ -47,18 +47,18 @@ class EventSplitter:
         if b"\r" in chunk:
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         first, *rest = chunk.split(b"\n")
-        self._held.append(first)
+        self._held += first
         if not rest:
             return []
-        lines = [b"".join(self._held), *rest[:-1]]
-        self._held = [rest[-1]]
+        lines = [bytes(self._held), *rest[:-1]]
+        self._held = bytearray(rest[-1])
         return [event for line in lines if (event := self._line(line)) is not None]
 
     def rest(self) -> bytes:
         """The start of an event that is not ended yet, as its data or its line; b"" between events and in a comment."""
-        held = b"".join(self._held)
-        if self._data:
-            return b"\n".join(self._data)
+        held = bytes(self._held)
+        if self._data is not None:
+            return bytes(self._data)
         return b"" if held.startswith(b":") else held
 
     def _line(self, line: bytes) -> ServerSentEvent | None:
@@ -70,7 +70,11 @@ class EventSplitter:
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
-            self._data.append(value)
+            if self._data is None:
+                self._data = bytearray(value)
+            else:
+                self._data += b"\n"
+                self._data += value
         elif name == b"event":
             self._event = value.decode("utf-8", "replace")
         elif name == b"id" and b"\0" not in value:
@@ -81,14 +85,14 @@ class EventSplitter:
 
     def _dispatch(self) -> ServerSentEvent | None:
         event = None
-        if self._data or self._id is not None or self._retry_ms is not None:
-            data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
+        if self._data is not None or self._id is not None or self._retry_ms is not None:
+            data = b"" if self._data is None else bytes(self._data)
             event = ServerSentEvent(data=data, event=self._event or "message", id=self._id, retry_ms=self._retry_ms)
         self._reset()
         return event
 
     def _reset(self) -> None:
-        self._data = []
+        self._data = None
         self._event = ""
         self._id = None
         self._retry_ms = None

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.servers.child import Child
 from mcptest_engine.servers.failures import Ending, out_of_memory, too_large
+from mcptest_engine.servers.transport import MAX_WAITING_REPLIES, MAX_WAITING_REPLY_BYTES, UNREAD_REPLIES
 from mcptest_engine.servers.wire import LineSplitter
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ STDERR_KEPT_BYTES = 64 * 1024
 _UNSURE_BYTES = 4 * 1024  # kept beyond that: where the older is cut off, the second half of a secret may stand
 _READ_BYTES = 64 * 1024
 _READS_A_TURN = 16
-_MAX_QUEUED_REPLIES = 256
 # An exit and the end of stdout come as two events in any order: the first one waits this long for the other, so that a
 # failure can name the exit code and quote all of stderr.
 _END_WAIT_SECONDS = 0.5  # a process that has closed its pipes may take a while to be gone on a busy machine
@@ -50,6 +50,7 @@ class StdioTransport:
         self._lines = LineSplitter(spec.max_message_bytes)
         self._stderr = _Tail(STDERR_KEPT_BYTES, spec.redact)
         self._queue: deque[tuple[bytes, Call | None]] = deque()
+        self._queued_bytes = 0  # of what is no request
         self._unwritten = memoryview(b"")
         self._flush_due = False
         self._writing_over = False
@@ -77,8 +78,14 @@ class StdioTransport:
         if urgent and not self._queue and not self._unwritten:
             self._write(line)
             return
-        if call is None and len(self._queue) >= _MAX_QUEUED_REPLIES:
-            return  # it asks without end and does not read: our answers must not fill the memory
+        if call is None:  # a server that asks without end and does not read must not fill the memory
+            if len(self._queue) >= MAX_WAITING_REPLIES:
+                return
+            self._queued_bytes += len(line)
+            if self._queued_bytes + len(self._unwritten) > MAX_WAITING_REPLY_BYTES:
+                self._stop_writing()
+                self._receiver.lost(Ending(clause=UNREAD_REPLIES))
+                return
         self._queue.append((line, call))
         if not self._flush_due and not self._unwritten:
             self._flush_due = True
@@ -158,6 +165,7 @@ class StdioTransport:
             return
         data = b"".join([line for line, _call in self._queue]) if len(self._queue) > 1 else self._queue[0][0]
         self._queue.clear()
+        self._queued_bytes = 0
         self._write(data)
 
     def _stop_writing(self) -> None:

@@ -1,4 +1,4 @@
-"""Every message both ways with its time, for screens and reports; the newest 64 MiB are kept.
+"""Every message both ways with its time, for screens and reports; the newest are kept, in 64 MiB of memory.
 
 Keeping must cost next to nothing: an entry is a tuple around bytes that exist anyway. A large message is kept as its parsed
 value, which the caller holds as well, so that a 50 MB answer is not in memory twice.
@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.servers.memory import value_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +29,8 @@ Asked for when a session is made, so whoever sets it before `connect` hears the 
 KEPT_BYTES = 64 * 1024 * 1024
 LARGE_BYTES = 64 * 1024
 
-_Row = tuple[float, bool, int, bytes, Any]
+_ROW_BYTES = 200  # what a row takes beside its line
+_Row = tuple[float, bool, int, bytes, Any, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,14 +64,17 @@ class Traffic:
     ) -> None:
         """Keep one message; `message` is its parsed value, used in place of a large line."""
         size = len(line)
-        if size > LARGE_BYTES:
-            line = b"" if message is not None else line[:LARGE_BYTES]
-        else:
+        weight = _ROW_BYTES + min(size, LARGE_BYTES)
+        if size <= LARGE_BYTES:
             message = None
-        self._rows.append((at, sent, size, line, message))
-        self._size += size
+        elif message is None:
+            line = line[:LARGE_BYTES]
+        else:
+            weight, line = _ROW_BYTES + value_bytes(line), b""
+        self._rows.append((at, sent, size, line, message, weight))
+        self._size += weight
         while self._size > self._kept_bytes and len(self._rows) > 1:
-            self._size -= self._rows.popleft()[2]
+            self._size -= self._rows.popleft()[5]
             self.dropped += 1
         if self._listener is not None:
             self._listener(at, sent, size, line, message, http)
@@ -86,7 +91,7 @@ class Traffic:
 
     def last_received(self, *, since: float) -> bytes | None:
         """The line that the server sent last, of a large one the beginning; None when it sent nothing after `since`."""
-        for at, sent, _size, line, message in reversed(self._rows):
+        for at, sent, _size, line, message, _weight in reversed(self._rows):
             if not sent:
                 return (line or _beginning(message)) if at > since else None
         return None
@@ -99,7 +104,7 @@ def _beginning(message: Any) -> bytes:
 
 
 def _entry(row: _Row) -> TrafficEntry:
-    at, sent, size, line, message = row
+    at, sent, size, line, message, _weight = row
     if message is not None:
         return TrafficEntry(at=at, sent=sent, size=size, message=message, text=json.dumps(message, ensure_ascii=False))
     text = line.decode("utf-8", "replace").rstrip("\r\n")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.core.lazy_patterns import lazy_pattern
+from mcptest_engine.servers.memory import MAX_VALUE_BYTES, is_too_much
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,12 +52,16 @@ class Kind(StrEnum):
 
 
 class Unreadable(ValueError):
-    """A line that is no JSON. `reason` is a phrase; `id` the integer id that it seems to carry, if it looks like an answer."""
+    """A line that is no JSON, or more than is read (`is_too_much`).
 
-    def __init__(self, reason: str, call_id: int | None) -> None:
+    `reason` is a phrase; `call_id` the integer id that it seems to carry, if it looks like an answer.
+    """
+
+    def __init__(self, reason: str, call_id: int | None, *, is_too_much: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.call_id = call_id
+        self.is_too_much = is_too_much
 
 
 def encode_request(call_id: int, method: str, params: Mapping[str, Any] | None) -> bytes:
@@ -88,13 +93,18 @@ def parse(line: bytes) -> Any:
     """The JSON value of `line`.
 
     Integers are kept exactly. Raises: Unreadable, also for NaN and Infinity, which are no JSON, for a number that only
-    infinity could stand for, such as 1e999, and for an integer of more digits than Python reads (4,300).
+    infinity could stand for, such as 1e999, for an integer of more digits than Python reads (4,300), and for a value that takes
+    more memory than one message may.
     """
+    size = len(line)
+    if size >= _LARGE and is_too_much(line):
+        limit = MAX_VALUE_BYTES // (1024 * 1024)
+        reason = f"it would take over {limit} MiB of memory, which is more than is read"
+        raise Unreadable(reason, id_within(line), is_too_much=True)
     try:
         text = line.decode()
     except UnicodeDecodeError:
         raise Unreadable("it is not UTF-8", id_within(line)) from None
-    size = len(line)
     try:
         return _decode(text) if size < _LARGE else _decode_large(text)
     except (RecursionError, MemoryError) as wrong:

@@ -9,6 +9,7 @@ answered as it should be; a GET with 405. The path keeps scripts apart.
 
 STEP: {"send": text}   those bytes (latin-1); <id> is the id of the path's last request, <json> a proper answer to it
       {"fill": n}      n times the letter a
+      {"flood": text}  the same for ever, as fast as it is read
       {"again": text}  the same for ever, with a short pause between
       {"bomb": n}      n bytes of zeros, packed by gzip, in chunks of HTTP
       {"close": true}  end the connection; {"reset": true} with a RST
@@ -129,6 +130,10 @@ async def take(step, message, reader, writer):
             writer.write(text)
             await writer.drain()
             await asyncio.sleep(0.001)
+    elif what == "flood":
+        while True:
+            writer.write(value.encode("latin-1") * 10_000)
+            await writer.drain()
     elif what == "bomb":
         await bomb(value, writer)
     elif what == "hang":

@@ -33,7 +33,7 @@ def test_events_are_the_same_however_the_bytes_arrive(cuts: list[int]) -> None:
 
 def test_the_log_lets_the_oldest_go_to_stay_within_its_size() -> None:
     """Every message is kept, but memory is bounded."""
-    traffic = Traffic(kept_bytes=100)
+    traffic = Traffic(kept_bytes=1100)  # each row takes 200 beside its line
     for number in range(10):
         traffic.add(float(number), False, b'{"n":%d}' % number + b" " * 13)
     assert [entry.message["n"] for entry in traffic.entries()] == [5, 6, 7, 8, 9]
