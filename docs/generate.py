@@ -100,6 +100,11 @@ SECTIONS = (
     ("TokenEfficiency", "`token_efficiency`", ""),
     ("Distractors", "`distractors`", ""),
     ("AgentBudget", "A `budget` for models", "One of the two is enough."),
+    (
+        "AgentTools",
+        "An agent test's `tools`",
+        "One list is enough. [Agent tests](agent-tests.md#which-tools-are-executed) explains it.",
+    ),
     ("AgentEval", "What is judged of a test", "The `eval:` of an agent test or a composition; one metric is enough."),
     ("Threshold", "A metric's threshold", "Where `true` is not enough."),
     (
@@ -198,6 +203,7 @@ WORDS = {
     "Price": "[price](#a-price)",
     "Inconclusive": "[mapping](#run_optionsinconclusive)",
     "AgentBudget": "[mapping](#a-budget-for-models)",
+    "AgentTools": "[mapping](#an-agent-tests-tools)",
     "AgentEval": "[mapping](#what-is-judged-of-a-test)",
     "Threshold": "[mapping](#a-metrics-threshold)",
     "Rubric": "[mapping](#a-rubric)",

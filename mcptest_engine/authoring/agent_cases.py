@@ -11,8 +11,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.offered import (
+    CLEAN_UP,
     about,
     held_back,
+    listed,
     masked,
     source_of,
     suspected,
@@ -28,7 +30,7 @@ from mcptest_engine.safety.execution import REVIEW_FIRST
 from mcptest_engine.safety.policy import ToolClass, classify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mcptest_engine.authoring.paging import ScaffoldOptions
     from mcptest_engine.authoring.targets import Target
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.catalog import Catalog
 
 MAX_TURNS = 6
+_GLOB = re.compile(r"[*?\[]")
 _PLAIN = re.compile(r"[\w./:@-]+(?: [\w./:@-]+)*")
 _FIRST_SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)")
 
@@ -86,6 +89,7 @@ def scaffold_agents(
         except RecursionError:
             notes.append(f"`{one_line(tool['name'], 80)}` is left out: its schema is nested too deeply")
             continue
+        case = {"name": case.pop("name"), "tools": _lists(tool), **case}
         case = masked(case, redact) if redact is not None else case
         if case["name"] in existing:
             continue
@@ -108,7 +112,8 @@ def scaffold_agents(
     if not good:
         notes.append("the server lists no tool, so there is nothing that an agent could do with it")
         good, _ = proved([Entry(block="agents", test=_no_tool(target))])
-    text = write_suite_text([*header[:2], *_source(catalog), *header[2:]], {target.key: target.settings}, good)
+    lines = [*header[:2], *_source(catalog), *header[2:], "", *_safety(tools)]
+    text = write_suite_text(lines, {target.key: target.settings}, good)
     text += "".join(f"\n# {one_line(line)}".rstrip() for line in template) + ("\n" if template else "")
     return AgentScaffold(
         suite=text, tools_covered=covered, notes=tuple(notes), next_cursor=next_cursor, warnings=warnings
@@ -130,6 +135,29 @@ def _entry(
         comments = (*comments, f"{REVIEW_FIRST.removeprefix('# ')}: {reason}")
         test["skip"] = f"review before first run: {reason}"
     return Entry(block="agents", test={**test, **case}, comments=comments)
+
+
+def _lists(tool: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The lists of a case: its own tool is executed, unless it may change something; then a stub answers."""
+    name = _GLOB.sub(r"[\g<0>]", tool["name"])
+    return {"allow": [], "dry": [name]} if _is_dry(tool) else {"allow": [name]}
+
+
+def _is_dry(tool: Mapping[str, Any]) -> bool:
+    return classify(tool) in (ToolClass.MUTATING, ToolClass.DESTRUCTIVE)
+
+
+def _safety(tools: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    yield from wrapped(
+        "A model decides what is called. Each case executes the tool under `allow`, and tools that declare "
+        "`readOnlyHint: true`; calls of all others are refused."
+    )
+    if dry := [tool["name"] for tool in tools if _is_dry(tool)]:
+        yield from wrapped(
+            f"Answered by a stub and not executed, as they may change something: {listed(dry)}. To execute one, move it from "
+            "`dry` to `allow`."
+        )
+    yield from wrapped(CLEAN_UP)
 
 
 def _no_tool(target: Target) -> dict[str, Any]:

@@ -32,6 +32,13 @@ OTHER_REQUESTS = frozenset(
 """Names that are no requests in a suite but so like them that `validate` warns of a tool that is called so."""
 
 
+CLEAN_UP = (
+    "Data cleanup is your responsibility: mcptest never removes what a test has made. "
+    "Run this against a disposable or staging target, not against production."
+)
+"""Stands at the top of every generated suite that may call what changes something."""
+
+
 def nameable_tools(tools: Iterable[Mapping[str, Any]], notes: list[str]) -> dict[str, Mapping[str, Any]]:
     """The tools that a test can name, by name; why another cannot be is added to `notes`.
 

@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.offered import (
+    CLEAN_UP,
     about,
     held_back,
     listed,
@@ -438,7 +439,4 @@ def _safety(changing: Sequence[str], held: Sequence[str]) -> Iterator[str]:
         )
     if held:
         yield from wrapped(f"Held back until you have looked, and removed their `skip:`: {listed(held)}.")
-    yield from wrapped(
-        "Data cleanup is your responsibility: mcptest never removes what a test has made. "
-        "Run this against a disposable or staging target, not against production."
-    )
+    yield from wrapped(CLEAN_UP)

@@ -6,6 +6,7 @@ The surprising thing: a model that nobody is known to provide is a warning only,
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
@@ -34,7 +35,10 @@ EXEC = "exec"
 _PAIRS = (("server", "servers"), ("model", "models"))
 _ASKS_FOR_CALLS = frozenset({"equal_function_sets", "tool_selection", "golden_path", "distractors"})
 """The gates that do not hold of an agent that called nothing."""
-_OF_A_MODEL = ("model", "models", "system_prompt", "max_turns", "budget")
+_OF_A_MODEL = ("model", "models", "system_prompt", "max_turns", "budget", "tools")
+_TOOL_LISTS = ("deny", "dry", "allow")
+"""The lists under `tools:`, the strongest first."""
+_GLOB = frozenset("*?[")
 _NAMES_SHOWN = 8
 _ANSWERS = "`output` (the answer itself), `call` (of a tool) or `prompt` (for a model)"
 
@@ -140,6 +144,7 @@ class JudgedChecks:
             ScoreChecks({}, self._places).check(entry, file, path)
         gates = [name for name in AGENT_GATES if name in entry]
         self._check_gates(entry, file, path)
+        self._check_tools(entry.get("tools"), file, (*path, "tools"))
         if not (entry.get("expect") or entry.get("eval") or gates):
             message = "the test asserts nothing: any answer of the model passes"
             self._places.warn(file, path, message, "add `expect:` with at least one assertion, or `eval:`")
@@ -175,6 +180,23 @@ class JudgedChecks:
         if type(least) is int and runs < least:
             message = f"{counted(runs, 'run')} are always inconclusive: `min_trials` is {least}"
             self._places.warn(file, path, message, f"write `runs: {least}` or more")
+
+    def _check_tools(self, lists: Any, file: int, path: Pointer) -> None:
+        """A tool that stands in two lists: the weaker of them would be read and never used."""
+        written = lists if isinstance(lists, dict) else {}
+        stronger: list[tuple[str, str]] = []
+        for key in _TOOL_LISTS:
+            names = written.get(key)
+            own = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+            for index, name in enumerate(names if isinstance(names, list) else ()):
+                for other, pattern in stronger if isinstance(name, str) else ():
+                    same = name == pattern or (_GLOB.isdisjoint(name) and fnmatchcase(name, pattern))
+                    if same:
+                        also = "" if name == pattern else f" as {quoted(pattern)}"
+                        message = f"the tool {quoted(name)} stands under `{key}`, and{also} under `{other}`, which is stronger"
+                        self._places.tell(file, (*path, key, index), message, "remove one of the two")
+                        break
+            stronger += [(key, name) for name in own]
 
     def _check_gates(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
         edges = entry.get("tool_edges")
@@ -265,6 +287,7 @@ class JudgedChecks:
         self._check_models(entry, file, path)
         self._check_servers(entry, file, path)
         self._check_answer(entry, file, path)
+        self._check_tools(entry.get("tools"), file, (*path, "tools"))
         self._check_graders(entry, file, path)
         self.check_rubric(entry.get("rubric"), file, (*path, "rubric"))
         self.check_judge(entry.get("judge"), file, (*path, "judge"))

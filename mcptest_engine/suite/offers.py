@@ -102,7 +102,9 @@ class Offers:
                 yield name, "server", told
         elif path[0] == "evals" and path[-2:-1] == ("scorers",):
             yield from ((name, "scorer", "") for name in self.scorers())
-        elif path[0] == "agents" and len(path) > 3 and path[2] in AGENT_GATES and _is_a_tool(path):
+        elif _is_in_a_tool_list(path) or (
+            path[0] == "agents" and len(path) > 3 and path[2] in AGENT_GATES and _is_a_tool(path)
+        ):
             yield from self._listed("tool", full=full, requests=False)
         elif last in _LISTED and len(path) > 2 and (path[0] not in _ASKED or path[2:] == ("call", "tool")):
             yield from self._listed(str(last), full=full, requests=path[0] not in _ASKED)
@@ -305,6 +307,11 @@ def _inside(root: Any, schema: Any, path: str, depth: int) -> Iterator[tuple[str
                 yield from _inside(root, told, f"{path}.{name}", depth + 1)
         if isinstance(part.get("items"), dict):
             yield from _inside(root, part["items"], f"{path}[0]", depth + 1)
+
+
+def _is_in_a_tool_list(path: Sequence[object]) -> bool:
+    """Whether a place is an item of `allow`, `deny` or `dry`, under the `tools` of an agent test or an eval."""
+    return len(path) > 4 and path[0] in _ASKED and path[2] == "tools" and path[3] in ("allow", "deny", "dry")
 
 
 def _is_a_tool(path: Sequence[object]) -> bool:

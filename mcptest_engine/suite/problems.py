@@ -482,7 +482,7 @@ _RARE = frozenset(
         *("Composition", "Node", "CompositionCase", "CompositionBudget", "Loop"),
         *("AgentTest", "AgentExpect", "EvalTest", "EvalCall", "Scorer", "Judge", "LlmJudge", "Price", "Inconclusive"),
         *("FunctionSets", "ToolSelection", "Trajectory", "GoldenPath", "ExpectedCall", "ToolEdges", "TokenEfficiency"),
-        *("Delegation", "Distractors"),
+        *("Delegation", "Distractors", "AgentTools"),
     }
 )
 # A set, misplaced or misspelt: what an assertion needs is then not missed.

@@ -91,6 +91,21 @@ def test_no_word_of_a_suspicious_description_reaches_a_model() -> None:
         assert "id_rsa" not in found.suite
 
 
+@pytest.mark.parametrize("scaffold", [scaffold_redteam, scaffold_eval])
+def test_a_case_executes_its_own_tool_or_has_a_stub_answer_for_it(scaffold: Callable[..., Any]) -> None:
+    """Safety S1: a model is not given what changes something, and the header says who cleans up."""
+    found = scaffold(catalog(tool("a[1]*"), tool("create_page"), tool("delete_page")), TARGET)
+    assert {case["name"].partition(":")[0]: case["tools"] for case in written(found.suite)["agents"]} == {
+        "a[1]*": {"allow": ["a[[]1][*]"]},
+        "create_page": {"allow": [], "dry": ["create_page"]},
+        "delete_page": {"allow": [], "dry": ["delete_page"]},
+    }
+    header = " ".join(line.removeprefix("# ") for line in found.suite.partition("servers:")[0].splitlines())
+    assert "Answered by a stub and not executed, as they may change something: `create_page`, `delete_page`." in header
+    assert "Data cleanup is your responsibility: mcptest never removes what a test has made." in header
+    assert errors(found.suite) == []
+
+
 def test_a_case_of_a_destructive_tool_is_marked_and_skipped() -> None:
     for scaffold in (scaffold_redteam, scaffold_eval):
         found = scaffold(catalog(tool("delete_page")), TARGET)

@@ -118,6 +118,9 @@ def _after(marked: str, label: str) -> str:
         ("agents:\n  - name: x\n    tool_edges: { delegation: [{ from: ¦ }] }", ["get_weather", "echo"]),
         ("agents:\n  - name: x\n    distractors: { of: [¦] }", ["get_weather", "echo"]),
         ("agents:\n  - name: x\n    distractors: { from: ¦ }", ["catalog", "near_duplicate"]),
+        ("agents:\n  - name: x\n    tools: { ¦ }", ["allow", "deny", "dry"]),
+        ("agents:\n  - name: x\n    tools: { dry: [¦] }", ["get_weather", "echo"]),
+        ("evals:\n  - name: x\n    tools:\n      deny:\n        - ¦", ["get_weather", "echo"]),
         (
             TEST + "    expect:\n      - { target: x, matcher: { llm-judge: { ¦ } } }",
             ["rubric", "threshold", "model", "models", "jury"],

@@ -15,8 +15,10 @@ from mcptest_engine.judging.providers.values import Role, ToolAnswer, Turn
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from mcptest_engine.core.effects import CallDecision, DecidedBy
     from mcptest_engine.core.errors import ServerError
     from mcptest_engine.judging.providers.values import ModelError, ModelReply, ToolUse
+    from mcptest_engine.safety.policy import ToolClass
 
 END, MAX_TURNS, LENGTH, REFUSAL, BUDGET, ERROR, RUNNING = (
     "end",
@@ -34,7 +36,8 @@ class ToolCall:
     """A call that the model asked for. `error` says why there is no result; `told` is what the model is told of it.
 
     `name` is the tool's own, or what the model made up; `server` is None then, and for a `distractor`, which is on no server.
-    `lost` is the server's failure to answer.
+    `lost` is the server's failure to answer. `tool_class` and the decision are None for a call of no tool, and for one that was
+    not made since the conversation had ended.
     """
 
     name: str
@@ -49,6 +52,9 @@ class ToolCall:
     duration_ms: float = 0.0
     lost: ServerError | None = None
     distractor: bool = False
+    tool_class: ToolClass | None = None
+    decision: CallDecision | None = None
+    decided_by: DecidedBy | None = None
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"name": self.name, "server": self.server, "args": self.args}
@@ -60,6 +66,12 @@ class ToolCall:
             out["error"] = self.error
         if self.distractor:
             out["distractor"] = True
+        if self.decision is not None and self.decided_by is not None and self.tool_class is not None:
+            out |= {
+                "class": self.tool_class.value,
+                "decision": self.decision.value,
+                "decided_by": self.decided_by.value,
+            }
         return {**out, "is_error": self.is_error, "duration_ms": round(self.duration_ms, 3), "turn": self.turn}
 
 

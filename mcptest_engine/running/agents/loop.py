@@ -10,11 +10,13 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mcptest_engine.core.clipping import told_error
+from mcptest_engine.core.effects import CallDecision, DecidedBy
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.judging.providers.values import ModelError, ModelFault, ModelRequest
 from mcptest_engine.running.agents import conversation as stops
 from mcptest_engine.running.agents.conversation import Conversation, ToolCall
 from mcptest_engine.running.agents.distractors import REFUSAL
+from mcptest_engine.running.agents.tool_policy import DENIED, decide_call, stub_result, unknown_names
 from mcptest_engine.running.agents.toolbox import Toolbox, bounded, told_answer
 
 if TYPE_CHECKING:
@@ -34,6 +36,10 @@ class Desk(Protocol):
 
     async def tools(self, server: str) -> Sequence[Mapping[str, Any]]:
         """Every tool that the server lists. Raises: ServerError."""
+        ...
+
+    async def is_listed_anew(self, server: str) -> bool:
+        """Whether the tools of the server may be others than `tools` gave last: it said so, or is another process now."""
         ...
 
     async def call(self, server: str, tool: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -60,6 +66,7 @@ async def converse(program: AgentProgram, desk: Desk, so_far: Conversation, *, v
     try:
         toolbox = await _offered(program, desk)
         so_far.remarks += toolbox.remarks
+        so_far.remarks += unknown_names(program.tools, toolbox.names)
         so_far.surface_tokens = toolbox.surface_tokens
         while True:
             try:
@@ -90,7 +97,14 @@ async def _turn(
         for call in calls:
             call.error, call.is_error = call.error or "not called: the conversation ended", True
         return stop
-    await asyncio.gather(*(_make(call, desk) for call in calls if call.error is None))
+    pending = [(use, call) for use, call in zip(reply.uses, calls, strict=True) if call.error is None]
+    for server in dict.fromkeys(call.server for _, call in pending if call.server is not None):
+        if await desk.is_listed_anew(server):
+            await _relist(server, [call for _, call in pending if call.server == server], toolbox, desk)
+    for use, call in pending:
+        if call.lost is None:
+            _decide(call, toolbox, use, program, so_far)
+    await asyncio.gather(*(_make(call, desk) for _, call in pending if call.decision is CallDecision.EXECUTED))
     so_far.answered(reply.uses, calls)
     return stops.MAX_TURNS if number >= program.max_turns else None
 
@@ -147,6 +161,35 @@ def _asked(use: ToolUse, toolbox: Toolbox, turn: int) -> ToolCall:
     if call.error is not None:
         call.is_error, call.told = True, f"error: {call.error}"
     return call
+
+
+async def _relist(server: str, calls: Sequence[ToolCall], toolbox: Toolbox, desk: Desk) -> None:
+    """Classify a server's tools anew; where they cannot be listed, none of `calls` is made."""
+    try:
+        toolbox.relist(server, await desk.tools(server))
+    except ServerError as error:
+        for call in calls:
+            call.lost, call.error, call.is_error = error, error.message, True
+            call.told = bounded(f"error: {error.message}")
+
+
+def _decide(call: ToolCall, toolbox: Toolbox, use: ToolUse, program: AgentProgram, so_far: Conversation) -> None:
+    """Say what becomes of a call; answer it here where it is not to be executed."""
+    tool = toolbox.get(use.name)
+    assert tool is not None
+    ruling = decide_call(program.tools, (tool.name, tool.told), tool.tool_class)
+    call.tool_class, call.decision, call.decided_by = tool.tool_class, ruling.decision, ruling.by
+    if ruling.decision is CallDecision.DRY:
+        call.result = stub_result(tool.descriptor)
+        call.told = told_answer(call.result)
+    elif ruling.decision is CallDecision.DENIED:
+        call.error, call.is_error, call.told = f"{DENIED}: {ruling.why}", True, f"error: {DENIED}"
+        if ruling.by is DecidedBy.POLICY:
+            remark = (
+                f"the model asked for `{tool.name}`, which was not executed: {ruling.why}; "
+                f"`tools: {{ allow: [...] }}` or `dry` decides otherwise"
+            )
+            so_far.remarks += [] if remark in so_far.remarks else [remark]
 
 
 async def _make(call: ToolCall, desk: Desk) -> None:

@@ -56,4 +56,5 @@ def program_of(data: Mapping[str, Any], server: str, asking: Asking, budget: Map
         max_turns=data.get("max_turns", DEFAULT_MAX_TURNS),
         variant=str(asking.run) if asking.run else "",
         budget_usd=None if cents is None else cents / 100,
+        tools=data.get("tools", {}),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 DEFAULT_MAX_TURNS = 10
 
@@ -23,7 +23,8 @@ class AgentProgram(NamedTuple):
 
     `model` is as the suite or the command line names it, None for whichever there is. `variant` is the number of the run among
     `runs:`, "" for the only one; models are asked anew in each. `budget_usd` is what one run may cost. `gates` are the blocks
-    that measure the choice of tools (`tool_selection`, `trajectory`, …), as written. `trials` is there where the runs are one
+    that measure the choice of tools (`tool_selection`, `trajectory`, …), as written. `tools` are the lists `allow`, `deny` and
+    `dry` of tools, as written. `trials` is there where the runs are one
     row that their share of passes decides. `runs` is how many there are of this test and model, rows of their own or not.
     """
 
@@ -35,6 +36,7 @@ class AgentProgram(NamedTuple):
     variant: str = ""
     budget_usd: float | None = None
     gates: Mapping[str, Any] = {}
+    tools: Mapping[str, Sequence[str]] = {}
     trials: Trials | None = None
     runs: int = 1
 

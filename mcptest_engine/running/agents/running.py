@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.agents.program import AgentProgram, Trials
     from mcptest_engine.running.cases import Case
     from mcptest_engine.running.sessions import Sessions
+    from mcptest_engine.servers.session import Session
 
 EXCERPT = 200
 TRIALS_AT_ONCE = 4
@@ -47,6 +48,7 @@ _KINDS = {
     ModelFault.TIMEOUT: FailureKind.TIMEOUT,
     ModelFault.NOT_RECORDED: FailureKind.SUITE,
 }
+_TOOLS_CHANGED = "notifications/tools/list_changed"
 _SAYS_LAST = frozenset({"final_response", "conversation"})
 _WHY = {
     stops.MAX_TURNS: "`max_turns` ({turns}) were used up",
@@ -80,10 +82,12 @@ class SessionDesk:
         self._case, self._sessions, self._world, self._run = case, sessions, world, run
         self.clock = world.clock
         self.redact = world.redact
+        self._listed: dict[str, tuple[Session, int]] = {}
 
     async def tools(self, server: str) -> Sequence[Mapping[str, Any]]:
         """Every tool that the server lists; none where it declares none. Raises: ServerError."""
         session = await self._sessions.get(server)
+        self._listed[server] = (session, len(session.notifications))
         try:
             return await list_all(session, "tools")
         except ServerError as error:
@@ -91,6 +95,17 @@ class SessionDesk:
                 return ()  # it said beforehand that it has none
             self._sessions.failed(server, session, error)
             raise
+
+    async def is_listed_anew(self, server: str) -> bool:
+        """Whether `tools` may give others now: the session is another, or the server has said that its tools changed."""
+        listed_on, seen = self._listed[server]
+        try:
+            session = await self._sessions.get(server)
+        except ServerError:
+            return False  # the call itself fails of it, and says so
+        return session is not listed_on or any(
+            message.get("method") == _TOOLS_CHANGED for message in session.notifications[seen:]
+        )
 
     async def call(self, server: str, tool: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer of one call. Raises: ServerError."""

@@ -16,6 +16,7 @@ from mcptest_engine.core.clipping import kind_of
 from mcptest_engine.judging.budgets import CHARACTERS_PER_TOKEN
 from mcptest_engine.judging.providers.values import ToolOffer
 from mcptest_engine.running.agents.distractors import distractors_of, mixed
+from mcptest_engine.safety.policy import ToolClass, classify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,13 +31,17 @@ _ANY_OBJECT: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
 class Offered(NamedTuple):
-    """A tool of a server under the name that the model is told. A `distractor` is on no server."""
+    """A tool of a server under the name that the model is told. A `distractor` is on no server.
+
+    `tool_class` is the most dangerous one where the server lists the name several times.
+    """
 
     told: str
     server: str
     name: str
     descriptor: Mapping[str, Any]
     distractor: bool = False
+    tool_class: ToolClass = ToolClass.READ_ONLY_PRESUMED
 
 
 class Toolbox:
@@ -59,11 +64,31 @@ class Toolbox:
         told = told_names([f"{server}{BETWEEN}{name}" if several and server else name for server, name, _, _ in found])
         tools = [Offered(as_told, *one) for as_told, one in zip(told, found, strict=True)]
         self._by_name = {tool.told: tool for tool in tools}
+        for server, descriptors in listed.items():
+            self.relist(server, descriptors)
         self.offers = tuple(_offer(tool) for tool in tools)
 
     def get(self, told: str) -> Offered | None:
         """The tool that the model means."""
         return self._by_name.get(told)
+
+    def relist(self, server: str, descriptors: Sequence[Mapping[str, Any]]) -> None:
+        """Classify the server's tools as they are listed now; one that is gone keeps the class that it had."""
+        classes: dict[object, ToolClass] = {}
+        for descriptor in descriptors:
+            name, own = descriptor.get("name"), classify(descriptor)
+            if isinstance(name, str):
+                classes[name] = max(own, classes.get(name, own), key=lambda one: one.severity)
+        for told, tool in self._by_name.items():
+            if tool.server == server and not tool.distractor and tool.name in classes:
+                self._by_name[told] = tool._replace(tool_class=classes[tool.name])
+
+    @property
+    def names(self) -> Iterator[str]:
+        """What a test may call the real tools: by their own names, and as a model is told them."""
+        for told, tool in self._by_name.items():
+            if not tool.distractor:
+                yield from (tool.name, told) if told != tool.name else (told,)
 
     @property
     def surface_tokens(self) -> int:

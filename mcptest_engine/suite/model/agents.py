@@ -81,6 +81,35 @@ class AgentBudget(Part):
         return self
 
 
+class AgentTools(Part):
+    """Which tools are executed when a model asks for them. A name may hold `*`, `?` and `[…]`."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    allow: Many[Text] | None = Field(
+        default=None,
+        description="Tools that are executed, whatever their class; with this list, no others are but those that declare "
+        "`readOnlyHint: true`.",
+        examples=[["get_weather", "create_*"]],
+    )
+    deny: Many[Text] | None = Field(
+        default=None,
+        description="Tools that are never executed: the model is told that the policy of the test does not allow them.",
+        examples=[["delete_*"]],
+    )
+    dry: Many[Text] | None = Field(
+        default=None,
+        description="Tools that are not executed but answered with a value made from their `outputSchema`.",
+        examples=[["send_mail"]],
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> AgentTools:
+        if not self.model_fields_set:
+            raise PydanticCustomError("says_nothing", "at least one list")
+        return self
+
+
 class AgentExpect(Expect):
     """What is expected of a trace."""
 
@@ -121,6 +150,12 @@ class AgentTest(OneWay):
     system_prompt: str | None = Field(default=None, description="What the model is told beforehand.")
     max_turns: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         default=None, description="How often the model may answer before the test ends.", examples=[8]
+    )
+    tools: AgentTools | None = Field(
+        default=None,
+        description="Which tools are executed when the model asks for them; all that are not classified as destructive when "
+        "left out.",
+        examples=[{"allow": ["get_weather"], "dry": ["send_mail"]}],
     )
     runs: Annotated[int, Field(ge=0, le=1000)] | None = Field(
         default=None, description="How many times the test is run; one when left out."

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from mcptest_engine.suite.model.agents import AgentBudget  # noqa: TC001  (pydantic reads the annotations)
+from mcptest_engine.suite.model.agents import AgentBudget, AgentTools  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.base import Many, Milliseconds, Part, Text
 from mcptest_engine.suite.model.entries import Reason  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.judging import Judge, Rubric  # noqa: TC001  (pydantic reads the annotations)
@@ -80,6 +80,12 @@ class EvalTest(Part):
     )
     max_turns: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         default=None, description="How often the model may answer before it has to be done.", examples=[8]
+    )
+    tools: AgentTools | None = Field(
+        default=None,
+        description="Which tools are executed when the model asks for them; all that are not classified as destructive when "
+        "left out.",
+        examples=[{"allow": ["get_incident"]}],
     )
     runs: Annotated[int, Field(ge=0, le=1000)] | None = Field(
         default=None, description="How many answers are got and graded; one when left out."
