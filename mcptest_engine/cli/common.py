@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -186,7 +187,11 @@ def write_out(text: str, output: str | None) -> None:
     if output is None:
         sys.stdout.write(text)
         return
+    from mcptest_engine.workspace.suite_file import write_suite
+
     try:
-        Path(output).write_text(text, encoding="utf-8")
+        if not Path(output).absolute().parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        write_suite(output, text.encode())
     except OSError as wrong:
         raise McptestError(f"`{output}` was not written: {wrong.strerror or wrong}") from None

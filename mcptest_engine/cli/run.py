@@ -237,6 +237,7 @@ def _told(
 ) -> int:
     """Save the record, write the reports, and give the exit code of the whole."""
     from mcptest_engine.cli.sinks import write_reports
+    from mcptest_engine.running.settings import UNSAVED_SNAPSHOTS
 
     save(workspace, record)
     lost = write_reports(record, sinks, workspace=workspace, agent_budget=agent_budget)
@@ -244,6 +245,12 @@ def _told(
         from mcptest_engine.cli.cost_baseline import save_baseline
 
         lost = not save_baseline(saved_costs, record, whole=settings.selection.takes_all) or lost
+    if settings.update_snapshots and any(warning.startswith(UNSAVED_SNAPSHOTS) for warning in record.warnings):
+        sys.stderr.write(f"error: {UNSAVED_SNAPSHOTS}; the warnings of the run say why\n")
+        lost = True
+    if settings.record is not None and record.cassette is None:
+        sys.stderr.write(f"error: the cassette `{settings.record}` was not written; the warnings of the run say why\n")
+        lost = True
     return record.exit_code or (ExitCode.FAILED if lost else ExitCode.PASSED)
 
 

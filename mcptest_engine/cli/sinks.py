@@ -133,6 +133,7 @@ def config_of(record: RunRecord, workspace: Workspace) -> tuple[str, bool]:
 def write_reports(record: RunRecord, sinks: Sequence[Sink], *, workspace: Workspace, agent_budget: int) -> bool:
     """Render and write every report; true when one was lost. A file that cannot be written does not keep back the others."""
     from mcptest_engine.reporting.registry import render
+    from mcptest_engine.workspace.suite_file import write_suite
 
     config, default_config = config_of(record, workspace)
     lost = []
@@ -147,8 +148,7 @@ def write_reports(record: RunRecord, sinks: Sequence[Sink], *, workspace: Worksp
             sys.stderr.write(rendered.stderr)
             continue
         try:
-            sink.path.parent.mkdir(parents=True, exist_ok=True)
-            sink.path.write_text(rendered.text, encoding="utf-8")
+            write_suite(sink.path, rendered.text.encode())
         except OSError as wrong:
             lost.append(f"the {sink.format} report was not written to `{sink.path}`: {wrong.strerror or wrong}")
     if all(sink.path is not None or sink.format in PAGES for sink in sinks):  # people and logs want to know how it went

@@ -128,6 +128,8 @@ async def _run(
         return record, _save(request, record)  # also what there is of a run that was called off
 
     ran, save_problem = await _awaited(door.runs.begin(go()), telling, door)
+    if record is not None and ran.cassette is None:
+        raise McptestError(f"the cassette was not written: {'; '.join(ran.warnings)}"[:1000])
     return _answer(ran, save_problem)
 
 

@@ -20,6 +20,7 @@ from mcptest_engine.running.keeping import Keeper
 from mcptest_engine.running.noting import Noting
 from mcptest_engine.running.plan import plan_of
 from mcptest_engine.running.runner import Run
+from mcptest_engine.running.settings import UNSAVED_SNAPSHOTS
 from mcptest_engine.suite.items import assertions_of, uses_matcher
 from mcptest_engine.workspace.side_files import SideFiles
 from mcptest_engine.workspace.slug import slug
@@ -166,7 +167,7 @@ async def execute(
 def _taped(
     record: RunRecord, pool: Pool, judged: Judged | None, settings: RunSettings, workspace: Workspace
 ) -> RunRecord:
-    """The record, and the cassette of its run where one was wanted."""
+    """The record, and the cassette of its run where one was wanted; without `cassette` when the disk refused it."""
     if settings.record is None:
         return record
     from mcptest_engine.running.tapes import save_tape
@@ -175,7 +176,7 @@ def _taped(
         models = None if judged is None or judged.recording is None else judged.recording.section()
         said = save_tape(pool, settings.record, record, workspace, models=models)
     except McptestError as wrong:
-        said = wrong.message
+        return replace(record, mode="live", cassette=None, warnings=(*record.warnings, wrong.message))
     return replace(record, warnings=(*record.warnings, said))
 
 
@@ -239,7 +240,7 @@ def _completed(record: RunRecord, source: Source, side_files: SideFiles, snapsho
     try:
         snapshots.save()
     except (OSError, RecursionError) as wrong:
-        lost.append(f"the snapshots were not saved: {wrong}")
+        lost.append(f"{UNSAVED_SNAPSHOTS}: {getattr(wrong, 'strerror', None) or wrong}")
     else:
         if snapshots.taken:
             place = os.path.relpath(snapshots.path)

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 
 def on_tape(pool: Pool, settings: RunSettings, workspace: Workspace | None) -> None:
-    """Have `pool` record, or replay, as the settings say. Raises: UsageError for a name or a cassette that will not do."""
-    from mcptest_engine.workspace.cassettes import cassette_path, load_cassette
+    """Have `pool` record, or replay, as the settings say.
+
+    Raises: UsageError for a name or a cassette that will not do, McptestError where no cassette can be written.
+    """
+    from mcptest_engine.workspace.cassettes import cassette_path, load_cassette, make_cassettes_dir
 
     assert workspace is not None
     if settings.replay is not None:
@@ -30,7 +33,8 @@ def on_tape(pool: Pool, settings: RunSettings, workspace: Workspace | None) -> N
     assert settings.record is not None
     from mcptest_engine.servers.recording import Recorder
 
-    cassette_path(workspace, settings.record)  # a name that will not do is told before anything is called
+    # A name that will not do, and a folder that cannot be made, are told before anything is called.
+    make_cassettes_dir(workspace, cassette_path(workspace, settings.record))
     pool.recorder = Recorder()
     pool.connect = pool.recorder.connecting(pool.connect)
 

@@ -12,6 +12,7 @@ redacted before it comes here; made to be committed.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -59,6 +60,17 @@ def save_cassette(workspace: Workspace, name: str, cassette: Mapping[str, Any]) 
     path = cassette_path(workspace, name)
     write_cassette(path, cassette, workspace, doing=f"save the cassette as {path}")
     return path
+
+
+def make_cassettes_dir(workspace: Workspace, path: Path) -> None:
+    """Make the folder that the cassette at `path` goes to. Raises: McptestError when the disk refuses it."""
+    try:
+        workspace.make_runs_dir()
+        make_directory(path.parent)
+        if not os.access(path.parent, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as wrong:
+        raise McptestError(f"cannot save the cassette as {path}: {wrong.strerror or wrong}") from wrong
 
 
 def write_cassette(path: Path, cassette: Mapping[str, Any], workspace: Workspace, *, doing: str) -> None:

@@ -1,4 +1,4 @@
-"""Writing a file that a person edits: as a whole, through links, and with the permissions it has.
+"""Writing a file that a person edits or asked for: as a whole, through links, and with the permissions it has.
 
 The surprising thing: where it cannot be replaced (the folder is not writable, the file has a second name), it is written in
 place, and if the disk fills up meanwhile the old content is put back.
@@ -19,7 +19,7 @@ _NOT_ATOMIC = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def write_suite(path: str | Path, data: bytes) -> None:
-    """Write a suite, or a part of one; a new one is made with its folders.
+    """Write a suite, a part of one, or a report; a new one is made with its folders. A device or pipe is written into.
 
     Raises: OSError; then nothing on the disk has changed.
     """
@@ -29,6 +29,9 @@ def write_suite(path: str | Path, data: bytes) -> None:
         with suppress(FileNotFoundError):
             mode = stat.S_IMODE(file_state(path).st_mode)
         write_atomic(Path(path), data, mode=mode)
+        return
+    if _is_special(path):
+        Path(path).write_bytes(data)
         return
     target = Path(os.path.realpath(path))
     try:
@@ -46,6 +49,16 @@ def write_suite(path: str | Path, data: bytes) -> None:
         if wrong.errno not in _NOT_ATOMIC:
             raise
         _write_in_place(target, data)
+
+
+def _is_special(path: str | Path) -> bool:
+    """Whether this is a device, a pipe, or a name such as /dev/stdout, behind which a file may stand that is open already."""
+    if os.fspath(path).startswith(("/dev/", "/proc/")):
+        return True
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116
+    except FileNotFoundError:
+        return False
 
 
 def _replace(target: Path, data: bytes, before: os.stat_result) -> None:
