@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.suite_text import told
-from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.safety.policy import classify
+from mcptest_engine.safety.policy import ToolClass, classify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -81,10 +80,12 @@ def about(tool: Mapping[str, Any], finding: Finding | None, *, named: str | None
 
 
 def held_back(tool: Mapping[str, Any]) -> str:
-    """Why a destructive tool's tests are not run at once."""
-    hints = tool.get("annotations")
-    declared = isinstance(hints, dict) and hints.get("destructiveHint") is True
-    return f"classified as destructive by its {'annotations' if declared else 'name'}"
+    """The class of a tool and why it has it, for a test that is not run before a person has looked at it."""
+    tool_class = classify(tool)
+    if tool_class is ToolClass.READ_ONLY_PRESUMED:
+        return "presumed read-only by its name, and not declared so"
+    by_hints = classify({"annotations": tool.get("annotations")}) is tool_class
+    return f"{tool_class.described} by its {'annotations' if by_hints else 'name'}"
 
 
 def prompt_arguments(prompt: Mapping[str, Any]) -> dict[str, str]:
@@ -113,14 +114,6 @@ def listed(names: Sequence[str], most: int = 12) -> str:
     """Names as a list in prose."""
     shown = ", ".join(f"`{one_line(name, 60)}`" for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def holds_mask(value: Any) -> bool:
-    """Whether a secret was taken out of a value, or of a part of it."""
-    if isinstance(value, str):
-        return MASK in value
-    parts = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(map(holds_mask, parts))
 
 
 def masked(value: Any, redact: Callable[[str], str]) -> Any:

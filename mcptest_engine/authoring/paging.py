@@ -12,6 +12,7 @@ from mcptest_engine.core.errors import UsageError, did_you_mean
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
+from mcptest_engine.safety.execution import MANY_TOOLS, ExecutionPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +27,8 @@ PAGE = 25
 class ScaffoldOptions:
     """What a scaffold holds. `tools` names the only ones wanted; `cursor` is an offset into the sorted tool list.
 
-    `page` is how many tools at most, unless `all` are wanted.
+    `page` is how many tools at most, unless `all` are wanted. `policy` decides whose tests a run may make at once; the others
+    carry a `skip:`.
     """
 
     tools: tuple[str, ...] | None = None
@@ -36,6 +38,7 @@ class ScaffoldOptions:
     all: bool = False
     cursor: int = 0
     page: int = PAGE
+    policy: ExecutionPolicy = MANY_TOOLS
 
 
 DEFAULT_OPTIONS = ScaffoldOptions()

@@ -1,8 +1,9 @@
 """A starter suite out of what a server says of itself: `scaffold_suite`, and `scaffold_into` for a suite that is there already.
 
 Pure: nothing here has a session, so no tool can be called. What is written may be run at once, and that is the surprising
-part of the safety: every test of a destructive tool carries a `skip:` beside its `# review before first run`, because a
-comment alone holds nobody back. The class of a tool that changes something is its tests' tag, for `--skip-tag`.
+part of the safety: a test of a tool that neither declares to be read-only nor was allowed carries a `skip:`, for a destructive
+one beside its `# review before first run`, because a comment alone holds nobody back. The class of a tool that changes
+something is its tests' tag, for `--skip-tag`.
 Source: agent-interface, scaffold_suite; execution-safety.md.
 """
 
@@ -16,7 +17,6 @@ from mcptest_engine.authoring.offered import (
     CLEAN_UP,
     about,
     held_back,
-    holds_mask,
     listed,
     masked,
     prompt_arguments,
@@ -38,7 +38,7 @@ from mcptest_engine.authoring.targets import Target, untemplated
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
-from mcptest_engine.safety.execution import REVIEW_FIRST
+from mcptest_engine.safety.execution import REVIEW_FIRST, Decision, Purpose
 from mcptest_engine.safety.policy import ToolClass, classify
 
 __all__ = [
@@ -204,8 +204,8 @@ class _Writer:
     def tool(self, tool: Mapping[str, Any], options: ScaffoldOptions) -> None:
         name = tool["name"]
         tool_class = classify(tool)
-        is_destructive = tool_class is ToolClass.DESTRUCTIVE
-        reason = held_back(tool) if is_destructive else None
+        decision = options.policy.decide_tool(name, tool_class, Purpose.GENERATE)
+        reason = held_back(tool) if decision is Decision.GENERATE_ONLY else None
         try:
             entries = list(self._tests(tool, options, tool_class))
         except RecursionError:
@@ -215,6 +215,11 @@ class _Writer:
             first = entries[0]
             comments = (self._masked_text(about(tool, self._findings.get(name))), *first.comments)
             entries[0] = Entry(block=first.block, test=first.test, comments=comments)
+        entries = [_held(entry, tool_class, reason) for entry in entries]
+        if decision is Decision.EXECUTE_ONCE:
+            entries[1:] = [
+                _held(entry, tool_class, f"{tool_class.described}, and called once") for entry in entries[1:]
+            ]
         kept = self._keep(entries)
         unfilled = [one.entry.test["skip"] for one in kept if "skip" in one.entry.test]
         reason = reason or (unfilled[0] if unfilled and len(unfilled) == len(kept) else None)
@@ -299,10 +304,6 @@ class _Writer:
             test["args"] = untemplated(plain(arguments))
         if tool_class in _CHANGING:
             test |= {"tags": [str(tool_class)], "serial": True}
-        if tool_class is ToolClass.DESTRUCTIVE:
-            reason = held_back(tool)
-            comments = (*comments, f"{REVIEW_FIRST.removeprefix('# ')}: {reason}")
-            skip = f"review before first run: {reason}"
         if skip is not None:
             test["skip"] = skip
         return Entry(block="tools", test={**test, "expect": expect}, comments=comments)
@@ -380,7 +381,7 @@ class _Writer:
         if self._redact is None:
             return entry
         test = masked(entry.test, self._redact)
-        if test == entry.test and not holds_mask(test):
+        if test == entry.test:
             return entry
         reason = "a value that looks like a secret was taken out: fill it in"
         expect = test.pop("expect")
@@ -388,6 +389,19 @@ class _Writer:
 
     def _masked_text(self, text: str) -> str:
         return text if self._redact is None else self._redact(text)
+
+
+def _held(entry: Entry, tool_class: ToolClass, reason: str | None) -> Entry:
+    """The test with a `skip:` for this reason; as it is without one, and where it has one already."""
+    if reason is None:
+        return entry
+    test, comments = dict(entry.test), entry.comments
+    if tool_class is ToolClass.DESTRUCTIVE:
+        comments = (*comments, f"{REVIEW_FIRST.removeprefix('# ')}: {reason}")
+    expect = test.pop("expect")
+    if "skip" not in test or tool_class is ToolClass.DESTRUCTIVE:
+        test["skip"] = f"review before first run: {reason}"
+    return Entry(block=entry.block, test={**test, "expect": expect}, comments=comments)
 
 
 def with_guessed_places(made: Synthesis, schema: object) -> Synthesis:
@@ -425,8 +439,8 @@ def _header(catalog: Catalog, page: _Page) -> list[str]:
         lines += wrapped(
             "Arguments that are a mere guess are named above their test, which then expects no more than an answer."
         )
-    changing = [tool.name for tool in page.tools if tool.tool_class is ToolClass.MUTATING]
-    held = [tool.name for tool in page.tools if tool.tool_class is ToolClass.DESTRUCTIVE]
+    held = [tool.name for tool in page.tools if tool.held_back is not None]
+    changing = [tool.name for tool in page.tools if tool.held_back is None and tool.tool_class in _CHANGING]
     if changing or held:
         lines += ["", *_safety(changing, held)]
     return lines

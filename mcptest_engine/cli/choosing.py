@@ -66,7 +66,6 @@ class Chosen:
                 suite_env={},
                 environ=environ,
                 redact=redactor.redact_text,
-                redact_known=redactor.redact_registered,
                 keep_secret=redactor.register,
             )
         except SuiteError as wrong:

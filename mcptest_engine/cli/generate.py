@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcptest_engine.cli.common import json_text, tell_new_folder
+from mcptest_engine.cli.policy_flags import allowing_options, check_allowed, take_policy
 from mcptest_engine.cli.target import declared_target, target_options, target_spec, with_session
 from mcptest_engine.core.errors import McptestError, UsageError, did_you_mean
 from mcptest_engine.core.values import dataclass
@@ -91,18 +92,24 @@ def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--no-edge", is_flag=True, help="Without a test of the schema's limits for each tool.")
 @click.option("--no-violation", is_flag=True, help="Without a test of each tool that breaks its schema.")
 @click.option("--probe", is_flag=True, help="With every further test of limits and of broken schemas.")
+@allowing_options
 def suite(saved: str | None, **flags: Any) -> None:
     """Write a starter suite: for every tool a call that should work, one at the limits, one that must be refused.
 
-    Tests of destructive tools are written with `skip:` and run only when you have removed it.
+    Tests of tools that do not declare `readOnlyHint: true` are written with `skip:`, and run only when you have removed it or
+    allowed the tool with --allow or --presumed; those of destructive tools always are.
 
     \b
     Example:
       mcptest generate suite --command "mcptest mock --preset demo" --output mcptest.yml
     """
+    from dataclasses import replace
+
     place = _Destination.of(flags)
-    options = _options(flags)
+    policy = take_policy(flags)
+    options = replace(_options(flags), policy=policy)
     catalog, target, notes, redact = _learn(saved, flags, options)
+    check_allowed(policy, {str(tool.get("name")) for tool in catalog.tools})
     from mcptest_engine.authoring.scaffold import scaffold_into, scaffold_suite
 
     after = None
@@ -121,6 +128,8 @@ def suite(saved: str | None, **flags: Any) -> None:
     if found.next_cursor is not None:
         answer["next_cursor"] = found.next_cursor
     held = [f"held back: {tool.name}: {tool.held_back}" for tool in found.tools if tool.held_back is not None]
+    if held:
+        held.append("to have them run: --allow TOOL, or --presumed for all that are presumed read-only")
     answer = _warned(answer, found.warnings)
     place.put(answer, _counts(found), after, lambda: _tell(told, held, found.warnings))
 

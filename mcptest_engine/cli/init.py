@@ -1,20 +1,21 @@
 """`mcptest init`: from nothing to a suite that runs, with a few questions or with flags.
 
 Only the server that was chosen is started, and only its lists are read: no tool is called before a person has said that the
-suite is to run. Until the suite is written, whole, there is nothing on the disk that was not there before.
+suite is to run, and then only those that declare to be read-only or were allowed. Until the suite is written, whole, there is
+nothing on the disk that was not there before.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcptest_engine.cli.common import find_here, is_terminal, load, tell_new_folder
+from mcptest_engine.cli.policy_flags import allowing_options, check_allowed, policy_options, take_policy
 from mcptest_engine.core.errors import AuthFailed, ExitCode, McptestError, ServerError, UsageError
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
     from mcptest_engine.authoring.scaffold import Scaffold
     from mcptest_engine.cli.choosing import Chosen
     from mcptest_engine.cli.ci_files import Pipeline
+    from mcptest_engine.safety.execution import ExecutionPolicy
     from mcptest_engine.servers.catalog import Catalog
 
 DEFAULT_OUTPUT = "mcptest.yml"
 _WARNINGS_SHOWN = 5
-_HELD_SHOWN = 10
+_HELD_SHOWN = 200
+_CHANGING_SHOWN = 10
 _LONGEST_ARGUMENTS = 80
 
 
@@ -60,10 +63,8 @@ _LONGEST_ARGUMENTS = 80
 @click.option("--tools", metavar="A,B", help="Write tests for these tools only. [default: all]")
 @click.option("--output", type=click.Path(), metavar="FILE", help=f"Where the suite goes. [default: {DEFAULT_OUTPUT}]")
 @click.option("--force", is_flag=True, help="Overwrite the suite that is there.")
-@click.option("--yes", is_flag=True, help="Ask nothing, and run the tests of the tools that only read.")
-@click.option(
-    "--run", "run_all", is_flag=True, help="Run the suite once it is written, also the tools that change something."
-)
+@click.option("--yes", is_flag=True, help="Ask nothing, and run the suite once it is written.")
+@click.option("--run", "run_all", is_flag=True, help="Run the suite once it is written, without asking about that.")
 @click.option("--no-run", is_flag=True, help="Only write the suite.")
 @click.option(
     "--ci",
@@ -77,17 +78,21 @@ _LONGEST_ARGUMENTS = 80
     metavar="SECONDS",
     help="For each answer.",
 )
+@allowing_options
+@policy_options
 @click.pass_context
 def command(ctx: click.Context, /, **flags: Any) -> None:
     """Write a first suite for your server: asked for on a terminal, or named by flags.
 
     The server is started and its tools, resources and prompts are listed. None is called before you say that the suite is to
-    run; tests of destructive tools are written with `skip:` and wait for you; `--yes` runs none that change something.
+    run, and then only the tools that declare `readOnlyHint: true` and those that you allow. The others are listed with the
+    reason, and their tests are written with `skip:`.
 
     \b
     Examples:
       mcptest init
       mcptest init --command "python server.py" --yes
+      mcptest init --command "python server.py" --yes --presumed --allow create_note
       mcptest init --url https://mcp.example.com/mcp --bearer-token-env MCP_TOKEN --no-run
       mcptest init --command "python server.py" --yes --ci github
     """
@@ -98,6 +103,7 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
         )
     from mcptest_engine.cli.choosing import chosen_by_flags
 
+    policy = take_policy(flags)
     person = _Person(asks=is_terminal(sys.stdin) and is_terminal(sys.stderr) and not flags["yes"])
     chosen = chosen_by_flags(flags)
     if chosen is None and not person.asks:
@@ -115,14 +121,16 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     if person.asks and flags["output"] is None:
         output = _ask_for_output(person, force=flags["force"])
     catalog, chosen = _introspected(chosen, flags["timeout_seconds"], person)
-    found = _scaffolded(catalog, chosen, flags)
+    if person.asks and not flags["no_run"]:
+        policy = _with_presumed(person, catalog, flags, policy)
+    found = _scaffolded(catalog, chosen, flags, policy)
     _write(output, found.suite)
     _tell(output, found, chosen, catalog, flags)
     if pipeline is not None:
         _write_pipeline(pipeline, output, found, chosen)
-    extent = _extent(found, flags, person)
-    code = ExitCode.PASSED if extent is _Extent.NOTHING else _run(output, chosen, extent)
-    _tell_next(output, chosen, catalog, found, extent)
+    runs = _has_live_tests(found) and _wants_run(found, flags, person)
+    code = _run(output, chosen, policy) if runs else ExitCode.PASSED
+    _tell_next(output, chosen, catalog, found, ran=runs)
     ctx.exit(code)
 
 
@@ -215,6 +223,34 @@ def _ask_for_output(person: _Person, *, force: bool) -> Path:
             return output
 
 
+def _with_presumed(
+    person: _Person, catalog: Catalog, flags: dict[str, Any], policy: ExecutionPolicy
+) -> ExecutionPolicy:
+    """The policy with `presumed`, where a person who has seen the tools agrees."""
+    from dataclasses import replace
+
+    from mcptest_engine.core.sanitise import one_line
+    from mcptest_engine.safety.execution import Decision, Purpose
+    from mcptest_engine.safety.policy import classify
+
+    named, held = _named_tools(flags), []
+    for tool in catalog.tools:
+        name = str(tool.get("name"))
+        decision = policy.decide_tool(name, classify(tool), Purpose.GENERATE)
+        if decision is Decision.GENERATE_ONLY and (named is None or name in named):
+            held.append((name, classify(tool)))
+    presumed = [name for name, tool_class in held if tool_class is ToolClass.READ_ONLY_PRESUMED]
+    if not presumed:
+        return policy
+    sys.stderr.write("these tools do not declare to be read-only:\n")
+    for name, tool_class in held[:_HELD_SHOWN]:
+        sys.stderr.write(f"  {one_line(name, 60)}: {tool_class.described}\n")
+    if len(held) > _HELD_SHOWN:
+        sys.stderr.write(f"  and {counted(len(held) - _HELD_SHOWN, 'more tool')}\n")
+    question = f"call those that are presumed read-only too, {len(presumed)} of {len(held)}?"
+    return replace(policy, presumed=True) if person.agrees(question, default=False) else policy
+
+
 def _taken(output: Path) -> bool:
     """Whether the file is there, or the other spelling of the name that every command looks for."""
     return os.path.lexists(output) or (
@@ -264,24 +300,30 @@ def _introspected(chosen: Chosen, timeout_seconds: float | None, person: _Person
             raise
 
 
-def _scaffolded(catalog: Catalog, chosen: Chosen, flags: dict[str, Any]) -> Scaffold:
-    """Raises: McptestError when there is nothing to test, UsageError when --tools names no tool of the server."""
+def _named_tools(flags: dict[str, Any]) -> tuple[str, ...] | None:
+    """The names of --tools, None without it."""
+    if flags["tools"] is None:
+        return None
+    return tuple(name.strip() for name in flags["tools"].split(",") if name.strip())
+
+
+def _scaffolded(catalog: Catalog, chosen: Chosen, flags: dict[str, Any], policy: ExecutionPolicy) -> Scaffold:
+    """Raises: McptestError when there is nothing to test, UsageError for a tool that the server does not have."""
     from mcptest_engine.authoring.scaffold import ScaffoldOptions, scaffold_suite
+    from mcptest_engine.core.errors import did_you_mean
 
-    tools = None
-    if flags["tools"] is not None:
-        tools = tuple(name.strip() for name in flags["tools"].split(",") if name.strip())
-        known = {str(tool.get("name")) for tool in catalog.tools}
-        if not known & set(tools):
-            from mcptest_engine.core.errors import did_you_mean
-
-            hint = did_you_mean(tools[0], known) if tools else "name them with commas between, as `mcptest tools` does"
-            raise UsageError(f"the server has no tool `{tools[0] if tools else ''}`", hint=hint)
+    tools = _named_tools(flags)
+    known = {str(tool.get("name")) for tool in catalog.tools}
+    if tools is not None and not known & set(tools):
+        hint = did_you_mean(tools[0], known) if tools else "name them with commas between, as `mcptest tools` does"
+        raise UsageError(f"the server has no tool `{tools[0] if tools else ''}`", hint=hint)
+    check_allowed(policy, known)
     if not (catalog.tools or catalog.resources or catalog.prompts):
         message = "the server offers no tools, resources or prompts: there is nothing to write tests for"
         raise ServerError(message, server=chosen.target.key, hint="nothing was written")
     redact = chosen.spec(None).redact
-    return scaffold_suite(catalog, chosen.target, ScaffoldOptions(tools=tools, all=True), redact=redact)
+    options = ScaffoldOptions(tools=tools, all=True, policy=policy)
+    return scaffold_suite(catalog, chosen.target, options, redact=redact)
 
 
 def _write(output: Path, suite: str) -> None:
@@ -301,7 +343,7 @@ def _write_pipeline(pipeline: Pipeline, output: Path, found: Scaffold, chosen: C
     """And say what it does and what it needs. Raises: McptestError."""
     from mcptest_engine.cli.ci_files import variables_in, write
 
-    skips = bool(_changing(found)) and _has_reading(found)
+    skips = any(tool.tool_class is ToolClass.MUTATING for tool in found.tools) and _has_live_tests(found)
     write(pipeline, output.absolute(), chosen.target.settings, skips_mutating=skips)
     _say(f"wrote {os.path.relpath(pipeline.path)}: runs the suite on every push")
     if skips:
@@ -314,25 +356,16 @@ def _write_pipeline(pipeline: Pipeline, output: Path, found: Scaffold, chosen: C
         _say(f"note: set as {where}: {', '.join(names)}")
 
 
-class _Extent(Enum):
-    """How much of the suite runs now."""
-
-    NOTHING = "nothing"
-    READING = "reading"
-    ALL = "all"
+def _wants_run(found: Scaffold, flags: dict[str, Any], person: _Person) -> bool:
+    if flags["run_all"] or flags["yes"]:
+        return True
+    return not flags["no_run"] and person.agrees(_question(found), default=not _changing(found))
 
 
-def _extent(found: Scaffold, flags: dict[str, Any], person: _Person) -> _Extent:
-    """What was asked for; who wants no questions has not said that anything may be changed."""
-    if flags["run_all"]:
-        return _Extent.ALL
-    if not flags["yes"]:
-        is_harmless = not _changing(found)
-        wanted = not flags["no_run"] and person.agrees(_question(found), default=is_harmless)
-        return _Extent.ALL if wanted else _Extent.NOTHING
-    if not _changing(found):
-        return _Extent.ALL
-    return _Extent.READING if _has_reading(found) else _Extent.NOTHING
+def _has_live_tests(found: Scaffold) -> bool:
+    """Whether anything runs that is not held back."""
+    live = (tool for tool in found.tools if tool.held_back is None and tool.tests_generated)
+    return bool(found.resources_scaffolded or found.prompts_scaffolded) or any(live)
 
 
 def _has_reading(found: Scaffold) -> bool:
@@ -345,19 +378,17 @@ def _tested(found: Scaffold) -> int:
     return sum(tool.tests_generated > 0 for tool in found.tools)
 
 
-def _run(output: Path, chosen: Chosen, extent: _Extent) -> int:
-    """One run; the secrets that were given and not written down are there for this run."""
+def _run(output: Path, chosen: Chosen, policy: ExecutionPolicy) -> int:
+    """One run under the policy; the secrets that were given and not written down are there for this run."""
     from mcptest_engine.cli.run import run_once
     from mcptest_engine.cli.sinks import make_sinks
-    from mcptest_engine.running.settings import RunSettings, Selection
+    from mcptest_engine.running.settings import RunSettings
 
     sys.stdout.write("\n")
     sys.stdout.flush()
     os.environ.update(chosen.secrets)
     workspace = find_here()
-    settings = RunSettings()
-    if extent is _Extent.READING:
-        settings = RunSettings(Selection(skip_tags=frozenset({ToolClass.MUTATING})))
+    settings = RunSettings(workers=policy.concurrency, policy=policy)
     return run_once(load(output, workspace, {}), settings, workspace, make_sinks((), None))
 
 
@@ -380,13 +411,11 @@ def _tell(output: Path, found: Scaffold, chosen: Chosen, catalog: Catalog, flags
             _say(f"  {one_line(tool.name, 60)}: {one_line(tool.held_back or '', 160)}")
         if len(held) > _HELD_SHOWN:
             _say(f"  and {counted(len(held) - _HELD_SHOWN, 'more tool')}")
+        _say("or allow them: --allow TOOL for one, --presumed for all that are presumed read-only")
     changing = [one_line(name, 60) for name in _changing(found)]
     if changing:
-        more = ", …" if len(changing) > _HELD_SHOWN else ""
-        told = "these change something when the suite runs"
-        if flags["yes"] and not flags["run_all"]:
-            told = "not run now, because they change something (`--run` runs them as well)"
-        _say(f"{told}: {', '.join(changing[:_HELD_SHOWN])}{more}")
+        more = ", …" if len(changing) > _CHANGING_SHOWN else ""
+        _say(f"these change something when the suite runs: {', '.join(changing[:_CHANGING_SHOWN])}{more}")
     for finding in found.warnings[:_WARNINGS_SHOWN]:
         _say(f"warning: {one_line(finding.tool, 80)}: {finding.rule} {one_line(finding.summary)}")
     if len(found.warnings) > _WARNINGS_SHOWN:
@@ -401,14 +430,13 @@ def _tell(output: Path, found: Scaffold, chosen: Chosen, catalog: Catalog, flags
     sys.stdout.flush()
 
 
-def _tell_next(output: Path, chosen: Chosen, catalog: Catalog, found: Scaffold, extent: _Extent) -> None:
+def _tell_next(output: Path, chosen: Chosen, catalog: Catalog, found: Scaffold, *, ran: bool) -> None:
     """What to do with it, in the order in which it is likely done."""
     import shlex
 
     file = "" if str(output) in SUITE_FILES else f" {shlex.quote(str(output))}"
     config = f" --config {shlex.quote(str(output))}" if file else ""
-    again = {_Extent.NOTHING: "run it", _Extent.READING: "run all of it", _Extent.ALL: "run it again"}
-    steps = [(again[extent], f"mcptest run{file}")]
+    steps = [("run it again" if ran else "run it", f"mcptest run{file}")]
     if _changing(found) and _has_reading(found):
         steps.append(("run what only reads", f"mcptest run{file} --skip-tag {ToolClass.MUTATING}"))
     learn = _worth_learning(catalog, found)

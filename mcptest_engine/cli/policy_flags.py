@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection
 
     from mcptest_engine.safety.execution import ExecutionPolicy
-
-_NAMES = ("max_calls", "concurrency", "call_delay", "execute_destructive")
 
 
 def policy_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,17 +41,46 @@ def policy_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def take_policy(flags: dict[str, Any]) -> ExecutionPolicy:
-    """The policy that the flags set; they are taken out of `flags`."""
-    from mcptest_engine.safety.execution import ExecutionPolicy
-
-    told: Mapping[str, Any] = {name: flags.pop(name) for name in _NAMES}
-    return ExecutionPolicy(
-        execute_destructive=told["execute_destructive"],
-        max_calls=told["max_calls"],
-        concurrency=told["concurrency"],
-        call_delay_seconds=told["call_delay"],
+def allowing_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--allow` and `--presumed`, for a command that takes many tools at once."""
+    options = (
+        click.option(
+            "--allow",
+            multiple=True,
+            metavar="TOOL",
+            help="Also take this tool, which does not declare to be read-only; repeatable. One that changes something is "
+            "called once.",
+        ),
+        click.option(
+            "--presumed", is_flag=True, help="Also take all tools that are presumed read-only by their names."
+        ),
     )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def take_policy(flags: dict[str, Any]) -> ExecutionPolicy:
+    """The policy that the flags set; they are taken out of `flags`. With `--allow` only declared tools are called unasked."""
+    from mcptest_engine.safety.execution import DEFAULT_POLICY, ExecutionPolicy
+
+    return ExecutionPolicy(
+        execute_destructive=flags.pop("execute_destructive", False),
+        max_calls=flags.pop("max_calls", None),
+        concurrency=flags.pop("concurrency", DEFAULT_POLICY.concurrency),
+        call_delay_seconds=flags.pop("call_delay", DEFAULT_POLICY.call_delay_seconds),
+        declared_only="allow" in flags,
+        allowed=frozenset(flags.pop("allow", ())),
+        presumed=flags.pop("presumed", False),
+    )
+
+
+def check_allowed(policy: ExecutionPolicy, known: Collection[str]) -> None:
+    """Raises: UsageError where `--allow` names a tool that the server does not list."""
+    from mcptest_engine.core.errors import UsageError, did_you_mean
+
+    for name in sorted(policy.allowed.difference(known)):
+        raise UsageError(f"--allow: the server has no tool `{name}`", hint=did_you_mean(name, known))
 
 
 def _seconds(ctx: click.Context, param: click.Parameter, value: str) -> float:

@@ -34,10 +34,17 @@ async def scaffold_suite(request: Request) -> Answer:
     """{suite, tools, resources_scaffolded, prompts_scaffolded, notes, next_cursor?, warnings?}."""
     from mcptest_engine.authoring.scaffold import ScaffoldOptions
     from mcptest_engine.authoring.scaffold import scaffold_suite as scaffold
+    from mcptest_engine.safety.execution import ExecutionPolicy
 
     learnt = await _learnt(request)
     told = request.arguments
+    policy = ExecutionPolicy(
+        declared_only=True,
+        allowed=frozenset(told.get("allow", ())),
+        presumed=told.get("presumed", False),
+    )
     options = ScaffoldOptions(
+        policy=policy,
         tools=tuple(told["tools"]) if "tools" in told else None,
         include_edge=told.get("include_edge", True),
         include_violation=told.get("include_violation", True),
@@ -49,12 +56,15 @@ async def scaffold_suite(request: Request) -> Answer:
     def make(options: ScaffoldOptions) -> tuple[dict[str, Any], int]:
         made = scaffold(learnt.catalog, learnt.target, options, redact=learnt.redact)
         named = {tool.name for tool in made.tools}
+        held = [f"`{tool.name}` is held back: {tool.held_back}" for tool in made.tools if tool.held_back is not None]
+        if held:
+            held.append("to let tests of these run: `allow`, `presumed`, or take out their `skip:`")
         answer = {
             "suite": made.suite,
             "tools": [{"name": tool.name, "tests_generated": tool.tests_generated} for tool in made.tools],
             "resources_scaffolded": made.resources_scaffolded,
             "prompts_scaffolded": made.prompts_scaffolded,
-            "notes": list(made.notes),
+            "notes": [*made.notes, *held],
             **({} if made.next_cursor is None else {"next_cursor": made.next_cursor}),
             **warnings_of(tool for tool in learnt.catalog.tools if tool.get("name") in named),
         }

@@ -66,6 +66,17 @@ SCAFFOLD = _object(
         "description": "A case that violates the schema for each tool.",
     },
     probe={"type": "boolean", "default": False, "description": "The boundary and negative probes as well."},
+    allow={
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Tools whose tests may run although they do not declare readOnlyHint: true; one that changes something "
+        "gets one test that runs, a destructive one none.",
+    },
+    presumed={
+        "type": "boolean",
+        "default": False,
+        "description": "Let the tests of all tools run that are presumed read-only by their names.",
+    },
     all={"type": "boolean", "default": False, "description": "All tools at once instead of 25 a page."},
     cursor=_CURSOR,
 )

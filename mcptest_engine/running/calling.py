@@ -9,7 +9,7 @@ import asyncio
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
-from mcptest_engine.core.errors import McptestError, ServerError
+from mcptest_engine.core.errors import McptestError, PolicyDenied, ServerError
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.running.ids import grading_of
@@ -85,6 +85,8 @@ class Caller:
             if getattr(asked, "agent", None) is not None:
                 return await self._converse(cast("Case", asked), sessions, number)
             return await self._ask(asked, sessions, number, fault)
+        except PolicyDenied as denied:
+            return Outcome(verdict=Verdict.SKIP, duration_ms=0.0, message=f"not run: {denied.message}")
         except McptestError as error:
             failure = Failure(kind=FailureKind.SUITE, message=error.message, hint=error.hint)
         except Exception as wrong:  # noqa: BLE001 - one answer that trips us must not cost the whole run

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.results import ServerRecord
+    from mcptest_engine.servers.gate import Gate
     from mcptest_engine.servers.recording import Recorder
     from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
@@ -44,7 +45,10 @@ class _Entry:
 
 
 class Pool:
-    """Opens, shares, restarts and closes sessions. `close` must be awaited, whatever happened."""
+    """Opens, shares, restarts and closes sessions. `close` must be awaited, whatever happened.
+
+    `gate`, where set, decides about every tool call over them.
+    """
 
     def __init__(
         self,
@@ -59,6 +63,7 @@ class Pool:
         self._redactor = redactor
         self.connect = connect
         self.recorder: Recorder | None = None
+        self.gate: Gate | None = None
         self.restart = restart
         self.emit: Emit = lambda _event: None
         self.remarks: dict[str, list[str]] = {}
@@ -149,6 +154,7 @@ class Pool:
             self.not_ready = self.not_ready or isinstance(error, NotReady)
             self._failed(name, error, restarting=False)
             raise
+        session.gate = self.gate
         self._own[name] = session
         self._own_open.add(session)
         self._remember(name, session)
@@ -227,6 +233,7 @@ class Pool:
         except asyncio.CancelledError:
             await _abandon(connecting)
             raise
+        session.gate = self.gate
         self._remember(name, session)
         self.emit(
             ServerReady(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcptest_engine.running.cost_gate import CostGate
+    from mcptest_engine.safety.execution import ExecutionPolicy
 
 UNSAVED_SNAPSHOTS = "the snapshots were not saved"
 """Begins the warning of a run whose snapshots the disk refused."""
@@ -53,6 +54,7 @@ class RunSettings(NamedTuple):
     `cache`: results are replayed from `cache_dir`, None for the workspace's own, and kept there.
     `cost_gate` is what the run's costs are held against. `models` are asked in place of those that agent tests name;
     `max_cost_usd` is what models and scorers may cost in all, beyond which nothing more is asked (exit code 5).
+    `policy` holds for every tool call of a run that no person asked for test by test; a test whose call it refuses is skipped.
     """
 
     selection: Selection = Selection()
@@ -76,6 +78,7 @@ class RunSettings(NamedTuple):
     cost_gate: CostGate | None = None
     models: tuple[str, ...] = ()
     max_cost_usd: float | None = None
+    policy: ExecutionPolicy | None = None
 
     @property
     def mode(self) -> str:

@@ -82,6 +82,8 @@ class ExecutionPolicy:
 
 
 DEFAULT_POLICY = ExecutionPolicy()
+MANY_TOOLS = ExecutionPolicy(declared_only=True)
+"""For a command that takes many tools at once, where nobody has allowed more."""
 
 
 class CallBudget:

@@ -41,6 +41,7 @@ class ScaffoldList(Lines):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space,x", "tick", "In or out"),
         Binding("a", "all", "All or none"),
+        Binding("y", "allow", "Its tests run"),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"scaffold--{name}" for name in ("heading", "on", "off", "name", "destructive", "changing", "warning", "dim")
@@ -134,6 +135,12 @@ class ScaffoldList(Lines):
         self.state.toggle_all()
         self.refresh()
         self.post_message(self.Chosen(self, self.cursor))
+
+    def action_allow(self) -> None:
+        """Let the tests of a tool run that does not declare to be read-only, or no longer."""
+        if self.state.toggle_allowed(self.row):
+            self.refresh()
+            self.post_message(self.Chosen(self, self.cursor))
 
     def action_choose(self) -> None:
         """Enter ticks too."""
@@ -270,7 +277,14 @@ class ScaffoldScreen(Modal[str]):
     def _tell_keys(self) -> None:
         narrow = self.has_class("-narrow")
         turn = "p the list" if self.has_class("-text") else "p the text"
-        keys = ("^s writes it", turn if narrow else "tab the text", "space in or out", "a all", "esc leaves it")
+        keys = (
+            "^s writes it",
+            turn if narrow else "tab the text",
+            "space in or out",
+            "a all",
+            "esc leaves it",
+            "y runs its tests",
+        )
         self.query_one(".dialog").border_subtitle = Content(keys_that_fit(keys, self.app.size.width - 6))
 
     def on_resize(self) -> None:

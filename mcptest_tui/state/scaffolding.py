@@ -20,7 +20,7 @@ LABELS = {
     DESTRUCTIVE: "destructive: never run before you looked",
     MUTATING: "changes something: one after the other",
     "read_only": "read-only",
-    "read_only_presumed": "",
+    "read_only_presumed": "not declared read-only",
 }
 OPTIONS = (
     ("include_edge", "edge cases", "one more test a tool, at the edge of what its schema allows"),
@@ -31,7 +31,7 @@ OPTIONS = (
 
 @dataclass(slots=True, eq=False)
 class ToolRow:
-    """One tool. `held_back` says why its tests are not run before a person has looked at them."""
+    """One tool. `held_back` says why its tests are not run before a person has looked at them; `allowed` by a yes to it."""
 
     name: str
     tool_class: str
@@ -39,11 +39,12 @@ class ToolRow:
     tests: int = 0
     held_back: str = ""
     warnings: tuple[str, ...] = ()
+    allowed: bool = False
 
     @property
     def label(self) -> str:
         """What it is, in a few words."""
-        return LABELS.get(self.tool_class, self.tool_class)
+        return "allowed: its tests run" if self.allowed else LABELS.get(self.tool_class, self.tool_class)
 
 
 class Destination(NamedTuple):
@@ -93,7 +94,7 @@ class Scaffolding:
     def asked(self) -> dict[str, Any]:
         """The options for the engine: at first of all tools, to learn which there are."""
         names = None if not self.is_known else [tool.name for tool in self.tools if tool.chosen]
-        return {**self.options, "tools": names}
+        return {**self.options, "tools": names, "allow": [tool.name for tool in self.tools if tool.allowed]}
 
     def put(self, answer: Mapping[str, Any]) -> bool:
         """What the engine made of it. True when it should be asked again, now that the tools are known."""
@@ -150,6 +151,15 @@ class Scaffolding:
             return False
         return True
 
+    def toggle_allowed(self, row: Row) -> bool:
+        """Allow a tool's tests to run, or hold them back; False for one that needs no yes, and for one that destroys."""
+        if row.kind != "tool" or self.tools[row.at].tool_class in ("read_only", DESTRUCTIVE):
+            return False
+        tool = self.tools[row.at]
+        tool.allowed = not tool.allowed
+        tool.chosen = tool.chosen or tool.allowed
+        return True
+
     def toggle_all(self) -> None:
         """Tick all tools but those that destroy; when they are, none."""
         harmless = [tool for tool in self.tools if tool.tool_class != DESTRUCTIVE]
@@ -177,7 +187,7 @@ class Scaffolding:
         held = [tool.name for tool in self.tools if tool.chosen and tool.held_back]
         if held:
             named = ", ".join(held[:3]) + (f" and {len(held) - 3} more" if len(held) > 3 else "")
-            lines.append(f"Held back, with a `skip:` that you take out: {named}")
+            lines.append(f"Held back, with a `skip:` (y lets the tests of a tool run): {named}")
         return [*lines, *self.notes]
 
 

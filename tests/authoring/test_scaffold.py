@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from mcptest_engine.authoring.scaffold import PAGE, ScaffoldOptions, cursor_of, scaffold_suite
 from mcptest_engine.authoring.targets import Target
 from mcptest_engine.core.errors import UsageError
+from mcptest_engine.safety.execution import ExecutionPolicy
 from mcptest_engine.safety.policy import ToolClass
 from tests.authoring.catalogs import TARGET, catalog, loaded, problems, text_tool, tool, written
 
@@ -121,7 +123,8 @@ def test_an_output_schema_that_cannot_be_used_is_told(schema: object, why: str) 
 
 def test_tests_of_a_destructive_tool_are_marked_and_skipped() -> None:
     """Execution safety: a marker above each; nothing of it runs before a person has looked."""
-    found = scaffold_suite(catalog(text_tool("delete_page"), text_tool("get_page")), TARGET)
+    read_only = text_tool("get_page", annotations={"readOnlyHint": True})
+    found = scaffold_suite(catalog(text_tool("delete_page"), read_only), TARGET)
     tests = called(found.suite, "delete_page")
     assert tests
     assert all(test["skip"].startswith("review before first run: ") for test in tests)
@@ -135,6 +138,30 @@ def test_tests_of_a_destructive_tool_are_marked_and_skipped() -> None:
     assert not any("skip" in test for test in called(found.suite, "get_page"))
     assert "Data cleanup is your responsibility" in found.suite
     assert "`skip:`: `delete_page`." in found.suite
+
+
+@pytest.mark.parametrize(
+    ("policy", "live"),
+    [
+        (ExecutionPolicy(declared_only=True), {"read_page": 3}),
+        (ExecutionPolicy(declared_only=True, presumed=True), {"read_page": 3, "get_page": 3}),
+        (ExecutionPolicy(declared_only=True, allowed=frozenset({"get_page"})), {"read_page": 3, "get_page": 3}),
+        (ExecutionPolicy(declared_only=True, allowed=frozenset({"write_page"})), {"read_page": 3, "write_page": 1}),
+        (ExecutionPolicy(declared_only=True, allowed=frozenset({"delete_page"})), {"read_page": 3}),
+    ],
+)
+def test_only_tests_of_tools_that_declare_to_be_read_only_or_are_allowed_run(
+    policy: ExecutionPolicy, live: dict[str, int]
+) -> None:
+    """Findings, S2: the run after `generate` calls nothing else; of what changes something one test runs."""
+    names = ("get_page", "write_page", "delete_page")
+    tools = [text_tool("read_page", annotations={"readOnlyHint": True}), *map(text_tool, names)]
+    found = scaffold_suite(catalog(*tools), TARGET, ScaffoldOptions(policy=policy))
+    tests = written(found.suite)["tools"]
+    counts = Counter(test["tool"] for test in tests if "skip" not in test)
+    assert counts == live
+    assert {tool.name for tool in found.tools if tool.held_back is None} == set(live)
+    assert problems(found.suite) == ()
 
 
 def test_annotations_win_over_the_name() -> None:

@@ -43,7 +43,11 @@ def test_the_whole_of_one_suite(mcptest: Command, tmp_path: Path) -> None:
     manifest.write_text((GOLDEN / "library.manifest.yml").read_text(encoding="utf-8"), encoding="utf-8")
     done = mcptest("generate", "suite", "--command", "mcptest mock --tools-from library.manifest.yml")
     assert done.stdout == (GOLDEN / "library.suite.yml").read_text(encoding="utf-8")
-    assert done.stderr == "held back: burn_book: classified as destructive by its annotations\n"
+    assert done.stderr == (
+        "held back: add_book: classified as mutating by its annotations\n"
+        "held back: burn_book: classified as destructive by its annotations\n"
+        "to have them run: --allow TOOL, or --presumed for all that are presumed read-only\n"
+    )
     assert done.returncode == ExitCode.PASSED
 
 
@@ -54,7 +58,7 @@ def test_the_suite_that_is_written_runs_at_once(mcptest: Command, tmp_path: Path
     done = mcptest("run", "s.yml", "--reporter", "json")
     record = json.loads(done.stdout)
     assert done.returncode == ExitCode.PASSED, [test for test in record["tests"] if test["verdict"] == "fail"]
-    assert {test["tool"] for test in record["tests"] if test["verdict"] == "skip"} == {"burn_book"}
+    assert {test["tool"] for test in record["tests"] if test["verdict"] == "skip"} == {"add_book", "burn_book"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -71,13 +75,31 @@ def test_generating_never_calls_a_tool(mcptest: Command, tmp_path: Path, kind: s
     }
 
 
-def test_running_what_was_generated_never_calls_a_destructive_tool(mcptest: Command, tmp_path: Path) -> None:
-    mcptest("generate", "suite", "--probe", "--command", recorder(tmp_path), "--output", "s.yml")
+@pytest.mark.parametrize(
+    ("flags", "called"),
+    [
+        ((), {"get_page"}),
+        (("--presumed",), {"get_page"}),
+        (("--allow", "write_page", "--allow", "delete_page"), {"get_page", "write_page"}),
+    ],
+)
+def test_running_what_was_generated_calls_only_what_is_declared_or_allowed(
+    mcptest: Command, tmp_path: Path, flags: tuple[str, ...], called: set[str]
+) -> None:
+    """Findings, S2. What changes something is called once."""
+    mcptest("generate", "suite", "--probe", "--command", recorder(tmp_path), "--output", "s.yml", *flags)
     done = mcptest("run", "s.yml", "--reporter", "json")
     record = json.loads(done.stdout)
     assert record["totals"]["failed"] == 0, record
-    called = {line.split()[1] for line in recorded(tmp_path) if line.startswith("tools/call")}
-    assert called == {"get_page", "write_page"}
+    made = [line.split()[1] for line in recorded(tmp_path) if line.startswith("tools/call")]
+    assert set(made) == called
+    assert made.count("write_page") == len(called & {"write_page"})
+
+
+def test_a_tool_to_allow_that_is_not_there_is_refused(mcptest: Command) -> None:
+    done = mcptest("generate", "suite", *DEMO, "--allow", "create_recrod")
+    assert done.returncode == ExitCode.INVALID
+    assert "did you mean `create_record`?" in done.stderr
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DEMO = "mcptest mock --preset demo"
 SCHEMAS = Path(__file__).parents[1] / "schemas"
-ONE = ("--tools", "echo", "--yes")
+ONE = ("--tools", "echo", "--yes", "--presumed")
 
 
 def server(name: str, *arguments: object) -> str:
@@ -54,7 +54,7 @@ def test_a_command_and_yes_lead_from_nothing_to_verdicts(mcptest: Run, tmp_path:
     done = mcptest("init", "--command", DEMO, "--yes")
     assert "wrote mcptest.yml: tests for 12 tools, 3 resources, 2 prompts of mcptest-demo" in done.stdout
     assert "PASS  get_weather: valid arguments" in done.stdout
-    assert "next:\n  run all of it         mcptest run\n" in done.stderr
+    assert "next:\n  run it again          mcptest run\n" in done.stderr
     text = (tmp_path / "mcptest.yml").read_text(encoding="utf-8")
     assert text.startswith("# yaml-language-server: $schema=")
     assert suite_of(tmp_path)["servers"] == {"target": {"command": ["mcptest", "mock", "--preset", "demo"]}}
@@ -70,34 +70,87 @@ def test_what_destroys_is_held_back_and_said_to_be(mcptest: Run) -> None:
 
 
 def test_what_changes_something_is_named_before_it_runs(mcptest: Run) -> None:
-    """Mutating tools run, as the policy has it; whose data they touch is for the person to know."""
-    done = mcptest("init", "--command", DEMO, "--no-run")
+    """Mutating tools run where they are allowed; whose data they touch is for the person to know."""
+    done = mcptest("init", "--command", DEMO, "--no-run", "--allow", "create_record")
     assert "these change something when the suite runs: create_record\n" in done.stdout
     assert "  run what only reads   mcptest run --skip-tag mutating\n" in done.stderr
 
 
-def diarist(folder: Path) -> tuple[str, Callable[[], set[str]]]:
-    """A server with a tool of each class, and which of them were called."""
-    tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("get_page", "write_page", "delete_page")]
+def diarist(folder: Path) -> tuple[str, Callable[[], list[str]]]:
+    """A server with a tool of each class, and which of them were called, sorted."""
+    names = ("read_page", "get_page", "write_page", "delete_page")
+    tools: list[dict[str, Any]] = [{"name": name, "inputSchema": {"type": "object"}} for name in names]
+    tools[0]["annotations"] = {"readOnlyHint": True}
     (folder / "script.json").write_text(json.dumps({"tools": tools, "answers": {}}))
     diary = folder / "diary"
-    return server("scripted", folder / "script.json", diary), lambda: set(diary.read_text().split())
+    return server("scripted", folder / "script.json", diary), lambda: sorted(diary.read_text().split())
 
 
-def test_yes_calls_nothing_that_changes_something(mcptest: Run, tmp_path: Path) -> None:
-    """Who asks for no questions has not said that anything may be changed."""
-    command, called = diarist(tmp_path)
+@pytest.mark.parametrize("run", ["--yes", "--run"])
+@pytest.mark.parametrize(
+    ("flags", "called"),
+    [
+        ((), {"read_page"}),
+        (("--presumed",), {"read_page", "get_page"}),
+        (("--allow", "get_page", "--allow", "write_page"), {"read_page", "get_page", "write_page"}),
+        (("--allow", "delete_page"), {"read_page"}),
+        (("--allow", "delete_page", "--execute-destructive"), {"read_page", "delete_page"}),
+        (("--execute-destructive",), {"read_page"}),
+    ],
+)
+def test_only_tools_that_declare_to_be_read_only_or_are_allowed_are_called(
+    run: str, flags: tuple[str, ...], called: set[str], mcptest: Run, tmp_path: Path
+) -> None:
+    """Findings, S2; what changes something is called once."""
+    command, made = diarist(tmp_path)
+    done = mcptest("init", "--command", command, run, *flags)
+    assert set(made()) == called, done.stdout
+    assert all(made().count(name) == 1 for name in called & {"write_page", "delete_page"})
+    held = {"get_page", "write_page", "delete_page"} - called
+    listed = done.stdout.partition("held back until you have looked at them")[2].partition("or allow them:")[0]
+    assert {line.split(":")[0].strip() for line in listed.splitlines()[1:]} == held
+
+
+def test_what_is_held_back_is_listed_with_its_class_before_anything_runs(mcptest: Run, tmp_path: Path) -> None:
+    """Findings, S2; `mcptest run` afterwards does not call it either."""
+    command, made = diarist(tmp_path)
     done = mcptest("init", "--command", command, "--yes")
-    assert "not run now, because they change something (`--run` runs them as well): write_page\n" in done.stdout
-    assert called() == {"get_page"}
-    assert "  run all of it         mcptest run\n" in done.stderr
+    listed = done.stdout.partition("PASS")[0]
+    assert "  get_page: presumed read-only by its name, and not declared so\n" in listed
+    assert "  write_page: classified as mutating by its name\n" in listed
+    assert "  delete_page: classified as destructive by its name\n" in listed
+    assert "or allow them: --allow TOOL for one, --presumed for all that are presumed read-only\n" in listed
+    mcptest("run")
+    assert set(made()) == {"read_page"}
 
 
-def test_run_calls_what_changes_something_as_well(mcptest: Run, tmp_path: Path) -> None:
-    """Also without a terminal; what destroys stays held back."""
-    command, called = diarist(tmp_path)
-    mcptest("init", "--command", command, "--run")
-    assert called() == {"get_page", "write_page"}
+def test_a_tool_that_is_listed_otherwise_by_the_process_that_runs_is_not_called(mcptest: Run, tmp_path: Path) -> None:
+    """Findings, S3: `init` lists in one process and calls in another."""
+    command, made = diarist(tmp_path)
+    script = tmp_path / "script.json"
+    turned = tmp_path / "turned.sh"
+    other = script.read_text().replace('"readOnlyHint"', '"destructiveHint"')
+    (tmp_path / "other.json").write_text(other)
+    turned.write_text(f"{command}\nmv other.json script.json 2>/dev/null\ntrue\n")
+    done = mcptest("init", "--command", "sh turned.sh", "--yes")
+    assert 'not run: the tool "read_page" is classified as destructive and is not called' in done.stdout
+    assert not (tmp_path / "diary").exists()
+    assert made is not None
+
+
+def test_the_knobs_bound_what_is_called(mcptest: Run, tmp_path: Path) -> None:
+    """Findings, S2: as on every command that calls tools on its own account."""
+    command, made = diarist(tmp_path)
+    flags = ("--presumed", "--max-calls", "1", "--concurrency", "1", "--call-delay", "0ms")
+    done = mcptest("init", "--command", command, "--yes", *flags)
+    assert len(made()) == 1
+    assert "not run: the budget of 1 tool call is used up" in done.stdout
+
+
+def test_a_tool_to_allow_that_is_not_there_is_refused(mcptest: Run, tmp_path: Path) -> None:
+    done = mcptest("init", "--command", DEMO, "--allow", "create_recrod")
+    assert (done.returncode, is_empty(tmp_path)) == (2, True)
+    assert "did you mean `create_record`?" in done.stderr
 
 
 def test_yes_runs_nothing_where_everything_changes_something(mcptest: Run) -> None:
@@ -412,7 +465,7 @@ def test_a_person_is_asked_for_server_place_and_run(terminal: Callable[..., Term
     assert suite_of(tmp_path)["tools"]
     screen.press("y\n")
     assert screen.wait_for_end() == 1
-    assert "27 passed, 2 failed" in screen.text
+    assert "23 passed, 2 failed" in screen.text
 
 
 def test_what_stands_here_is_offered_and_not_started(terminal: Callable[..., Terminal], tmp_path: Path) -> None:
@@ -455,7 +508,7 @@ def test_a_suite_that_is_there_is_asked_around(terminal: Callable[..., Terminal]
 def test_no_means_no(terminal: Callable[..., Terminal], tmp_path: Path) -> None:
     """The suite is written, and no tool called."""
     log = tmp_path / "log"
-    screen = terminal("--command", server("echo", "--log-messages", log), "--output", "mcptest.yml")
+    screen = terminal("--command", server("echo", "--log-messages", log), "--output", "mcptest.yml", "--presumed")
     screen.wait_for("run it now?")
     screen.press("perhaps\n")
     screen.wait_for("y or n")
@@ -467,7 +520,8 @@ def test_no_means_no(terminal: Callable[..., Terminal], tmp_path: Path) -> None:
 def test_an_empty_line_runs_nothing_that_changes_something(terminal: Callable[..., Terminal], tmp_path: Path) -> None:
     """The default is yes only where all tools just read."""
     command, _ = diarist(tmp_path)
-    screen = terminal("--command", command, "--output", "mcptest.yml")
+    screen = terminal("--command", command, "--output", "mcptest.yml", "--presumed", "--allow", "write_page")
+    screen.wait_for("run it now?")
     screen.wait_for("[y/N]:")
     screen.press("\n")
     assert screen.wait_for_end() == 0
@@ -477,6 +531,22 @@ def test_an_empty_line_runs_nothing_that_changes_something(terminal: Callable[..
     screen.press("\n")
     assert screen.wait_for_end() == 0
     assert "passed" in screen.text
+
+
+@pytest.mark.parametrize(("answer", "called"), [("y", ["get_page", "read_page"]), ("", ["read_page"])])
+def test_a_person_is_asked_about_tools_that_are_presumed_read_only(
+    answer: str, called: list[str], terminal: Callable[..., Terminal], tmp_path: Path
+) -> None:
+    """Findings, S2: each is listed with its class first, and the default is no."""
+    command, made = diarist(tmp_path)
+    screen = terminal("--command", command, "--output", "mcptest.yml")
+    screen.wait_for("call those that are presumed read-only too, 1 of 3? [y/N]:")
+    assert "write_page: classified as mutating" in screen.text
+    screen.press(f"{answer}\n")
+    screen.wait_for("run it now?")
+    screen.press("y\n")
+    assert screen.wait_for_end() == 0
+    assert sorted(set(made())) == called
 
 
 def test_a_poisoned_tool_is_warned_of_and_not_recommended(mcptest: Run, tmp_path: Path) -> None:

@@ -21,13 +21,15 @@ def connected(child, demo):
 
 
 def test_a_scaffold_calls_nothing_and_declares_the_server_as_the_suite_does(connected, demo):
-    """No `tools/call` on the wire; what destroys is held back."""
+    """No `tools/call` on the wire; what does not declare to be read-only is held back until it is allowed."""
     connected.ask("traffic_on", on=True)
     made = connected.ask("scaffold", session="s")
     assert made["before"] == ""
     assert "servers:\n  demo:" in made["after"]
     held = [tool["name"] for tool in made["tools"] if tool["held_back"]]
-    assert held == ["delete_record"]
+    assert held == ["create_record", "delete_record"]
+    allowed = connected.ask("scaffold", session="s", options={"allow": ["create_record", "delete_record"]})
+    assert [tool["name"] for tool in allowed["tools"] if tool["held_back"]] == ["delete_record"]
     connected.ask("traffic_on", on=False)
     assert not [told for told in connected.told() if "tools/call" in json.dumps(told)]
 

@@ -39,9 +39,12 @@ class Sketching:
     async def scaffold(self, key: str, into: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
         """The suite's text for this server's tools: `before` is the text of `into` now, "" for a new suite; nothing is written.
 
+        `options` are those of `ScaffoldOptions`, with `allow` for the tools that a person has allowed by name.
+
         Raises: Refused when the server is not connected, its tools cannot be listed, or `into` cannot be read or added to.
         """
         from mcptest_engine.authoring.scaffold import ScaffoldOptions, scaffold_into, scaffold_suite
+        from mcptest_engine.safety.execution import ExecutionPolicy
         from mcptest_engine.safety.findings import warning_json
 
         opened = await self._browsing.opened(key)
@@ -54,6 +57,7 @@ class Sketching:
                 **options,
                 "all": True,
                 "tools": None if options.get("tools") is None else tuple(options["tools"]),
+                "policy": ExecutionPolicy(declared_only=True, allowed=frozenset(options.get("allow", ()))),
             }
             chosen = ScaffoldOptions(**{name: value for name, value in wanted.items() if name in known})
         except TypeError as wrong:
@@ -116,8 +120,7 @@ class Sketching:
 
         found = self._catalogs.get(opened.session)
         if found is None:
-            found = opened.redactor.redact_registered(await read_catalog(opened.session))
-            self._catalogs[opened.session] = found
+            found = self._catalogs[opened.session] = await read_catalog(opened.session)
         return found
 
     def _target(self, opened: Opened) -> tuple[Target, tuple[str, ...]]:

@@ -6,6 +6,7 @@ import json
 import sys
 
 import pytest
+import yaml
 from textual.widgets import Input
 
 from mcptest_tui.screens.modals import Ask, Question, keys_that_fit
@@ -84,6 +85,27 @@ async def test_tools_are_ticked_and_the_text_grows(workbench, demo, size):
         document = app.store.documents[str(written)]
         assert document.sound, document.diagnostics
         assert len(document.tests) == screen.state.after.count("- name:")
+
+
+async def test_a_yes_lets_the_tests_of_a_tool_run_that_does_not_declare_to_be_read_only(workbench, demo):
+    """Findings, S2: one test of what changes something; those of what destroys keep their `skip:`."""
+    async with workbench() as pilot:
+        await connected(pilot, "demo")
+        screen = await scaffolding(pilot)
+        for name in ("delete_record", "create_record"):
+            assert tool(screen, name).held_back or not tool(screen, name).chosen
+            row = next(at for at, one in enumerate(screen.state.tools) if one.name == name)
+            screen.listed.move_to(next(at for at, one in enumerate(screen.listed.rows) if one == ("tool", row, "")))
+            await pilot.press("y")
+            await made(pilot)
+        assert not tool(screen, "delete_record").allowed
+        assert tool(screen, "create_record").allowed
+        assert not tool(screen, "create_record").held_back
+        assert "allowed: its tests run" in text_of(pilot.app)
+        tests = yaml.safe_load(screen.state.after)["tools"]
+        assert [test["name"] for test in tests if test["tool"] == "create_record" and "skip" not in test] == [
+            "create_record: valid arguments"
+        ]
 
 
 async def test_into_the_suite_that_declares_the_server(workbench, place):
