@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.suite_text import told
+from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.safety.policy import ToolClass, classify
 
@@ -114,6 +115,14 @@ def listed(names: Sequence[str], most: int = 12) -> str:
     """Names as a list in prose."""
     shown = ", ".join(f"`{one_line(name, 60)}`" for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def holds_mask(value: Any) -> bool:
+    """Whether a secret was taken out of a value, or of a part of it."""
+    if isinstance(value, str):
+        return MASK in value
+    parts = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(map(holds_mask, parts))
 
 
 def masked(value: Any, redact: Callable[[str], str]) -> Any:

@@ -17,6 +17,7 @@ from mcptest_engine.authoring.offered import (
     CLEAN_UP,
     about,
     held_back,
+    holds_mask,
     listed,
     masked,
     prompt_arguments,
@@ -381,7 +382,7 @@ class _Writer:
         if self._redact is None:
             return entry
         test = masked(entry.test, self._redact)
-        if test == entry.test:
+        if test == entry.test and not holds_mask(test):
             return entry
         reason = "a value that looks like a secret was taken out: fill it in"
         expect = test.pop("expect")

@@ -66,6 +66,7 @@ class Chosen:
                 suite_env={},
                 environ=environ,
                 redact=redactor.redact_text,
+                redact_known=redactor.redact_registered,
                 keep_secret=redactor.register,
             )
         except SuiteError as wrong:

@@ -86,7 +86,13 @@ def target_spec(flags: Mapping[str, Any]) -> ServerSpec:
     given = declared_target(flags).secrets.values()
     secrets = Redactor((*secret_values({"target": settings}, {}, {}, environ), *given))
     return spec_from_settings(
-        "target", settings, suite_env={}, environ=environ, redact=secrets.redact_text, keep_secret=secrets.register
+        "target",
+        settings,
+        suite_env={},
+        environ=environ,
+        redact=secrets.redact_text,
+        redact_known=secrets.redact_registered,
+        keep_secret=secrets.register,
     )
 
 
@@ -166,6 +172,7 @@ def _from_suite(flags: Mapping[str, Any], environ: Mapping[str, str]) -> ServerS
         config_dir=suite.path.parent,
         default_connect_timeout_seconds=suite.run_options.get("connect_timeout_ms", DEFAULT_CONNECT_TIMEOUT_MS) / 1000,
         redact=secrets.redact_text,
+        redact_known=secrets.redact_registered,
         keep_secret=secrets.register,
     )
 
@@ -189,7 +196,7 @@ def _suite_server(flags: Mapping[str, Any]) -> tuple[LoadedSuite, str]:
 
 
 def with_session(spec: ServerSpec, use: Callable[[Session], Coroutine[Any, Any, Result]]) -> Result:
-    """Open a session, use it, close it, whatever happens.
+    """Open a session, use it, close it, whatever happens; no secret that was sent to the server is in what comes back.
 
     Raises ServerError as `connect` and `use` do, its words and the server's stderr without secrets.
     """
@@ -211,7 +218,8 @@ def with_session(spec: ServerSpec, use: Callable[[Session], Coroutine[Any, Any, 
             return await task
 
     try:
-        return asyncio.run(main())
+        found: Result = spec.redact_known(asyncio.run(main()))
+        return found
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     except ServerError as error:

@@ -1,7 +1,8 @@
 """Secrets taken out of text and JSON values before anything is written, shown or compared.
 
-Redacted are registered values, whatever stands under a secret-looking name, and what looks like a secret by itself (see
-`secret_patterns`). The surprising thing is that nothing is copied while nothing is secret, which is nearly always: the walk
+Redacted are registered values, however they are encoded (JSON, HTML, percent, base64, hex, two of them over each other) or
+broken into lines, whatever stands under a secret-looking name, and what looks like a secret by itself (see `secret_patterns`).
+The surprising thing is that nothing is copied while nothing is secret, which is nearly always: the walk
 over a clean tool result costs a few microseconds.
 
 Kept on purpose: the base64 of images, audio and binary resources (else all pictures would be equal), an object under a
@@ -12,13 +13,16 @@ that mcptest itself writes into a record, since callers redact only what is fore
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.secret_names import looks_secret_name
 from mcptest_engine.core.secret_patterns import SHORTEST_PATTERN, find_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["MASK", "Redactor", "looks_secret_name"]
 
@@ -43,6 +47,7 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._whole: set[str] = set()
         self._anywhere: tuple[str, ...] = ()
+        self._broken: dict[str, re.Pattern[str]] = {}  # by value: the value with line breaks anywhere in it
         self._plain_names: set[str] = set()
         self.longest = 4096  # characters that a secret may have; the patterns find none that is longer
         self._clean: set[str] = set()  # texts known to be clean: what a test sends often comes back, and is judged
@@ -59,6 +64,8 @@ class Redactor:
             self._whole.add(form)
             if len(form) >= _SHORTEST_SUBSTRING:
                 self._anywhere = tuple(sorted({*self._anywhere, *_spellings(form)}))
+                if not _LINE_BREAK.search(form):
+                    self._broken[form] = lazy_pattern(_BREAKS.join(map(re.escape, form)))
                 self.longest = max(self.longest, *map(len, self._anywhere))
 
     def redact_text(self, text: str) -> str:
@@ -88,16 +95,48 @@ class Redactor:
             return self.redact_text(value)
         if not isinstance(value, _CONTAINERS) or self._is_clean(value):
             return value
-        return self._copy(value)
+        return self._copy(value, self._key, self._member)
+
+    def redact_registered(self, value: Any) -> Any:
+        """`value` without the registered secrets, and whatever else is in it as it is: for what is shown as it was sent.
+
+        Any JSON value, also inside of tuples and dataclasses.
+        """
+        if not self._whole:
+            return value
+        if isinstance(value, str):
+            return self._registered_only(value)
+        if isinstance(value, tuple):
+            parts = map(self.redact_registered, value)
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        if is_dataclass(value) and not isinstance(value, type):
+            shown = {one.name: self.redact_registered(getattr(value, one.name)) for one in fields(value) if one.init}
+            return replace(value, **shown)
+        if not isinstance(value, _CONTAINERS):
+            return value
+        return self._copy(value, self._registered_only, lambda _key, item, _siblings: self._shown_member(item))
+
+    def _shown_member(self, item: Any) -> Any:
+        return self._registered_only(item) if isinstance(item, str) else item
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         spans = find_secrets(text)
+        if self._anywhere:
+            spans += self._registered(text)
+        return [(start, end) for start, end in spans if text[start:end] != MASK] if spans else spans
+
+    def _registered(self, text: str) -> Iterator[tuple[int, int]]:
+        """The places of registered values, some of them more than once."""
         for secret in self._anywhere:
             at = text.find(secret)
             while at >= 0:
-                spans.append((at, at + len(secret)))
+                yield at, at + len(secret)
                 at = text.find(secret, at + 1)
-        return [(start, end) for start, end in spans if text[start:end] != MASK] if spans else spans
+        if "\n" in text or "\r" in text or "\\n" in text or "\\r" in text:
+            joined = _LINE_BREAK.sub("", text)
+            for secret, pattern in self._broken.items():
+                if secret in joined:
+                    yield from (found.span() for found in pattern.finditer(text))
 
     def _is_clean(self, value: Any) -> bool:
         """Whether nothing in a container is secret. Its own stack: no depth of nesting ends it."""
@@ -134,7 +173,7 @@ class Redactor:
             self._plain_names.add(name)
         return plain
 
-    def _copy(self, value: Any) -> Any:
+    def _copy(self, value: Any, name: Callable[[str], str], member: Callable[[str, Any, dict[str, Any]], Any]) -> Any:
         """A redacted copy of a container; children are made first and then filled, so that depth costs no recursion."""
         top: list[Any] = [value]
         stack: list[tuple[Any, Any, Any]] = [(top, 0, value)]
@@ -143,12 +182,12 @@ class Redactor:
             if isinstance(source, dict):
                 filled: Any = {}
                 for key, item in source.items():
-                    new_key = _unused(self._key(key), filled)
-                    filled[new_key] = member = self._member(key, item, source)
-                    if isinstance(member, _CONTAINERS):
-                        stack.append((filled, new_key, member))
+                    new_key = _unused(name(key), filled)
+                    filled[new_key] = new = member(key, item, source)
+                    if isinstance(new, _CONTAINERS):
+                        stack.append((filled, new_key, new))
             else:
-                filled = [self.redact_text(item) if isinstance(item, str) else item for item in source]
+                filled = [member("", item, {}) if isinstance(item, str) else item for item in source]
                 stack += [(filled, at, item) for at, item in enumerate(source) if isinstance(item, _CONTAINERS)]
             holder[place] = filled
         return top[0]
@@ -167,9 +206,10 @@ class Redactor:
         return self.redact_text(item)
 
     def _registered_only(self, text: str) -> str:
-        for secret in self._anywhere:
-            text = text.replace(secret, MASK)
-        return MASK if text in self._whole else text
+        if text in self._whole:
+            return MASK
+        spans = [(start, end) for start, end in self._registered(text) if text[start:end] != MASK]
+        return _masked(text, spans) if spans else text
 
 
 def _concealed(value: Any, depth: int = 20) -> Any:
@@ -206,14 +246,46 @@ def _united(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return united
 
 
-def _spellings(secret: str) -> set[str]:
-    """The secret as it stands in plain text, in JSON within text, and in a URL."""
-    if secret.isalnum() and secret.isascii():
-        return {secret}
-    from urllib.parse import quote
+_BREAKS = r"(?:[\r\n]|\\[rn])*"  # as they are, and as JSON writes them
+_LINE_BREAK = lazy_pattern(r"[\r\n]|\\[rn]")
 
-    escaped = {json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
-    return {secret, *escaped, quote(secret, safe="", errors="replace")}
+
+def _spellings(secret: str) -> set[str]:
+    """The secret as it is and in the encodings of what it passes through, two of them over each other too."""
+    once = _encoded(secret)
+    twice = {again for form in once for again in _encoded(form)} if len(once) > 1 else set[str]()
+    data = secret.encode("utf-8", "surrogatepass")
+    return {*once, *twice, *_within_base64(data), data.hex(), data.hex().upper()}
+
+
+def _encoded(text: str) -> set[str]:
+    """The text as it stands in plain text, in JSON within text, in HTML, and in a URL."""
+    if text.isalnum() and text.isascii():
+        return {text}
+    from html import escape
+    from urllib.parse import quote, quote_plus
+
+    json_texts = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+    in_html = {escape(text, quote=quotes) for quotes in (True, False)}
+    in_html |= {form.replace("&#x27;", single) for form in in_html for single in ("&#39;", "&apos;")}
+    in_html |= {form.replace("&quot;", "&#34;") for form in in_html}
+    in_url = {quote(text, safe=safe, errors="replace") for safe in ("", "/")} | {quote_plus(text, errors="replace")}
+    in_url |= {_PERCENT.sub(lambda found: found[0].lower(), form) for form in in_url}
+    return {text, *json_texts, *(form.replace("/", "\\/") for form in json_texts), *in_html, *in_url}
+
+
+_PERCENT = lazy_pattern("%[0-9A-F]{2}")
+
+
+def _within_base64(data: bytes) -> Iterator[str]:
+    """What of the base64 of any text that holds `data` depends on nothing else, for each place that it may begin at."""
+    from base64 import b64encode
+
+    for before in range(3):
+        whole = b64encode(b"\0" * before + data).decode()
+        inside = whole[-(-8 * before // 6) : 8 * (before + len(data)) // 6]
+        yield inside
+        yield inside.replace("+", "-").replace("/", "_")
 
 
 def _unused(key: str, taken: dict[str, Any]) -> str:

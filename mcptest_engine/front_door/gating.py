@@ -22,7 +22,7 @@ from mcptest_engine.servers.spec import spec_from_settings
 from mcptest_engine.suite.secrets import has_userinfo, secret_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from mcptest_engine.front_door.door import Door
     from mcptest_engine.servers.spec import ServerSpec
@@ -69,15 +69,18 @@ def _of_url(door: Door, url: str, arguments: Mapping[str, Any]) -> tuple[ServerS
                 "with MCP_ or MCPTEST_",
             )
         settings["auth"] = {"bearer_token_env": variable}
-    return _spec(door, settings), Target(settings={**settings, "url": declared_url(url, {})})
+    secrets: dict[str, str] = {}
+    written = declared_url(url, secrets)
+    return _spec(door, settings, secrets.values()), Target(settings={**settings, "url": written})
 
 
 def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> tuple[ServerSpec, Target]:
     if door.writes_enabled:
         settings: dict[str, Any] = {"command": argv, **({"env": dict(env)} if env else {})}
         secrets: dict[str, str] = {}
-        written = {**settings, **({"env": declared_env(env, secrets)} if env else {})}
-        return _spec(door, settings), Target(settings={**written, "command": declared_words(argv, secrets)})
+        written: dict[str, Any] = {**settings, **({"env": declared_env(env, secrets)} if env else {})}
+        written["command"] = declared_words(argv, secrets)
+        return _spec(door, settings, secrets.values()), Target(settings=written)
     declared = [(suite, name) for suite, name in _declared_servers(door) if suite.servers[name].get("command") == argv]
     if not declared:
         shown = json.dumps([word[:_LONGEST_WORD] for word in argv[:_MOST_WORDS]], ensure_ascii=False)
@@ -102,6 +105,7 @@ def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> t
         lookups=suite.lookups,
         config_dir=suite.path.parent,
         redact=redactor.redact_text,
+        redact_known=redactor.redact_registered,
         keep_secret=redactor.register,
     )
     secrets = {}
@@ -120,14 +124,16 @@ def _env_of(suite: LoadedSuite, name: str) -> dict[str, str]:
     return {str(key): str(value) for key, value in (suite.servers[name].get("env") or {}).items()}
 
 
-def _spec(door: Door, settings: Mapping[str, Any]) -> ServerSpec:
-    secrets = Redactor(secret_values({"target": settings}, {}, {}, door.environ))
+def _spec(door: Door, settings: Mapping[str, Any], given: Iterable[str]) -> ServerSpec:
+    """The spec of a server that the caller named; `given` are secrets that stand in its command or URL."""
+    secrets = Redactor((*secret_values({"target": settings}, {}, {}, door.environ), *given))
     return spec_from_settings(
         "target",
         settings,
         suite_env={},
         environ=door.environ,
         redact=secrets.redact_text,
+        redact_known=secrets.redact_registered,
         keep_secret=secrets.register,
     )
 

@@ -80,13 +80,16 @@ async def get_capabilities(request: Request) -> Answer:
 
 
 async def with_server(spec: ServerSpec, use: Callable[[Session], Awaitable[Any]]) -> Any:
-    """Open a session, use it, close it. Raises: ServerError, its words without secrets."""
+    """Open a session, use it, close it; no secret that was sent to the server is in what comes back.
+
+    Raises: ServerError, its words without secrets.
+    """
     from mcptest_engine.servers.session import connect
 
     try:
         session = await connect(spec)
         try:
-            return await use(session)
+            return spec.redact_known(await use(session))
         finally:
             await session.close()
     except ServerError as error:

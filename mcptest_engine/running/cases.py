@@ -86,6 +86,9 @@ class VerifyStep(NamedTuple):
     pin: None = None
 
 
+DEFAULT_MODEL_TIMEOUT_MS = 120_000
+
+
 class Case(NamedTuple):
     """One test to run.
 
@@ -99,6 +102,7 @@ class Case(NamedTuple):
     checked, None for a test that is no check, and `pin` the revision that it is held to. `deferred` is why a test cannot be
     run yet, or None. `cache` and `effects` are as in the suite; what comes of them is `cache_keys.py`'s affair.
     `composition` is what is run in place of one request, and `row_name` the case of it that is run, or judged by a model.
+    `model_timeout_seconds` is how long a model has for each answer.
     `agent` is a model's conversation in place of one request, `eval_row` a candidate to be graded, `metric_row` what a model
     judges of another case of the run, which stands before it.
     """
@@ -136,6 +140,7 @@ class Case(NamedTuple):
     row_name: str | None = None
     cache: str | None = None
     effects: tuple[str, ...] = ()
+    model_timeout_seconds: float = DEFAULT_MODEL_TIMEOUT_MS / 1000
     agent: AgentProgram | None = None
     eval_row: EvalRow | None = None
     metric_row: MetricRow | None = None

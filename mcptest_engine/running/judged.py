@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.judging.scorers.asking import Scorers
 from mcptest_engine.judging.spending import MAX_COST, CostBudget
+from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS
 from mcptest_engine.suite.secrets import inherited_secrets
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ class Judged:
         """Who decides the assertions that a model is to decide."""
         from mcptest_engine.running.judged_rows import Bench
 
-        return Bench(self.models, self._suite.judge)
+        own_ms = self._suite.run_options.get("model_timeout_ms", DEFAULT_MODEL_TIMEOUT_MS)
+        return Bench(self.models, self._suite.judge, own_ms / 1000)
 
     def close(self) -> None:
         """Tell what was not as it should be, and what kept the run from judging all of it."""

@@ -15,6 +15,7 @@ from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.judging.opinions import Opinions, Said
 from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError
 from mcptest_engine.judging.scorers.judge import JudgeError, grade, paid_for
+from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS
 from mcptest_engine.running.evals.planning import judge_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Bench(NamedTuple):
 
     models: Models
     judge: Mapping[str, Any]
-    timeout_seconds: float = 120.0
+    timeout_seconds: float = DEFAULT_MODEL_TIMEOUT_MS / 1000
 
 
 async def judged(

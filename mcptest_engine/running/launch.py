@@ -182,7 +182,7 @@ def talked_to(entry: TestEntry, pool: Pool) -> list[str]:
     data = entry.data
     if entry.kind in WITHOUT_DEFAULTS:
         if entry.kind is TestKind.EVAL and not asks_model(data):
-            return [entry.server] if "call" in data else []
+            return [entry.server] if "call" in data and "output" not in data else []
         if entry.kind in (TestKind.AGENT, TestKind.EVAL):
             return list(data.get("servers") or filter(None, (entry.server,)))
         if entry.kind is TestKind.COMPOSITION:

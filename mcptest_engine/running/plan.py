@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.targets import parse_target
-from mcptest_engine.running.cases import Case, Plan, VerifyStep
+from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, Case, Plan, VerifyStep
 from mcptest_engine.running.ids import DeclaredIds, Shared, name_of_metric
 from mcptest_engine.running.selecting import repeated, select, shard_of, why_none
 from mcptest_engine.safety.policy import ToolClass, classify_name
@@ -142,6 +142,7 @@ class _Drafting:
         self._serial_servers = {name for name, settings in suite.servers.items() if settings.get("serial")}
         options, performance = suite.run_options, suite.performance
         self._default_ms = performance.get("default_timeout_ms", options.get("timeout_ms", DEFAULT_TIMEOUT_MS))
+        self._model_ms = options.get("model_timeout_ms", DEFAULT_MODEL_TIMEOUT_MS)
         self._server_ms = {n: settings.get("timeout_ms", self._default_ms) for n, settings in suite.servers.items()}
         self._ids = DeclaredIds(relative(suite.path))
         self._files: dict[Path, str] = {}
@@ -220,6 +221,7 @@ class _Drafting:
         for metric, written in graded.items():
             name = name_of_metric(data["name"], metric)
             judged = {**data, "name": name, "expect": {"assertions": ()}, "derivedMetrics": ()}
+            judged.pop("timeout_ms", None)  # it is about the calls of the test that is judged
             yield self.case(replace(entry, kind=TestKind.EVAL, data=judged))._replace(
                 metric_row=metric_row(
                     metric, written, subject.id, self._suite.judge, run=subject.agent.run if subject.agent else ""
@@ -250,6 +252,7 @@ class _Drafting:
         base_name = None if count == 1 else f"{name} #{count}"
         roots = _roots(expect)
         timeout_seconds = data.get("timeout_ms", self._server_ms.get(server, self._default_ms)) / 1000
+        graded = entry.kind is TestKind.EVAL
         method, params = _request(entry.kind, data, roots)
         steps = data.get("verify") or ()
         watches = not WATCHED.isdisjoint(roots)
@@ -263,6 +266,7 @@ class _Drafting:
             params=params,
             expect=expect,
             timeout_seconds=timeout_seconds,
+            model_timeout_seconds=(data.get("timeout_ms", self._model_ms) if graded else self._model_ms) / 1000,
             file=self._file(entry.file),
             line=entry.line,
             tool=data.get("tool"),

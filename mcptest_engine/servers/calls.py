@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 OUR_STALL_SECONDS = 0.1
+_MOST_EXTENDED_SECONDS = 1.0
 
 
 class Fault(NamedTuple):
@@ -122,9 +123,12 @@ class Calls:
         now = monotonic()
         stalled = now - self._timer_at
         if stalled > OUR_STALL_SECONDS:
-            # We were busy with something else: an answer may lie in the pipe, and our time is not the server's.
+            # We were busy with something else: an answer may lie in the pipe, and our time is not the server's. Only so often,
+            # since it may be the server that keeps us busy.
             for call in self:
-                call.deadline += stalled
+                call.deadline = min(
+                    call.deadline + stalled, call.sent_at + call.timeout_seconds + _MOST_EXTENDED_SECONDS
+                )
         for call in self:
             if call.deadline <= now:
                 self.drop(call)

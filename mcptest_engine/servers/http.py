@@ -9,6 +9,7 @@ Source: MCP 2025-11-25, basic/transports#streamable-http; MCP 2026-07-28, basic/
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _NO_SUCH_POST = frozenset({400, 404, 405})
 _SHORTEST_GRACE_SECONDS = 0.1
+_MAX_REPLYING = 16  # each has a connection of its own
 
 
 class HttpTransport:
@@ -49,7 +51,9 @@ class HttpTransport:
         self._listener: asyncio.Task[None] | None = None
         self._legacy: LegacyStream | None = None
         self._notification_failure: AuthFailed | None = None
-        self._waiting_bytes = 0  # of what is under way without a call
+        self._replying = 0  # messages under way that are no request
+        self._waiting: deque[bytes] = deque()  # those that wait for their turn
+        self._waiting_bytes = 0  # of both
         self._told_of_auth = 0
 
     def open(self, receiver: Receiver) -> None:
@@ -63,25 +67,34 @@ class HttpTransport:
         """Start the POST of one message; the headers are those of this moment."""
         if self._http is None:
             return  # closed
-        if call is None and not self._may_wait(self._http, len(line)):
+        if call is None and self._replying >= _MAX_REPLYING:
+            self._reply_later(self._http, line)
             return
         headers = self._http.headers.of_post(line, call)
         task = asyncio.get_running_loop().create_task(self._carry(self._http, line, call, headers))
         self._posts[task] = call
         task.add_done_callback(self._posts.pop)
         if call is None:
+            self._replying += 1
             self._waiting_bytes += len(line)
             task.add_done_callback(lambda _task: self._delivered(len(line)))
 
-    def _may_wait(self, http: HttpContext, size: int) -> bool:
-        """Whether one more notification or reply may be under way: a server may ask without end and take no answer."""
-        if self._waiting_bytes + size > MAX_WAITING_REPLY_BYTES:
+    def _reply_later(self, http: HttpContext, line: bytes) -> None:
+        """Have one more notification or reply wait: a server may ask without end and take no answer."""
+        if self._waiting_bytes + len(line) > MAX_WAITING_REPLY_BYTES:
             http.receiver.lost(Ending(clause=UNREAD_REPLIES))
-            return False
-        return len(self._posts) < MAX_WAITING_REPLIES or len(self._without_call()) < MAX_WAITING_REPLIES
+        elif len(self._waiting) < MAX_WAITING_REPLIES:
+            self._waiting.append(line)
+            self._waiting_bytes += len(line)
 
     def _delivered(self, size: int) -> None:
+        """One notification or reply is over, and the next may go."""
+        self._replying -= 1
         self._waiting_bytes -= size
+        if self._waiting:
+            line = self._waiting.popleft()
+            self._waiting_bytes -= len(line)
+            self.send(line, None, urgent=False)
 
     def withdraw(self, call: Call) -> bool:
         """Give the exchange up. It was sent, so the server is owed a cancellation, where the revision has one."""
@@ -161,20 +174,21 @@ class HttpTransport:
         return [task for task, call in self._posts.items() if call is None]
 
     async def _deliver(self, timeout_seconds: float) -> None:
-        """Give the POSTs of notifications and replies the time to arrive."""
+        """Give the POSTs of notifications and replies that are under way the time to arrive."""
         pending = self._without_call()
         if pending:
             await asyncio.wait(pending, timeout=timeout_seconds)
 
     async def _stop(self) -> None:
-        """Cancel every task, and wait until each has closed its connection."""
+        """Cancel every task, and wait until each has closed its connection, for as long as closing may take."""
+        self._waiting.clear()
         tasks: list[asyncio.Task[None]] = [*self._posts]
         if self._listener is not None:
             tasks.append(self._listener)
         for task in tasks:
             task.cancel()
         if tasks:
-            await asyncio.wait(tasks)
+            await asyncio.wait(tasks, timeout=max(self._spec.grace_seconds, _SHORTEST_GRACE_SECONDS))
         if self._legacy is not None:
             await self._legacy.close()
 

@@ -73,6 +73,7 @@ class ServerSpec:
     and answers, as the suite's `client:` has it. `withheld` names the
     variables that are set here and were not passed, for hints. `config_dir` is the suite's directory, for hints. `redact` takes
     secrets out of a text before the server's words in it are clipped; what is not clipped is left to the caller.
+    `redact_known` takes only the secrets that it knows out of a value that is shown as the server sent it.
     `keep_secret` is told each token that is got on the way, so that `redact`, and all that the run shows, is without it.
     """
 
@@ -97,6 +98,7 @@ class ServerSpec:
     config_dir: str | None = None
     max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
     redact: Callable[[str], str] = field(default=as_it_is, repr=False, compare=False)
+    redact_known: Callable[[Any], Any] = field(default=as_it_is, repr=False, compare=False)
     keep_secret: Callable[[str], None] = field(default=_forget, repr=False, compare=False)
 
 
@@ -112,6 +114,7 @@ def spec_from_settings(
     default_connect_timeout_seconds: float = 15.0,
     wait_for_ready_seconds: float | None = None,
     redact: Callable[[str], str] = as_it_is,
+    redact_known: Callable[[Any], Any] = as_it_is,
     keep_secret: Callable[[str], None] | None = None,
 ) -> ServerSpec:
     """The spec of the server that a suite declares as `settings` (validated, templates expanded).
@@ -155,6 +158,7 @@ def spec_from_settings(
         withheld=frozenset(environ) - frozenset(env),
         config_dir=None if config_dir is None else str(config_dir),
         redact=redact,
+        redact_known=redact_known,
         keep_secret=keep_secret or _forget,
     )
 

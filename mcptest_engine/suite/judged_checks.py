@@ -295,21 +295,19 @@ class JudgedChecks:
     def _check_answer(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
         """Where the answer comes from."""
         given = [key for key in ("output", "call") if key in entry]
-        if len(given) == 2:
-            message = "an eval grades either `output` or what a `call` gives, found both"
-            self._places.tell(file, (*path, "call"), message, "remove one of the two", key=True)
-        elif given:
-            (way,) = given
+        if given:
+            way = given[0]
             if entry[way] is None:
                 hint = "write the answer after the colon, or `prompt:` for a model to answer"
                 self._places.tell(file, (*path, way), f"`{way}` has no value", hint)
-            for key in _OF_A_MODEL:
+            for key in (*given[1:], *_OF_A_MODEL):
                 if key in entry:
-                    message = f"`{key}` does nothing beside `{way}`, which is the answer: no model is asked for one"
+                    nobody = "no tool is called" if key == "call" else "no model is asked"
+                    message = f"`{key}` does nothing beside `{way}`, which is the answer: {nobody} for one"
                     self._places.warn(file, (*path, key), message, "remove one of the two", key=True)
-            if way == "call":
+            if "call" in given:
                 self._check_call(entry, file, path)
-            elif type(entry.get("runs")) is int and entry["runs"] > 1:
+            if way == "output" and type(entry.get("runs")) is int and entry["runs"] > 1:
                 message = "`runs` grades the same `output` again and again"
                 self._places.warn(
                     file, (*path, "runs"), message, "remove it, or ask a jury: `judge: { jury: 3 }`", key=True

@@ -337,6 +337,8 @@ ALIASES: dict[str, dict[str, str]] = {
         "parallelism": "concurrency",
         "max_concurrency": "concurrency",
         "timeout": "timeout_ms",
+        "model_timeout": "model_timeout_ms",
+        "judge_timeout_ms": "model_timeout_ms",
         "retry": "retries",
         "fail_fast": "bail",
         "failfast": "bail",

@@ -1,7 +1,10 @@
+import html
 import json
 import random
 import string
 import time
+from base64 import b64encode, urlsafe_b64encode
+from urllib.parse import quote, quote_plus, unquote
 
 import pytest
 from hypothesis import example, given
@@ -286,3 +289,52 @@ def test_a_text_that_is_nothing_but_names_of_secrets_costs_time_linear_in_its_le
         took.append(time.process_time() - before)
         assert (9, size // 9 * 9 + 1) in spans
     assert took[1] <= 40 * max(took[0], 0.01)
+
+
+ODD_SECRET = "p\"w<d>'&/+ é\\ü%41"
+
+
+@pytest.mark.parametrize("secret", ["plainAlnumValue77", ODD_SECRET])
+@pytest.mark.parametrize(
+    "encode",
+    [
+        html.escape,
+        lambda text: html.escape(text, quote=False),
+        lambda text: html.escape(text).replace("&#x27;", "&#39;"),
+        json.dumps,
+        lambda text: json.dumps(json.dumps(text)),
+        lambda text: json.dumps(json.dumps(text, ensure_ascii=False)),
+        lambda text: json.dumps({"html": html.escape(text)}),
+        lambda text: json.dumps(text).replace("/", "\\/"),
+        quote,
+        quote_plus,
+        lambda text: quote(quote(text, safe=""), safe=""),
+        lambda text: quote(text, safe="").lower() if "%" in quote(text, safe="") else text,
+        lambda text: text.encode().hex(),
+        lambda text: text.encode().hex().upper(),
+        *(lambda text, before=before: b64encode(b"." * before + text.encode() + b"!").decode() for before in range(4)),
+        *(lambda text, before=before: urlsafe_b64encode(b"." * before + text.encode()).decode() for before in range(4)),
+        lambda text: text[:5] + "\n" + text[5:],
+        "\r\n".join,
+        lambda text: json.dumps(text[:5] + "\n" + text[5:])[1:-1] if text.isalnum() else text,
+    ],
+)
+def test_a_registered_value_is_recognised_however_it_is_encoded(secret, encode):
+    encoded = encode(secret)
+    if encoded.islower() and not secret.islower() and unquote(encoded) != secret:
+        encoded = secret  # lower case changes the letters themselves
+    redactor = Redactor([secret])
+    for shown in (redactor.redact_text(f"a {encoded} b"), redactor.redact_registered([f"a {encoded} b"])[0]):
+        left = shown.replace(MASK, "")
+        assert len(left) <= len("a  b") + 12, left  # what stands around it in base64 depends on what is around it
+        assert secret[:6] not in left
+        assert MASK in shown
+
+
+def test_what_is_shown_as_it_was_sent_lacks_only_the_registered_values():
+    redactor = Redactor(["registered-value-1", "pin7"])
+    sent = {"token": "abc", "sha": "deadbeef" * 5, "registered-value-1": ["x registered-value-1", "pin7", 7, None]}
+    shown = {"token": "abc", "sha": "deadbeef" * 5, MASK: [f"x {MASK}", MASK, 7, None]}
+    assert redactor.redact_registered(sent) == shown
+    assert redactor.redact_registered((sent, "pin7")) == (shown, MASK)
+    assert Redactor().redact_registered(sent) is sent

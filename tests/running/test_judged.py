@@ -17,6 +17,7 @@ from mcptest_engine.core.results import FailureKind, RunRecord, Verdict
 from mcptest_engine.judging.providers.values import ModelReply
 from mcptest_engine.running.judged import Judged
 from mcptest_engine.running.launch import launch
+from mcptest_engine.running.plan import plan_of
 from mcptest_engine.running.settings import RunSettings
 from mcptest_engine.suite.load import LoadOptions, load_suite
 from mcptest_engine.workspace.workspace import Workspace
@@ -630,3 +631,52 @@ def test_a_conversation_that_there_is_no_money_to_grade_is_not_begun(
     assert len(models.questions) == 1
     assert "a call of scorer `dear` may cost 1 USD" in str(record.tests[1].message)
     assert str(record.tests[1].message).startswith("not run: --max-cost 1.5 USD has ")
+
+
+@pytest.mark.parametrize(
+    ("entry", "options", "seconds"),
+    [
+        ({}, {}, 120.0),
+        ({}, {"timeout_ms": 500}, 120.0),
+        ({}, {"model_timeout_ms": 7000}, 7.0),
+        ({"timeout_ms": 900}, {"model_timeout_ms": 7000}, 0.9),
+    ],
+)
+def test_how_long_a_model_may_take_is_the_evals_then_the_suites_then_two_minutes(
+    tmp_path: Path, entry: dict[str, Any], options: dict[str, Any], seconds: float
+) -> None:
+    """docs/models.md, When no answer comes. The time of a call of a tool is not a model's."""
+    path = tmp_path / "mcptest.yml"
+    metric = {"name": "m", "prompt": "hi", "timeout_ms": 3, "eval": {"mcp_use": True}}
+    graded = {"name": "e", "output": "x", "rubric": "Fine.", **entry}
+    suite = {"servers": {"s": ECHO}, "judge": CLAUDE, "evals": [graded], "agents": [metric], "run_options": options}
+    path.write_text(json.dumps(suite))
+    loaded = load_suite(path, LoadOptions(environ={}, workspace_root=tmp_path))
+    cases = plan_of(loaded, RunSettings(environ={}), relative=str).cases
+    times = {case.name: case.model_timeout_seconds for case in cases}
+    of_suite = options.get("model_timeout_ms", 120_000) / 1000
+    assert times == {"e": seconds, "m": of_suite, "m: mcp_use": of_suite}
+
+
+def test_a_judge_that_takes_longer_than_the_eval_allows_gives_no_verdict(
+    run: Callable[..., RunRecord], models: ModelEndpoint
+) -> None:
+    models.answer_with(lambda _: Reply(said(0.9), fault="hang"))
+    graded = {"name": "e", "output": "x", "rubric": "Fine.", "timeout_ms": 300}
+    (test,) = run({"servers": {"s": ECHO}, "judge": CLAUDE, "evals": [graded]}).tests
+    assert (test.verdict, test.failure.kind if test.failure else None) == (Verdict.FAIL, FailureKind.SCORER)
+    assert "gave no whole answer within 0.3s" in str(test.message)
+
+
+def test_a_literal_output_comes_before_a_call_which_is_not_made(
+    run: Callable[..., RunRecord], models: ModelEndpoint, tmp_path: Path
+) -> None:
+    """decisions 6: the literal, the call, the model, in this order."""
+    models.answer_with(lambda _: said(0.9))
+    book = tmp_path / "book"
+    bank = {"command": [sys.executable, "-S", str(SERVERS / "ledger.py"), str(book)]}
+    both = {"output": "kind words", "call": {"tool": "transfer", "args": {"amount": 1}}, "prompt": "q"}
+    record = run({"servers": {"s": bank}, "judge": CLAUDE, "evals": [{"name": "e", "rubric": "Fine.", **both}]})
+    (test,) = record.tests
+    assert (test.verdict, test.judgement["output"] if test.judgement else None) == (Verdict.PASS, "kind words")
+    assert not book.exists()

@@ -120,7 +120,8 @@ class Sketching:
 
         found = self._catalogs.get(opened.session)
         if found is None:
-            found = self._catalogs[opened.session] = await read_catalog(opened.session)
+            found = opened.redactor.redact_registered(await read_catalog(opened.session))
+            self._catalogs[opened.session] = found
         return found
 
     def _target(self, opened: Opened) -> tuple[Target, tuple[str, ...]]:

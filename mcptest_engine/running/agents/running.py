@@ -127,7 +127,7 @@ class SessionDesk:
     async def ask(self, request: ModelRequest) -> ModelReply:
         """Raises: ModelError."""
         assert self._world.models is not None
-        return await self._world.models.ask(request)
+        return await self._world.models.ask(request._replace(timeout_seconds=self._case.model_timeout_seconds))
 
     def told(self, so_far: Conversation) -> None:
         """The model has answered once more."""

@@ -53,7 +53,8 @@ async def run_metric_row(
     graded = graded_of(row.metric, trace, task)
     rubric = rubric_of(row.metric, row.written, row.threshold)
     variant = grading_of(case.id, row.run)
-    outcome = await judged_outcome(judged(models, graded, rubric, row.judge, variant=variant, cut=cut))
+    asking = judged(models, graded, rubric, row.judge, case.model_timeout_seconds, variant=variant, cut=cut)
+    outcome = await judged_outcome(asking)
     return outcome._replace(duration_ms=(clock() - began) * 1000)
 
 

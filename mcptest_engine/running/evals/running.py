@@ -144,7 +144,7 @@ async def _judged(case: Case, row: EvalRow, answer: Answer, graders: Graders) ->
         rubric=row.rubric,
         threshold=row.threshold,
         judge=row.judge,
-        timeout_seconds=case.timeout_seconds,
+        timeout_seconds=case.model_timeout_seconds,
         variant=grading_of(case.id, row.run),
         cut=graders.spent(case.id),
     )

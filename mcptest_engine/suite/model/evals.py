@@ -118,7 +118,9 @@ class EvalTest(Part):
         default=None, description="How many times a failed eval is tried again."
     )
     timeout_ms: Milliseconds | None = Field(
-        default=None, description="How long each call of a tool or a model may take, in milliseconds."
+        default=None,
+        description="How long the call of a tool, and each answer of a model, may take, in milliseconds; "
+        "30000 and 120000 when left out, or as `run_options` says.",
     )
 
 

@@ -98,6 +98,11 @@ class RunOptions(Part):
     timeout_ms: Milliseconds | None = Field(
         default=None, description="How long one call may take, in milliseconds.", examples=[30000]
     )
+    model_timeout_ms: Milliseconds | None = Field(
+        default=None,
+        description="How long a model may take for one answer, in milliseconds; 120000 when left out.",
+        examples=[300000],
+    )
     connect_timeout_ms: Milliseconds | None = Field(
         default=None, description="How long a server's start and handshake may take, in milliseconds.", examples=[15000]
     )
