@@ -8,6 +8,7 @@ longer, and the answers that the protocol owes the server. What the server sent 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import deque
 from dataclasses import replace
 from time import monotonic
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 _KEPT_NOTIFICATION_BYTES = 64 * 1024 * 1024
 _KEPT_NOISE = 100
 _QUOTED_NOISE = 3
+_MOST_TOLD_REPEATED = 5
 _OPENING = frozenset({"initialize", "server/discover"})
 _ID_AS_TEXT = lazy_pattern(r"[0-9]{1,15}")  # not `isdecimal`: Python refuses to read thousands of digits
 
@@ -140,6 +142,9 @@ class Session:
         self._refused: tuple[float, str] | None = None
         self._given_up: set[int] = set()
         self._answered_twice = False
+        self._repeated: list[str] = []
+        self._decode = wire.decoder_noting(self._repeated)
+        self._told_repeated: set[str] = set()
         self._opening_method = "initialize"
         self.request_meta: dict[str, Any] = {}
         self.param_headers: ParamHeaders | None = None
@@ -366,7 +371,7 @@ class Session:
 
     def _receive(self, line: bytes, at: float, *, cut_off: bool) -> None:
         try:
-            message = wire.parse(line)
+            message = wire.parse(line, self._decode)
         except wire.Unreadable as wrong:
             self.traffic.add(at, False, line)
             # Half an answer is no wrong answer: what ended the connection will end the call.
@@ -379,7 +384,22 @@ class Session:
                 self.failed(call, broken_answer(call.method, wrong.reason, self._shown(line)))
             return
         self.traffic.add(at, False, line, message, http=self._came_in(message))
+        if self._repeated:
+            self._tell_repeated(message, line)
         self._take(message, line, at)
+
+    def _tell_repeated(self, message: Any, line: bytes) -> None:
+        """Remark, once for each name, on members that an object of this message holds twice."""
+        names = [name for name in self._repeated if name not in self._told_repeated]
+        self._repeated.clear()
+        if not names or len(self._told_repeated) >= _MOST_TOLD_REPEATED:
+            return
+        self._told_repeated.update(names)
+        call = self._calls.get(message.get("id")) if wire.kind_of(message) is Kind.ANSWER else None
+        where = "" if call is None else f' in its answer to "{call.method}"'
+        twice = ", ".join([json.dumps(name[:40]) for name in names])
+        told = f"sent an object that holds {twice} twice{where}; the last one counts here, another client may take the first"
+        self._remark(f"{told}: {self._shown(line, 160)}")
 
     def _came_in(self, message: Any) -> dict[str, Any] | None:
         """The HTTP response that brought an answer, for who listens to the traffic."""

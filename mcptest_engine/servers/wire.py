@@ -38,6 +38,7 @@ CLIPPED_FROM = 16 * 1024
 _LARGE = 1024 * 1024
 _UNSURE = 4096  # characters at the end of what is looked at: they may be the first half of a secret
 _MISSING = object()
+_MOST_REPEATED = 8
 _ID_IN_TEXT = lazy_pattern(rb'"id"\s*:\s*(\d{1,15})\s*[,}]')
 
 
@@ -89,8 +90,8 @@ def encode_reply(
     return _line(f'{{"jsonrpc":"2.0","id":{_dump(request_id)},"{member}":', value)
 
 
-def parse(line: bytes) -> Any:
-    """The JSON value of `line`.
+def parse(line: bytes, decode: Callable[[str], Any] | None = None) -> Any:
+    """The JSON value of `line`; a `decode` of one's own (`decoder_noting`) is for what is not over 1 MiB.
 
     Integers are kept exactly. Raises: Unreadable, also for NaN and Infinity, which are no JSON, for a number that only
     infinity could stand for, such as 1e999, for an integer of more digits than Python reads (4,300), and for a value that takes
@@ -106,7 +107,7 @@ def parse(line: bytes) -> Any:
     except UnicodeDecodeError:
         raise Unreadable("it is not UTF-8", id_within(line)) from None
     try:
-        return _decode(text) if size < _LARGE else _decode_large(text)
+        return (decode or _decode)(text) if size < _LARGE else _decode_large(text)
     except (RecursionError, MemoryError) as wrong:
         raise Unreadable(unread_because(wrong), id_within(line)) from None
     except json.JSONDecodeError as wrong:
@@ -278,6 +279,27 @@ def _finite_number(text: str) -> float:
 _decode = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite_number).decode
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _dump = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode  # ASCII: lone surrogates become escapes
+
+
+def decoder_noting(repeated: list[str]) -> Callable[[str], Any]:
+    """A `decode` for `parse` that adds to `repeated` each name that one object holds twice; the last one counts.
+
+    JSON leaves open which one does, so that another client may see another answer. Source: RFC 8259, 4.
+    """
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            seen: set[str] = set()
+            for name, _ in pairs:
+                if name in seen and name not in repeated and len(repeated) < _MOST_REPEATED:
+                    repeated.append(name)
+                seen.add(name)
+        return value
+
+    return json.JSONDecoder(
+        object_pairs_hook=members, parse_constant=_refuse_constant, parse_float=_finite_number
+    ).decode
 
 
 def _decode_large(text: str) -> Any:

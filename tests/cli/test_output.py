@@ -295,3 +295,27 @@ def test_a_number_that_is_infinite_to_us_is_told_and_reported_the_same(mcptest: 
     assert done.returncode == 1
     assert "a number that is too large to be read: 1e999" in done.stdout
     assert mcptest("report", "--format", "json").stdout == done.stdout
+
+
+@pytest.mark.parametrize("reporter", ["json", "md", "agent", "pretty"])
+def test_a_member_that_comes_twice_is_a_finding_in_every_report(
+    reporter: str, mcptest: Command, tmp_path: Path
+) -> None:
+    """RFC 8259, 4: which of them counts is open, so the test passes here and may fail with another client."""
+    arguments = answer('{"content":[{"type":"text","text":"no"}],"content":[{"type":"text","text":"a","text":"b"}]}')
+    suite = {
+        "servers": {"s": {"command": shlex.split(script("bad_answers"))}},
+        "tools": [
+            {
+                "name": "twice",
+                "tool": "line",
+                "args": json.loads(arguments),
+                "expect": [{"target": "result.content[0].text", "matcher": {"exact": "b"}}],
+            }
+        ],
+    }
+    (tmp_path / "mcptest.yml").write_text(json.dumps(suite))
+    done = mcptest("run", "--reporter", reporter)
+    assert done.returncode == 0, done.stdout
+    said = json.loads(done.stdout)["warnings"][0] if reporter == "json" else done.stdout + done.stderr
+    assert 'sent an object that holds "text", "content" twice in its answer to "tools/call"' in said

@@ -96,6 +96,30 @@ def test_a_ping_is_answered_whatever_its_id(hostile: HostileServer, with_session
     assert replies == [{"jsonrpc": "2.0", "id": "\ud800", "result": {}}]
 
 
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ('{"jsonrpc":"2.0","id":99,"id":$ID,"result":{}}', ['"id"']),
+        ('{"jsonrpc":"2.0","id":$ID,"result":{"a":1},"result":{"a":{"b":1,"b":1,"b":1}}}', ['"b", "result"']),
+        ('{"jsonrpc":"2.0","id":$ID,"result":{"a":{"n":1},"b":{"n":1}}}', []),
+    ],
+)
+def test_a_member_that_comes_twice_is_remarked_upon_once(
+    line: str, names: list[str], script: Callable, with_session: Callable
+) -> None:
+    """RFC 8259, 4: the last one counts here, and nothing says that it does elsewhere."""
+
+    async def use(session: Session) -> None:
+        for _ in range(3):
+            await session.request("tools/call", {"name": "line", "arguments": {"line": line}}, timeout_seconds=LONG)
+        start = 'server "bad_answers" sent an object that holds '
+        told = [remark.removeprefix(start).partition(" twice")[0] for remark in session.remarks]
+        assert told == names
+        assert all('in its answer to "tools/call"' in remark for remark in session.remarks)
+
+    with_session(script("bad_answers"), use)
+
+
 POOR = """
 import asyncio, os, resource, sys
 from mcptest_engine.core.errors import ServerError
