@@ -113,7 +113,7 @@ def scaffold_agents(
         notes.append("the server lists no tool, so there is nothing that an agent could do with it")
         good, _ = proved([Entry(block="agents", test=_no_tool(target))])
     lines = [*header[:2], *_source(catalog), *header[2:], "", *_safety(tools)]
-    text = write_suite_text(lines, {target.key: target.settings}, good)
+    text = write_suite_text(lines, target, good)
     text += "".join(f"\n# {one_line(line)}".rstrip() for line in template) + ("\n" if template else "")
     return AgentScaffold(
         suite=text, tools_covered=covered, notes=tuple(notes), next_cursor=next_cursor, warnings=warnings

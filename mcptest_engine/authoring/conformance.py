@@ -57,7 +57,7 @@ def scaffold_conformance(catalog: Catalog, target: Target, *, into: str | None =
         fragment = place.fragment(checks)
         return ConformanceScaffold(suite=fragment, checks_scaffolded=len(checks), notes=tuple(notes), into=after)
     checks, _ = proved(_entries(catalog, target, revision))
-    text = write_suite_text(_header(catalog), {target.key: target.settings}, checks)
+    text = write_suite_text(_header(catalog), target, checks)
     return ConformanceScaffold(suite=text, checks_scaffolded=len(checks), notes=tuple(notes))
 
 

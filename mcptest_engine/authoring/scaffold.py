@@ -108,7 +108,7 @@ def scaffold_suite(
     Raises: UsageError for a cursor behind the last tool.
     """
     page = _page(catalog, target, options, redact)
-    return page.scaffold(write_suite_text(_header(catalog, page), {target.key: target.settings}, page.tests))
+    return page.scaffold(write_suite_text(_header(catalog, page), target, page.tests))
 
 
 def scaffold_into(

@@ -20,6 +20,8 @@ from mcptest_engine.suite.yaml_text import Unwritable, entry, in_flow, scalar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from mcptest_engine.authoring.targets import Target
+
 SCHEMA_LINE = "# yaml-language-server: $schema=https://mcptest.sh/schema/v1.json"
 LINE = 120
 """How long the lines of a header are at most."""
@@ -67,11 +69,13 @@ def wrapped(text: str) -> list[str]:
     return lines
 
 
-def write_suite_text(header: Iterable[str], servers: Mapping[str, Any], tests: Sequence[Written]) -> str:
-    """The suite: the schema line, the header's lines, its servers, and its tests by block in the order given."""
-    lines = [SCHEMA_LINE, "#", *(f"# {one_line(line)}".rstrip() for line in header), "", "servers:"]
-    for key, settings in servers.items():
-        lines += [f"  {scalar(key)}:", *server_lines(settings, 4)]
+def write_suite_text(header: Iterable[str], target: Target, tests: Sequence[Written]) -> str:
+    """The suite: the schema line, the header's lines, its server, and its tests by block in the order given."""
+    lines = [SCHEMA_LINE, "#", *(f"# {one_line(line)}".rstrip() for line in header), ""]
+    if target.variables:
+        declared = [f"  {scalar(name)}: {in_flow(plain(value))}" for name, value in target.variables.items()]
+        lines += ["variables:", *map(_shown, declared), ""]
+    lines += ["servers:", f"  {scalar(target.key)}:", *server_lines(target.settings, 4)]
     return "\n".join([*lines, *block_lines(tests)]) + "\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.values import dataclass
@@ -18,10 +19,14 @@ TARGET = "target"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """`settings` is what stands under `servers: {key: …}` in the suite, templates and variable names unexpanded, no secret."""
+    """`settings` is what stands under `servers: {key: …}` in the suite, templates and variable names unexpanded, no secret.
+
+    `variables` is what stands under `variables:` of a new suite.
+    """
 
     settings: Mapping[str, Any]
     key: str = TARGET
+    variables: Mapping[str, Any] = field(default_factory=dict)
 
 
 def declared_in_suite(suite: LoadedSuite, server: str) -> Target:

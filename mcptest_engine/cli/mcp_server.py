@@ -47,7 +47,8 @@ def command(
     if not root.is_dir():
         raise UsageError(f"`{root}` is no directory")
     if wants_install or install_path is not None:
-        _install(root, None if install_path is None else Path(install_path), enable_writes=enable_writes)
+        file = None if install_path is None else Path(install_path)
+        _install(root, file, enable_writes=enable_writes, allow_env=allow_env)
         return
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write("mcptest mcp-server speaks MCP on stdin and stdout; an agent starts it. ctrl+d ends it\n")
@@ -94,16 +95,21 @@ class _Leaving:
             os._exit(ExitCode.INTERRUPTED)
 
 
-def _install(root: Path, path: Path | None, *, enable_writes: bool) -> None:
+def _install(root: Path, path: Path | None, *, enable_writes: bool, allow_env: tuple[str, ...]) -> None:
     from mcptest_engine.front_door.install import install
     from mcptest_engine.workspace.workspace import find_workspace
 
-    done = install(find_workspace(root.absolute()).root, path, writes_enabled=enable_writes)
+    workspace = find_workspace(root.absolute()).root
+    done = install(workspace, path, writes_enabled=enable_writes, allowed_env=allow_env)
     said = "wrote" if done.changed else "nothing to change in"
     sys.stdout.write(f"{said} {os.path.relpath(done.path)}\n")
     if done.backup is not None:
         sys.stdout.write(f"its text of before is kept in {os.path.relpath(done.backup)}\n")
-    allowed = "every verb" if enable_writes else "the read-only verbs; --enable-writes adds those that run tests"
+    allowed = "the read-only verbs; --enable-writes adds those that run tests"
+    if enable_writes:
+        allowed = (
+            "every verb, also those that start programs and call tools; without --enable-writes only those that read"
+        )
     sys.stdout.write(f"`mcptest` offers {allowed}. Restart the agent, or have it read its configuration again.\n")
     if path is None:
         sys.stdout.write(

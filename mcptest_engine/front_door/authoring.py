@@ -6,13 +6,14 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.authoring.targets import kept_out
 from mcptest_engine.core.errors import PolicyDenied
 from mcptest_engine.front_door.gating import target_of
 from mcptest_engine.front_door.introspection import warnings_of, with_server
 from mcptest_engine.front_door.paging import LARGEST_ANSWER, presentable, start_of, weight
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from mcptest_engine.authoring.agent_cases import AgentScaffold
     from mcptest_engine.authoring.paging import ScaffoldOptions
@@ -64,7 +65,7 @@ async def scaffold_suite(request: Request) -> Answer:
             "tools": [{"name": tool.name, "tests_generated": tool.tests_generated} for tool in made.tools],
             "resources_scaffolded": made.resources_scaffolded,
             "prompts_scaffolded": made.prompts_scaffolded,
-            "notes": [*made.notes, *held],
+            "notes": learnt.notes((*made.notes, *held)),
             **({} if made.next_cursor is None else {"next_cursor": made.next_cursor}),
             **warnings_of(tool for tool in learnt.catalog.tools if tool.get("name") in named),
         }
@@ -79,7 +80,11 @@ async def scaffold_conformance(request: Request) -> Answer:
 
     learnt = await _learnt(request)
     made = scaffold(learnt.catalog, learnt.target)
-    return {"suite": made.suite, "checks_scaffolded": made.checks_scaffolded, "notes": list(made.notes)}
+    return {
+        "suite": made.suite,
+        "checks_scaffolded": made.checks_scaffolded,
+        "notes": learnt.notes(made.notes),
+    }
 
 
 async def scaffold_redteam(request: Request) -> Answer:
@@ -104,9 +109,12 @@ async def _agent_cases(request: Request, scaffold: Callable[..., AgentScaffold])
     def make(options: ScaffoldOptions) -> tuple[dict[str, Any], int]:
         made = scaffold(learnt.catalog, learnt.target, options, redact=learnt.redact)
         more = {} if made.next_cursor is None else {"next_cursor": made.next_cursor}
-        return {"suite": made.suite, "tools_covered": made.tools_covered, "notes": list(made.notes), **more}, (
-            made.tools_covered
-        )
+        return {
+            "suite": made.suite,
+            "tools_covered": made.tools_covered,
+            "notes": learnt.notes(made.notes),
+            **more,
+        }, (made.tools_covered)
 
     return await asyncio.to_thread(_with_room, make, ScaffoldOptions(cursor=start_of(request.arguments.get("cursor"))))
 
@@ -173,6 +181,10 @@ class _Learnt(NamedTuple):
     catalog: Catalog
     target: Target
     redact: Callable[[str], str]
+
+    def notes(self, made: Iterable[str]) -> list[str]:
+        """The notes of what was made, after those on the secrets that are not written down."""
+        return [*kept_out(self.target.variables), *made]
 
 
 async def _learnt(request: Request) -> _Learnt:

@@ -2,18 +2,27 @@
 
 A `command` runs only with `--enable-writes`, or when exactly this argv is declared under `servers:` of the workspace's
 `mcptest.yml`; then it runs with the environment declared there, and any other `env` is refused. The variable of a token
-has to be meant for the server: declared for its origin in the workspace, allowed by who started mcptest, or named `MCP_…` or
-`MCPTEST_…`.
+has to be meant for the server: declared for its origin in the workspace, by a suite or by an agent's settings, allowed by who
+started mcptest, or named `MCP_…` or `MCPTEST_…`.
 Source: agent-interface, "Command targets are gated"; decisions 14, Front door.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from mcptest_engine.authoring.targets import Target, declared_env, declared_url, declared_words, untemplated
+from mcptest_engine.authoring.targets import (
+    Target,
+    declared_env,
+    declared_in_suite,
+    declared_url,
+    declared_words,
+    untemplated,
+)
 from mcptest_engine.core.errors import PolicyDenied, SuiteError, UsageError
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.front_door.inside import own_suites
@@ -65,13 +74,13 @@ def _of_url(door: Door, url: str, arguments: Mapping[str, Any]) -> tuple[ServerS
             raise PolicyDenied(
                 f"the environment variable `{variable}` is not sent to {shown_url(url)}: nothing says that it is meant for it",
                 hint=f"start the server with `mcptest mcp-server --allow-env {variable}`, have a server of this origin in "
-                f"mcptest.yml declare `auth: {{ bearer_token_env: {variable} }}`, or use a variable whose name begins "
+                f"mcptest.yml or in an agent's settings here declare it, or use a variable whose name begins "
                 "with MCP_ or MCPTEST_",
             )
         settings["auth"] = {"bearer_token_env": variable}
     secrets: dict[str, str] = {}
     written = declared_url(url, secrets)
-    return _spec(door, settings, secrets.values()), Target(settings={**settings, "url": written})
+    return _spec(door, settings, secrets.values()), _with_variables({**settings, "url": written}, secrets)
 
 
 def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> tuple[ServerSpec, Target]:
@@ -80,7 +89,7 @@ def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> t
         secrets: dict[str, str] = {}
         written: dict[str, Any] = {**settings, **({"env": declared_env(env, secrets)} if env else {})}
         written["command"] = declared_words(argv, secrets)
-        return _spec(door, settings, secrets.values()), Target(settings=written)
+        return _spec(door, settings, secrets.values()), _with_variables(written, secrets)
     declared = [(suite, name) for suite, name in _declared_servers(door) if suite.servers[name].get("command") == argv]
     if not declared:
         shown = json.dumps([word[:_LONGEST_WORD] for word in argv[:_MOST_WORDS]], ensure_ascii=False)
@@ -108,16 +117,57 @@ def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> t
         redact_known=redactor.redact_registered,
         keep_secret=redactor.register,
     )
+    as_written = declared_in_suite(suite, name).settings
     secrets = {}
-    own = declared_env(_env_of(suite, name), secrets)
-    return spec, Target(
-        settings={"command": declared_words(argv, secrets), **({"env": own} if own else {}), **_cwd_of(suite, name)}
+    own = _env_as_written(_env_of(suite, name), as_written.get("env") or {}, redactor, secrets)
+    written = {"command": declared_words(argv, secrets), **({"env": own} if own else {})}
+    cwd = suite.servers[name].get("cwd")
+    if cwd:
+        looked_up = as_written.get("cwd")
+        written["cwd"] = (
+            looked_up if _names_the_environment(looked_up) else untemplated(redactor.redact_registered(str(cwd)))
+        )
+    return spec, _with_variables(written, secrets)
+
+
+def _env_as_written(
+    env: Mapping[str, str], as_written: Mapping[str, Any], redactor: Redactor, secrets: dict[str, str]
+) -> dict[str, str]:
+    """A declared server's `env` for another suite: what the file looks up keeps its name, other secrets go into `secrets`."""
+    looked_up = {key: str(value) for key, value in as_written.items() if _names_the_environment(value)}
+    rest = {key: value for key, value in env.items() if key not in looked_up}
+    hidden = {key: value for key, value in rest.items() if redactor.redact_registered(value) != value}
+    secrets.update(hidden)
+    return {key: looked_up.get(key) or declared_env({key: env[key]}, secrets)[key] for key in env}
+
+
+def _names_the_environment(value: Any) -> bool:
+    """Whether a text holds templates, and all of them are looked up in the environment."""
+    named = _TEMPLATE.findall(value.replace("$${", "")) if isinstance(value, str) else ()
+    return bool(named) and not any(name.startswith("var.") or name == "CONFIG_DIR" for name in named)
+
+
+_TEMPLATE = re.compile(r"\$\{([^{}]*)\}")
+
+
+def _with_variables(settings: Mapping[str, Any], secrets: Mapping[str, str]) -> Target:
+    """The server of a suite that loads also where the variables of `secrets` are not set: they are empty there."""
+
+    def named(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: named(part) for key, part in value.items()}
+        if isinstance(value, list):
+            return [named(part) for part in value]
+        if not isinstance(value, str):
+            return value
+        return _LOOK_UP.sub(lambda found: f"${{var.{found[1]}}}" if found[1] in secrets else found[0], value)
+
+    return Target(
+        settings=named(dict(settings)), variables={name: {"from_env": name, "default": ""} for name in secrets}
     )
 
 
-def _cwd_of(suite: LoadedSuite, name: str) -> dict[str, str]:
-    cwd = suite.servers[name].get("cwd")
-    return {"cwd": untemplated(str(cwd))} if cwd else {}
+_LOOK_UP = re.compile(r"(?<!\$)\$\{(?:env\.)?(\w+)\}")
 
 
 def _env_of(suite: LoadedSuite, name: str) -> dict[str, str]:
@@ -164,7 +214,11 @@ def _may_send(door: Door, variable: str, url: str) -> bool:
         auth = settings.get("auth") or {}
         if auth.get("bearer_token_env") == variable and _origin(str(settings.get("url", ""))) == _origin(url):
             return True
-    return False
+    from mcptest_engine.servers.agent_configs import find_agent_servers
+
+    found = find_agent_servers(door.workspace.root, door.environ).servers
+    own = [server for server in found if Path(server.source_path).is_relative_to(door.workspace.root)]
+    return any(variable in one.header_variables and _origin(one.target.get("url", "")) == _origin(url) for one in own)
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None] | None:

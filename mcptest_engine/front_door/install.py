@@ -1,6 +1,8 @@
 """Putting mcptest into an agent's configuration: one entry, every other byte as it was.
 
-The first change leaves a copy of the file beside it. A file that cannot be read as JSON, in whatever spelling, is not touched.
+Of an entry that is there the command and its words are written anew; its `env` and whatever else it says stays. The first
+change leaves a copy of the file beside it. A file that cannot be read as JSON, in whatever spelling, is not touched; nor is a
+TOML file (Codex) that would not come out as intended.
 Source: agent-interface, "Install (one line)".
 """
 
@@ -10,12 +12,15 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import McptestError, UsageError
 from mcptest_engine.core.lenient_json import LenientError, loads
 from mcptest_engine.front_door.json_edit import NotEditable, with_member
 from mcptest_engine.workspace.suite_file import write_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 DEFAULT_PATH = Path(".claude") / "mcp.json"
 NAME = "mcptest"
@@ -30,23 +35,35 @@ class Installed(NamedTuple):
     backup: Path | None = None
 
 
-def install(root: Path, path: Path | None, *, writes_enabled: bool) -> Installed:
+def install(root: Path, path: Path | None, *, writes_enabled: bool, allowed_env: Sequence[str] = ()) -> Installed:
     """Write the entry into `path`, or into `.claude/mcp.json` under `root`.
 
+    `allowed_env` are the variables that a caller may have sent as tokens.
     Raises: UsageError for a file that is no configuration or cannot be edited, McptestError when the disk refuses.
     """
     file = path if path is not None else root / DEFAULT_PATH
     text = _read(file)
-    member = _member(file, text)
-    entry = _entry(root, file, writes_enabled=writes_enabled, typed=member == "servers")
+    is_toml = file.suffix.lower() == ".toml"
+    member = "mcp_servers" if is_toml else _member(file, text)
+    words = ["mcp-server", *(["--enable-writes"] if writes_enabled else [])]
+    words += [word for name in allowed_env for word in ("--allow-env", name)]
+    entry = _entry(root, file, words, typed=member == "servers")
     try:
-        before = loads(text) if text.strip() else {}
-        after = with_member(text, (member, NAME), entry)
+        if is_toml:
+            from mcptest_engine.front_door.toml_edit import with_table
+
+            after = with_table(text, (member, NAME), entry)
+        else:
+            before = loads(text) if text.strip() else {}
+            entry = {**_there(before, member), **entry}
+            after = with_member(text, (member, NAME), entry)
+            after = text if before and loads(after) == before else after
     except (LenientError, NotEditable) as wrong:
+        by_hand = f"[{member}.{NAME}]" if is_toml else f'"{NAME}": {_json(entry)}'
         raise UsageError(
-            f"{file} is not changed: {wrong}", hint=f'mend it, or add the entry by hand: "{NAME}": {_json(entry)}'
+            f"{file} is not changed: {wrong}", hint=f"mend it, or add the entry by hand: {by_hand}"
         ) from None
-    if isinstance(before, dict) and loads(after) == before:
+    if after == text:
         return Installed(file, entry, changed=False)
     backup = _back_up(file, text)
     try:
@@ -78,8 +95,14 @@ def _member(file: Path, text: str) -> str:
     return "servers" if file.parent.name == ".vscode" else "mcpServers"
 
 
-def _entry(root: Path, file: Path, *, writes_enabled: bool, typed: bool) -> dict[str, Any]:
-    words = ["mcp-server", *(["--enable-writes"] if writes_enabled else [])]
+def _there(settings: Any, member: str) -> dict[str, Any]:
+    """The entry as it is in the file now."""
+    servers = settings.get(member) if isinstance(settings, dict) else None
+    found = servers.get(NAME) if isinstance(servers, dict) else None
+    return dict(found) if isinstance(found, dict) else {}
+
+
+def _entry(root: Path, file: Path, words: list[str], *, typed: bool) -> dict[str, Any]:
     if not _is_inside(file, root):
         words += ["--workspace", str(root)]  # whoever reads that file starts anywhere
     kind = {"type": "stdio"} if typed else {}

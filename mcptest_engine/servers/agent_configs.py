@@ -37,7 +37,8 @@ class FoundServer:
 
     `target` holds what a suite's server would: `command`, `env` and `cwd`, or `url` and `headers`. `words` are the words of the
     command, or the URL, as they are written, before the variables in them were put in: those are `variables`, and `missing`
-    names the ones that have no value here. `enabled` is false where the agent does not start it.
+    names the ones that have no value here. `header_variables` are those that its headers name, with a value or without: they
+    are meant for its URL. `enabled` is false where the agent does not start it.
     """
 
     name: str
@@ -48,6 +49,7 @@ class FoundServer:
     transport: str = "stdio"
     variables: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    header_variables: tuple[str, ...] = ()
     enabled: bool = True
 
     @property
@@ -275,9 +277,12 @@ def _server(name: str, entry: Any, place: _Place, environ: Mapping[str, str], st
     if url is not None:
         target: dict[str, Any] = {"url": text(url)}
         words: tuple[str, ...] = (url,)
-        if headers := _headers(entry, text, environ, used, missing):
+        in_headers, not_set = dict[str, None](), dict[str, None]()
+        if headers := _headers(entry, environ, place.folder or start_dir, in_headers, not_set):
             target["headers"] = headers
+        used, missing = used | in_headers, missing | not_set
     else:
+        in_headers = not_set = {}
         words, target = _command(entry, text, place)
     return FoundServer(
         name=str(name),
@@ -288,6 +293,7 @@ def _server(name: str, entry: Any, place: _Place, environ: Mapping[str, str], st
         variables=tuple(used),
         transport="http" if url is not None else "stdio",
         missing=tuple(missing),
+        header_variables=(*in_headers, *not_set),
         enabled=entry.get("enabled") is not False and entry.get("disabled") is not True,
     )
 
@@ -323,8 +329,8 @@ def _command(
 
 def _headers(
     entry: Mapping[str, Any],
-    text: Callable[[object], str],
     environ: Mapping[str, str],
+    folder: Path,
     used: dict[str, None],
     missing: dict[str, None],
 ) -> dict[str, str]:
@@ -332,7 +338,8 @@ def _headers(
     for name in ("headers", "http_headers"):
         given = entry.get(name)
         if isinstance(given, dict):
-            headers.update({str(key): text(value) for key, value in given.items() if isinstance(value, str)})
+            texts = {str(key): value for key, value in given.items() if isinstance(value, str)}
+            headers |= {key: _expanded(value, environ, folder, used, missing) for key, value in texts.items()}
     named, token = entry.get("env_http_headers"), entry.get("bearer_token_env_var")
     looked_up = [(str(key), str(value), "") for key, value in named.items()] if isinstance(named, dict) else []
     if isinstance(token, str):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -119,7 +121,7 @@ def test_of_two_servers_with_one_argv_the_environment_says_which(
     command = [sys.executable, str(SERVERS / "recorder.py"), "diary"]
     made = door.call("scaffold_suite", command=command, env={"WHO": "two", "API_KEY": "k"})["suite"]
     assert "WHO: two" in made
-    assert "${API_KEY}" in made
+    assert 'API_KEY: "${var.API_KEY}"' in made
     assert "WHO: one" in door.call("scaffold_suite", command=command)["suite"]
     for env in ({"WHO": "three"}, {"WHO": "one", "LD_PRELOAD": "./evil.so"}, {"LD_PRELOAD": "./evil.so"}):
         assert "`env` differs" in door.refused("scaffold_suite", command=command, env=env)
@@ -196,3 +198,110 @@ def test_a_variable_that_a_server_here_declares_goes_to_its_origin_alone(
 )
 def test_a_target_that_is_none_is_refused_in_words(writer: Door, arguments: dict[str, object], told: str) -> None:
     assert told in writer.refused("list_tools", **arguments)
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        (".mcp.json", '{"mcpServers": {"s": {"url": "URL", "headers": {"Authorization": "Bearer ${HUB_KEY}"}}}}'),
+        (".cursor/mcp.json", '{"mcpServers": {"s": {"url": "URL", "headers": {"X-Key": "${env:HUB_KEY}"}}}}'),
+        (".vscode/mcp.json", '{"servers": {"s": {"url": "URL", "headers": {"X-Key": "${env:HUB_KEY}"}}}}'),
+        (".codex/config.toml", '[mcp_servers.s]\nurl = "URL"\nbearer_token_env_var = "HUB_KEY"\n'),
+    ],
+)
+def test_a_variable_that_an_agents_settings_here_declare_goes_to_its_origin_alone(
+    open_door: Callable[..., Door], tmp_path: Path, file: str, text: str
+) -> None:
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).write_text(text.replace("URL", "http://127.0.0.1:9/mcp?key=${OTHER}"))
+    door = open_door(HUB_KEY="value-of-the-key", OTHER="another-value")
+    assert "is not sent" not in door.refused("list_tools", url="http://127.0.0.1:9/x", bearer_token_env="HUB_KEY")
+    assert "is not sent" in door.refused("list_tools", url="http://127.0.0.1:10/x", bearer_token_env="HUB_KEY")
+    assert "is not sent" in door.refused("list_tools", url="http://127.0.0.1:9/x", bearer_token_env="OTHER")
+
+
+def test_settings_of_an_agent_outside_of_the_workspace_declare_nothing(
+    open_door: Callable[..., Door], tmp_path: Path
+) -> None:
+    inner = tmp_path / "inner"
+    (inner / ".mcptest").mkdir(parents=True)
+    text = '{"mcpServers": {"s": {"url": "http://127.0.0.1:9/", "headers": {"X": "${HUB_KEY}"}}}}'
+    (tmp_path / ".mcp.json").write_text(text)
+    (tmp_path / ".cursor").mkdir()
+    (tmp_path / ".cursor" / "mcp.json").write_text(text)
+    door = open_door(cwd=inner, HUB_KEY="value-of-the-key", HOME=str(tmp_path))
+    assert "is not sent" in door.refused("list_tools", url="http://127.0.0.1:9/x", bearer_token_env="HUB_KEY")
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_token_follows_no_redirect_to_another_origin(open_door: Callable[..., Door], status: int) -> None:
+    heard: list[str] = []
+
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.append(str(self.headers))
+            self.send_error(404)
+
+        do_GET = do_POST  # noqa: N815 - the library's names
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    elsewhere = ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere)
+    sent: list[str] = []
+
+    class Here(Elsewhere):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            sent.append(str(self.headers))
+            self.send_response(status)
+            self.send_header("Location", f"http://127.0.0.1:{elsewhere.server_address[1]}/mcp")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_GET = do_POST  # noqa: N815
+
+    here = ThreadingHTTPServer(("127.0.0.1", 0), Here)
+    for server in (elsewhere, here):
+        Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        door = open_door(MCP_TK="value-of-the-token")
+        told = door.refused(
+            "list_tools", url=f"http://127.0.0.1:{here.server_address[1]}/mcp", bearer_token_env="MCP_TK"
+        )
+    finally:
+        for server in (elsewhere, here):
+            server.shutdown()
+            server.server_close()
+    assert any("value-of-the-token" in headers for headers in sent)
+    assert not any("value-of-the-token" in headers for headers in heard)
+    assert "value-of-the-token" not in told
+
+
+def test_a_scaffold_of_a_server_with_secrets_validates_as_it_is(open_door: Callable[..., Door]) -> None:
+    door = open_door("--enable-writes")
+    env = {"API_KEY": "caller-secret-7", "MODE": "${literal}"}
+    for verb in ("scaffold_suite", "scaffold_conformance"):
+        made = door.call(verb, command=DEMO, env=env)
+        assert "caller-secret-7" not in made["suite"]
+        assert any("`API_KEY` is not written down" in note for note in made["notes"])
+        assert door.call("validate_suite", suite=made["suite"])["errors"] == []
+
+
+def test_a_scaffold_keeps_the_names_of_the_variables_that_the_declaration_reads(
+    open_door: Callable[..., Door], tmp_path: Path
+) -> None:
+    env = '{ API_TOKEN: "${MYSECRET_TOKEN}", DB: "${var.db}", SIGNING_KEY: "literal-key-5", WHERE: "${PLACE}/x", MODE: fast }'
+    (tmp_path / "mcptest.yml").write_text(
+        f"variables: {{ db: {{ from_env: DATABASE_URL }} }}\nservers: {{ demo: {{ command: {DEMO}, env: {env} }} }}\n"
+        "tools: [{ name: ok, tool: status }]\n"
+    )
+    environ = {"MYSECRET_TOKEN": "mine-secret-1", "DATABASE_URL": "postgres://a:b3cret@db/x", "PLACE": "some-place"}
+    door = open_door(**environ)
+    made = door.call("scaffold_suite", command=DEMO)["suite"]
+    assert 'API_TOKEN: "${MYSECRET_TOKEN}"' in made
+    assert 'WHERE: "${PLACE}/x"' in made
+    assert "MODE: fast" in made
+    for value in (*environ.values(), "literal-key-5"):
+        assert value not in made
+    assert door.call("validate_suite", suite=made)["errors"] == []

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
 
 from mcptest_engine.core.lenient_json import loads
 from mcptest_engine.front_door.json_edit import NotEditable, with_member
+from tests.conftest import ROOT
 
 if TYPE_CHECKING:
     import subprocess
@@ -118,3 +120,79 @@ def test_a_member_is_put_in_and_the_rest_kept(text: str) -> None:
 def test_what_is_in_the_way_is_said() -> None:
     with pytest.raises(NotEditable):
         with_member('{"mcpServers": [1]}', ("mcpServers", "mcptest"), ENTRY)
+
+
+def test_installing_keeps_what_the_entry_says_besides(
+    mcptest: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    entry = {"command": "old", "args": ["x"], "env": {"MCP_TOKEN": "t", "HTTP_PROXY": "p"}, "disabled": False}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"mcptest": entry}}))
+    done = mcptest("mcp-server", "--install-path", "mcp.json", "--allow-env", "SHOP_TOKEN")
+    assert done.returncode == 0, done.stderr
+    after = json.loads((tmp_path / "mcp.json").read_text())["mcpServers"]["mcptest"]
+    assert after["env"] == entry["env"]
+    assert after["disabled"] is False
+    assert after["args"] == ["mcp-server", "--allow-env", "SHOP_TOKEN"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        'model = "x"\n',
+        '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "y" # its\nargs = ["a"]\n',
+        '[mcp_servers.mcptest]\ncommand = "old"\nargs = ["x"]\nenv = { A = "b" }\n\n[tools]\nweb = true\n',
+        '[mcp_servers."mcptest"] # here\nenv = { A = "b" }\n[mcp_servers.mcptest.more]\nx = 1\n',
+        'a = 1\r\n[mcp_servers.mcptest]\r\ncommand = "old"\r\n',
+    ],
+)
+def test_codex_gets_a_table_of_its_toml(
+    mcptest: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / ".codex" / "config.toml"
+    file.parent.mkdir()
+    file.write_bytes(text.encode())
+    done = mcptest("mcp-server", "--install-path", ".codex/config.toml", "--enable-writes")
+    assert done.returncode == 0, done.stderr
+    before, after = tomllib.loads(text), tomllib.loads(file.read_bytes().decode())
+    servers = before.get("mcp_servers", {})
+    entry = {**servers.get("mcptest", {}), "command": "mcptest", "args": ["mcp-server", "--enable-writes"]}
+    found = after["mcp_servers"]["mcptest"].pop("command")
+    assert found.endswith("mcptest")
+    entry.pop("command")
+    assert after == {**before, "mcp_servers": {**servers, "mcptest": entry}}
+    lines = file.read_bytes().decode().splitlines()
+    replaced = ('command = "old"', 'args = ["x"]')
+    assert [line for line in text.splitlines() if line not in lines and line not in replaced] == []
+    written = file.read_bytes()
+    assert (
+        "nothing to change" in mcptest("mcp-server", "--install-path", ".codex/config.toml", "--enable-writes").stdout
+    )
+    assert file.read_bytes() == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{ broken",
+        "mcp_servers = 3\n",
+        'mcp_servers = { mcptest = { command = "old" } }\n',
+        '[mcp_servers]\nmcptest.command = "old"\n',
+        '[mcp_servers.mcptest]\nargs = [\n  "x",\n]\n',
+    ],
+)
+def test_a_toml_file_that_would_not_come_out_right_is_not_touched(
+    mcptest: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "config.toml").write_text(text)
+    done = mcptest("mcp-server", "--install-path", "config.toml")
+    assert done.returncode == 2
+    assert "is not changed" in done.stderr
+    assert "[mcp_servers.mcptest]" in done.stderr
+    assert (tmp_path / "config.toml").read_text() == text
+
+
+def test_the_ready_made_entries_only_read() -> None:
+    for name in ("mcp.json", "vscode-mcp.json"):
+        text = (ROOT / "examples" / "mcp-server-config" / name).read_text()
+        assert "--enable-writes" not in text

@@ -1,0 +1,66 @@
+"""One table of a TOML file written anew, every other byte as it was.
+
+The library reads TOML and does not write it. So the change is made in the text, and then read: what does not come out as
+intended is not written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import TYPE_CHECKING
+
+from mcptest_engine.front_door.json_edit import NotEditable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def with_table(text: str, path: tuple[str, str], values: Mapping[str, str | list[str]]) -> str:
+    """The text with `values` in the table `[path]`; other members of it stay. Raises: NotEditable."""
+    try:
+        before = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as wrong:
+        raise NotEditable(f"it is no TOML: {wrong}") from None
+    holder, name = path
+    tables = before.get(holder, {})
+    table = tables.get(name, {}) if isinstance(tables, dict) else None
+    if not isinstance(table, dict):
+        raise NotEditable(f"`{holder}.{name}` is no table")
+    wanted = {**before, holder: {**tables, name: {**table, **values}}}
+    if wanted == before:
+        return text
+    after = _with_lines(text, path, {key: f"{key} = {_written(value)}" for key, value in values.items()})
+    try:
+        is_right = tomllib.loads(after) == wanted
+    except tomllib.TOMLDecodeError:
+        is_right = False
+    if not is_right:
+        raise NotEditable(f"`[{holder}.{name}]` is written in a way that is not edited here")
+    return after
+
+
+def _with_lines(text: str, path: tuple[str, str], written: Mapping[str, str]) -> str:
+    """The table's lines replaced by those of `written`; the table itself goes to the end when it isn't there."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = text.splitlines()
+    header = re.compile(rf"\s*\[\s*{_name(path[0])}\s*\.\s*{_name(path[1])}\s*\]\s*(#.*)?")
+    at = next((number for number, line in enumerate(lines) if header.fullmatch(line)), None)
+    if at is None:
+        return newline.join([*lines, *([""] if lines else []), f"[{path[0]}.{path[1]}]", *written.values(), ""])
+    end = next((number for number in range(at + 1, len(lines)) if lines[number].lstrip().startswith("[")), len(lines))
+    rest = dict(written)
+    body = []
+    for line in lines[at + 1 : end]:
+        found = re.match(r"\s*([A-Za-z0-9_-]+)\s*=", line)
+        body.append(rest.pop(found[1], line) if found else line)
+    return newline.join([*lines[: at + 1], *rest.values(), *body, *lines[end:], ""])
+
+
+def _name(name: str) -> str:
+    return rf"""(?:{name}|"{name}"|'{name}')"""
+
+
+def _written(value: str | list[str]) -> str:
+    return json.dumps(value, ensure_ascii=False)
