@@ -50,7 +50,9 @@ def _leave(code: int) -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, ValueError):  # closed by whoever read it, or on a disk that is full
+        except BrokenPipeError:  # whoever read it has gone, which is their choice
+            continue
+        except (OSError, ValueError):  # closed, or on a disk that is full
             code = code or 1
     os._exit(code)
 

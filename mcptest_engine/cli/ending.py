@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import ExitCode
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 
 class ending_on_signals:  # noqa: N801 - reads as what it does, in a `with` statement
@@ -58,6 +61,20 @@ class ending_on_signals:  # noqa: N801 - reads as what it does, in a `with` stat
         kill_all()
         _tell("killed\n")
         os._exit(ExitCode.INTERRUPTED)
+
+
+def write_to(stream: TextIO, text: str) -> None:
+    """Write to stdout or stderr, and flush; when its reader has gone, what comes later goes nowhere. Raises: OSError.
+
+    `mcptest run | head` is no failure of the run: its exit code says what became of the tests.
+    """
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 def _ending_signals() -> tuple[int, ...]:

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 import click
 
 from mcptest_engine import __version__
+from mcptest_engine.cli.ending import write_to
 from mcptest_engine.core.errors import ExitCode, McptestError, PolicyDenied, SuiteError, UsageError, did_you_mean
+from mcptest_engine.core.signals import survive_stray_signals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,9 +125,10 @@ def group(ctx: click.Context) -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run one command line; the exit code is the process's."""
     _accept_every_character()
+    survive_stray_signals()
     try:
         code = group.main(args=list(arguments), prog_name="mcptest", standalone_mode=False)
-        sys.stdout.flush()
+        write_to(sys.stdout, "")
     except click.exceptions.Abort:
         return ExitCode.INTERRUPTED
     except click.ClickException as wrong:

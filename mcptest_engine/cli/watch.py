@@ -23,6 +23,7 @@ from mcptest_engine.running.written import WRITTEN_WITHIN_SECONDS, WrittenFiles
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+    from typing import TextIO
 
     from mcptest_engine.core.results import RunRecord
     from mcptest_engine.running.pool import Pool
@@ -135,7 +136,9 @@ class _Loop:
             self._code = ExitCode.INVALID
             return
         save(self._workspace, record)
-        write_reports(record, self._sinks, workspace=self._workspace, agent_budget=self._flags["agent_budget"])
+        write_reports(
+            record, self._sinks, workspace=self._workspace, agent_budget=self._flags["agent_budget"], write=_write
+        )
         self._compare(record)
         self._code = record.exit_code
         if not self._stop.is_set() and not settings.cache:  # which may spare the servers
@@ -191,3 +194,9 @@ class _Loop:
 def _tell(what: str, names: Sequence[str]) -> None:
     for name in names:
         sys.stderr.write(f"{what}: {name}\n")
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Nobody watches when nobody reads: then it ends."""
+    stream.write(text)
+    stream.flush()

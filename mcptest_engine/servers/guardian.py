@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Only builtins, but for one look through /proc: no PATH is needed. A trap keeps it alive when somebody signals every process
 # of the user's terminal. The look is repeated, since a child that is about to run its program has our stdin for a moment.
-_SCRIPT = """trap '' INT TERM HUP QUIT
+_SCRIPT = """trap '' INT TERM HUP QUIT USR1 USR2 ALRM
 list=' '
 starting=
 while read -r line; do

@@ -48,9 +48,7 @@ class SideFiles:
             place = f"runs/{self._run_id}/{self._slugs.take(name)}.json"
             path = self._workspace.data_dir / place
             try:
-                if not path.parent.is_dir():
-                    self._workspace.make_runs_dir()
-                    path.parent.mkdir(exist_ok=True)
+                self._workspace.hold_side_files(self._run_id)
                 write_atomic_pieces(path, counted)
             except OSError as wrong:
                 self.problem = f'the output of "{name}" was not kept: {wrong.strerror or wrong}: {path}'

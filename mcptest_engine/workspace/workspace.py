@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
 import stat
@@ -56,6 +57,7 @@ _GITIGNORE = b"""\
 /snapshots/*.pending.yml
 """
 _ABANDONED_SECONDS = 24 * 3600
+_UNHELD_SECONDS = 60  # between making a folder and locking it, or saving the record
 _HEAD_BYTES = 64 * 1024
 _DISK_HINTS = {
     errno.ENOSPC: "free some space on the disk",
@@ -88,6 +90,7 @@ class Workspace:
         self.data_dir = root / DATA_DIR
         self.runs_dir = self.data_dir / "runs"
         self.snapshots_dir = self.data_dir / "snapshots"
+        self._held: dict[str, int] = {}
 
     def relative(self, path: Path) -> str:
         """`path` as seen from the root, with `/`; one outside of it begins with `../`."""
@@ -102,6 +105,28 @@ class Workspace:
 
         Raises: McptestError when the disk refuses it or the record cannot be written as JSON.
         """
+        try:
+            return self._save_run(record_json)
+        finally:
+            held = self._held.pop(str(record_json["run_id"]), None)
+            if held is not None:
+                os.close(held)
+
+    def hold_side_files(self, run_id: str) -> None:
+        """Make the folder of a run's large outputs, and have no other process take it for a dead run's. Raises: OSError.
+
+        `save_run` lets go of it, as does the end of this process, however it ends.
+        """
+        if run_id in self._held:
+            return
+        self.make_runs_dir()
+        with open_directory(self.runs_dir / run_id, make=True) as found:
+            held = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=found)
+        with contextlib.suppress(OSError):  # not every file system has locks: there it is known by its age
+            fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        self._held[run_id] = held
+
+    def _save_run(self, record_json: dict[str, Any]) -> Path:
         path = self.runs_dir / f"{record_json['run_id']}.json"
         try:
             data = to_json_bytes(record_json)
@@ -220,12 +245,26 @@ class Workspace:
             _delete(f"{run_id}.json", runs)
             _delete(run_id, runs)
         known = set(records)
+        now = time.time()
         for name in names:
             if name.endswith(TEMPORARY_SUFFIX) or (is_ulid(name) and name not in known):
                 with contextlib.suppress(OSError):
-                    changed = os.stat(name, dir_fd=runs, follow_symlinks=False).st_mtime
-                    if time.time() - changed >= _ABANDONED_SECONDS:
+                    age = now - os.stat(name, dir_fd=runs, follow_symlinks=False).st_mtime
+                    if age >= _ABANDONED_SECONDS or (age >= _UNHELD_SECONDS and self._is_dead(name, runs, now)):
                         _delete(name, runs)
+
+    def _is_dead(self, run_id: str, runs: int, now: float) -> bool:
+        """Whether no process of this machine holds a run's large outputs, and none of another says that it goes on."""
+        from mcptest_engine.workspace.under_way import going
+
+        if not is_ulid(run_id):
+            return False
+        directory = os.open(run_id, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=runs)
+        try:
+            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        finally:
+            os.close(directory)
+        return all(one.run_id != run_id for one in going(self, now))
 
 
 def _is_home(directory: Path) -> bool:

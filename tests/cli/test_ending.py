@@ -122,3 +122,49 @@ def test_a_terminated_run_ends_as_an_interrupted_one(
     assert process.returncode == 130
     assert "interrupted" in stdout
     assert of_this_test(tmp_path) == []
+
+
+def test_signals_of_a_server_that_mean_nothing_end_nothing(
+    mcptest: Callable[..., subprocess.CompletedProcess[str]], write: Write
+) -> None:
+    """And a server inherits none of them ignored."""
+    program = Path(__file__).parent.parent / "servers" / "signalling.py"
+    expect = '[{ target: "result.content[0].text", matcher: { exact: "sent; not as they always are: []" } }]'
+    write(
+        f"servers: {{ s: {{ command: {json.dumps([sys.executable, '-S', str(program)])} }} }}\n"
+        f"tools:\n  - {{ name: a, tool: signal, expect: {expect} }}\n"
+    )
+    done = mcptest("run")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
+@pytest.mark.parametrize("arguments", [("run", "mcptest.yml"), ("report", "latest", "--format", "html"), ("list",)])
+def test_a_reader_that_goes_away_does_not_change_the_exit_code(
+    mcptest: Callable[..., subprocess.CompletedProcess[str]],
+    mcptest_command: str,
+    suite_with: Write,
+    tmp_path: Path,
+    clean_environ: dict[str, str],
+    arguments: tuple[str, ...],
+) -> None:
+    """`mcptest run | true`, with every report that goes to a file whole."""
+    suite_with("tools:\n  - { name: quick, tool: get_status }\n")
+    assert mcptest("run").returncode == 0
+    extra = ("--reporter", "html=late.html", "--reporter", "pretty") if arguments[0] == "run" else ()
+    reading, writing = os.pipe()
+    os.close(reading)
+    environ = {name: value for name, value in clean_environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(
+        [mcptest_command, *arguments, *extra],
+        cwd=tmp_path,
+        env=environ,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    os.close(writing)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "late.html").exists() is (arguments[0] == "run")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import signal
@@ -299,3 +300,16 @@ def test_a_record_that_is_sound_only_at_its_head_is_told_as_damaged(tmp_path: Pa
         assert viewed.get(f"/suites?suite={LIBRARY}").status_code == 200
         put(tmp_path, 0)  # the file is another one now
         assert viewed.get(f"/runs/{kept}").status_code == 200
+
+
+def test_connections_that_ask_for_nothing_keep_nobody_out(viewed: Viewed) -> None:
+    """Neither those that say nothing, nor those that stop in the middle of a request."""
+    port = int(viewed.url.rstrip("/").rpartition(":")[2])
+    with contextlib.ExitStack() as stack:
+        for number in range(300):
+            silent = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            if number % 2:
+                silent.sendall(b"GET / HTTP/1.1\r\nHost: 127")
+            if number % 50 == 0:
+                assert viewed.get("/").status_code == 200
+        assert viewed.get("/").status_code == 200

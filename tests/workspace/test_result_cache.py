@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -127,3 +129,31 @@ def test_a_large_file_is_known_by_its_size_and_time(tmp_path: Path, monkeypatch:
     path.write_text("12345")
     os.utime(path, ns=(7, 7))
     assert fingerprints.of_file(path) == "5@7"
+
+
+CLEAR = """
+import sys
+from pathlib import Path
+from mcptest_engine.workspace.result_cache import ResultCache
+sys.stdin.readline()
+print(ResultCache(Path(sys.argv[1])).clear().results)
+"""
+
+
+def test_several_processes_that_clear_at_once_delete_each_result_once(tmp_path: Path) -> None:
+    cache = ResultCache(tmp_path / ".mcptest" / "cache" / "results")
+    cache.put(dict(map(entry, range(2_000))))
+    (tmp_path / ".mcptest" / "cache" / "mine.txt").write_text("not a result")
+    command = [sys.executable, "-c", CLEAR, str(cache.folder)]
+    processes = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("now\n")
+        process.stdin.flush()
+    said = [process.communicate(timeout=60) for process in processes]
+    assert [errors for _, errors in said] == [""] * 4
+    assert sum(int(count) for count, _ in said) == 2_000
+    assert [path.name for path in (tmp_path / ".mcptest" / "cache").iterdir()] == ["mine.txt"]

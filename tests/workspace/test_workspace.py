@@ -2,6 +2,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,7 +11,9 @@ from hypothesis import strategies as st
 
 from mcptest_engine.core.errors import McptestError, RecordError
 from mcptest_engine.workspace.json_text import is_small, json_pieces, to_json_bytes
+from mcptest_engine.workspace.side_files import SideFiles
 from mcptest_engine.workspace.ulid import is_ulid, new_ulid
+from mcptest_engine.workspace.under_way import Going, Note
 from mcptest_engine.workspace.workspace import Workspace, find_workspace
 
 JSON = st.recursive(
@@ -117,6 +121,49 @@ def test_a_run_that_is_not_there_is_named(tmp_path, name):
         Workspace(tmp_path).load_run(name)
 
 
+HOLD = """
+import sys
+from pathlib import Path
+from mcptest_engine.workspace.side_files import SideFiles
+from mcptest_engine.workspace.workspace import Workspace
+print(SideFiles(Workspace(Path(sys.argv[1])), sys.argv[2])("x" * 2_000_000, "large")["$file"], flush=True)
+sys.stdin.read()
+"""
+
+
+def test_large_outputs_of_a_killed_run_go_with_the_next_run_and_those_of_one_that_goes_on_stay(tmp_path):
+    run_id = new_ulid()
+    command = [sys.executable, "-c", HOLD, str(tmp_path), run_id]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        place = tmp_path / ".mcptest" / process.stdout.readline().strip()
+        minutes_ago = time.time() - 300
+        os.utime(place.parent, (minutes_ago, minutes_ago))
+        Workspace(tmp_path).save_run(record())
+        assert place.stat().st_size == 2_000_002
+        process.kill()
+        process.wait(timeout=60)
+        os.utime(place.parent, (minutes_ago, minutes_ago))
+        note = Note(Workspace(tmp_path), run_id)
+        note.write(Going(run_id, "on another machine"))
+        Workspace(tmp_path).save_run(record())
+        assert place.exists()
+        note.remove(time.time())
+        Workspace(tmp_path).save_run(record())
+        assert not place.parent.exists()
+
+
+def test_a_saved_run_keeps_its_large_outputs_and_holds_nothing_open(tmp_path):
+    workspace = Workspace(tmp_path)
+    before = len(list(Path("/dev/fd").iterdir()))
+    kept = record()
+    place = workspace.data_dir / SideFiles(workspace, kept["run_id"])("x" * 2_000_000, "large")["$file"]
+    workspace.save_run(kept)
+    assert len(list(Path("/dev/fd").iterdir())) == before
+    os.utime(place.parent, (1, 1))
+    workspace.save_run(record())
+    assert place.exists()
+
+
 def test_runs_are_listed_newest_first_and_strangers_are_left_alone(tmp_path):
     workspace = Workspace(tmp_path)
     assert workspace.runs() == []
@@ -137,7 +184,7 @@ def test_the_newest_runs_are_kept_and_older_ones_go_with_their_side_files(tmp_pa
     assert not aside.exists()
 
 
-def test_what_a_killed_run_left_is_cleared_away_after_a_day(tmp_path):
+def test_what_killed_runs_left_is_cleared_away(tmp_path):
     workspace = Workspace(tmp_path)
     kept = workspace.save_run(record())
     old, young = kept.parent / new_ulid(), kept.parent / new_ulid()

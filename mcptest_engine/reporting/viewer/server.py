@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import itertools
 import logging
 import signal
 import socket
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 from anyio import to_thread
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.reporting.viewer.app import make_app
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 MOST_AT_ONCE = 100
+SILENT_SECONDS = 10.0
+"""How long a connection may take to its first request."""
 _ANY_PORT = "leave --port out, and a free one is taken"
 
 
@@ -50,6 +54,39 @@ def listening(port: int) -> socket.socket:
 def serve(workspace: Workspace, listener: socket.socket, announce: Callable[[str], None]) -> None:
     """Until SIGINT or SIGTERM; `announce` is told the address once it answers."""
     asyncio.run(_serve(workspace, listener, announce))
+
+
+class _Connection(H11Protocol):
+    """uvicorn's counts a connection that asks for nothing as one at work, and waits for its request for ever.
+
+    Here such a one goes after a while, and the oldest of them at once when there are too many.
+    """
+
+    numbers = itertools.count()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Make room for this one."""
+        super().connection_made(transport)
+        self.number = next(self.numbers)
+        self.loop.call_later(SILENT_SECONDS, self._end_if_silent)
+        others = (one for one in self.connections if isinstance(one, _Connection) and one is not self and one.is_idle)
+        idle = sorted(others, key=lambda one: one.number)
+        for one in idle[: max(len(self.connections) - MOST_AT_ONCE + 1, 0)]:
+            one.connections.discard(one)
+            one.transport.close()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request of it is being answered."""
+        return not self._was_asked or self.cycle.response_complete
+
+    @property
+    def _was_asked(self) -> bool:
+        return getattr(self, "cycle", None) is not None
+
+    def _end_if_silent(self) -> None:
+        if not self._was_asked:
+            self.transport.close()
 
 
 class _Server(uvicorn.Server):
@@ -79,7 +116,7 @@ async def _serve(workspace: Workspace, listener: socket.socket, announce: Callab
         make_app(shelf, live, port),
         access_log=False,
         date_header=True,
-        http="h11",
+        http=_Connection,
         interface="asgi3",
         lifespan="off",
         limit_concurrency=MOST_AT_ONCE,

@@ -11,6 +11,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.signals import survive_stray_signals
 from mcptest_engine.running.worker.protocol import Lines, Output
 from mcptest_engine.running.worker.service import Service
 
@@ -30,6 +31,7 @@ def main(service: Callable[[Output], Service] = Service) -> None:
     commands, lines = _own_descriptors()
     import gc
 
+    survive_stray_signals()
     gc.set_threshold(100_000, 20, 100)  # records and catalogs live long, and nothing that runs often makes cycles
     threading.Thread(target=_outlive, args=(commands,), daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
