@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a pattern is one line, so that it can be read as one
 """Instructions to the model in what a server says of its tools: the rules SEC-001 to SEC-006, and SEC-008.
 
 Pure functions of tool descriptors as `tools/list` sent them; a descriptor of any shape is accepted. Texts are judged in
@@ -16,10 +17,11 @@ from mcptest_engine.core.secret_patterns import find_secrets
 from mcptest_engine.safety.credentials import find_credential
 from mcptest_engine.safety.definition_texts import Text, texts_of_tool, tool_name
 from mcptest_engine.safety.encodings import encoded_texts
-from mcptest_engine.safety.extents import Reading
+from mcptest_engine.safety.extents import LONG, Reading
 from mcptest_engine.safety.findings import RULES, Finding, Level, finding, warning_json
 from mcptest_engine.safety.learned import steering, stems_of_name
-from mcptest_engine.safety.phrases import places_to_try
+from mcptest_engine.safety.phrases import is_left_to_user, places_to_try
+from mcptest_engine.safety.tool_references import orders_about_tools
 from mcptest_engine.safety.unmasking import first_hidden, plain_views, visible
 
 if TYPE_CHECKING:
@@ -32,6 +34,16 @@ _LONGEST_NAME = 64
 _OF_VALUE = re.compile(r"\.(?:default|const|example|enum)")
 _SHORTEST = 12  # no phrase in ASCII is shorter
 _MOST_ENCODINGS = 3
+_AGAINST_ATTACKS = re.compile(
+    r"\b(?:detect|scan|classif|scor|flag|identif|recogni[sz]|check|find|search|match|analy[sz]|block|filter|catch|lists?\b|report|look|test|collect|lab\b|practi[cs]e|challenge|ctf\b|red.?team|strip|remov|saniti[sz]|guard|corpus|train|demonstrat|teach|warn)\w*"
+    r"[^\n]{0,140}?(?:injections?|jailbreak\w*|poison\w*|attacks?|malicious|adversarial|phishing|exfiltrat\w*|social engineering|suspicious|hostile|hidden instructions|override attempts?)\b"
+    r"|\b(?:injections?|jailbreak\w*|poison\w*|attack)\w* (?:detector|scanner|classifier|filter|check|lab|corpus|test|phrases|patterns)\b"
+)
+_INTRODUCED = re.compile(
+    r"(?:\be\.g\.?|\bsuch as|\blike|\bfor example|\bfor instance|\bincluding|\bi\.e\.?|\bas in|\b(?:phrases?|patterns?|strings?|texts?|sentences?)(?: that say| saying)?|['\u2018(\[])[ ,:'\u2018(\[]*(?:\w+ ){0,6}'?\Z"
+    r"|(?:\be\.g\.?|\bsuch as|\bfor example|\bfor instance|\bas in)[ ,:]"
+)
+_PURPOSE = 200  # of a description: so much is looked at for the words of the tool's name
 _LONGEST_DECODED = 4_096
 
 
@@ -51,7 +63,7 @@ def description_warnings(tools: Iterable[Mapping[str, Any]]) -> tuple[Finding, .
 class Match(NamedTuple):
     """A rule that a text matches: the words that it was found by, decoded from `encoding` if that is named.
 
-    `learned` says that only the learned judge found it: such a finding is of medium severity at most.
+    `learned` says that the learned judge alone found it: such a finding is of medium severity at most.
     """
 
     rule: str
@@ -78,6 +90,8 @@ class Judge:
         """The findings of one tool, prompt or resource: of each rule the first of the worst severity, in the rules' order."""
         found: dict[str, tuple[Text, Match]] = {}
         name = owner.lower()
+        texts = list(texts)
+        arguments = frozenset(text.argument.lower() for text in texts if text.argument and text.is_name)
         for text in texts:
             secret_name = _secret_name(text)
             if len(text.text) < _SHORTEST and secret_name is None and text.text.isascii() and text.text.isprintable():
@@ -89,10 +103,17 @@ class Judge:
             matches = self._known.get(key)
             if matches is None:
                 matches = self._known[key] = tuple(self._matches(text, secret_name, own, about))
-            for match in matches:
+            for match in (*matches, *self._about_tools(text, name, arguments)):
                 if match.rule not in found or match.severity.rank < found[match.rule][1].severity.rank:
                     found[match.rule] = (text, match)
         return [_finding(owner, *found[rule]) for rule in POISONING_RULES if rule in found]
+
+    def _about_tools(self, text: Text, name: str, arguments: frozenset[str]) -> Iterator[Match]:
+        if text.is_name or " " not in text.text or len(text.text) > LONG:
+            return
+        plain = plain_views(text.text)[0]
+        for start, end in orders_about_tools(plain.lower(), name, self._names, arguments):
+            yield Match("SEC-002", plain[start:end])
 
     def _matches(self, text: Text, secret_name: str | None, own: str, about: frozenset[str]) -> Iterator[Match]:
         for part in self._reading.parts(text.text):
@@ -132,19 +153,39 @@ def _decoded_matches(part: str, text: Text, names: frozenset[str], own: str, dep
 def _text_matches(part: str, text: Text, names: frozenset[str], own: str, about: frozenset[str]) -> Iterator[Match]:
     """What phrases and the learned judge find in a part of `text`: the first place of each rule, phrases first."""
     done: set[str] = set()
+    place = place_of(text)
     for shown in plain_views(part):
         low = shown.lower()
+        purpose_first = place not in "dtp" or (place in "dt" and not about.isdisjoint(stems_of_name(low[:_PURPOSE])))
         for phrase, start, end in places_to_try(low):
             if phrase.rule in done or (phrase.parameters_only and text.argument is None):
                 continue
-            span = phrase.find(low, start, end)
-            if span is not None:
+            span = phrase.find(low, start, end, purpose_first=purpose_first)
+            if span is not None and not is_quoted_attack(low, span[0], part):
                 done.add(phrase.rule)
                 yield Match(phrase.rule, (shown if len(shown) == len(low) else low)[span[0] : span[1]])
-        for steered in steering(shown, place_of(text), names, own, about):
-            if steered.rule not in done:
-                done.add(steered.rule)
-                yield Match(steered.rule, shown[steered.start : steered.end], learned=True)
+        for steered in steering(shown, place, names, own, about):
+            if steered.rule not in done and not is_quoted_attack(low, steered.start, part, of_sentence=True):
+                is_clear = steered.is_clear and not is_left_to_user(low[steered.start : steered.end])
+                if is_clear:
+                    done.add(steered.rule)
+                yield Match(steered.rule, shown[steered.start : steered.end], learned=not is_clear)
+
+
+def is_quoted_attack(text: str, at: int, raw: str, *, of_sentence: bool = False) -> bool:
+    """Whether what was found at `at` is an example that a tool against attacks quotes: "finds phrases such as '…'".
+
+    `text` is `raw` in its plain form, in small letters. `of_sentence` is for a place that begins before the quotation.
+    """
+    before = text[max(0, at - 300) : at + (160 if of_sentence else 0)]
+    if not _AGAINST_ATTACKS.search(before):
+        return False
+    if of_sentence:
+        return _INTRODUCED.search(before) is not None
+    if _INTRODUCED.search(before[-60:]):
+        return True
+    words = re.findall(r"\w+", text[at : at + 40])[:2]
+    return bool(words) and re.search(r"[\"'`\u2018\u201c\u00ab(]\W?" + r"\W+".join(words), raw.lower()) is not None
 
 
 def place_of(text: Text) -> str:

@@ -8,6 +8,6 @@ full: a first look at the single words of a sentence passes over most of what ho
 from __future__ import annotations
 
 from mcptest_engine.safety.learned.judge import Steering, first_look, steering
-from mcptest_engine.safety.learned.windows import stems_of_name
+from mcptest_engine.safety.learned.windows import sentences, stems_of_name
 
-__all__ = ["Steering", "first_look", "steering", "stems_of_name"]
+__all__ = ["Steering", "first_look", "sentences", "steering", "stems_of_name"]

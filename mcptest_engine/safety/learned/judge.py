@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.safety.learned.cues import has_cue
 from mcptest_engine.safety.learned.features import features
 from mcptest_engine.safety.learned.lexicon import lexicon, runs
 from mcptest_engine.safety.learned.windows import Prose
@@ -24,16 +25,21 @@ RULES = ("SEC-001", "SEC-002", "SEC-003", "SEC-006")
 SHARED = 0.25  # how much less a feature says among many
 FEWEST_WEIGHED = 12  # of more sentences those with the most telling words are weighed, so many and some by length
 TEXT_FOR_ONE_MORE = 500
+CLEARLY_ABOVE = 100  # hundredths; of public tools left out of the learning none reached it
 _SEEN = re.compile(r"[^\W\d][\w']{0,23}|[~<\[{#/$*@:|]+")
 _LONGEST_REMEMBERED, _MOST_REMEMBERED = 24, 30_000
 
 
 class Steering(NamedTuple):
-    """A rule that fires between two places of a text."""
+    """A rule that fires between two places of a text.
+
+    `is_clear` says that the score is far above the threshold and the sentence itself says what the rule is about (`cues`).
+    """
 
     rule: str
     start: int
     end: int
+    is_clear: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,7 +125,8 @@ def glance(text: str, known: Mapping[str, int]) -> int:
 def _fired(window: Window, place: str, weights: Weights) -> Iterator[Steering]:
     found = features(window, place) & weights.alarm.keys()
     share = len(found) ** -SHARED if found else 0.0
-    if weights.bias[0] + share * sum(map(weights.alarm.__getitem__, found)) < weights.threshold:
+    above = weights.bias[0] + share * sum(map(weights.alarm.__getitem__, found)) - weights.threshold
+    if above < 0:
         return
     by_rule = [
         bias + share * sum(map(said.__getitem__, found))
@@ -128,7 +135,7 @@ def _fired(window: Window, place: str, weights: Weights) -> Iterator[Steering]:
     most = max(by_rule)
     for rule, score in zip(RULES, by_rule, strict=True):
         if score == most or score > 0:
-            yield Steering(rule, window.start, window.end)
+            yield Steering(rule, window.start, window.end, above >= CLEARLY_ABOVE and has_cue(window, rule, place))
 
 
 @lru_cache(maxsize=1)

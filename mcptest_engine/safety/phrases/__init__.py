@@ -12,13 +12,13 @@ from functools import lru_cache, reduce
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcptest_engine.safety.phrases import exfiltration, foreign, injection, other_tools, preference
-from mcptest_engine.safety.phrases.phrase import Phrase
+from mcptest_engine.safety.phrases import exfiltration, foreign, injection, orders, other_tools, preference
+from mcptest_engine.safety.phrases.phrase import Phrase, is_left_to_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Phrase", "phrases", "phrases_to_try", "places_to_try"]
+__all__ = ["Phrase", "is_left_to_user", "phrases", "phrases_to_try", "places_to_try"]
 
 _TOKEN = re.compile(r"[^\W\d_]+")
 _LONGEST_REMEMBERED = 24
@@ -30,7 +30,7 @@ _MARGIN = 40
 @lru_cache(maxsize=1)
 def phrases() -> tuple[Phrase, ...]:
     """All of them."""
-    modules = (injection, other_tools, exfiltration, preference, foreign)
+    modules = (injection, other_tools, exfiltration, preference, foreign, orders)
     return tuple(phrase for module in modules for phrase in module.phrases())
 
 

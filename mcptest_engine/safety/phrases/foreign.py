@@ -9,6 +9,13 @@ __all__ = ["phrases"]
 
 _PRIVATE = "ssh id_ /etc/ .aws netrc git-cred kube gnupg docker npmrc pgpass history claude .cursor mcp.json .vscode login wallet seed"
 
+_THINGS = (
+    ".env konversation samtal chatt filer losenord miljovariab systemprompt keskustelu tiedostot salasan ymparisto gesprek bestanden wachtwoord omgevings"
+    " rozmow konwersac pliki hasl zmienn konverzac soubory hesl konusma dosya parola sifre conversatia fisierele parol conversacion historial archivos"
+    " contrasenas entorno conversation fichiers passe environnement gesprach unterhaltung chat dateien passwort umgebungs conversa arquivos ficheiros"
+    " senhas ambiente conversazione file password"
+)
+
 
 def phrases() -> tuple[Phrase, ...]:
     injections = (
@@ -44,6 +51,22 @@ def phrases() -> tuple[Phrase, ...]:
         ("指示 命令 ルール プロンプト", r"(?:指示|命令|ルール|プロンプト)<20>(?:無視|忘れ)"),
         ("지시 명령 규칙 프롬프트", r"(?:지시|명령|규칙|프롬프트)<20>(?:무시|잊)"),
         ("تعليمات أوامر اوامر", r"(?:تجاهل|انس)<30>(?:التعليمات|تعليمات|ال?[أا]وامر)"),
+        (
+            "instruktion anvisning regler",
+            r"\b(?:ignorera|bortse|glom|strunta|hoppa over|overtrad)\b<40>\b(?:instruktion\w*|anvisning\w*|regler\w*)\b",
+        ),
+        (
+            "instruks anvisning regler",
+            r"\b(?:ignorer|se bort|glem|tilsidesaet)\b<40>\b(?:instruks\w*|anvisning\w*|regler\w*)\b",
+        ),
+        (
+            "ohje saan",
+            r"\b(?:ohita|unohda|ala noudata|jata huomiotta)\b<40>\b(?:ohje\w*|saan\w*)\b",
+        ),
+        (
+            "instrukc pokyn prikaz",
+            r"\b(?:ignoruj\w*|zapomen\w*|nedodrzuj\w*)\b<40>\b(?:instrukc\w*|pokyn\w*|prikaz\w*)\b",
+        ),
         ("निर्देश", r"निर्देश<30>(?:अनदेखा|नज|भूल)"),
     )
     refusals = (
@@ -95,6 +118,23 @@ def phrases() -> tuple[Phrase, ...]:
         ("usuario utilizador", r"\bnao (?:conte|diga|informe|mencione|revele|avise)\b<20>\b(?:usuario|utilizador)"),
         ("utente", r"\bnon (?:dire|dirlo|dite|rivelare|informare|menzionare)\b<20>\butente"),
         ("пользовател", r"\bне (?:говори|сообща|рассказыва|упомина|раскрыва)\w*<20>пользовател"),
+        (
+            "anvandare kund manniska personen",
+            r"\b(?:beratta|namn|saga?|sag|informera|avsloja|upplys|visa|meddela|skriv)\b<12>\b(?:inte|inget|ingenting|aldrig)\b<40>\b(?:anvandare\w*|kunden|manniskan|personen)\b",
+        ),
+        (
+            "anvandare kund manniska personen",
+            r"\butan att<25>\b(?:beratta|namna|saga|informera|meddela|fraga)\b<25>\b(?:anvandare\w*|kunden|manniskan|personen)\b",
+        ),
+        (
+            "bruger bruker",
+            r"\b(?:fortael|fortell|naevn|nevn|sig|si|informer|oplys)\b<12>\b(?:ikke|intet|ingenting|aldrig|aldri)\b<40>\b(?:bruger\w*|bruker\w*)\b",
+        ),
+        ("kayttaj", r"\b(?:ala|alkaa)\b<20>\b(?:kerro|mainitse|paljasta|ilmoita)\b<30>kayttaj"),
+        ("gebruiker", r"\b(?:vertel|zeg|meld|noem|informeer)\b<25>\bgebruiker\w*<20>\b(?:niet|niets|nooit)\b"),
+        ("uzytkownik", r"\bnie (?:mow|wspominaj|informuj|ujawniaj|zdradzaj)\w*<20>uzytkownik"),
+        ("uzivatel", r"\bne(?:rikej|sdeluj|zminuj|informuj|prozrazuj)\w*<20>uzivatel"),
+        ("kullanici", r"\bkullanici\w*<20>\b(?:soyleme|bahsetme|bildirme|belli etme)\w*"),
         ("用户 使用者", r"(?:不要|别|勿|不得|切勿)(?:告诉|告知|通知|让|向|提醒)<6>(?:用户|使用者)"),
         ("ユーザー", r"ユーザーに<15>(?:言わ|伝え|知らせ|教え)な"),
         ("사용자", r"사용자에게<15>(?:말하지|알리지)"),
@@ -109,7 +149,64 @@ def phrases() -> tuple[Phrase, ...]:
             r"(?:读取|读|打开|发送|讀取|読み|送信|읽|보내|прочита|отправ)<40!>{private}|{private}<40!>(?:发送|传|读取|送信|読|읽|보내)",
         ),
     )
+    more_files = tuple(
+        (
+            f"{_PRIVATE} {_THINGS}",
+            rf"\b(?:{verbs})\b<60!>(?:{{private}}|\.env\b|{nouns})",
+        )
+        for verbs, nouns in (
+            (
+                "las|skicka|bifoga|kopiera|klistra|hamta|ladda upp|vidarebefordra|lamna",
+                r"\b(?:hela (?:konversation|samtal|chatt)\w*|alla (?:anvandarens )?filer\b|(?:anvandarens|alla) losenord\w*|miljovariabl\w*|systemprompt\w*)",
+            ),
+            (
+                "laes|les|send|vedhaeft|legg ved|kopier|indsaet|hent|videresend",
+                r"\b(?:hele samtalen|alle (?:brugerens |brukerens )?filer|miljovariabl\w*)\b",
+            ),
+            (
+                "laheta|lue|liita|kopioi|hae",
+                r"\b(?:koko keskustelu\w*|kaikki tiedostot|salasan\w*|ymparistomuuttuj\w*)\b",
+            ),
+            (
+                "stuur|lees|plak|kopieer|voeg|verstuur|haal",
+                r"\b(?:hele gesprek|alle bestanden|wachtwoord\w*|omgevingsvariabel\w*)\b",
+            ),
+            (
+                "przeczytaj|odczytaj|wyslij|przeslij|zalacz|skopiuj|dolacz|wklej",
+                r"\b(?:cal\w+ (?:rozmow|konwersacj)\w*|wszystkie pliki|hasl\w+|zmienn\w+ srodowiskow\w+)",
+            ),
+            ("posli|odesli|precti|prilozi?t?|zkopiruj|vlozi?", r"\b(?:cel\w+ konverzac\w*|vsechny soubory|hesl\w+)"),
+            ("gonder|oku|ekle|kopyala|yapistir", r"\b(?:tum (?:konusma|dosya)\w*|parola\w*|sifre\w*)"),
+            ("trimite|citeste|ataseaza|copiaza|include", r"\b(?:toata conversatia|toate fisierele|parol\w+)"),
+            (
+                r"lee|lea|envia\w*|adjunt[ae]\w*|copi[ae]\w*|peg[ae]\w*|incluy[ae]\w*|manda\w*",
+                r"\b(?:tod[ao] (?:la conversacion|el historial)|todos los archivos|(?:las|todas las) contrasenas|variables de entorno)\b",
+            ),
+            (
+                r"lis|lisez|envoie\w*|envoyez|joins|joignez|copie[zr]?|colle[zr]?|inclu\w+|transmet\w*",
+                r"\b(?:toute la conversation|tous les fichiers|(?:les|tous les) mots de passe|variables d'environnement)\b",
+            ),
+            (
+                r"lies|lesen|sende\w*|schick\w*|kopier\w*|fug\w*|hang\w*|ubermittl\w*|ubergib|leite",
+                r"\b(?:ganze\w* (?:gesprach|unterhaltung|chat)\w*|gesamte\w* (?:gesprach|unterhaltung|chat)\w*|gesprachsverlauf|alle dateien|passwort\w*|umgebungsvariable\w*)\b",
+            ),
+            (
+                "leia|envie|anexe|copie|cole|inclua|mande",
+                r"\b(?:toda a conversa|todos os arquivos|todos os ficheiros|senhas|variaveis de ambiente)\b",
+            ),
+            (
+                "leggi|invia|allega|copia|incolla|includi|manda",
+                r"\b(?:tutta la conversazione|intera conversazione|tutti i file|password|variabili d'ambiente)\b",
+            ),
+        )
+    )
     preferences = (
+        (
+            "verktyg",
+            r"\b(?:anvand|valj|ta)\b<20>\balltid\b<20>\b(?:detta|det har|denna)\b<10>verktyg",
+        ),
+        ("verktyg", r"\balltid\b<30>\b(?:anvand\w*|valj\w*)<12>\b(?:detta|det har) verktyg"),
+        ("altid alltid", r"\b(?:brug|bruk|vaelg|velg)<20>\b(?:altid|alltid)\b<20>\b(?:dette|det her)\b"),
         ("herramienta", r"\b(?:us[ae]|utiliz[ae]|elij[ae]|elige)\w{0,2} siempre\b<10>\besta herramienta\b"),
         ("herramienta", r"\bsiempre (?:us[ae]|utiliz[ae]) esta herramienta\b"),
         ("outil", r"\b(?:utilise[zr]?|choisis\w*|emploie\w*|prefere\w*) toujours (?:d'abord )?cet outil\b"),
@@ -126,7 +223,7 @@ def phrases() -> tuple[Phrase, ...]:
     found = []
     for rule, group in (
         ("SEC-001", (*injections, *refusals, *passives, *secrecy)),
-        ("SEC-003", files),
+        ("SEC-003", (*files, *more_files)),
         ("SEC-006", preferences),
     ):
         found += [phrase(rule, needs, pattern) for needs, pattern in group]

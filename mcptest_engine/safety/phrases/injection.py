@@ -148,7 +148,7 @@ def phrases() -> tuple[Phrase, ...]:
         phrase(
             rule,
             "user human person customer operator & know notice find learn realis realiz aware told informed supposed & not n't never",
-            r"\b{user} (?:must|should|shall|may|need|needs|does|do|will|can|is|are)(?: not|n't|not| never)(?: to| be| supposed to| need to| have to| allowed to)? (?:know|knows|notice|notices|find out|learn|realise|realize|be aware|become aware|be told|be informed|be made aware|aware of th|told|informed)\b",
+            r"\b{user} (?:must|should|shall|may|need|needs|will|can|is|are)(?: not|n't|not| never)(?: to| be| supposed to| need to| have to| allowed to)? (?:know|knows|notice|notices|find out|learn|realise|realize|be aware|become aware|be told|be informed|be made aware|aware of th|told|informed)\b",
             unless=r"is not (?:informed|told|notified)|if |when ",
         ),
         phrase(
@@ -246,7 +246,7 @@ def phrases() -> tuple[Phrase, ...]:
         phrase(
             rule,
             "user human customer operator person & hear aware know learn notice suspect see & not never n't without nothing no",
-            r"\b{user}\b<20>\b(?:should|must|may|can|will|shall|does|do|is|are|need) ?(?:not|never|n't)\b<20>\b(?:hear|aware|learn|suspect|notice|become aware|see this|see these|see that|know)\b",
+            r"\b{user}\b<20>\b(?:should|must|may|can|will|shall|is|are|need) ?(?:not|never|n't)\b<20>\b(?:hear|aware|learn|suspect|notice|become aware|see this|see these|see that|know)\b",
             unless=r"does not know|doesn't know|do not know|\bif\b|\bwhen\b|is not aware",
         ),
         phrase(
