@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -379,8 +380,9 @@ def test_a_candidate_stays_between_its_tags_whatever_it_says(
     assert ask(output=attack).verdict is Verdict.FAIL
     (question,) = models.questions
     text = question.last
-    assert text.count("<graded:answer>") == text.count("</graded:answer>") == 1
-    inside = text[text.index("<graded:answer>") : text.index("</graded:answer>")]
+    (code,) = re.findall(r"The code of its tags is ([0-9a-f-]{36})\.", text)
+    assert text.count(f"<graded:answer:{code}>") == text.count(f"</graded:answer:{code}>") == 1
+    inside = text[text.index(f"<graded:answer:{code}>") : text.index(f"</graded:answer:{code}>")]
     assert all(line in inside for line in attack.splitlines() if "graded" not in line.casefold())
     assert attack not in question.system
 

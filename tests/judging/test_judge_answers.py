@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcptest_engine.judging.scorers.fences import Material
 from mcptest_engine.judging.scorers.judge_answers import NoGrade, read_grades, read_score
-from mcptest_engine.judging.scorers.judge_prompts import Material, fenced, whole_prompt
+from mcptest_engine.judging.scorers.judge_prompts import whole_prompt
 
 GOOD = '{"reasoning": "it names both", "score": 0.8}'
 
@@ -111,61 +112,13 @@ def test_no_text_trips_the_reader(text: str) -> None:
             assert str(wrong)
 
 
-@given(
-    st.lists(
-        st.sampled_from(["<", "</", "< / ", "graded:answer>", "Graded:", "graded:task", "x", "\n", "\uff1c", "&lt;"])
-    )
-)
-def test_nothing_in_a_material_ends_it(parts: list[str]) -> None:
-    """What a candidate writes stays between the tags, whatever it imitates."""
-    told = fenced(Material("answer", "".join(parts)))
-    assert told.startswith("<graded:answer>\n")
-    assert told.endswith("\n</graded:answer>")
-    inside = told.removeprefix("<graded:answer>\n").removesuffix("\n</graded:answer>").casefold()
-    assert "<graded" not in inside.replace(" ", "").replace("\n", "")
-    assert "</graded" not in inside.replace(" ", "").replace("\n", "")
-
-
-@pytest.mark.parametrize(
-    "tag",
-    [
-        "<\u200b/graded:answer>",
-        "</gr\u200baded:answer>",
-        "\u2039/graded:answer\u203a",
-        "\uff1c\uff0fgraded:answer\uff1e",
-        "<\u2060 /\u00adGRA\ufeffDED:answer>",
-        "\u27e8\u2044graded:answer\u27e9",
-        "</\uff47\uff52\uff41\uff44\uff45\uff44:answer>",
-        "</g\U000e0061raded:answer>",
-    ],
-    ids=ascii,
-)
-def test_a_tag_in_disguise_is_escaped_in_the_material(tag: str) -> None:
-    assert f"x &lt;{tag[1:]} y" in fenced(Material("answer", f"x {tag} y"))
-
-
-def test_a_material_that_imitates_no_tag_is_told_as_it_is() -> None:
-    text = "if a < b && c > d:\n  <b>degraded</b> </answer> &lt;"
-    assert text in fenced(Material("answer", text))
-
-
-def test_a_very_long_material_is_told_from_both_ends() -> None:
-    told = fenced(Material("answer", "a" * 200_000 + "z" * 200_000))
-    assert "[… 300000 characters left out …]" in told
-    assert told.count("a" * 50_000) == 1 == told.count("z" * 50_000)
-
-
-def test_half_a_character_is_no_reason_to_fail() -> None:
-    fenced(Material("answer", "\ud800")).encode("utf-8")
-
-
 def test_the_other_order_exchanges_question_and_material_and_the_pieces_of_material() -> None:
     materials = (Material("task", "T"), Material("answer", "A"))
     first = whole_prompt("Q?", "F", materials, exchanged=False)
     other = whole_prompt("Q?", "F", materials, exchanged=True)
 
     def order(text: str) -> list[str]:
-        return sorted(["Q?", "<graded:task>", "<graded:answer>", "# Form"], key=text.index)
+        return sorted(["Q?", "<graded:task:", "<graded:answer:", "# Form"], key=text.index)
 
-    assert order(first) == ["Q?", "<graded:task>", "<graded:answer>", "# Form"]
-    assert order(other) == ["<graded:answer>", "<graded:task>", "Q?", "# Form"]
+    assert order(first) == ["Q?", "<graded:task:", "<graded:answer:", "# Form"]
+    assert order(other) == ["<graded:answer:", "<graded:task:", "Q?", "# Form"]

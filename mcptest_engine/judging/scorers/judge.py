@@ -27,8 +27,8 @@ from mcptest_engine.judging.providers.values import (
 )
 from mcptest_engine.judging.rubrics import Leaf, Rubric, read_rubric
 from mcptest_engine.judging.scorers import judge_prompts as prompts
+from mcptest_engine.judging.scorers.fences import Material
 from mcptest_engine.judging.scorers.judge_answers import Grade, NoGrade, read_grades, read_score
-from mcptest_engine.judging.scorers.judge_prompts import Material
 from mcptest_engine.judging.scorers.juries import seats_of, why_deferred
 from mcptest_engine.judging.scoring import exact
 

@@ -10,8 +10,8 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.judging.rubrics import Rubric, read_rubric
+from mcptest_engine.judging.scorers.fences import Material
 from mcptest_engine.judging.scorers.judge import Graded
-from mcptest_engine.judging.scorers.judge_prompts import Material
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

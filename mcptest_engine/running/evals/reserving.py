@@ -56,12 +56,13 @@ def _payers(row: EvalRow, judged: Judged) -> tuple[Payer, ...]:
     from mcptest_engine.judging.providers.values import ModelRequest, Role, Turn
     from mcptest_engine.judging.rubrics import calls_needed, outline, read_rubric
     from mcptest_engine.judging.scorers import judge_prompts as prompts
+    from mcptest_engine.judging.scorers.fences import Material
     from mcptest_engine.judging.scorers.juries import seats_of
 
     rubric = read_rubric(row.rubric, threshold=row.threshold)
     materials = (
-        prompts.Material("task", row.candidate.prompt),
-        prompts.Material("answer", "x" * ANSWER_CHARACTERS),
+        Material("task", row.candidate.prompt),
+        Material("answer", "x" * ANSWER_CHARACTERS),
     )
     question = prompts.whole_prompt("\n".join(outline(rubric)), prompts.FINDINGS_FORM, materials, exchanged=False)
     request = ModelRequest("", (Turn(Role.USER, question),), system=prompts.SYSTEM, schema=prompts.GRADES_SCHEMA)
