@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
+
+from tests.conftest import SERVERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,3 +81,16 @@ def test_a_run_takes_a_cap_and_models(open_door: OpenDoor, tmp_path: Path) -> No
     assert "max-cost" in skipped[0]["reason"]
     assert "max_cost_usd" in door.refused("trigger_run", max_cost_usd=0)
     assert "models" in door.refused("trigger_run", models="gpt-one")
+
+
+def test_a_row_that_the_cap_leaves_no_money_for_has_called_nothing(open_door: OpenDoor, tmp_path: Path) -> None:
+    """`max_cost_usd` is reserved from like `--max-cost`."""
+    book = tmp_path / "book"
+    bank = {"command": [sys.executable, "-S", str(SERVERS / "ledger.py"), str(book)]}
+    dear = {"name": "dear", "type": "exec", "command": ["echo", json.dumps({"verdict": "pass", "cost_usd": 1})]}
+    call = {"prompt": "q", "rubric": "r", "serial": False, "call": {"tool": "transfer", "args": {"amount": 1}}}
+    suite = {"servers": {"bank": bank}, "scorers": [dear], "evals": [{"name": f"e{at}", **call} for at in range(5)]}
+    answer = open_door("--enable-writes").call("run_tool_test", suite=json.dumps(suite), max_cost_usd=1)
+    reasons = [row["reason"] for row in answer["results"] if row["verdict"] == "skip"]
+    assert reasons == ["not run: --max-cost 1 USD is spent"] * 4
+    assert len(json.loads(book.read_text())) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -557,6 +558,7 @@ def test_what_jurors_cost_before_a_cap_was_reached_is_told(
         record = run(suite, max_cost_usd=0.03)
         assert (len(models.questions), record.tests[0].tokens, record.exit_code) == (1, 4000, 5)
         assert record.tests[0].verdict in (Verdict.SKIP, Verdict.INCONCLUSIVE)
+        assert "not run" not in str(record.tests[0].message), "a juror was asked"
         assert record.spending is not None
         assert record.spending.tokens == 4000
 
@@ -680,3 +682,57 @@ def test_a_literal_output_comes_before_a_call_which_is_not_made(
     (test,) = record.tests
     assert (test.verdict, test.judgement["output"] if test.judgement else None) == (Verdict.PASS, "kind words")
     assert not book.exists()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_run_of_models_judges_and_scorers_spends_no_more_than_its_cap_and_one_scorer(
+    run: Callable[..., RunRecord], models: ModelEndpoint, tmp_path: Path, seed: int
+) -> None:
+    """One budget for all of them: conversations, graded calls and literal answers at random costs, all at once."""
+    chance = random.Random(seed)
+    models.answer_with(lambda _: Reply(said(0.9), usage=(chance.randrange(1500), chance.randrange(4096))))
+    (tmp_path / "pays.sh").write_text(PAYS)
+    book = tmp_path / "book"
+    bank = {"command": [sys.executable, "-S", str(SERVERS / "ledger.py"), str(book)]}
+    call = {"call": {"server": "bank", "tool": "transfer", "args": {"amount": 1}}, "serial": False}
+    answers = [{"output": "x"}, {"model": "claude-test"}, call]
+    evals = [
+        {
+            "name": f"e{at}",
+            "server": "s",
+            "prompt": f"hi {at}",
+            "rubric": f"Is kind {at}.",
+            "metadata": {"cost": round(chance.uniform(0, 0.05), 4)},
+            "scorers": chance.choice([[], ["pays"]]),
+            **chance.choice(answers),
+        }
+        for at in range(40)
+    ]
+    agents = [{"name": f"a{at}", "server": "s", "prompt": f"go {at}", "model": "claude-other"} for at in range(8)]
+    scorers = [{"name": "pays", "type": "exec", "command": ["sh", str(tmp_path / "pays.sh")]}]
+    suite = {
+        "servers": {"s": ECHO, "bank": bank},
+        "judge": CLAUDE,
+        "scorers": scorers,
+        "evals": evals,
+        "agents": agents,
+    }
+    cap = round(chance.uniform(0.06, 1.0), 3)
+    record = run(suite, max_cost_usd=cap, workers=chance.choice([1, 8, 64]))
+    assert record.spending is not None
+    assert record.spending.cost_usd is not None
+    log = tmp_path / "pays.sh.log"
+    paid = [float(line) for line in log.read_text().split()] if log.exists() else []
+    assert sum(paid) == pytest.approx(record.spending.scorers_usd)
+    assert record.spending.cost_usd <= cap + max(paid, default=0)
+    called = [test for test in record.tests if test.request is not None]
+    assert len(called) == (len(json.loads(book.read_text())) if book.exists() else 0)
+    assert not [test.name for test in called if str(test.message).startswith("not run")]
+    assert len(models.questions) == sum(row["calls"] for row in record.spending.models)
+
+
+PAYS = """read -r line
+cost=${line#*\\"cost\\": }; cost=${cost%%\\}*}
+echo "$cost" >> "$0.log"
+printf '{"verdict": "pass", "cost_usd": %s}' "$cost"
+"""

@@ -128,6 +128,16 @@ def test_the_answer_that_several_scorers_grade_is_got_once_under_a_cap(mcptest: 
     assert (rows(done), bank.transfers, done.returncode) == ((4, 0), 2, 0), done.stdout
 
 
+def test_a_row_that_was_tried_before_is_not_told_as_not_run(mcptest: Run, bank: Bank) -> None:
+    """Its first attempt failed without telling its cost, so that the cap holds no second one."""
+    bank.suite([0.1], calls=False, run_options={"retries": 1})
+    (bank.path / "pays.sh").write_text("#!/bin/sh\necho 0.1 >> paid.log\nexit 1\n")
+    done = mcptest("eval", "--max-cost", "1")
+    assert bank.paid == [0.1]
+    assert "not graded: --max-cost 1 USD cannot hold scorer `dear`, whose first call told no cost" in done.stdout
+    assert done.returncode == 5
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_runs_with_random_costs_spend_no_more_than_the_cap_and_one_call(mcptest: Run, bank: Bank, seed: int) -> None:
     chance = random.Random(seed)

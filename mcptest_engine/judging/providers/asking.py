@@ -258,8 +258,8 @@ class AskedModels:
         return not isinstance(self._keep, Replay)
 
     def check_budget(self, request: ModelRequest) -> None:
-        """Ask nobody. Raises: ModelError, when the cap leaves too little for this question."""
-        if self.is_paid:
+        """Ask nobody. Raises: ModelError, when the cap leaves too little for this question, which no cache could answer."""
+        if self._keep is None or isinstance(self._keep, Recording):
             try:
                 self.budget.check((self._payer(request),))
             except Capped as wrong:

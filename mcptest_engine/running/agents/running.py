@@ -391,7 +391,8 @@ async def _all_trials(
     models = [row for rows in told for row in rows or ()]
     message, failure = decided.message, None
     if not judged and shown.message:
-        message = shown.message
+        begun = (one for one in outcomes if one.trace is not None and one.trace["turns"])
+        message = next(begun, shown).message or shown.message
     if decided.verdict is Verdict.FAIL:
         assert shown.failure is not None
         failure = replace(shown.failure, message=f"{decided.message}; the first that failed: {shown.failure.message}")

@@ -35,7 +35,8 @@ async def judged_outcome(
         return Outcome(Verdict.FAIL, 0.0, message=wrong.message, failure=failure, judgement=paid_for(wrong))
     except ModelError as wrong:
         if wrong.fault is ModelFault.CAPPED:
-            return not_run(wrong.message, acted=acted)._replace(judgement=paid_for(wrong))
+            paid = paid_for(wrong)
+            return not_run(wrong.message, acted=acted or paid is not None)._replace(judgement=paid)
         return Outcome(Verdict.INCONCLUSIVE, 0.0, message=wrong.message)  # the judge turns all others into its own
     outcome = Outcome(
         verdict=judgement.verdict,

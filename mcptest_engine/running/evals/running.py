@@ -66,7 +66,7 @@ async def run_eval_row(case: Case, sessions: Sessions, graders: Graders, *, numb
 async def _run(case: Case, row: EvalRow, sessions: Sessions, graders: Graders, number: int, began: float) -> Outcome:
     answer = await graders.candidates.get(case, sessions, anew=number > 1)
     try:
-        outcome = answer.failed or await _graded(case, row, answer, graders)
+        outcome = answer.failed or await _graded(case, row, answer, graders, acted=answer.acted or number > 1)
     except asyncio.CancelledError:
         if answer.trace is not None and answer.spends:
             graders.cut_short(case.id, answer.trace)
@@ -81,13 +81,16 @@ async def _run(case: Case, row: EvalRow, sessions: Sessions, graders: Graders, n
     )
 
 
-async def _graded(case: Case, row: EvalRow, answer: Answer, graders: Graders) -> Outcome:
+async def _graded(case: Case, row: EvalRow, answer: Answer, graders: Graders, *, acted: bool) -> Outcome:
+    """`acted`: something was called for this row already."""
     if row.scorer is not None:
-        return await _scored(case, row, row.scorer, answer, graders)
-    return await _judged(case, row, answer, graders)
+        return await _scored(case, row, row.scorer, answer, graders, acted=acted)
+    return await _judged(case, row, answer, graders, acted=acted)
 
 
-async def _scored(case: Case, row: EvalRow, scorer: Scorer, answer: Answer, graders: Graders) -> Outcome:
+async def _scored(
+    case: Case, row: EvalRow, scorer: Scorer, answer: Answer, graders: Graders, *, acted: bool
+) -> Outcome:
     prompt = row.candidate.prompt
     metadata = {**({} if answer.model is None else {"model": answer.model}), "eval": row.eval, **row.metadata}
     try:
@@ -106,7 +109,7 @@ async def _scored(case: Case, row: EvalRow, scorer: Scorer, answer: Answer, grad
         outcome = Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=failure.message, failure=failure)
         return _with_paid(outcome, graders.paid.get(case.id))
     except Capped as capped:
-        return _with_paid(not_run(capped.message, acted=answer.acted), graders.paid.get(case.id))
+        return _with_paid(not_run(capped.message, acted=acted), graders.paid.get(case.id))
     cost = said.cost_usd
     before = graders.paid.get(case.id)
     if before is not None:
@@ -133,7 +136,7 @@ async def _scored(case: Case, row: EvalRow, scorer: Scorer, answer: Answer, grad
     return outcome._replace(message=told, failure=Failure(kind=FailureKind.SCORE, message=told))
 
 
-async def _judged(case: Case, row: EvalRow, answer: Answer, graders: Graders) -> Outcome:
+async def _judged(case: Case, row: EvalRow, answer: Answer, graders: Graders, *, acted: bool) -> Outcome:
     from mcptest_engine.judging.scorers.judge import grade  # a suite with scorers has no need of it
     from mcptest_engine.running.evals.judging import judged_outcome
 
@@ -148,7 +151,7 @@ async def _judged(case: Case, row: EvalRow, answer: Answer, graders: Graders) ->
         variant=grading_of(case.id, row.run),
         cut=graders.spent(case.id),
     )
-    return await judged_outcome(asking, graders.redact, acted=answer.acted)
+    return await judged_outcome(asking, graders.redact, acted=acted)
 
 
 def _with_paid(outcome: Outcome, paid: float | None) -> Outcome:
