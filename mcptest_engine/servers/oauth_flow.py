@@ -18,9 +18,11 @@ from urllib.parse import parse_qs, urljoin
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+from pydantic import ValidationError
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.servers.auth import shown_url
+from mcptest_engine.servers.http_failures import causes
 from mcptest_engine.servers.oauth_http import (
     OAuthHttp,
     OAuthTrouble,
@@ -40,6 +42,7 @@ logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL + 1)
 READY_ANSWER = "mcptest.ready_answer"
 """The key of `Request.extensions` under which an answer waits that has been got already."""
 
+_MOST_FAULTS = 3
 _METHODS = ("client_secret_basic", "client_secret_post")
 
 
@@ -150,11 +153,28 @@ class Flow:
         if document is None or not isinstance(document.get("issuer"), str):
             return response
         self.metadata = document
+        if self._needs_browser:
+            self._check_pkce(document, response)
         self._choose_method(self.provider.context.client_info)
         if self._needs_browser or "authorization_endpoint" in document:
             return response
         patched = json.dumps({**document, "authorization_endpoint": document["issuer"]})
         return httpx2.Response(200, headers=response.headers, content=patched, request=response.request)
+
+    def _check_pkce(self, document: dict[str, Any], response: httpx2.Response) -> None:
+        """Raises: OAuthTrouble for an authorization server that does not say that it supports PKCE with S256.
+
+        Source: MCP 2025-11-25, basic/authorization#authorization-code-protection: clients must refuse to proceed.
+        """
+        methods = document.get("code_challenge_methods_supported")
+        if isinstance(methods, list) and "S256" in methods:
+            return
+        found = "is missing" if methods is None else f"is {one_line(self._redact(json.dumps(methods)[:1024]), 100)}"
+        raise OAuthTrouble(
+            f"{shown_url(str(response.request.url))} does not say that PKCE with S256 is supported: "
+            f"`code_challenge_methods_supported` {found}; MCP has a client refuse that",
+            hint='the authorization server\'s metadata needs `"code_challenge_methods_supported": ["S256"]`',
+        )
 
     async def _ask_token(self, http: OAuthHttp, request: httpx2.Request) -> httpx2.Response:
         response = await http.send(request, TOKEN_ENDPOINT)
@@ -211,6 +231,13 @@ class Flow:
         text = str(wrong)
         if text.startswith("State parameter mismatch"):
             return "the answer that came back belongs to another login: its `state` is not the one that was sent"
+        invalid = next((cause for cause in causes(wrong) if isinstance(cause, ValidationError)), None)
+        if invalid is not None:  # its own words would quote the whole answer, secrets included
+            faults = [
+                f"`{'.'.join(map(str, fault['loc']))}`: {fault['msg']}"
+                for fault in invalid.errors(include_url=False, include_context=False, include_input=False)
+            ]
+            text = f"{text.partition(':')[0]}: {'; '.join(faults[:_MOST_FAULTS])}"
         told = one_line(self._redact(text[:4096]), 400)
         return told[:1].lower() + told[1:]
 

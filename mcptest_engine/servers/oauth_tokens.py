@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import base64
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
 
 import httpx2
 
+from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.servers.auth import shown_url
 from mcptest_engine.servers.oauth_http import OAuthTrouble, check_endpoint, json_object, oauth_error, quoted_body
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
 
 TOKEN_ENDPOINT = "token endpoint"
 _WINDOW_SECONDS = 60.0
+_SECRET_MEMBERS = (
+    "code",
+    "code_verifier",
+    "refresh_token",
+    "client_secret",
+    "device_code",
+    "client_assertion",
+    "assertion",
+)
 
 
 class Client(NamedTuple):
@@ -84,6 +94,7 @@ async def ask_token(
 def read_grant(response: httpx2.Response, redact: Callable[[str], str]) -> Grant:
     """The token in an answer. Raises: OAuthTrouble, quoting the OAuth error, for an answer that holds none."""
     who = f"the {TOKEN_ENDPOINT} {shown_url(str(response.request.url))}"
+    redact = _without_what_was_sent(response.request, redact)
     code, told = oauth_error(response, redact)
     if code is not None:
         raise OAuthTrouble(f"{who} refused: {told}", code=code)
@@ -107,6 +118,13 @@ def read_grant(response: httpx2.Response, redact: Callable[[str], str]) -> Grant
         refresh if isinstance(refresh, str) and refresh else None,
         scope if isinstance(scope, str) else None,
     )
+
+
+def _without_what_was_sent(request: httpx2.Request, redact: Callable[[str], str]) -> Callable[[str], str]:
+    """`redact`, and the secrets of the form taken out too, which an endpoint may send back."""
+    form = parse_qs(request.content.decode("utf-8", "replace"))
+    sent = Redactor([value for name in _SECRET_MEMBERS for value in form.get(name, ())])
+    return lambda text: sent.redact_text(redact(text))
 
 
 def _can_travel(token: str) -> bool:

@@ -158,6 +158,51 @@ def test_a_token_endpoint_that_gives_no_token_is_told(make_realm: MakeRealm, how
     assert words in failure(make_realm(token=how)).message
 
 
+@pytest.mark.parametrize(
+    ("challenges", "found"), [(None, "is missing"), (["plain"], 'is ["plain"]'), ([], "is []"), ("S256", 'is "S256"')]
+)
+def test_a_server_that_does_not_say_that_it_supports_pkce_is_refused(
+    make_realm: MakeRealm, challenges: object, found: str
+) -> None:
+    """MCP 2025-11-25, basic/authorization: without S256 in its metadata clients must refuse to proceed."""
+    realm = make_realm(challenges=challenges)
+    failed = failure(realm)
+    assert f"PKCE with S256 is supported: `code_challenge_methods_supported` {found}; " in failed.message
+    assert failed.hint == 'the authorization server\'s metadata needs `"code_challenge_methods_supported": ["S256"]`'
+    assert [realm.seen(place) for place in ("register", "authorize", "token")] == [[], [], []]
+
+
+def test_a_login_without_a_browser_needs_no_pkce(make_realm: MakeRealm) -> None:
+    realm = make_realm(challenges=None)
+    assert asyncio.run(log_in_by_device(realm.url, show=lambda _: None)).access_token
+
+
+@pytest.mark.parametrize("how", ["echo", "echo_error"])
+def test_what_a_token_endpoint_sends_back_shows_no_code(make_realm: MakeRealm, how: str) -> None:
+    realm = make_realm(token=how, clients={"mine": "s3cret-s3cret"}, methods=["client_secret_post"])
+    message = failure(realm, client_id="mine", client_secret="s3cret-s3cret").message
+    (sent,) = (one["form"] for one in realm.seen("token"))
+    assert "code=[REDACTED]" in message
+    for secret in (sent["code"], sent["code_verifier"], sent["client_secret"]):
+        assert secret[:8] not in message
+
+
+@pytest.mark.parametrize("how", ["echo", "echo_error"])
+def test_what_a_token_endpoint_sends_back_shows_no_device_code(make_realm: MakeRealm, how: str) -> None:
+    realm = make_realm(token=how)
+    with pytest.raises(AuthFailed) as caught:
+        asyncio.run(log_in_by_device(realm.url, show=lambda _: None))
+    assert "device.code" not in caught.value.message
+
+
+def test_a_registration_that_is_no_client_is_told_in_a_line_without_what_it_holds(make_realm: MakeRealm) -> None:
+    message = failure(make_realm(registration="odd")).message
+    assert "invalid registration response: `redirect_uris`: " in message
+    assert "`client_id`: " in message
+    for foreign in ("validation error", "input_value", "pydantic", "issued-issued"):
+        assert foreign not in message
+
+
 def test_a_login_that_nobody_finishes_ends_with_its_time(make_realm: MakeRealm) -> None:
     told = failure(make_realm(), open_url=lambda _: None, timeout_seconds=0.5)
     assert told.message.endswith("failed: nobody logged in within 500 ms")

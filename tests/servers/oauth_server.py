@@ -14,12 +14,13 @@ Knobs, with their defaults:
                            "half": it publishes none itself
     device: true           the metadata name a device endpoint
     browser: true          the metadata name an authorization endpoint
-    registration: true     a client may register itself; false: refused
+    registration: true     a client may register itself; false: refused; "odd": the answer is no client
     issued_secret: null    the secret that a registration answers with
     methods: [...]         how clients may show themselves at the token endpoint
     clients: {id: secret}  clients known beforehand; secret null is a public one
     authorize: {}          what is sent back instead of a code, such as {"error": "access_denied"}; "state" replaces the state
-    token: "ok"            or "html", "busy" (502), "no_token", "odd_type", "newline", "hang", "deep", "huge", an error's code
+    token: "ok"            or "html", "busy" (502), "no_token", "odd_type", "newline", "hang", "deep", "huge", an error's code;
+                           "echo", "echo_error": the form comes back as text, or in an error's description
     minds_resource: false  a `resource` is an invalid_request
     expires_in: 3600       of access tokens; null: not said
     refresh: true          refresh tokens are given, and each is good for one refresh; "kept": the first is good for ever;
@@ -29,6 +30,7 @@ Knobs, with their defaults:
     refuse: 0              so many requests with a good token get a 401 all the same
     scope: null            a scope that `tools/call` wants; without it a 403
     gate: false            token requests wait until they are released; "answer": they are granted, and the answers wait
+    challenges: ["S256"]   the PKCE methods that the metadata name; null: they do not say
     token_host: null       the host of the token endpoint in the metadata
 """
 
@@ -46,7 +48,7 @@ DEFAULTS = {
     "issued_secret": None, "methods": ["none", "client_secret_basic", "client_secret_post"], "clients": {},
     "authorize": {}, "token": "ok", "minds_resource": False, "expires_in": 3600, "refresh": True, "pending": [],
     "interval": 0, "refuse": 0, "scope": None, "gate": False,
-    "token_host": None,
+    "token_host": None, "challenges": ["S256"],
 }  # fmt: skip
 
 
@@ -158,8 +160,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             "registration_endpoint": f"{base}/register",
             "device_authorization_endpoint": f"{base}/device",
             "token_endpoint_auth_methods_supported": realm.knobs["methods"],
-            "code_challenge_methods_supported": ["S256"],
+            "code_challenge_methods_supported": realm.knobs["challenges"],
         }
+        if realm.knobs["challenges"] is None:
+            del document["code_challenge_methods_supported"]
         if realm.knobs["token_host"]:
             document["token_endpoint"] = f"{base}/token".replace("127.0.0.1", realm.knobs["token_host"])
         for knob, member in (("device", "device_authorization_endpoint"), ("browser", "authorization_endpoint")):
@@ -170,6 +174,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def register(self, realm, form):
         if not realm.knobs["registration"]:
             return self.reply(403, {"error": "access_denied", "error_description": "registration is closed"})
+        if realm.knobs["registration"] == "odd":
+            return self.reply(201, {"client_id": 7, "client_secret": "issued-issued", "redirect_uris": "x"})
         name = f"client-{len(realm.clients) + 1}"
         secret = realm.clients[name] = realm.knobs["issued_secret"]
         members = {"client_id": name, "redirect_uris": form.get("redirect_uris"), "grant_types": form["grant_types"]}
@@ -199,7 +205,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def token(self, realm, form):
         if realm.knobs["gate"] is True:
             realm.gate.wait(30)
-        if self.misbehave(realm.knobs["token"]):
+        if self.misbehave(realm.knobs["token"], form):
             return None
         client = self.client(realm, form)
         if client is None:
@@ -214,11 +220,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             "urn:ietf:params:oauth:grant-type:device_code": self.by_device,
         }[form["grant_type"]](realm, client, form)
 
-    def misbehave(self, how):
+    def misbehave(self, how, form):
         if how == "ok":
             return False
+        sent = " ".join(f"{name}={value}" for name, value in sorted(form.items()))
         if how == "html":
             self.reply(200, b"<html><body>Please sign in</body></html>", kind="text/html")
+        elif how == "echo":
+            self.reply(200, sent.encode(), kind="text/plain")
+        elif how == "echo_error":
+            self.reply(400, {"error": "invalid_grant", "error_description": f"cannot take {sent}"})
         elif how == "busy":
             self.reply(502, b"bad gateway", kind="text/plain")
         elif how == "no_token":
