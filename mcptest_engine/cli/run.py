@@ -259,7 +259,7 @@ def save(workspace: Workspace, record: RunRecord) -> None:
     from mcptest_engine.core.errors import McptestError
 
     try:
-        workspace.save_run(record.to_json())
+        workspace.save_run(record.to_json(streamed=True))
     except (OSError, McptestError) as wrong:
         hint = getattr(wrong, "hint", None)
         sys.stderr.write(f"warning: {wrong}\n" + (f"  {hint}\n" if hint else ""))

@@ -7,6 +7,8 @@ the run printed. `RunRecord.to_json` and `RunRecord.from_json` are the only way 
 
 from __future__ import annotations
 
+import pickle
+import zlib
 from dataclasses import field, replace
 from math import fsum
 from typing import TYPE_CHECKING, Any
@@ -47,6 +49,8 @@ __all__ = [
 SCHEMA_VERSION = "mcptest.run/v1"
 _COMMAND_LIMIT = 160
 _OPTIONAL_FACTS = ("tool", "case", "model", "scorer")
+_WORTH_PACKING = 1024
+_PACKED = ("assertions", "output", "verify", "trace", "trials")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -408,6 +412,18 @@ class TestResult:
     judgement: Mapping[str, Any] | None = None
     trials: tuple[Mapping[str, Any], ...] = ()
 
+    def packed(self) -> TestResult:
+        """The same result with what is large in it compressed; reading such a member unpacks it anew each time.
+
+        A long run holds every result until its end, and most of that memory is answers that nobody looks at before.
+        """
+        large = {}
+        for name in _PACKED:
+            value = getattr(self, name)
+            if value and len(data := pickle.dumps(value)) > _WORTH_PACKING:
+                large[name] = _Packed(zlib.compress(data, 1))
+        return replace(self, **large) if large else self
+
     def to_json(self) -> dict[str, Any]:
         optional = {name: value for name in _OPTIONAL_FACTS if (value := getattr(self, name)) is not None}
         out: dict[str, Any] = {
@@ -624,6 +640,35 @@ class SuiteInfo:
         return {"name": self.name, "path": self.path, "sha256": self.sha256}
 
 
+class _Packed:
+    """A pickled value of this process, compressed."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+
+class _Unpacked:
+    """A member of `TestResult` that may be packed: what is read is the value itself."""
+
+    def __init__(self, slot: Any) -> None:
+        self._slot = slot
+
+    def __get__(self, result: TestResult | None, owner: type) -> Any:
+        if result is None:
+            return self
+        value = self._slot.__get__(result, owner)
+        return pickle.loads(zlib.decompress(value.data)) if type(value) is _Packed else value  # noqa: S301 - our own
+
+    def __set__(self, result: TestResult, value: Any) -> None:
+        self._slot.__set__(result, value)
+
+
+for _name in _PACKED:
+    setattr(TestResult, _name, _Unpacked(TestResult.__dict__[_name]))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
     """A whole run, as written to `.mcptest/runs/<run_id>.json` and printed by `--reporter json`.
@@ -661,8 +706,12 @@ class RunRecord:
     coverage: tuple[Dimension, ...] = ()
     totals: Totals = field(default_factory=Totals)
 
-    def to_json(self) -> dict[str, Any]:
-        """The record as JSON values, keys in the published order."""
+    def to_json(self, *, streamed: bool = False) -> dict[str, Any]:
+        """The record as JSON values, keys in the published order.
+
+        With `streamed`, `tests` is an iterator that makes each test's JSON when it is asked for: a long run has many.
+        """
+        tests = (test.to_json() for test in self.tests)
         out: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
             "run_id": self.run_id,
@@ -683,7 +732,7 @@ class RunRecord:
             "environment": self.environment,
             "servers": [server.to_json() for server in self.servers],
             "totals": self.totals.to_json(),
-            "tests": [test.to_json() for test in self.tests],
+            "tests": tests if streamed and self.tests else list(tests),
         }
         if self.places:
             out["places"] = list(self.places)

@@ -146,7 +146,7 @@ def _in_a_line(problem: Problem, request: Request, *, inline: Path | None) -> st
 def _save(request: Request, record: RunRecord) -> str | None:
     """Why the record could not be kept, None when it was."""
     try:
-        request.workspace.save_run(record.to_json())
+        request.workspace.save_run(record.to_json(streamed=True))
     except McptestError as wrong:
         return wrong.message
     return None

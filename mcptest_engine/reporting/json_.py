@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.safe_json import safe_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from mcptest_engine.core.results import RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
@@ -22,7 +22,7 @@ _ONE_A_LINE = frozenset({"servers", "tests"})
 
 def render(record: RunRecord, options: RenderOptions) -> str:  # noqa: ARG001 - every format takes both
     """The record, its keys in the published order."""
-    return document(record.to_json())
+    return document(record.to_json(streamed=True))
 
 
 def document(data: Mapping[str, Any]) -> str:
@@ -34,5 +34,5 @@ def document(data: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(members) + "\n}\n"
 
 
-def _listed(items: list[Any]) -> str:
+def _listed(items: Iterable[Any]) -> str:
     return "[\n" + ",\n".join(f"    {safe_json(item)}" for item in items) + "\n  ]"

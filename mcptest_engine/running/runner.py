@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 INTERRUPTED = "not run: interrupted"
 _SHOWN = 4
+_MANY = 1_000
+"""Results of a run with more tests than these are packed: it costs time, and holds a fraction of the memory."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -279,7 +281,7 @@ class Run:
             **_spent(outcome, with_models=self.judged is not None),
         )
         result = self.keeper.keep(result, size=outcome.size)
-        self._results[index] = result
+        self._results[index] = result.packed() if outcome.size or len(self.plan.cases) > _MANY else result
         ended = self._ended.pop(index, None)
         if ended is not None and not ended.done():
             ended.set_result(result)

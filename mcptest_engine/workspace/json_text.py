@@ -7,15 +7,14 @@ infinities, which some servers send, as texts.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import islice
 from json.encoder import encode_basestring, encode_basestring_ascii
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 _PIECE = 1 << 20
 _BATCH = 512
+_FEW = 32
 _SEPARATORS = (",", ":")
 
 
@@ -55,6 +54,23 @@ def json_pieces(value: Any) -> Iterator[bytes]:
         yield b"]"
     else:
         yield to_json_bytes(value)
+
+
+def member_pieces(members: dict[str, Any]) -> Iterator[bytes]:
+    """The bytes of `to_json_bytes` in pieces, for a mapping in which an iterator may stand where JSON has an array."""
+    opening = b"{"
+    for key, value in members.items():
+        yield opening + to_json_bytes(key) + b":"
+        opening = b","
+        if isinstance(value, Iterator):
+            start = b"["
+            while batch := list(islice(value, _FEW)):
+                yield start + to_json_bytes(batch)[1:-1]
+                start = b","
+            yield b"]" if start == b"," else b"[]"
+        else:
+            yield to_json_bytes(value)
+    yield b"}" if members else b"{}"
 
 
 def _batches(members: dict[str, Any]) -> Iterator[list[tuple[str, Any]]]:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import McptestError, RecordError
-from mcptest_engine.workspace.atomic import TEMPORARY_SUFFIX, write_atomic
+from mcptest_engine.workspace.atomic import TEMPORARY_SUFFIX, write_atomic, write_atomic_pieces
 from mcptest_engine.workspace.files import (
     DATA_DIR,
     file_state,
@@ -37,7 +37,7 @@ from mcptest_engine.workspace.files import (
     open_file,
     read_named_file,
 )
-from mcptest_engine.workspace.json_text import to_json_bytes
+from mcptest_engine.workspace.json_text import member_pieces
 from mcptest_engine.workspace.ulid import is_ulid, newest_first, ulid_seconds
 
 if TYPE_CHECKING:
@@ -103,6 +103,8 @@ class Workspace:
     def save_run(self, record_json: dict[str, Any]) -> Path:
         """Write `runs/<run_id>.json`, delete what is beyond the newest `keep_runs`, and return the path.
 
+        An iterator may stand where the record has an array, so that its items need not all be there at once.
+
         Raises: McptestError when the disk refuses it or the record cannot be written as JSON.
         """
         try:
@@ -129,12 +131,10 @@ class Workspace:
     def _save_run(self, record_json: dict[str, Any]) -> Path:
         path = self.runs_dir / f"{record_json['run_id']}.json"
         try:
-            data = to_json_bytes(record_json)
+            self.make_runs_dir()
+            write_atomic_pieces(path, member_pieces(record_json))
         except RecursionError as wrong:
             raise McptestError(f"cannot save the run as {path}: a result is nested too deeply") from wrong
-        try:
-            self.make_runs_dir()
-            write_atomic(path, data)
         except OSError as wrong:
             reason = wrong.strerror or str(wrong)
             raise McptestError(

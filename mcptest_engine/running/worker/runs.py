@@ -187,7 +187,7 @@ class Runs:
 
         path = None
         try:
-            path = self._surroundings.workspace.save_run(record.to_json())
+            path = self._surroundings.workspace.save_run(record.to_json(streamed=True))
         except (OSError, McptestError) as wrong:
             told = f"{wrong}; {wrong.hint}" if isinstance(wrong, McptestError) and wrong.hint else str(wrong)
             self._send({"event": "warned", "run": job.run, "message": told})
