@@ -49,7 +49,8 @@ __all__ = [
 SCHEMA_VERSION = "mcptest.run/v1"
 _COMMAND_LIMIT = 160
 _OPTIONAL_FACTS = ("tool", "case", "model", "scorer")
-_WORTH_PACKING = 1024
+_WORTH_PACKING = 60
+_WORTH_COMPRESSING = 512
 _PACKED = ("assertions", "output", "verify", "trace", "trials")
 
 
@@ -413,15 +414,15 @@ class TestResult:
     trials: tuple[Mapping[str, Any], ...] = ()
 
     def packed(self) -> TestResult:
-        """The same result with what is large in it compressed; reading such a member unpacks it anew each time.
+        """The same result with the values in it as bytes, large ones compressed; reading such a member unpacks it each time.
 
         A long run holds every result until its end, and most of that memory is answers that nobody looks at before.
         """
-        large = {}
+        large: dict[str, Any] = {}
         for name in _PACKED:
             value = getattr(self, name)
             if value and len(data := pickle.dumps(value)) > _WORTH_PACKING:
-                large[name] = _Packed(zlib.compress(data, 1))
+                large[name] = _Packed(data if len(data) < _WORTH_COMPRESSING else zlib.compress(data, 1))
         return replace(self, **large) if large else self
 
     def to_json(self) -> dict[str, Any]:
@@ -641,7 +642,7 @@ class SuiteInfo:
 
 
 class _Packed:
-    """A pickled value of this process, compressed."""
+    """A value that this process has pickled; compressed when that is worth it."""
 
     __slots__ = ("data",)
 
@@ -659,7 +660,10 @@ class _Unpacked:
         if result is None:
             return self
         value = self._slot.__get__(result, owner)
-        return pickle.loads(zlib.decompress(value.data)) if type(value) is _Packed else value  # noqa: S301 - our own
+        if type(value) is not _Packed:
+            return value
+        is_plain = value.data[0] == pickle.PROTO[0]
+        return pickle.loads(value.data if is_plain else zlib.decompress(value.data))  # noqa: S301 - our own
 
     def __set__(self, result: TestResult, value: Any) -> None:
         self._slot.__set__(result, value)

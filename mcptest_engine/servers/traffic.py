@@ -26,7 +26,7 @@ LISTENER: ContextVar[Listener | None] = ContextVar("traffic_listener", default=N
 Asked for when a session is made, so whoever sets it before `connect` hears the handshake too; it must be quick and not raise.
 """
 
-KEPT_BYTES = 64 * 1024 * 1024
+KEPT_BYTES = 1024 * 1024
 LARGE_BYTES = 64 * 1024
 
 _ROW_BYTES = 200  # what a row takes beside its line

@@ -298,7 +298,7 @@ def test_a_result_nested_too_deeply_is_one_clear_error(tmp_path):
         deep = [deep]
     with pytest.raises(McptestError, match="nested too deeply"):
         Workspace(tmp_path).save_run(record(deep=deep))
-    assert not (tmp_path / ".mcptest").exists()
+    assert list((tmp_path / ".mcptest" / "runs").iterdir()) == []
 
 
 def test_run_ids_sort_in_the_order_they_were_made():
