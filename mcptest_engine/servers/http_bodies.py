@@ -7,6 +7,7 @@ most is unpacked: of a coding within a coding, a few bytes could keep the proces
 from __future__ import annotations
 
 import asyncio
+import zlib
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, cast
 
@@ -29,13 +30,15 @@ _TOLD_SECONDS = 1.0
 
 
 def chunks(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
-    """The body, unpacked, as it comes. Raises: httpx2.HTTPError; CallFailed for a coding not asked for, or a bomb."""
+    """The body, unpacked, as it comes. Raises: httpx2.HTTPError; CallFailed for a coding not asked for, for what cannot be
+    unpacked or is cut short, and for a bomb.
+    """
     coding = response.headers.get("content-encoding", "").strip().lower()
     if coding in ("", "identity"):
         return _raw(response)
     if coding not in _CODINGS:
         raise CallFailed(ProtocolBroken, f'answered with the content encoding "{coding[:80]}", which was not asked for')
-    return _unpacked(response)
+    return _unpacked(response, coding)
 
 
 async def read_body(response: httpx2.Response, spec: ServerSpec, partial: bytearray) -> bytes:
@@ -91,15 +94,38 @@ async def _raw(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
         yield chunk
 
 
-async def _unpacked(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
-    size = 0
-    async with aclosing(response.aiter_bytes()) as pieces:
-        async for piece in pieces:
-            size += len(piece)
-            if size > _UNPACKED_FREELY and size > _MAX_RATIO * response.num_bytes_downloaded:
-                freely = _UNPACKED_FREELY // _MIB
-                told = (
-                    f"sent a compressed body that unpacks to over {freely} MiB, more than {_MAX_RATIO} times its size"
-                )
-                raise CallFailed(ProtocolBroken, told)
-            yield piece
+async def _unpacked(response: httpx2.Response, coding: str) -> AsyncGenerator[bytes, None]:
+    """The body of a coding. A gzip body may be several members, one after the other (RFC 1952, 2.2), and has to be whole."""
+    packed_size, size, unpacker = 0, 0, None
+    async with aclosing(_raw(response)) as chunks_of_body:
+        async for chunk in chunks_of_body:
+            packed_size += len(chunk)
+            packed = chunk
+            while packed:
+                if unpacker is None or unpacker.eof:
+                    if unpacker is not None and not (packed := packed.lstrip(b"\0")):
+                        break  # padding after the last member
+                    unpacker = zlib.decompressobj(_window_bits(coding, packed))
+                try:
+                    piece = unpacker.decompress(packed, _MIB)
+                except zlib.error as wrong:
+                    fault = f"sent a compressed body that cannot be unpacked: {wrong}"
+                    raise CallFailed(ProtocolBroken, fault) from None
+                packed = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
+                size += len(piece)
+                if size > _UNPACKED_FREELY and size > _MAX_RATIO * packed_size:
+                    freely = _UNPACKED_FREELY // _MIB
+                    told = f"sent a compressed body that unpacks to over {freely} MiB, more than {_MAX_RATIO} times its size"
+                    raise CallFailed(ProtocolBroken, told)
+                if piece:
+                    yield piece
+    if unpacker is not None and not unpacker.eof:
+        raise CallFailed(ProtocolBroken, "sent a compressed body that is cut short: its end is missing")
+
+
+def _window_bits(coding: str, packed: bytes) -> int:
+    """How zlib reads a coding; "deflate" is a zlib stream (RFC 9110, 8.4.1.2), and of many servers a bare one."""
+    if coding == "gzip":
+        return zlib.MAX_WBITS | 16
+    has_header = packed[0] & 0x0F == zlib.DEFLATED and (len(packed) < 2 or int.from_bytes(packed[:2]) % 31 == 0)
+    return zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import zlib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -315,12 +317,13 @@ def test_more_bytes_than_announced_are_told_at_the_next_call(hostile: HostileSer
 
 def test_a_bomb_is_seen_before_it_fills_the_memory(hostile: HostileServer, with_session: Callable) -> None:
     """10 GiB of zeros in 10 MB: given up after 16 MiB, for JSON, an event stream and the body of an error."""
-    gzip = {"Content_Encoding": "gzip", "Transfer_Encoding": "chunked"}
+    packed = {"Content_Encoding": "gzip", "Transfer_Encoding": "chunked"}
     size = 10 * 1024**3
     scripts = [
-        [{"send": head(kind=kind, **gzip)}, {"bomb": size}, CLOSE] for kind in ("application/json", "text/event-stream")
+        [{"send": head(kind=kind, **packed)}, {"bomb": size}, CLOSE]
+        for kind in ("application/json", "text/event-stream")
     ]
-    error = [{"send": head("500 Oops", **gzip)}, {"bomb": size}, CLOSE]
+    error = [{"send": head("500 Oops", **packed)}, {"bomb": size}, CLOSE]
 
     async def use(session: Session) -> None:
         before = peak_mib()
@@ -337,8 +340,6 @@ def test_a_bomb_is_seen_before_it_fills_the_memory(hostile: HostileServer, with_
 
 def test_a_packed_answer_is_unpacked(hostile: HostileServer, with_session: Callable) -> None:
     """Only what was asked for in `Accept-Encoding`, however well it packs."""
-    import gzip
-
     body = '{"jsonrpc":"2.0","id":2,"result":{"text":"' + "a" * 1_000_000 + '"}}'
     packed = gzip.compress(body.encode()).decode("latin-1")
     url = hostile.calling(*whole("200 OK", packed, "application/json", Content_Encoding="gzip"))
@@ -348,6 +349,66 @@ def test_a_packed_answer_is_unpacked(hostile: HostileServer, with_session: Calla
 
     with_session(web(url), use)
     assert {request["headers"]["accept-encoding"] for request in hostile.seen(url)} == {"gzip, deflate"}
+
+
+PACKED = '{"jsonrpc":"2.0","id":2,"result":{"text":"packed, in many letters that are not all the same"}}'
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+@pytest.mark.parametrize("after", ["", "\0\0\0\0", "no member"])
+def test_a_packed_body_of_many_members_is_unpacked(
+    after: str, kind: str, hostile: HostileServer, with_session: Callable
+) -> None:
+    """RFC 1952, 2.2: a gzip body is a series of members; zeros after the last are padding, and anything else is a fault."""
+    body = PACKED if kind == "application/json" else event(PACKED)
+    parts = [body[:20], "", body[20:21], body[21:]]
+    packed = b"".join(gzip.compress(part.encode()) for part in parts).decode("latin-1") + after
+
+    async def use(session: Session) -> None:
+        if after == "no member" and kind == "application/json":
+            assert "cannot be unpacked: " in (await call_fails(session, ProtocolBroken)).message
+        else:
+            assert (await call(session)).answer["result"]["text"].startswith("packed, ")
+
+    with_session(web(hostile.calling(*whole("200 OK", packed, kind, Content_Encoding="gzip"))), use)
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        *[gzip.compress(PACKED.encode())[:-cut] for cut in (1, 8, 9, 40)],
+        gzip.compress(PACKED.encode()) + gzip.compress(b"  ")[:-9],
+        zlib.compress(PACKED.encode())[:-3],
+    ],
+    ids=["1 byte", "the trailer", "9 bytes", "the middle", "the second member", "deflate"],
+)
+def test_a_packed_body_that_is_cut_short_is_no_answer(
+    packed: bytes, hostile: HostileServer, with_session: Callable
+) -> None:
+    """All of its text may be there: without its end nobody knows that it is what was sent."""
+    coding = "deflate" if packed.startswith(b"\x78") else "gzip"
+
+    async def use(session: Session) -> None:
+        failed = await call_fails(session, ProtocolBroken)
+        assert failed.message == 'server "web" sent a compressed body that is cut short: its end is missing'
+        assert (await call(session)).answer["result"]
+
+    body = packed.decode("latin-1")
+    with_session(web(hostile.calling(*whole("200 OK", body, "application/json", Content_Encoding=coding))), use)
+
+
+@pytest.mark.parametrize("wbits", [zlib.MAX_WBITS, -zlib.MAX_WBITS])
+def test_a_deflated_body_is_unpacked_with_its_header_and_without(
+    wbits: int, hostile: HostileServer, with_session: Callable
+) -> None:
+    """RFC 9110, 8.4.1.2: some servers leave the zlib header out."""
+    packer = zlib.compressobj(wbits=wbits)
+    body = (packer.compress(PACKED.encode()) + packer.flush()).decode("latin-1")
+
+    async def use(session: Session) -> None:
+        assert (await call(session)).answer["result"]["text"].startswith("packed, ")
+
+    with_session(web(hostile.calling(*whole("200 OK", body, "application/json", Content_Encoding="deflate"))), use)
 
 
 def test_a_message_over_the_limit_is_not_read_to_its_end(hostile: HostileServer, with_session: Callable) -> None:
