@@ -91,6 +91,13 @@ def test_a_terminal_without_utf_8_is_a_warning_and_no_traceback(mcptest: Run) ->
     assert "may be garbled" in done.stdout
 
 
+def test_a_workspace_that_is_a_link_fails(mcptest: Run, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / ".mcptest").symlink_to("elsewhere")
+    found = checks(mcptest("doctor", "--format", "json"), "environment")["workspace"]
+    assert (found["status"], ".mcptest is a link, and links are not followed" in found["detail"]) == ("failed", True)
+
+
 def test_a_workspace_that_is_a_file_fails(mcptest: Run, tmp_path: Path) -> None:
     """Nothing could be kept there."""
     (tmp_path / "deep").mkdir()

@@ -131,6 +131,20 @@ def test_no_address_leads_out_of_the_runs(viewed: Viewed, path: str) -> None:
     assert "marks the workspace" not in answer.text
 
 
+@pytest.mark.parametrize("page", ["", "/record", "/snapshot"])
+def test_a_record_that_is_a_link_is_no_run(tmp_path: Path, page: str) -> None:
+    """It would show any file of this machine that is a record, or any at all as a download."""
+    put(tmp_path, 0)
+    secret = tmp_path / "secret.json"
+    secret.write_bytes((tmp_path / ".mcptest" / "runs" / f"{run_id(0)}.json").read_bytes())
+    (tmp_path / ".mcptest" / "runs" / f"{run_id(1)}.json").symlink_to(secret)
+    with viewing(tmp_path) as viewed:
+        assert viewed.get(f"/runs/{run_id(0)}{page}").status_code == 200
+        answer = viewed.get(f"/runs/{run_id(1)}{page}")
+        assert (answer.status_code, FOUND in answer.text) == (404, False)
+        assert names(viewed.get("/").text) == ["library"]
+
+
 def test_a_run_is_shown_as_its_report_with_a_way_on(viewed: Viewed) -> None:
     """The auditor's report, under a bar that leads to its neighbours, to a comparison, and to what was put aside."""
     page = viewed.get(f"/runs/{run_id(4)}").text

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine import __version__
 from mcptest_engine.core.words import counted
 from mcptest_engine.servers.diagnosis.checks import Check, Status
+from mcptest_engine.workspace.files import open_directory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,7 +88,7 @@ def _writable(name: str, folder: Path, hint: str) -> Check:
     while not there.exists() and there != there.parent:
         there = there.parent
     try:
-        with tempfile.TemporaryFile(dir=there):
+        with open_directory(there), tempfile.TemporaryFile(dir=there):
             pass
     except OSError as wrong:
         reason = wrong.strerror or str(wrong)
