@@ -40,7 +40,7 @@ def command(ctx: click.Context, file: str, wanted: str | None, http: str | None)
     cassette = _cassette(file)
     name = _server(cassette, wanted)
     exchanges = cassette["servers"][name]["exchanges"]
-    redactor = Redactor(())
+    redactor = Redactor(one["text"] for one in cassette.get("stand_ins", ()))
 
     def make() -> Served:
         return TapeSession(exchanges, redact=redactor.redact)

@@ -13,6 +13,7 @@ that mcptest itself writes into a record, since callers redact only what is fore
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -24,11 +25,11 @@ from mcptest_engine.core.secret_patterns import SHORTEST_PATTERN, find_secrets
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["MASK", "Redactor", "looks_secret_name"]
+__all__ = ["MASK", "SHORTEST_SUBSTRING", "Disguise", "Redactor", "looks_secret_name"]
 
 MASK = "[REDACTED]"
 
-_SHORTEST_SUBSTRING = 8  # a shorter registered value is masked only where it is the whole string (decisions.md 8)
+SHORTEST_SUBSTRING = 8  # a shorter registered value is masked only where it is the whole string (decisions.md 8)
 _MOST_PASSES = 8
 _MOST_REMEMBERED = 4096
 _LONGEST_REMEMBERED = 64
@@ -50,6 +51,7 @@ class Redactor:
         self._broken: dict[str, re.Pattern[str]] = {}  # by value: the value with line breaks anywhere in it
         self._plain_names: set[str] = set()
         self.longest = 4096  # characters that a secret may have; the patterns find none that is longer
+        self._disguise: Disguise | None = None
         self._clean: set[str] = set()  # texts known to be clean: what a test sends often comes back, and is judged
         for secret in secrets:
             self.register(secret)
@@ -62,18 +64,25 @@ class Redactor:
             if not form or form in MASK:
                 continue
             self._whole.add(form)
-            if len(form) >= _SHORTEST_SUBSTRING:
+            if len(form) >= SHORTEST_SUBSTRING:
                 self._anywhere = tuple(sorted({*self._anywhere, *_spellings(form)}))
                 if not _LINE_BREAK.search(form):
                     self._broken[form] = lazy_pattern(_BREAKS.join(map(re.escape, form)))
                 self.longest = max(self.longest, *map(len, self._anywhere))
+
+    def keeping_shape(self, disguise: Disguise) -> Redactor:
+        """One that knows the same secrets, and puts a value of the same shape in the place of each."""
+        other = Redactor()
+        other._whole, other._anywhere, other._broken = set(self._whole), self._anywhere, dict(self._broken)
+        other._disguise = disguise
+        return other
 
     def redact_text(self, text: str) -> str:
         """`text` with `[REDACTED]` for each secret in it; `text` itself when there is none."""
         if text in self._clean:
             return text
         if text in self._whole:
-            return MASK
+            return self._stand_in(text)
         if len(text) < SHORTEST_PATTERN:
             return text
         redacted = self._redacted(text)
@@ -82,12 +91,23 @@ class Redactor:
         return redacted
 
     def _redacted(self, text: str) -> str:
-        for _ in range(_MOST_PASSES):  # a mask may complete another match, such as the rest of an assigned value
+        # A mask may complete another match, such as the rest of an assigned value. What keeps its shape is found again.
+        for _ in range(_MOST_PASSES if self._disguise is None else 1):
             spans = self._spans(text)
             if not spans:
                 break
-            text = _masked(text, spans)
+            text = self._masked(text, spans)
         return text
+
+    def _stand_in(self, secret: str) -> str:
+        return MASK if self._disguise is None else self._disguise.of(secret)
+
+    def _masked(self, text: str, spans: list[tuple[int, int]]) -> str:
+        parts, done = [], 0
+        for start, end in _united(spans):
+            parts += [text[done:start], self._stand_in(text[start:end])]
+            done = end
+        return "".join([*parts, text[done:]])
 
     def redact(self, value: Any) -> Any:
         """`value`, a JSON value of any depth, without its secrets; the same object when it holds none."""
@@ -193,12 +213,12 @@ class Redactor:
         return top[0]
 
     def _key(self, key: str) -> str:
-        return key if len(key) < _SHORTEST_SUBSTRING else self.redact_text(key)
+        return key if len(key) < SHORTEST_SUBSTRING else self.redact_text(key)
 
     def _member(self, key: str, item: Any, siblings: dict[str, Any]) -> Any:
         """A member's value redacted; an object is given back as it is, and so is a list unless its name is secret."""
         if looks_secret_name(key):
-            return _concealed(item)
+            return self._concealed(item)
         if not isinstance(item, str):
             return item
         if key in _MEDIA_MEMBERS and "mimeType" in siblings:
@@ -207,32 +227,81 @@ class Redactor:
 
     def _registered_only(self, text: str) -> str:
         if text in self._whole:
-            return MASK
+            return self._stand_in(text)
         spans = [(start, end) for start, end in self._registered(text) if text[start:end] != MASK]
-        return _masked(text, spans) if spans else text
+        return self._masked(text, spans) if spans else text
+
+    def _concealed(self, value: Any, depth: int = 20) -> Any:
+        """What stands under a secret name: texts and numbers masked, in lists too; flags, null and objects as they are.
+
+        Lists nested deeper than `depth` are judged like any other value.
+        """
+        if isinstance(value, str):
+            return self._stand_in(value) if value and value != MASK else value
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return MASK if self._disguise is None else self._disguise.number(value)
+        if depth and isinstance(value, (list, tuple)):
+            concealed = [self._concealed(item, depth - 1) for item in value]
+            return concealed if any(new is not old for new, old in zip(concealed, value, strict=True)) else value
+        return value
 
 
-def _concealed(value: Any, depth: int = 20) -> Any:
-    """What stands under a secret name: texts and numbers masked, in lists too; flags, null and objects as they are.
+class Disguise:
+    """Values that stand in for secrets: the same length, digits for digits, letters for letters, known prefixes kept.
 
-    Lists nested deeper than `depth` are judged like any other value.
+    The same secret has the same stand-in, another one another. They are made with a key that is kept nowhere, so that no
+    secret can be found by trying. `made` are those that were given out, by secret.
     """
-    if isinstance(value, str):
-        return MASK if value and value != MASK else value
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+
+    def __init__(self) -> None:
+        import secrets
+
+        self._key = secrets.token_bytes(32)
+        self.made: dict[str, str] = {}
+
+    def of(self, secret: str) -> str:
+        """What stands in for a text; `[REDACTED]` where nothing of it could be another."""
+        kept = _PREFIX.match(secret)
+        prefix, rest = secret[: kept.end()] if kept else "", secret[kept.end() :] if kept else secret
+        for attempt in range(_MOST_ATTEMPTS):
+            found = prefix + self._changed(rest, attempt)
+            if found != secret:
+                self.made[secret] = found
+                return found
         return MASK
-    if depth and isinstance(value, (list, tuple)):
-        concealed = [_concealed(item, depth - 1) for item in value]
-        return concealed if any(new is not old for new, old in zip(concealed, value, strict=True)) else value
-    return value
+
+    def number(self, value: float) -> float:
+        """What stands in for a number: of as many digits, with a fraction where it has one."""
+        if isinstance(value, int):
+            digits = self._changed(str(abs(value)), 0)
+            found: float = int(digits if digits[0] != "0" else f"1{digits[1:]}")
+            return -found if value < 0 else found
+        found = float(f"{self._changed(str(int(abs(value)))[:15], 0)}.5") if math.isfinite(value) else 0.5
+        return -found if value < 0 else found
+
+    def _changed(self, text: str, attempt: int) -> str:
+        from hashlib import shake_256
+
+        noise = shake_256(self._key + bytes([attempt]) + text.encode("utf-8", "surrogatepass")).digest(len(text))
+        hexadecimal = _HEXADECIMAL.fullmatch(text) and not text.isdecimal()
+        letters = "abcdef" if hexadecimal else "abcdefghijklmnopqrstuvwxyz"
+        changed = []
+        for character, number in zip(text, noise, strict=True):
+            if character.isdigit():
+                character = "0123456789"[number % 10]
+            elif character.isalpha():
+                letter = letters[number % len(letters)]
+                character = letter.upper() if character.isupper() else letter
+            changed.append(character)
+        return "".join(changed)
 
 
-def _masked(text: str, spans: list[tuple[int, int]]) -> str:
-    parts, done = [], 0
-    for start, end in _united(spans):
-        parts += [text[done:start], MASK]
-        done = end
-    return "".join([*parts, text[done:]])
+_MOST_ATTEMPTS = 8
+_HEXADECIMAL = lazy_pattern(r"[0-9a-f]+|[0-9A-F]+")
+_PREFIX = lazy_pattern(
+    r"(?:[sprk]k[-_](?:live[-_]|test[-_]|proj-|ant-)?|gh[pousr]_|github_pat_|xox[a-z]-|glpat-|hf_|npm_|eyJ|A[KS]IA|AIza"
+    r"|(?:Bearer|Basic|Token) +)"
+)
 
 
 def _united(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -138,6 +138,7 @@ async def execute(
                         _taped(
                             _spent(record if survey is None else survey.seen(record, pool), judged),
                             pool,
+                            suite,
                             judged,
                             settings,
                             workspace,
@@ -165,7 +166,12 @@ async def execute(
 
 
 def _taped(
-    record: RunRecord, pool: Pool, judged: Judged | None, settings: RunSettings, workspace: Workspace
+    record: RunRecord,
+    pool: Pool,
+    suite: LoadedSuite,
+    judged: Judged | None,
+    settings: RunSettings,
+    workspace: Workspace,
 ) -> RunRecord:
     """The record, and the cassette of its run where one was wanted; without `cassette` when the disk refused it."""
     if settings.record is None:
@@ -174,7 +180,7 @@ def _taped(
 
     try:
         models = None if judged is None or judged.recording is None else judged.recording.section()
-        said = save_tape(pool, settings.record, record, workspace, models=models)
+        said = save_tape(pool, suite, settings.record, record, workspace, models=models)
     except McptestError as wrong:
         return replace(record, mode="live", cassette=None, warnings=(*record.warnings, wrong.message))
     return replace(record, warnings=(*record.warnings, said))

@@ -96,7 +96,7 @@ def open_pool(suite: LoadedSuite, settings: RunSettings, workspace: Workspace | 
     if settings.mode != "live":
         from mcptest_engine.running.tapes import on_tape
 
-        on_tape(pool, settings, workspace)
+        on_tape(pool, suite, settings, workspace)
     return pool
 
 

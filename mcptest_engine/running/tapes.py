@@ -6,17 +6,20 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
+from mcptest_engine.core.redaction import SHORTEST_SUBSTRING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
+    from mcptest_engine.core.redaction import Disguise, Redactor
     from mcptest_engine.core.results import RunRecord
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
 
 
-def on_tape(pool: Pool, settings: RunSettings, workspace: Workspace | None) -> None:
+def on_tape(pool: Pool, suite: LoadedSuite, settings: RunSettings, workspace: Workspace | None) -> None:
     """Have `pool` record, or replay, as the settings say.
 
     Raises: UsageError for a name or a cassette that will not do, McptestError where no cassette can be written.
@@ -28,6 +31,7 @@ def on_tape(pool: Pool, settings: RunSettings, workspace: Workspace | None) -> N
         from mcptest_engine.servers.replay import replaying
 
         cassette = load_cassette(workspace, settings.replay)
+        cassette["servers"] = _with_values(cassette["servers"], cassette.get("stand_ins", ()), suite, pool.redactor)
         pool.connect = replaying(cassette, name=settings.replay, redact=_redacting(pool))
         return
     assert settings.record is not None
@@ -48,17 +52,87 @@ def _redacting(pool: Pool) -> Callable[[Any], Any]:
     return redact
 
 
+def _without_secrets(servers: Mapping[str, Any], redactor: Redactor, disguise: Disguise) -> dict[str, Any]:
+    """The recorded servers without secrets. An answer keeps its shape, so that it is judged as it was."""
+    shaped = redactor.keeping_shape(disguise)
+
+    def told(exchange: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: (redactor if key == "params" else shaped).redact(part) for key, part in exchange.items()}
+
+    return {
+        name: {**server, "exchanges": [told(exchange) for exchange in server["exchanges"]]}
+        for name, server in servers.items()
+    }
+
+
+def _stand_ins(disguise: Disguise, suite: LoadedSuite) -> list[dict[str, str]]:
+    """What took the place of secrets in answers, with the name of the variable that holds the secret where the suite has it."""
+    names = {value: name for name, value in suite.lookups.items() if value and name.encode() in suite.data}
+    made = sorted((stand_in, names.get(secret)) for secret, stand_in in disguise.made.items())
+    return [
+        {"text": text} if name is None else {"text": text, "variable": name}
+        for text, name in made
+        if name is not None or len(text) >= SHORTEST_SUBSTRING
+    ]
+
+
+def _with_values(
+    servers: Mapping[str, Any], stand_ins: Iterable[Mapping[str, str]], suite: LoadedSuite, redactor: Redactor
+) -> dict[str, Any]:
+    """The recorded servers with the values that variables have now; what else stands in for a secret is a secret now."""
+    values: dict[str, str] = {}
+    for one in stand_ins:
+        value = suite.lookups.get(one.get("variable", ""))
+        if value:
+            values[one["text"]] = value
+        elif len(one["text"]) >= SHORTEST_SUBSTRING:
+            redactor.register(one["text"])
+    longest_first = sorted(values, key=len, reverse=True)
+
+    def told(part: Any) -> Any:
+        if isinstance(part, str):
+            if part in values:
+                return values[part]
+            for text in longest_first:
+                part = part.replace(text, values[text]) if len(text) >= SHORTEST_SUBSTRING else part
+            return part
+        if isinstance(part, dict):
+            return {told(key): told(item) for key, item in part.items()}
+        return [told(item) for item in part] if isinstance(part, list) else part
+
+    if not values:
+        return dict(servers)
+    return {
+        name: {
+            **server,
+            "exchanges": [
+                {key: item if key in ("method", "params") else told(item) for key, item in exchange.items()}
+                for exchange in server["exchanges"]
+            ],
+        }
+        for name, server in servers.items()
+    }
+
+
 def save_tape(
-    pool: Pool, name: str, record: RunRecord, workspace: Workspace, *, models: Mapping[str, Any] | None = None
+    pool: Pool,
+    suite: LoadedSuite,
+    name: str,
+    record: RunRecord,
+    workspace: Workspace,
+    *,
+    models: Mapping[str, Any] | None = None,
 ) -> str:
     """Write what was recorded and say where, in one line. `models` is what models were asked.
 
     Raises: McptestError when the disk refuses it.
     """
+    from mcptest_engine.core.redaction import Disguise
     from mcptest_engine.workspace.cassettes import SCHEMA_VERSION, save_cassette
 
     assert pool.recorder is not None
-    servers = pool.redactor.redact(pool.recorder.servers())
+    disguise = Disguise()
+    servers = _without_secrets(pool.recorder.servers(), pool.redactor, disguise)
     exchanges = sum(len(server["exchanges"]) for server in servers.values())
     cassette = {
         "schema_version": SCHEMA_VERSION,
@@ -67,6 +141,7 @@ def save_tape(
         "mcptest_version": __version__,
         "suite": {"name": record.suite.name, "path": record.suite.path},
         "servers": servers,
+        "stand_ins": _stand_ins(disguise, suite),
         **({} if models is None else {"models": pool.redactor.redact(models)}),
     }
     path = save_cassette(workspace, name, cassette)

@@ -3,11 +3,13 @@
     { schema_version: "mcptest.cassette/v1", name, recorded_at, mcptest_version, suite: {name, path},
       servers: { NAME: { transport, exchanges: [ { method, params, answer: {result | error}, duration_ms,
                                                    notifications?, http? } ] } },
+      stand_ins?: [ { text, variable? } ],
       models?: { chosen: { test?, judge? }, tools: { NUMBER: [ tool ] },
                  exchanges: [ { request: { model, turns, system?, tools?: NUMBER, … }, answer, duration_ms, kept? } ] } }
 
-Exchanges stand in the order in which they were answered. `chosen` are the models taken where a test names none. All of it is
-redacted before it comes here; made to be committed.
+Exchanges stand in the order in which they were answered. `stand_ins` are the values that took the place of secrets in
+answers, each with the variable that holds the secret where the suite names it. `chosen` are the models taken where a test
+names none. All of it is redacted before it comes here; made to be committed.
 """
 
 from __future__ import annotations
@@ -110,10 +112,17 @@ def read_cassette(path: Path) -> dict[str, Any]:
             f"{path} is no cassette of this version: `schema_version` is {json.dumps(version)}",
             hint=f"this mcptest reads {SCHEMA_VERSION}",
         )
+    stand_ins = told.get("stand_ins", [])
+    if not isinstance(stand_ins, list) or not all(isinstance(one, dict) and _is_stand_in(one) for one in stand_ins):
+        raise UsageError(f"{path} is no cassette: `stand_ins` is no list of objects with a `text`")
     problem = _problem(told.get("servers")) or _problem_of_models(told.get("models"))
     if problem is not None:
         raise UsageError(f"{path} is no cassette: {problem}")
     return told
+
+
+def _is_stand_in(one: Mapping[str, Any]) -> bool:
+    return bool(one.get("text")) and all(isinstance(one.get(key, ""), str) for key in ("text", "variable"))
 
 
 def _problem(servers: object) -> str | None:

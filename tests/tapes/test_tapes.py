@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcptest_engine.core.redaction import Disguise
 from mcptest_engine.servers.tape import Tape
 from tests.conftest import SERVERS
 
@@ -200,3 +201,75 @@ def test_answers_to_the_same_request_come_in_their_order() -> None:
     tape = Tape([{"method": "m", "params": {}, "answer": {"result": {"n": n}}} for n in range(3)])
     taken = [tape.take("m", None) for _ in range(4)]
     assert [None if one is None else one["answer"]["result"]["n"] for one in taken] == [0, 1, 2, None]
+
+
+SHAPES = """\
+servers: { s: { command: [PYTHON, SERVER], env: { GIVEN: "${PLACE}", API_KEY: "${API_KEY}" } } }
+tools:
+  - name: what it answers keeps its shape
+    tool: look
+    expect:
+      - { target: result.structuredContent.sha, matcher: { regex: "^[0-9a-f]{40}$" } }
+      - { target: result.structuredContent.upper, matcher: { regex: "^[0-9A-F]{40}$" } }
+      - { target: result.structuredContent.github, matcher: { regex: "^ghp_[A-Za-z0-9]{36}$" } }
+      - { target: result.structuredContent.token, matcher: { length: 12 } }
+      - { target: result.structuredContent.password, matcher: { type: integer } }
+      - { target: result.structuredContent.place, matcher: { exact: "${env.PLACE}" } }
+      - { target: "result.content[0].text", matcher: { contains: "key ${env.API_KEY} of ${env.PLACE}" } }
+      - { target: result.structuredContent, transform: { jq: ".sha == .again" }, matcher: { exact: true } }
+      - { target: result.structuredContent, transform: { jq: ".sha == .other" }, matcher: { exact: false } }
+"""
+LOOKING = """\
+import json, os, sys
+sha, place, key = "4f2a" * 10, os.environ["GIVEN"], os.environ["API_KEY"]
+told = {"sha": "9d1c7e" + sha[6:], "upper": "9D1C7EFA" * 5, "github": "ghp_" + "aB3dE5gH7k" * 3 + "aB3dE5"}
+told |= {"token": "my token 5ab", "password": -4711, "place": place, "again": "9d1c7e" + sha[6:], "other": "1d1c7e" + sha[6:]}
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    if message["method"] == "initialize":
+        info = {"name": "s", "version": "1"}
+        result = {"protocolVersion": message["params"]["protocolVersion"], "serverInfo": info, "capabilities": {"tools": {}}}
+    elif message["method"] == "tools/list":
+        result = {"tools": [{"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}]}
+    else:
+        result = {"content": [{"type": "text", "text": f"key {key} of {place}"}], "structuredContent": told}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
+
+
+@pytest.mark.parametrize("other", [{}, {"PLACE": "other-shop", "API_KEY": "another-api-key-99"}])
+def test_what_is_recorded_is_judged_as_it_was_and_holds_no_secret(
+    mcptest: Run, tmp_path: Path, other: dict[str, str]
+) -> None:
+    (tmp_path / "server.py").write_text(LOOKING)
+    text = SHAPES.replace("PYTHON", json.dumps(sys.executable)).replace("SERVER", str(tmp_path / "server.py"))
+    (tmp_path / "mcptest.yml").write_text(text)
+    environ = {"PLACE": "a-shop-in-town", "API_KEY": "the-api-key-of-mine-7"}
+    live = mcptest("run", "--record", "one", **environ)
+    assert live.returncode == 0, live.stdout
+    tape = (tmp_path / ".mcptest" / "cassettes" / "one.json").read_text()
+    secrets = ("9d1c7e", "9D1C7EFA", "aB3dE5gH7k", "my token 5ab", "4711", "a-shop-in-town", "the-api-key")
+    assert [secret for secret in secrets if secret in tape] == []
+    (tmp_path / "server.py").unlink()
+    again = mcptest("run", "--replay", "one", **{**environ, **other})
+    assert again.returncode == 0, again.stdout
+    record = mcptest("report", "--format", "json").stdout
+    assert [value for value in {**environ, **other}.values() if value in record] == []
+
+
+def test_two_recordings_of_one_secret_have_nothing_in_common() -> None:
+    """The key is thrown away: nobody can try out what the secret was."""
+    one, other = Disguise(), Disguise()
+    secret = "9d1c7e5ab04f2a9d1c7e5ab04f2a9d1c7e5ab04f"
+    assert one.of(secret) == one.of(secret) != other.of(secret)
+    assert one.of(secret) != secret != other.of(secret)
+
+
+def test_a_cassette_of_before_is_replayed_as_it_is(mcptest: Run, suite: Path, tmp_path: Path) -> None:
+    assert mcptest("run", "--record", "one").returncode == 0
+    tape = tape_of(tmp_path)
+    del tape["stand_ins"]
+    (tmp_path / ".mcptest" / "cassettes" / "one.json").write_text(json.dumps(tape))
+    assert mcptest("run", "--replay", "one").returncode == 0
