@@ -26,6 +26,9 @@ class SingleFlight(Generic[T]):
     def __init__(self) -> None:
         self._flights: dict[object, _Flight[T]] = {}
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._flights
+
     async def join(self, key: object, make: Callable[[], Coroutine[object, object, T]]) -> tuple[T, bool]:
         """Return the result for `key`, and whether this caller is the one whose `make` was run.
 

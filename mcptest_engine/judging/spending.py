@@ -43,15 +43,16 @@ class Payer(NamedTuple):
 class Reservation:
     """Money that is set aside for one call, or for the calls of one row. `amount` is in USD.
 
-    `open_ended`: the call may cost more than `amount`, so that no other open-ended one is outstanding. `settled`: what it cost
-    is counted.
+    `row` is the reservation of the row that makes the call. `settled`: what it cost is counted.
     """
 
-    def __init__(self, budget: CostBudget, payers: Sequence[Payer], amount: Decimal, *, open_ended: bool) -> None:
+    def __init__(
+        self, budget: CostBudget, payers: Sequence[Payer], amount: Decimal, row: Reservation | None = None
+    ) -> None:
         self._budget = budget
         self.payers = payers
         self.amount = amount
-        self.open_ended = open_ended
+        self.row = row
         self.settled = False
 
     def charge(self, cost_usd: float | None) -> None:
@@ -90,6 +91,7 @@ class CostBudget:
         self._largest: dict[str, Decimal] = {}
         self._untold: set[str] = set()
         self._open_ended: Reservation | None = None
+        """The one reservation outstanding whose call may cost more than its amount."""
         self._changed: asyncio.Future[None] | None = None
 
     @property
@@ -141,37 +143,39 @@ class CostBudget:
 
     async def _reserved_for(self, payers: Sequence[Payer]) -> Reservation:
         if self.cap_usd is None:
-            return Reservation(self, payers, _ZERO, open_ended=False)
-        held = _HELD.get()
-        if held is not None and (call := self._drawn(held, payers)) is not None:
-            return call
-        while (call := self._placed(payers)) is None:
+            return Reservation(self, payers, _ZERO)
+        row = _HELD.get()
+        while (call := self._placed(payers, row)) is None:
             self.check(payers)
+            slot = self._open_ended
+            if row is not None and (row.amount or slot is row) and (slot is None or slot.row is not row):
+                self._release(
+                    row
+                )  # nobody waits for money that a waiting row holds, unless a call of that row is in flight
+                continue
             if self._changed is None:
                 self._changed = asyncio.get_running_loop().create_future()
             await asyncio.shield(self._changed)
         return call
 
-    def _drawn(self, held: Reservation, payers: Sequence[Payer]) -> Reservation | None:
-        """A reservation out of what a row holds. Where that is too little the row gives it back, so nobody waits for it."""
-        amount, open_ended = self._needed(payers)
-        if amount > held.amount or (open_ended and not held.open_ended):
-            self._release(held)
-            return None
-        call = Reservation(self, payers, amount, open_ended=open_ended)
-        held.amount -= amount
-        if open_ended:
-            held.open_ended, self._open_ended = False, call
-        return call
+    def give_back(self) -> None:
+        """Release what the row of this context holds, before it waits for another row's call."""
+        if (row := _HELD.get()) is not None:
+            self._release(row)
 
-    def _placed(self, payers: Sequence[Payer]) -> Reservation | None:
-        """A reservation, if it fits beside those that are outstanding."""
+    def _placed(self, payers: Sequence[Payer], row: Reservation | None = None) -> Reservation | None:
+        """A reservation, if it fits beside those that are outstanding; what `row` holds is used for it first."""
         amount, open_ended = self._needed(payers)
-        left = self._left - self._reserved
-        if amount > left or (open_ended and (left <= 0 or self._open_ended is not None)) or self._untold_of(payers):
+        slot, drawn = self._open_ended, _ZERO if row is None else min(amount, row.amount)
+        left = self._left - self._reserved + drawn
+        held = row is not None and drawn == amount and (slot is row or not open_ended)
+        fits = amount <= left and (not open_ended or (left > 0 and slot in (None, row)))
+        if not (held or fits) or self._untold_of(payers):
             return None
-        call = Reservation(self, payers, amount, open_ended=open_ended)
-        self._reserved += amount
+        call = Reservation(self, payers, amount, row)
+        self._reserved += amount - drawn
+        if row is not None:
+            row.amount -= drawn
         if open_ended:
             self._open_ended = call
         return call
@@ -237,8 +241,8 @@ class CostBudget:
         again = self._placed(call.payers)
         if again is None:
             return False
-        call.amount, call.open_ended, call.settled = again.amount, again.open_ended, False
-        if again.open_ended:
+        call.amount, call.settled = again.amount, False
+        if self._open_ended is again:
             self._open_ended = call
         return True
 
@@ -253,7 +257,6 @@ class CostBudget:
         call.amount = _ZERO
         if self._open_ended is call:
             self._open_ended = None
-        call.open_ended = False
         if self._changed is not None:
             self._changed.set_result(None)
             self._changed = None

@@ -613,7 +613,7 @@ def test_jurors_are_paid_from_what_their_row_holds(run: Callable[..., RunRecord]
         for at in range(6)
     ]
     judge = {**CLAUDE, "jury": 3, "guarded": True}
-    record = run({"servers": {"s": ECHO}, "judge": judge, "evals": evals}, max_cost_usd=0.4, workers=8)
+    record = run({"servers": {"s": ECHO}, "judge": judge, "evals": evals}, max_cost_usd=0.45, workers=8)
     passed = [test for test in record.tests if test.verdict is Verdict.PASS]
     assert len(models.questions) == 6 * len(passed), "no row was begun that could not be judged to its end"
     assert len(passed) == 3

@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 from contextlib import suppress
+from contextvars import Context
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -13,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.judging.scorers.asking import Scorers
+from mcptest_engine.judging.scorers.asking import Scorers, payer_of
 from mcptest_engine.judging.scorers.values import Scorer, ScorerError
 from mcptest_engine.judging.spending import Capped, CostBudget, Payer
+from mcptest_engine.workspace.result_cache import VERDICT_SCHEMA, ResultCache
 from tests.scorers.conftest import ENVIRON
 
 if TYPE_CHECKING:
@@ -294,6 +296,62 @@ def test_rows_that_need_more_than_they_hold_do_not_wait_for_each_other() -> None
 
     assert asyncio.run(rows()).count(True) == 3
     assert budget.spent == 0.15
+
+
+def in_rows(budget: CostBudget, rows: int, jurors: Sequence[Call], *others: Call) -> tuple[int, Spent]:
+    """Rows that hold the money of all their jurors, act, and ask them at once; with other calls that want the money too."""
+    spent, graded = Spent(budget), 0
+
+    async def row() -> None:
+        nonlocal graded
+        with suppress(Capped):
+            async with budget.hold([Payer(one.payer, one.most) for one in jurors]):
+                await turns(3)
+                before = len(spent.paid)
+                await asyncio.gather(*(spent.run(one) for one in jurors))
+                graded += len(spent.paid) - before == len(jurors)
+
+    async def all_of_them() -> None:
+        async with asyncio.timeout(60):
+            await asyncio.gather(*(row() for _ in range(rows)), *map(spent.run, others))
+
+    asyncio.run(all_of_them())
+    return graded, spent
+
+
+def test_the_calls_of_a_row_at_the_same_time_are_paid_from_what_it_holds() -> None:
+    """The first call of a payer runs alone; the row keeps its money for the others meanwhile, whoever else waits for it."""
+    budget = CostBudget(1.0)
+    spend(budget, [Call(0.0, "waits", 0.4)])
+    jurors = [Call(0.3, payer, 0.3, turns=5) for payer in ("judge", "judge", "other")]
+    graded, spent = in_rows(budget, 9, jurors, *[Call(0.4, "waits", 0.4)] * 3)
+    assert (graded, len(spent.paid), budget.spent, budget.overrun) == (1, 3, 0.9, None)
+    assert len(spent.refused) == 3, "the others, and no juror"
+
+
+def test_the_calls_of_a_row_that_cost_more_than_they_may_do_not_overrun_the_cap_together() -> None:
+    graded, spent = in_rows(CostBudget(1.0), 1, [Call(0.9, "judge", 0.3, turns=5)] * 2)
+    assert (graded, spent.total, len(spent.refused)) == (0, 0.9, 1)
+
+
+def test_equal_requests_of_a_row_that_holds_money_and_one_that_does_not_are_both_graded(wrappers: Wrappers) -> None:
+    """The second waits for the program of the first, which waits for the money that the second held."""
+    scorer = wrappers.scorer("""printf '{"verdict": "pass", "cost_usd": 0.1}'""")
+    budget = CostBudget(1.0)
+    cache = ResultCache(wrappers.path / "verdicts", VERDICT_SCHEMA)
+    scorers = Scorers(environ=ENVIRON, redactor=Redactor(()), budget=budget, cache=cache)
+
+    async def grade() -> bool:
+        return (await scorers.grade(scorer, prompt="q", output="a", criteria="c", metadata={})).kept
+
+    async def both() -> list[bool]:
+        async with asyncio.timeout(60), budget.hold((payer_of(scorer),)):
+            other = asyncio.create_task(grade(), context=Context())
+            await turns(5)
+            return [await grade(), await other]
+
+    assert asyncio.run(both()) == [True, False]
+    assert budget.calls == 1
 
 
 def test_who_is_cancelled_while_it_waits_keeps_nobody_waiting() -> None:

@@ -158,6 +158,8 @@ class AskedModels:
     async def _joined(self, request: ModelRequest, endpoint: Endpoint) -> ModelReply:
         """The answer of the flight for this question, which is begun where there is none."""
         key = request_key(request, endpoint.base) if isinstance(self._keep, AnswerCache) else object()
+        if key in self._flights:
+            self.budget.give_back()
         try:
             reply, first = await self._flights.join(key, lambda: self._answered(request, endpoint))
         except ModelError as wrong:

@@ -86,6 +86,8 @@ class Scorers:
             return Graded(await self._asked(scorer, request))
         version = self._version(scorer)
         key = _key(scorer, version, request)
+        if key in self._flights:
+            self._budget.give_back()
         graded, first = await self._flights.join(key, lambda: self._looked_up(scorer, request, version, key))
         return graded if first else graded._replace(kept=True)
 
