@@ -436,4 +436,6 @@ def _tell(notes: Iterable[str], held: Iterable[str], warnings: Iterable[Finding]
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
+    from mcptest_engine.core.sanitise import one_line
+
+    sys.stderr.write(f"{one_line(text)}\n")

@@ -132,6 +132,10 @@ def main(arguments: Sequence[str]) -> int:
     except click.exceptions.Abort:
         return ExitCode.INTERRUPTED
     except click.ClickException as wrong:
+        from mcptest_engine.core.sanitise import one_line
+
+        # It quotes words of the command line, and a file may have any name.
+        wrong.message = one_line(wrong.message)  # type: ignore[misc]
         wrong.show()
         return ExitCode.INVALID
     except BrokenPipeError:

@@ -96,15 +96,16 @@ class _Leaving:
 
 
 def _install(root: Path, path: Path | None, *, enable_writes: bool, allow_env: tuple[str, ...]) -> None:
+    from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.front_door.install import install
     from mcptest_engine.workspace.workspace import find_workspace
 
     workspace = find_workspace(root.absolute()).root
     done = install(workspace, path, writes_enabled=enable_writes, allowed_env=allow_env)
     said = "wrote" if done.changed else "nothing to change in"
-    sys.stdout.write(f"{said} {os.path.relpath(done.path)}\n")
+    sys.stdout.write(f"{said} {one_line(os.path.relpath(done.path))}\n")
     if done.backup is not None:
-        sys.stdout.write(f"its text of before is kept in {os.path.relpath(done.backup)}\n")
+        sys.stdout.write(f"its text of before is kept in {one_line(os.path.relpath(done.backup))}\n")
     allowed = "the read-only verbs; --enable-writes adds those that run tests"
     if enable_writes:
         allowed = (

@@ -10,6 +10,7 @@ import click
 
 from mcptest_engine.cli.common import check, find_here, json_text, parse_variables, show_problems, suite_path
 from mcptest_engine.core.errors import ExitCode, Problem, Severity, UsageError
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ def command(
         checked = check(path, workspace, given)
         problems.extend(checked.problems)
         counts.append(
-            f"{path}: valid, {counted(_tests_of(checked.suite), 'test')}" if checked.suite is not None else None
+            f"{one_line(str(path))}: valid, {counted(_tests_of(checked.suite), 'test')}"
+            if checked.suite is not None
+            else None
         )
     bad = [problem for problem in problems if strict or problem.severity is Severity.ERROR]
     if form == "json":
