@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcptest_engine import __version__
-from mcptest_engine.cli.common import colours, json_text, write_out
+from mcptest_engine.cli.common import colours, find_here, json_text, refuse_under_ci, write_out
 from mcptest_engine.cli.target import listed_surface, target_options
-from mcptest_engine.core.errors import ExitCode, UsageError
+from mcptest_engine.core.errors import ExitCode, McptestError, UsageError
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
@@ -20,20 +22,23 @@ from mcptest_engine.core.words import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from mcptest_engine.safety.accepted import Acceptance
     from mcptest_engine.safety.findings import Finding
     from mcptest_engine.safety.tool_surface import Surface
 
 LEVELS = ("critical", "high", "medium", "low", "info")
 _COLOURS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2"}
+_DAYS = 90  # for which a finding is accepted, unless a day is named
 _NAMED = 4  # tools that a line of low findings names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """One finding, and the server of a snapshot that it is about."""
+    """One finding, the server of a snapshot that it is about, and the entry by which it is accepted."""
 
     finding: Finding
     server: str | None = None
+    accepted: Acceptance | None = None
 
 
 @click.command()
@@ -49,6 +54,18 @@ class Found:
     show_default=True,
     help="The least severity that fails (exit 1).",
 )
+@click.option(
+    "--write-baseline",
+    is_flag=True,
+    help="Accept what fails now: write it into .mcptest/security.yml. Goes with --reason.",
+)
+@click.option("--reason", metavar="TEXT", help="With --write-baseline: why the findings are accepted.")
+@click.option(
+    "--expires",
+    metavar="DAY",
+    help="With --write-baseline: the last day on which they are, such as 2027-06-30. [default: in 90 days]",
+)
+@click.option("--allow-update-in-ci", is_flag=True, help="Let --write-baseline work under CI.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "sarif"]), default="text", show_default=True)
 @click.option("--output", type=click.Path(), metavar="PATH", help="Where it goes instead of stdout.")
 @click.pass_context
@@ -60,6 +77,10 @@ def command(
     fail_on: str,
     form: str,
     output: str | None,
+    write_baseline: bool,
+    reason: str | None,
+    expires: str | None,
+    allow_update_in_ci: bool,
     **flags: Any,
 ) -> None:
     """Look for poisoned descriptions, secrets and weak schemas in a server's catalog, or in a saved one.
@@ -68,7 +89,10 @@ def command(
     Example:
       mcptest security --command "mcptest mock --preset demo" --fail-on medium
     """
+    last_day = _last_day(write_baseline, reason, expires, allow_update_in_ci)
     saved = _saved(file, catalog, flags)
+    path = find_here().data_dir / "security.yml"
+    acceptances = _acceptances(path)
     surfaces: Mapping[str | None, Surface] = (
         _read(saved) if saved is not None else {None: listed_surface(flags).surface}
     )
@@ -76,9 +100,119 @@ def command(
 
     found = [Found(finding=one, server=name) for name, surface in surfaces.items() for one in inspect(surface)]
     found.sort(key=lambda one: LEVELS.index(one.finding.severity))
-    failed = fail_on != "none" and any(_rank(one) <= LEVELS.index(fail_on) for one in found)
+    found = _with_acceptances(found, acceptances)
+    if write_baseline:
+        found = _baseline(path, found, acceptances, fail_on=fail_on, reason=reason or "", expires=last_day)
+    failed = any(_fails(one, fail_on) for one in found)
     write_out(_rendered(form, found, surfaces, saved, fail_on=fail_on, failed=failed, output=output), output)
     ctx.exit(ExitCode.FAILED if failed else ExitCode.PASSED)
+
+
+def _fails(one: Found, fail_on: str) -> bool:
+    return one.accepted is None and fail_on != "none" and _rank(one) <= LEVELS.index(fail_on)
+
+
+def _last_day(write_baseline: bool, reason: str | None, expires: str | None, allowed_in_ci: bool) -> dt.date:
+    today = dt.datetime.now().astimezone().date()
+    if not write_baseline:
+        if reason is not None or expires is not None:
+            raise UsageError("--reason and --expires go with --write-baseline")
+        return today
+    if not reason or not reason.strip():
+        raise UsageError("--write-baseline needs a reason", hint='say why: --reason "the vendor\'s wording, reviewed"')
+    refuse_under_ci(
+        "--write-baseline is refused under CI, where nobody looks at what is accepted",
+        hint="run it on your machine and commit .mcptest/security.yml, or add --allow-update-in-ci",
+        allowed=allowed_in_ci,
+    )
+    if expires is None:
+        return today + dt.timedelta(days=_DAYS)
+    try:
+        last = dt.date.fromisoformat(expires)
+    except ValueError:
+        raise UsageError(f"--expires `{expires}` is no day", hint="a day such as 2027-06-30") from None
+    if last < today:
+        raise UsageError(f"--expires `{expires}` is past")
+    return last
+
+
+def _acceptances(path: Path) -> tuple[Acceptance, ...]:
+    """The entries of `.mcptest/security.yml`. Raises: SuiteError for a file that does not hold what it should."""
+    from mcptest_engine.workspace.files import read_file
+
+    try:
+        data = read_file(path)
+    except FileNotFoundError:
+        return ()
+    except OSError as wrong:
+        raise UsageError(f"`.mcptest/security.yml` cannot be read: {wrong.strerror or wrong}") from None
+    from mcptest_engine.safety.accepted import read_acceptances
+
+    return read_acceptances(data)
+
+
+def _with_acceptances(found: Sequence[Found], acceptances: Sequence[Acceptance]) -> list[Found]:
+    """The findings with the entries that cover them; an entry that has expired, or covers none, is named on stderr."""
+    if not acceptances:
+        return list(found)
+    from mcptest_engine.safety.accepted import FILE, find_acceptance
+
+    today = dt.datetime.now().astimezone().date()
+    for one in acceptances:
+        covers = any(one.covers(held.finding, held.server) for held in found)
+        line = f":{one.span.line}" if one.span else ""
+        about = f"{one.rule} of {one_line(one.tool)}"
+        if one.expires < today and covers:
+            click.echo(f"warning: {FILE}{line}: expired on {one.expires}: {about} counts again", err=True)
+        elif one.expires < today:
+            click.echo(
+                f"warning: {FILE}{line}: expired on {one.expires}, and {about} is found no more: delete it", err=True
+            )
+    return [replace(one, accepted=find_acceptance(acceptances, one.finding, one.server, today=today)) for one in found]
+
+
+def _baseline(
+    path: Path,
+    found: Sequence[Found],
+    acceptances: Sequence[Acceptance],
+    *,
+    fail_on: str,
+    reason: str,
+    expires: dt.date,
+) -> list[Found]:
+    """Write what fails into the file, beside what it holds and has not expired. Raises: McptestError when it cannot be."""
+    from mcptest_engine.safety.accepted import FILE, Acceptance, dump_acceptances
+    from mcptest_engine.workspace.atomic import write_atomic
+    from mcptest_engine.workspace.files import make_directory
+
+    today = dt.datetime.now().astimezone().date()
+    made = [
+        replace(
+            one,
+            accepted=Acceptance(
+                rule=one.finding.rule,
+                tool=one.finding.tool,
+                server=one.server,
+                where=one.finding.where,
+                fingerprint=one.finding.fingerprint,
+                reason=reason,
+                expires=expires,
+            ),
+        )
+        if _fails(one, fail_on)
+        else one
+        for one in found
+    ]
+    new = [one.accepted for one, before in zip(made, found, strict=True) if one.accepted and not before.accepted]
+    if new:
+        kept = [one for one in acceptances if one.expires >= today]
+        try:
+            make_directory(path.parent)
+            write_atomic(path, dump_acceptances([*kept, *new]).encode())
+        except OSError as wrong:
+            raise McptestError(f"`{FILE}` was not written: {wrong.strerror or wrong}") from None
+    click.echo(f"{counted(len(new), 'finding')} accepted until {expires} in {FILE}", err=True)
+    return made
 
 
 def _saved(file: str | None, catalog: str | None, flags: Mapping[str, Any]) -> str | None:
@@ -146,6 +280,9 @@ def _document(
                 "summary": one.finding.summary,
                 "where": one.finding.where,
                 "excerpt": one.finding.excerpt,
+                "full_excerpt": one.finding.full_excerpt,
+                "fingerprint": one.finding.fingerprint,
+                **({} if one.accepted is None else {"accepted": _accepted_json(one.accepted)}),
             }
             for one in found
         ],
@@ -154,6 +291,10 @@ def _document(
         "fail_on": fail_on,
         "failed": failed,
     }
+
+
+def _accepted_json(accepted: Acceptance) -> dict[str, str]:
+    return {"reason": accepted.reason, "expires": accepted.expires.isoformat()}
 
 
 def _counts(found: Sequence[Found]) -> dict[str, int]:
@@ -192,6 +333,8 @@ def _sarif(found: Sequence[Found], saved: str | None) -> dict[str, Any]:
             message=f"{_owner(one)}: {one.finding.summary}",
             place=f"{_owner(one)}.{one.finding.where}",
             file=saved,
+            properties={"excerpt": one.finding.full_excerpt, "fingerprint": one.finding.fingerprint},
+            accepted_because=one.accepted.reason if one.accepted else None,
         )
         for one in found
     ]
@@ -200,12 +343,15 @@ def _sarif(found: Sequence[Found], saved: str | None) -> dict[str, Any]:
 
 def _text(found: Sequence[Found], surfaces: Mapping[str | None, Surface], paint: Callable[[str, str], str]) -> str:
     """By tool, the worst first, each rule with what to do; findings of low severity are gathered by rule."""
+    accepted = sum(one.accepted is not None for one in found)
+    found = [one for one in found if one.accepted is None]
     checked = _checked(surfaces)
     held = ", ".join(counted(number, what[:-1]) for what, number in checked.items() if number) or "no tools"
     if any(surface.instructions for surface in surfaces.values()):
         held += ", server instructions"
+    held += f" checked, {counted(accepted, 'finding')} accepted" if accepted else " checked"
     if not found:
-        return f"nothing found: {held} checked\n"
+        return f"nothing found: {held}\n"
     grave = [one for one in found if _rank(one) <= LEVELS.index("medium")]
     lines: list[str] = []
     for owner in dict.fromkeys(map(_owner, grave)):
@@ -216,7 +362,7 @@ def _text(found: Sequence[Found], surfaces: Mapping[str | None, Surface], paint:
         lines.append("")
     lines += _gathered([one for one in found if one not in grave], paint)
     counts = ", ".join(f"{number} {level}" for level, number in _counts(found).items() if number)
-    lines.append(f"{counted(len(found), 'finding')} ({counts}): {held} checked")
+    lines.append(f"{counted(len(found), 'finding')} ({counts}): {held}")
     return "\n".join(lines) + "\n"
 
 

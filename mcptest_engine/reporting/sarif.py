@@ -37,7 +37,10 @@ class SarifRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SarifResult:
-    """One finding: of a rule, with a message, at a dotted place, and in a line of a file where there is one."""
+    """One finding: of a rule, with a message, at a dotted place, and in a line of a file where there is one.
+
+    `accepted_because` is the reason why a person accepted it; such a result is suppressed.
+    """
 
     rule: str
     severity: str
@@ -47,6 +50,7 @@ class SarifResult:
     line: int = 1
     member: str = "member"
     properties: Mapping[str, Any] | None = None
+    accepted_because: str | None = None
 
 
 def sarif_log(
@@ -102,4 +106,9 @@ def _result(result: SarifResult, index: dict[str, int]) -> dict[str, Any]:
         "locations": [location],
         "partialFingerprints": {"mcptest/v1": told},
         **({} if result.properties is None else {"properties": dict(result.properties)}),
+        **({} if result.accepted_because is None else {"suppressions": [_suppression(result.accepted_because)]}),
     }
+
+
+def _suppression(reason: str) -> dict[str, Any]:
+    return {"kind": "external", "status": "accepted", "justification": reason}

@@ -6,6 +6,7 @@ Source: upstream-facts 11 and 12; agent-interface.md, Description warnings.
 
 from __future__ import annotations
 
+import hashlib
 from enum import StrEnum
 from typing import Any
 
@@ -14,6 +15,7 @@ from mcptest_engine.safety.unmasking import visible
 
 LONGEST_SUMMARY = 160
 LONGEST_EXCERPT = 60
+LONGEST_FULL_EXCERPT = 2_000
 LONGEST_SUBJECT = 80
 LONGEST_NAME = 100
 
@@ -50,7 +52,7 @@ class Finding:
 
     `tool` is the tool's name, or "prompt x", "resource x", "server instructions" for what is no tool. `where` is the place
     in the descriptor, as in "description" or "inputSchema.properties.q.description". `summary` is one line of at most 160
-    characters, and `excerpt` of at most 60, both without control and invisible characters.
+    characters, `excerpt` has at most 60, and `full_excerpt` at most 2,000, all without control and invisible characters.
     """
 
     rule: str
@@ -60,6 +62,13 @@ class Finding:
     summary: str
     where: str
     excerpt: str = ""
+    full_excerpt: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that stay the same while rule, tool, place and the words found there do."""
+        told = "\0".join((self.rule, self.tool, self.where, self.full_excerpt or self.summary))
+        return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def warning_json(finding: Finding) -> dict[str, Any]:
@@ -195,11 +204,19 @@ RULES: dict[str, Rule] = {
 
 
 def finding(
-    rule_id: str, tool: str, where: str, *, subject: str, excerpt: str = "", severity: Level | None = None
+    rule_id: str,
+    tool: str,
+    where: str,
+    *,
+    subject: str,
+    excerpt: str = "",
+    full_excerpt: str = "",
+    severity: Level | None = None,
 ) -> Finding:
     """A finding in the rule's own words; `subject` fills its blank. `severity` is the rule's unless it is given."""
     rule = RULES[rule_id]
     said = f"{rule.name}: {rule.says.format(_clip(visible(subject), LONGEST_SUBJECT))}"
+    whole = " ".join(visible(full_excerpt or excerpt).split())
     quoted = _clip(" ".join(visible(excerpt).split()), LONGEST_EXCERPT)
     if quoted:
         said += f' (excerpt: "{_clip(quoted, LONGEST_SUMMARY - len(said) - 14)}")'
@@ -211,6 +228,7 @@ def finding(
         summary=_clip(said, LONGEST_SUMMARY),
         where=_clip(visible(where), 200),
         excerpt=quoted,
+        full_excerpt=_clip(whole, LONGEST_FULL_EXCERPT),
     )
 
 

@@ -43,6 +43,8 @@ _INTRODUCED = re.compile(
     r"(?:\be\.g\.?|\bsuch as|\blike|\bfor example|\bfor instance|\bincluding|\bi\.e\.?|\bas in|\b(?:phrases?|patterns?|strings?|texts?|sentences?)(?: that say| saying)?|['\u2018(\[])[ ,:'\u2018(\[]*(?:\w+ ){0,6}'?\Z"
     r"|(?:\be\.g\.?|\bsuch as|\bfor example|\bfor instance|\bas in)[ ,:]"
 )
+_SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\n|[\u3002\uff01\uff1f]")
+_LONGEST_SENTENCE = 400
 _PURPOSE = 200  # of a description: so much is looked at for the words of the tool's name
 _LONGEST_DECODED = 4_096
 
@@ -63,6 +65,7 @@ def description_warnings(tools: Iterable[Mapping[str, Any]]) -> tuple[Finding, .
 class Match(NamedTuple):
     """A rule that a text matches: the words that it was found by, decoded from `encoding` if that is named.
 
+    `sentences` are the whole ones that those words stand in.
     `learned` says that the learned judge alone found it: such a finding is of medium severity at most.
     """
 
@@ -70,6 +73,7 @@ class Match(NamedTuple):
     excerpt: str
     learned: bool = False
     encoding: str = ""
+    sentences: str = ""
 
     @property
     def severity(self) -> Level:
@@ -132,7 +136,10 @@ class Judge:
 def _finding(owner: str, text: Text, match: Match) -> Finding:
     subject = f"{_called(text)}, decoded from {match.encoding}," if match.encoding else _called(text)
     excerpt = _without_secrets(match.excerpt)
-    return finding(match.rule, owner, text.where, subject=subject, excerpt=excerpt, severity=match.severity)
+    whole = _without_secrets(match.sentences or match.excerpt)
+    return finding(
+        match.rule, owner, text.where, subject=subject, excerpt=excerpt, full_excerpt=whole, severity=match.severity
+    )
 
 
 def _decoded_matches(part: str, text: Text, names: frozenset[str], own: str, depth: int = 0) -> Iterator[Match]:
@@ -163,13 +170,23 @@ def _text_matches(part: str, text: Text, names: frozenset[str], own: str, about:
             span = phrase.find(low, start, end, purpose_first=purpose_first)
             if span is not None and not is_quoted_attack(low, span[0], part):
                 done.add(phrase.rule)
-                yield Match(phrase.rule, (shown if len(shown) == len(low) else low)[span[0] : span[1]])
+                same = shown if len(shown) == len(low) else low
+                yield Match(phrase.rule, same[span[0] : span[1]], sentences=_sentences_around(same, *span))
         for steered in steering(shown, place, names, own, about):
             if steered.rule not in done and not is_quoted_attack(low, steered.start, part, of_sentence=True):
                 is_clear = steered.is_clear and not is_left_to_user(low[steered.start : steered.end])
                 if is_clear:
                     done.add(steered.rule)
-                yield Match(steered.rule, shown[steered.start : steered.end], learned=not is_clear)
+                whole = _sentences_around(shown, steered.start, steered.end)
+                yield Match(steered.rule, shown[steered.start : steered.end], learned=not is_clear, sentences=whole)
+
+
+def _sentences_around(text: str, start: int, end: int) -> str:
+    first = max(
+        (found.end() for found in _SENTENCE_END.finditer(text, max(0, start - _LONGEST_SENTENCE), start + 1)), default=0
+    )
+    last = _SENTENCE_END.search(text, max(start, end - 1), end + _LONGEST_SENTENCE)
+    return text[max(first, start - _LONGEST_SENTENCE) : last.end() if last else end + _LONGEST_SENTENCE].strip()
 
 
 def is_quoted_attack(text: str, at: int, raw: str, *, of_sentence: bool = False) -> bool:

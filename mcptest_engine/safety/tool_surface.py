@@ -147,7 +147,9 @@ def _annotations(name: str, tool: Mapping[str, Any]) -> Iterator[Finding]:
 def _with_detail(said: Finding, detail: str) -> Finding:
     """The finding with what it is about in the place of an excerpt."""
     full = f"{said.summary} ({detail})"
-    return replace(said, summary=full if len(full) <= 160 else full[:159] + "…", excerpt=detail[:60])
+    return replace(
+        said, summary=full if len(full) <= 160 else full[:159] + "…", excerpt=detail[:60], full_excerpt=detail
+    )
 
 
 def _kind(value: object) -> str:

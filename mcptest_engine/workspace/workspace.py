@@ -49,11 +49,12 @@ _RUNS_REMEMBERED = 20
 
 _GITIGNORE = b"""\
 # Written once by mcptest; change it as you like.
-# Runs stay on this machine. Accepted snapshots and cassettes belong in the repository.
+# Runs stay on this machine. Accepted snapshots, findings and cassettes belong in the repository.
 /*
 !/.gitignore
 !/snapshots/
 !/cassettes/
+!/security.yml
 /snapshots/*.pending.yml
 """
 _ABANDONED_SECONDS = 24 * 3600

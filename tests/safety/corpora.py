@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +24,8 @@ HANDS = (
 )  # files of lines with `rules` and `catalog`, each of a hand of its own
 UNTOUCHED = "untouched"
 """A file of the same shape that nothing is learned from, nor chosen by."""
+HELD_OUT = "held_out"
+"""Lines with `poisoned`, `kind`, `catalog` and `tool`: for measuring only, too."""
 
 
 @cache
@@ -126,6 +129,22 @@ def untouched_words() -> str:
     return (
         f"{found} of {len(poisoned)} attacks by any alarm ({fitting} by a rule that they deserve), "
         f"and of {alarms} of {len(honest)} honest descriptions"
+    )
+
+
+def held_out_words() -> str:
+    """What the rules tell of `held_out.jsonl`, in the words of `docs/security.md`."""
+    counts: Counter[str] = Counter()
+    for line in lines(HELD_OUT):
+        beside = [{"name": name} for name in line["catalog"]]
+        severities = {str(one.severity) for one in description_warnings([line["tool"], *beside])}
+        kind = "poisoned" if line["poisoned"] else "honest"
+        counts.update({kind: 1, f"{kind} found": bool(severities), f"{kind} high": "high" in severities})
+    poisoned, honest, alarmed = counts["poisoned"], counts["honest"], counts["honest found"]
+    return (
+        f"{counts['poisoned found']} of {poisoned} poisoned texts are found, "
+        f"{counts['poisoned high']} of them with a high finding; "
+        f"{alarmed} of {honest} honest ones are warned of, {counts['honest high']} with a high finding"
     )
 
 

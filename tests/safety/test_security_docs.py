@@ -18,6 +18,7 @@ def test_the_figures_in_the_docs_are_those_of_the_corpora() -> None:
     assert corpora.set_table() in PAGE
     assert corpora.blind_table() in PAGE
     assert corpora.untouched_words() in " ".join(PAGE.split("\n"))
+    assert corpora.held_out_words() in " ".join(PAGE.split("\n"))
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
