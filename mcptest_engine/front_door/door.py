@@ -6,10 +6,11 @@ import asyncio
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.redaction import SHORTEST_SUBSTRING, Redactor
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 
     from mcptest_engine.workspace.workspace import Workspace
 
@@ -48,13 +49,23 @@ class Runs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
-    """One front door. The process works in `workspace.root`, so that relative commands and `repro` lines mean the same."""
+    """One front door. The process works in `workspace.root`, so that relative commands and `repro` lines mean the same.
+
+    `known_secrets` are those of all servers and suites that it had to do with: no answer holds one.
+    """
 
     workspace: Workspace
     environ: Mapping[str, str] = field(repr=False)
     writes_enabled: bool = False
     allowed_env: frozenset[str] = frozenset()
+    known_secrets: Redactor = field(default_factory=Redactor, repr=False, compare=False)
     runs: Runs = field(default_factory=Runs, repr=False, compare=False)
+
+    def keep_secrets(self, secrets: Iterable[str]) -> None:
+        """Take these out of every answer from now on; a short one may be any word of ours."""
+        for secret in secrets:
+            if len(secret) >= SHORTEST_SUBSTRING:
+                self.known_secrets.register(secret)
 
 
 async def _silent(done: float, total: float | None, message: str) -> None:

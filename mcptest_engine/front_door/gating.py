@@ -176,7 +176,9 @@ def _env_of(suite: LoadedSuite, name: str) -> dict[str, str]:
 
 def _spec(door: Door, settings: Mapping[str, Any], given: Iterable[str]) -> ServerSpec:
     """The spec of a server that the caller named; `given` are secrets that stand in its command or URL."""
-    secrets = Redactor((*secret_values({"target": settings}, {}, {}, door.environ), *given))
+    values = (*secret_values({"target": settings}, {}, {}, door.environ), *given)
+    secrets = Redactor(values)
+    door.keep_secrets(values)
     return spec_from_settings(
         "target",
         settings,
@@ -201,6 +203,7 @@ def _declared_servers(door: Door) -> Iterator[tuple[LoadedSuite, str]]:
                 f"{path.name} does not load, so it declares no server: {broken.problems[0].message}",
                 hint="mend it first",
             ) from None
+        door.keep_secrets(suite.secrets)
         for name in suite.servers:
             yield suite, name
 

@@ -19,7 +19,6 @@ from mcp.shared.exceptions import MCPError
 
 from mcptest_engine import __version__
 from mcptest_engine.core.errors import McptestError, UsageError, did_you_mean
-from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.front_door import verbs
 from mcptest_engine.front_door.door import Door, Request
 from mcptest_engine.front_door.incoming import Incoming
@@ -94,7 +93,7 @@ def server_of(door: Door) -> Server[Any]:
             text = await asyncio.to_thread(read_output, door.workspace, str(params.uri))
         except McptestError as wrong:
             code = types.INVALID_PARAMS if ctx.protocol_version >= _STATELESS else _RESOURCE_MISSING
-            raise MCPError(code, _words(wrong), {"uri": str(params.uri)}) from None
+            raise MCPError(code, _words(wrong, door), {"uri": str(params.uri)}) from None
         found = types.TextResourceContents(uri=params.uri, mime_type="application/json", text=text)
         return types.ReadResourceResult(contents=[found])
 
@@ -134,13 +133,14 @@ async def _called(
         verb = _verb(door, params.name)
         arguments = _checked(verb, params.arguments or {})
         request = Request(door=door, arguments=arguments, progress=_progress(ctx), client=_client(ctx))
-        answer = presentable(await verb.handler(request))
+        answer = door.known_secrets.redact_registered(presentable(await verb.handler(request)))
     except MCPError:
         raise
     except McptestError as wrong:
-        return _refused(_words(wrong))
+        return _refused(_words(wrong, door))
     except Exception as bug:  # noqa: BLE001 - one verb that fails must not end the others
-        return _refused(f"this is a bug in mcptest {__version__}: {type(bug).__name__}: {bug}")
+        told = door.known_secrets.redact_text(str(bug))
+        return _refused(f"this is a bug in mcptest {__version__}: {type(bug).__name__}: {told}")
     text = json.dumps(answer, ensure_ascii=False)
     if len(text.encode()) > LARGEST_ANSWER:
         told = f"the answer of `{verb.name}` has {len(text.encode()):,} bytes, which is more than a client takes"
@@ -208,14 +208,14 @@ def _client(ctx: ServerRequestContext[Any]) -> dict[str, str] | None:
     return {"name": one_line(told.name, _LONGEST_NAME), "version": one_line(told.version, _LONGEST_NAME)}
 
 
-def _words(wrong: McptestError) -> str:
+def _words(wrong: McptestError, door: Door) -> str:
     from mcptest_engine.core.sanitise import sanitise
 
     told = wrong.message if wrong.hint is None else f"{wrong.message}\n{wrong.hint}"
     tail = getattr(wrong, "stderr_tail", "")
     if tail:
         told += "\nthe end of the server's stderr:\n" + "\n".join(tail.splitlines()[-10:])
-    return Redactor(()).redact_text(sanitise(told))[:8_000]
+    return door.known_secrets.redact_text(sanitise(told))[:8_000]
 
 
 def _refused(words: str) -> types.CallToolResult:

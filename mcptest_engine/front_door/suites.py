@@ -42,6 +42,7 @@ async def validate_suite(request: Request) -> Answer:
     text = _text(request)
     options = _options(request.door)
     checked = await asyncio.to_thread(check_text, text, options, base_dir=request.workspace.root)
+    request.door.keep_secrets(() if checked.suite is None else checked.suite.secrets)
     shown, more = page(checked.errors, 0, room=ROOM_FOR_ERRORS, show=_told)
     answer: dict[str, Any] = {"valid": not checked.errors, "errors": shown}
     notes = [] if more is None else [f"{len(checked.errors) - more:,} more errors are not shown here: mend these first"]
@@ -110,6 +111,7 @@ async def _run(
             _in_a_line(problem, request, inline=None if run_id is None else path) for problem in errors[:5]
         )
         raise UsageError(f"the suite does not load: {told}", hint="validate_suite tells every problem") from None
+    door.keep_secrets(suite.secrets)
     selection = Selection(filter=filter_text)
     requested_by = {"via": "mcp-server", **({} if request.client is None else {"client": request.client})}
     settings = RunSettings(
