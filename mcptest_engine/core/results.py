@@ -51,7 +51,7 @@ _COMMAND_LIMIT = 160
 _OPTIONAL_FACTS = ("tool", "case", "model", "scorer")
 _WORTH_PACKING = 60
 _WORTH_COMPRESSING = 512
-_PACKED = ("assertions", "output", "verify", "trace", "trials")
+_PACKED = ("output", "assertions", "verify", "trace", "trials")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -413,17 +413,16 @@ class TestResult:
     judgement: Mapping[str, Any] | None = None
     trials: tuple[Mapping[str, Any], ...] = ()
 
-    def packed(self) -> TestResult:
-        """The same result with the values in it as bytes, large ones compressed; reading such a member unpacks it each time.
+    def pack(self) -> None:
+        """Hold the values in it as bytes, large ones compressed; reading such a member unpacks it each time.
 
         A long run holds every result until its end, and most of that memory is answers that nobody looks at before.
         """
-        large: dict[str, Any] = {}
-        for name in _PACKED:
-            value = getattr(self, name)
-            if value and len(data := pickle.dumps(value)) > _WORTH_PACKING:
-                large[name] = _Packed(data if len(data) < _WORTH_COMPRESSING else zlib.compress(data, 1))
-        return replace(self, **large) if large else self
+        size = _pack(self, _OUTPUT)
+        # What passed with a short answer has little else; pickling values of classes takes longer than plain ones.
+        if self.failure is not None or size == 0 or size >= _WORTH_COMPRESSING:
+            for slot in _OTHERS:
+                _pack(self, slot)
 
     def to_json(self) -> dict[str, Any]:
         optional = {name: value for name in _OPTIONAL_FACTS if (value := getattr(self, name)) is not None}
@@ -669,8 +668,20 @@ class _Unpacked:
         self._slot.__set__(result, value)
 
 
+_OUTPUT, *_OTHERS = (TestResult.__dict__[_name] for _name in _PACKED)
 for _name in _PACKED:
     setattr(TestResult, _name, _Unpacked(TestResult.__dict__[_name]))
+
+
+def _pack(result: TestResult, slot: Any) -> int:
+    """Pack one member; returns its size as bytes, 0 where nothing is or it is packed already."""
+    value = slot.__get__(result, TestResult)
+    if not value or type(value) is _Packed:
+        return 0
+    data = pickle.dumps(value)
+    if len(data) > _WORTH_PACKING:
+        slot.__set__(result, _Packed(data if len(data) < _WORTH_COMPRESSING else zlib.compress(data, 1)))
+    return len(data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

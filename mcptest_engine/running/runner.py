@@ -281,7 +281,7 @@ class Run:
             **_spent(outcome, with_models=self.judged is not None),
         )
         result = self.keeper.keep(result, size=outcome.size)
-        self._results[index] = result.packed() if outcome.size or len(self.plan.cases) > _MANY else result
+        self._results[index] = result
         ended = self._ended.pop(index, None)
         if ended is not None and not ended.done():
             ended.set_result(result)
@@ -295,6 +295,8 @@ class Run:
             if self.plan.bail is not None and self._failures >= self.plan.bail and self._stopped is None:
                 self._stopped = f"not run: stopped after {counted(self._failures, 'failure')} (bail)"
         self.emit(CaseFinished(index=index, result=result))
+        if outcome.size or len(self.plan.cases) > _MANY:
+            result.pack()
 
     def _interrupted(self, case: Case) -> Decision:
         """A case that was not brought to its end: what was done is kept, and what all of its attempts have cost."""
