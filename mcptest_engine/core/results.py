@@ -8,7 +8,6 @@ the run printed. `RunRecord.to_json` and `RunRecord.from_json` are the only way 
 from __future__ import annotations
 
 import pickle
-import zlib
 from dataclasses import field, replace
 from math import fsum
 from typing import TYPE_CHECKING, Any
@@ -662,7 +661,11 @@ class _Unpacked:
         if type(value) is not _Packed:
             return value
         is_plain = value.data[0] == pickle.PROTO[0]
-        return pickle.loads(value.data if is_plain else zlib.decompress(value.data))  # noqa: S301 - our own
+        if is_plain:
+            return pickle.loads(value.data)  # noqa: S301 - our own
+        import zlib  # few answers are so large
+
+        return pickle.loads(zlib.decompress(value.data))  # noqa: S301 - our own
 
     def __set__(self, result: TestResult, value: Any) -> None:
         self._slot.__set__(result, value)
@@ -680,7 +683,11 @@ def _pack(result: TestResult, slot: Any) -> int:
         return 0
     data = pickle.dumps(value)
     if len(data) > _WORTH_PACKING:
-        slot.__set__(result, _Packed(data if len(data) < _WORTH_COMPRESSING else zlib.compress(data, 1)))
+        if len(data) >= _WORTH_COMPRESSING:
+            import zlib  # few answers are so large
+
+            data = zlib.compress(data, 1)
+        slot.__set__(result, _Packed(data))
     return len(data)
 
 
