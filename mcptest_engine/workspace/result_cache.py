@@ -93,7 +93,7 @@ class ResultCache:
         path = self.folder / f"{key}.json"
         try:
             entry = json.loads(read_file(path, largest=LARGEST))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):  # of the latter, whoever stores something tells
             return None
         except (OSError, ValueError, RecursionError):
             entry = None
