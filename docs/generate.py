@@ -153,6 +153,11 @@ SECTIONS = (
     ("RunOptions", "`run_options`", ""),
     ("Inconclusive", "`run_options.inconclusive`", "[Agent tests](agent-tests.md) explains it."),
     ("Performance", "`performance`", ""),
+    (
+        "EffectLimits",
+        "`effects`",
+        "One of the two is enough. [The ledger of effects](safety.md#the-ledger-of-effects) explains them.",
+    ),
     ("Coverage", "`coverage`", "Percentages from 0 to 100. [Coverage](coverage.md) explains them."),
 )
 
@@ -222,6 +227,7 @@ WORDS = {
     "ContextStep": "[mapping](#a-hook-with-mode-context)",
     "RunOptions": "[mapping](#run_options)",
     "Performance": "[mapping](#performance)",
+    "EffectLimits": "[mapping](#effects)",
     "Coverage": "[mapping](#coverage)",
     "TokenBudget": "[mapping](#max_response_tokens)",
     "Transform": "`{ jq: PROGRAM }`",

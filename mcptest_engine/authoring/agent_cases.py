@@ -26,7 +26,7 @@ from mcptest_engine.authoring.suite_text import Entry, proved, told, wrapped, wr
 from mcptest_engine.authoring.targets import untemplated
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.safety.execution import REVIEW_FIRST
+from mcptest_engine.safety.execution import REVIEW_FIRST, Decision, Purpose
 from mcptest_engine.safety.policy import ToolClass, classify
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.authoring.paging import ScaffoldOptions
     from mcptest_engine.authoring.targets import Target
+    from mcptest_engine.safety.execution import ExecutionPolicy
     from mcptest_engine.safety.poisoning import Finding
     from mcptest_engine.servers.catalog import Catalog
 
@@ -89,7 +90,7 @@ def scaffold_agents(
         except RecursionError:
             notes.append(f"`{one_line(tool['name'], 80)}` is left out: its schema is nested too deeply")
             continue
-        case = {"name": case.pop("name"), "tools": _lists(tool), **case}
+        case = {"name": case.pop("name"), "tools": _lists(tool, options.policy), **case}
         case = masked(case, redact) if redact is not None else case
         if case["name"] in existing:
             continue
@@ -112,7 +113,7 @@ def scaffold_agents(
     if not good:
         notes.append("the server lists no tool, so there is nothing that an agent could do with it")
         good, _ = proved([Entry(block="agents", test=_no_tool(target))])
-    lines = [*header[:2], *_source(catalog), *header[2:], "", *_safety(tools)]
+    lines = [*header[:2], *_source(catalog), *header[2:], "", *_safety(tools, options.policy)]
     text = write_suite_text(lines, target, good)
     text += "".join(f"\n# {one_line(line)}".rstrip() for line in template) + ("\n" if template else "")
     return AgentScaffold(
@@ -137,25 +138,25 @@ def _entry(
     return Entry(block="agents", test={**test, **case}, comments=comments)
 
 
-def _lists(tool: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The lists of a case: its own tool is executed, unless it may change something; then a stub answers."""
+def _lists(tool: Mapping[str, Any], policy: ExecutionPolicy) -> dict[str, list[str]]:
+    """The lists of a case: its own tool is executed where the policy of a generated suite allows that; else a stub answers."""
     name = _GLOB.sub(r"[\g<0>]", tool["name"])
-    return {"allow": [], "dry": [name]} if _is_dry(tool) else {"allow": [name]}
+    return {"allow": [], "dry": [name]} if _is_dry(tool, policy) else {"allow": [name]}
 
 
-def _is_dry(tool: Mapping[str, Any]) -> bool:
-    return classify(tool) in (ToolClass.MUTATING, ToolClass.DESTRUCTIVE)
+def _is_dry(tool: Mapping[str, Any], policy: ExecutionPolicy) -> bool:
+    return policy.decide_tool(tool["name"], classify(tool), Purpose.GENERATE) is Decision.GENERATE_ONLY
 
 
-def _safety(tools: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _safety(tools: Sequence[Mapping[str, Any]], policy: ExecutionPolicy) -> Iterator[str]:
     yield from wrapped(
         "A model decides what is called. Each case executes the tool under `allow`, and tools that declare "
         "`readOnlyHint: true`; calls of all others are refused."
     )
-    if dry := [tool["name"] for tool in tools if _is_dry(tool)]:
+    if dry := [tool["name"] for tool in tools if _is_dry(tool, policy)]:
         yield from wrapped(
-            f"Answered by a stub and not executed, as they may change something: {listed(dry)}. To execute one, move it from "
-            "`dry` to `allow`."
+            f"Answered by a stub and not executed, as they do not declare `readOnlyHint: true`: {listed(dry)}. To execute "
+            "one, move it from `dry` to `allow`."
         )
     yield from wrapped(CLEAN_UP)
 

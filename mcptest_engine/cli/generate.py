@@ -160,8 +160,11 @@ def conformance(saved: str | None, **flags: Any) -> None:
 @group.command("redteam")
 @source_options
 @page_options
+@allowing_options
 def redteam(saved: str | None, **flags: Any) -> None:
     """Write a suite that tries to talk an agent into obeying what stands in its data, a probe for every tool.
+
+    When it runs, a stub answers for tools that do not declare `readOnlyHint: true`, unless --allow or --presumed allows them.
 
     \b
     Example:
@@ -175,8 +178,11 @@ def redteam(saved: str | None, **flags: Any) -> None:
 @group.command("eval")
 @source_options
 @page_options
+@allowing_options
 def evaluation(saved: str | None, **flags: Any) -> None:
     """Write a suite that asks whether a model finds and uses each tool, judged by a model.
+
+    When it runs, a stub answers for tools that do not declare `readOnlyHint: true`, unless --allow or --presumed allows them.
 
     \b
     Example:
@@ -188,9 +194,13 @@ def evaluation(saved: str | None, **flags: Any) -> None:
 
 
 def _agents(scaffold: Callable[..., AgentScaffold], saved: str | None, flags: dict[str, Any]) -> None:
+    from dataclasses import replace
+
     place = _Destination.of(flags)
-    options = _options(flags)
+    policy = take_policy(flags)
+    options = replace(_options(flags), policy=policy)
     catalog, target, notes, redact = _learn(saved, flags, options)
+    check_allowed(policy, {str(tool.get("name")) for tool in catalog.tools})
     found = scaffold(catalog, target, options, redact=redact, into=place.before)
     told = [*notes, *found.notes]
     answer: dict[str, Any] = {"suite": found.suite, "tools_covered": found.tools_covered, "notes": told}

@@ -1,16 +1,38 @@
-"""What became of a tool call that was asked for in a run, and who decided it: the words of a trace and of a record."""
+"""The calls of tools that were asked for in a run: what became of each, who decided it, and how many a suite allows.
+
+Old records have none of it. Names are a server's words.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+UNLISTED = "unlisted"
+"""The class of a tool that no list of the run told of."""
+CLASSES = ("read_only", "read_only_presumed", "mutating", "destructive", UNLISTED)
+CHANGING = ("destructive", "mutating")
+"""The classes whose calls a suite can limit, under `effects`."""
+TOLD_AS = "effects: "
+"""How every line of a run's warnings about effects begins."""
+_NAMES_TOLD = 5
+_NAME_LIMIT = 60
 
 
 class CallDecision(StrEnum):
-    """`DRY`: answered by a stub, and `DENIED`: refused; the server has heard of neither."""
+    """`DRY`: answered by a stub; `DENIED`: refused; `REPLAYED`: answered from a cassette. No server heard of these."""
 
     EXECUTED = "executed"
     DRY = "dry"
     DENIED = "denied"
+    REPLAYED = "replayed"
 
 
 class DecidedBy(StrEnum):
@@ -24,3 +46,125 @@ class DecidedBy(StrEnum):
     PERSON = "person"
     MODEL = "model"
     POLICY = "policy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """Calls of one tool that have all but their arguments in common.
+
+    `tool_class` is one of `CLASSES`. `limited_as` is the class under which an `effects` limit counts them, where it is another:
+    that which the name of an unlisted tool suggests. `arguments` are hashes of the first different arguments, in order; there
+    are none for a tool that declares or is presumed to change nothing.
+    """
+
+    server: str
+    tool: str
+    tool_class: str
+    decision: CallDecision
+    decided_by: DecidedBy
+    count: int
+    arguments: tuple[str, ...] = ()
+    limited_as: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        out: dict[str, Any] = {
+            "server": self.server,
+            "tool": self.tool,
+            "class": self.tool_class,
+            "decision": self.decision.value,
+            "decided_by": self.decided_by.value,
+            "count": self.count,
+        }
+        if self.arguments:
+            out["arguments"] = list(self.arguments)
+        if self.limited_as is not None:
+            out["limited_as"] = self.limited_as
+        return out
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Effect:
+        return cls(
+            server=data["server"],
+            tool=data["tool"],
+            tool_class=data["class"],
+            decision=CallDecision(data["decision"]),
+            decided_by=DecidedBy(data["decided_by"]),
+            count=data["count"],
+            arguments=tuple(data.get("arguments", ())),
+            limited_as=data.get("limited_as"),
+        )
+
+    @property
+    def is_notable(self) -> bool:
+        """Whether something was or could have been changed, or the call was not executed as it was asked for."""
+        return self.tool_class in CHANGING or self.decision in (CallDecision.DRY, CallDecision.DENIED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effects:
+    """All calls of a run, and its suite's limits by class: how many executed calls are allowed."""
+
+    calls: tuple[Effect, ...] = ()
+    limits: Mapping[str, int] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"calls": [row.to_json() for row in self.calls]}
+        if self.limits is not None:
+            out["limits"] = dict(self.limits)
+        return out
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Effects:
+        return cls(calls=tuple(Effect.from_json(row) for row in data["calls"]), limits=data.get("limits"))
+
+    def exceeded(self) -> list[str]:
+        """A line for each limit that was exceeded, such as "effects: 2 destructive calls, 0 are allowed: `drop_all` (2)"."""
+        lines = []
+        for tool_class, limit in (self.limits or {}).items():
+            tools: Counter[str] = Counter()
+            for row in self.calls:
+                if row.decision is CallDecision.EXECUTED and (row.limited_as or row.tool_class) == tool_class:
+                    tools[row.tool] += row.count
+            if (made := tools.total()) > limit:
+                names = ", ".join(
+                    f"`{one_line(name, _NAME_LIMIT)}` ({count})" for name, count in tools.most_common(_NAMES_TOLD)
+                )
+                more = f" and {len(tools) - _NAMES_TOLD} more tools" if len(tools) > _NAMES_TOLD else ""
+                calls = "1 call" if made == 1 else f"{made} calls"
+                lines.append(f"{TOLD_AS}{calls} of {tool_class} tools, {limit} are allowed: {names}{more}")
+        return lines
+
+    def summary(self) -> str:
+        """How many calls of what kind, such as "3 mutating executed, 1 destructive denied"; "" where none is notable."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for row in self.calls:
+            if row.is_notable:
+                counts[row.tool_class, row.decision.value] += row.count
+        order = {name: place for place, name in enumerate((*CHANGING, *CLASSES[::-1]))}
+        rows = sorted(counts.items(), key=lambda item: (order[item[0][0]], item[0][1]))
+        return ", ".join(f"{count} {name.replace('_', ' ')} {decision}" for (name, decision), count in rows)
+
+
+def merged_effects(parts: Sequence[Effects]) -> Effects | None:
+    """What shards of one run did together."""
+    if not parts:
+        return None
+    limits = next((part.limits for part in parts if part.limits is not None), None)
+    return Effects(calls=joined_rows(row for part in parts for row in part.calls), limits=limits)
+
+
+def joined_rows(rows: Iterable[Effect]) -> tuple[Effect, ...]:
+    """The rows with those of the same calls as one: counts added up, the hashes of both."""
+    found: dict[tuple[object, ...], Effect] = {}
+    for row in rows:
+        key = (row.server, row.tool, row.tool_class, row.decision, row.decided_by, row.limited_as)
+        known = found.get(key)
+        found[key] = row if known is None else _joined(known, row)
+    return tuple(found.values())
+
+
+def _joined(one: Effect, other: Effect) -> Effect:
+    from dataclasses import replace
+
+    arguments = tuple(dict.fromkeys((*one.arguments, *other.arguments)))
+    return replace(one, count=one.count + other.count, arguments=arguments)

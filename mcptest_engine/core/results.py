@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from mcptest_engine.core.coverage import Dimension
+    from mcptest_engine.core.effects import Effects
 
 __all__ = [
     "JUDGED_FAILURES",
@@ -701,7 +702,7 @@ class RunRecord:
     `flags` are those of the command line that change what a test is, such as `--var`. `cassette` is the name of the one that
     was recorded or replayed. `requested_by` is there when the front door made the run: {via: "mcp-server", client: {name,
     version}}, without `client` where it did not say who it is. `coverage` is () where what the servers offer was not known to
-    the run.
+    the run. `effects` is None where no tool was called, and in records of before it was there.
     """
 
     run_id: str
@@ -726,6 +727,7 @@ class RunRecord:
     cassette: str | None = None
     requested_by: Mapping[str, Any] | None = None
     coverage: tuple[Dimension, ...] = ()
+    effects: Effects | None = None
     totals: Totals = field(default_factory=Totals)
 
     def to_json(self, *, streamed: bool = False) -> dict[str, Any]:
@@ -766,6 +768,8 @@ class RunRecord:
             out["spending"] = spending.to_json()
         if self.coverage:
             out["coverage"] = {row.name: row.to_json() for row in self.coverage}
+        if self.effects is not None:
+            out["effects"] = self.effects.to_json()
         if self.warnings:
             out["warnings"] = list(self.warnings)
         if self.hooks:
@@ -781,6 +785,11 @@ class RunRecord:
     def compositions(self) -> tuple[CompositionSum, ...]:
         """Each composition with its cases; () without any."""
         return CompositionSum.of(self.tests)
+
+    @property
+    def exceeded_effects(self) -> list[str]:
+        """A line for each limit of the suite's `effects` that was exceeded."""
+        return [] if self.effects is None else self.effects.exceeded()
 
     @property
     def spending(self) -> Spending | None:
@@ -818,6 +827,7 @@ class RunRecord:
                 warnings=tuple(data.get("warnings", ())),
                 hooks=tuple(HookResult.from_json(item) for item in data.get("hooks", ())),
                 coverage=_coverage(data["coverage"]) if "coverage" in data else (),
+                effects=_effects(data["effects"]) if "effects" in data else None,
             )
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as wrong:
             raise RecordError(f"the run record is damaged: {type(wrong).__name__}: {wrong}") from wrong
@@ -825,6 +835,12 @@ class RunRecord:
     def with_tests(self, tests: tuple[TestResult, ...]) -> RunRecord:
         """The same run with other tests, its totals counted anew."""
         return replace(self, tests=tests, totals=Totals.of(tests))
+
+
+def _effects(data: Mapping[str, Any]) -> Effects:
+    from mcptest_engine.core.effects import Effects
+
+    return Effects.from_json(data)
 
 
 def _coverage(data: Mapping[str, Any]) -> tuple[Dimension, ...]:

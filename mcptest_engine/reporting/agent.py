@@ -31,8 +31,8 @@ ASSERT_LIMIT = 600
 ACTUAL_LIMIT = 300
 NOTES = 3
 NAMES = 20
-_BESIDE = re.compile(r"\bafter(?:Each|All) (?:failed: |asked to skip)|: nothing is named `|^coverage: ")
-"""Warnings of cleaning up, of metrics and of coverage: they fail nothing, and no failure tells them."""
+_BESIDE = re.compile(r"\bafter(?:Each|All) (?:failed: |asked to skip)|: nothing is named `|^(?:coverage|effects): ")
+"""Warnings of cleaning up, of metrics, of coverage and of effects: they fail nothing, and no failure tells them."""
 CHARACTERS_A_TOKEN = 4
 
 
@@ -96,7 +96,9 @@ def _notes(record: RunRecord) -> str:
     if record.verdict is not Verdict.PASS:
         told = tuple(text for text in told if _BESIDE.search(text)) if not record.interrupted else ()
         told = () if _reason(record) else told
-    return "".join(f"NOTE {one_line(text, ACTUAL_LIMIT)}\n" for text in told[:NOTES])
+    notes = "".join(f"NOTE {one_line(text, ACTUAL_LIMIT)}\n" for text in told[:NOTES])
+    effects = "" if record.effects is None else record.effects.summary()
+    return f"{notes}EFFECTS {effects}\n" if effects else notes
 
 
 def _undecided(record: RunRecord) -> list[tuple[str, int]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.coverage import TOLD_AS
+from mcptest_engine.core import coverage, effects
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
@@ -41,7 +41,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     tests = (test for test in record.tests if not (alike and hook_facts.is_kept(test)))
     lines += (line for test in tests if (line := _of_test(record, test, options)))
     for warning in hook_facts.other_warnings(record):
-        missed = record.exit_code == ExitCode.GATE and warning.startswith(TOLD_AS)
+        missed = record.exit_code == ExitCode.GATE and warning.startswith((coverage.TOLD_AS, effects.TOLD_AS))
         lines.append(_annotation("error" if missed else "warning", warning, title="mcptest"))
     lines += _beyond(lines)
     lines += (f"mcptest: composition {name}: {told}" for name, told in compositions.told_cases(record))

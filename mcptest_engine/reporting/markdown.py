@@ -45,6 +45,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
         *_grid(record),
         *_all_tests(record),
         *_rollups(record),
+        *_effects(record),
         *_spending(record),
     ]
     return "\n\n".join(sections) + "\n"
@@ -179,6 +180,18 @@ def _spending(record: RunRecord) -> Iterator[str]:
     )
     if rows:
         yield "### Spent\n\n| Model | Calls | Tokens | Cost |\n| --- | ---: | ---: | ---: |\n" + _bounded(rows)
+
+
+def _effects(record: RunRecord) -> Iterator[str]:
+    """The calls that changed something or could have, and those that were not executed; the record has the rest."""
+    notable = [] if record.effects is None else [row for row in record.effects.calls if row.is_notable]
+    rows = [
+        f"| {_inline(row.tool)} | {row.tool_class} | {row.decision.value} | {row.decided_by.value} | {row.count:,} |"
+        for row in notable
+    ]
+    if rows:
+        head = "| Tool | Class | Came to | Decided by | Calls |\n| --- | --- | --- | --- | ---: |\n"
+        yield "### Effects\n\n" + head + _bounded(rows)
 
 
 def _all_tests(record: RunRecord) -> Iterator[str]:

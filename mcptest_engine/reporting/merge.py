@@ -12,6 +12,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.coverage import SHARD_MISSING, SHARDED, added_up, short_lines
+from mcptest_engine.core.effects import TOLD_AS as EFFECTS
+from mcptest_engine.core.effects import merged_effects
 from mcptest_engine.core.errors import ExitCode, RecordError
 from mcptest_engine.core.results import RunRecord, ServerRecord, TestResult, Verdict
 from mcptest_engine.core.sanitise import one_line
@@ -35,7 +37,7 @@ def merge_records(records: Sequence[RunRecord]) -> RunRecord:
     """One record out of those of disjoint shards of one suite.
 
     Identity and start are those of the earliest shard, the duration that of the longest; servers are joined by name,
-    their restarts added up; totals, coverage, verdict and exit code are made anew. No shard can judge the floors of
+    their restarts added up; totals, coverage, effects, verdict and exit code are made anew. No shard can judge the floors of
     `coverage`: they are judged here, on all of them.
     A shard that is missing is told, and nothing passes without it. Raises RecordError for no record, for records of different
     suites or divisions, and for a test that two records hold.
@@ -47,7 +49,8 @@ def merge_records(records: Sequence[RunRecord]) -> RunRecord:
     first = min(records, key=lambda record: (record.started_at, record.run_id))
     merged = first.with_tests(_woven(records))
     missing = _missing_shards(records)
-    merged = replace(merged, coverage=_coverage(records, judged=not missing))
+    parts = [record.effects for record in records if record.effects is not None]
+    merged = replace(merged, coverage=_coverage(records, judged=not missing), effects=merged_effects(parts))
     code = _exit_code(records, merged)
     if missing and code is ExitCode.PASSED:
         code = ExitCode.FAILED  # what did not run has not passed
@@ -154,7 +157,7 @@ def _exit_code(records: Sequence[RunRecord], merged: RunRecord) -> ExitCode:
     codes = {record.exit_code for record in records}
     if merged.totals.failed:
         codes.add(ExitCode.FAILED)
-    if any(row.is_short for row in merged.coverage):
+    if any(row.is_short for row in merged.coverage) or merged.exceeded_effects:
         codes.add(ExitCode.GATE)
     worst = next((code for code in _WORST_FIRST if code in codes), None)
     if worst is not None:
@@ -188,6 +191,6 @@ def _warnings(records: Sequence[RunRecord], merged: RunRecord) -> tuple[str, ...
     """Each shard's warnings once; that a shard matched no test is left out where another did, or left the floors to others."""
     told = [record for record in records if record.tests or not merged.tests]
     texts = (warning for record in told for warning in record.warnings)
-    kept = (text for text in texts if text != SHARDED or not merged.coverage)
+    kept = (text for text in texts if not text.startswith(EFFECTS) and (text != SHARDED or not merged.coverage))
     unjudged = [SHARD_MISSING] if has_unjudged_floors(merged) else []
-    return tuple(dict.fromkeys((*short_lines(merged.coverage), *unjudged, *kept)))
+    return tuple(dict.fromkeys((*merged.exceeded_effects, *short_lines(merged.coverage), *unjudged, *kept)))

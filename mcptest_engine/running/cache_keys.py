@@ -78,7 +78,10 @@ def _asked_by_model(case: Case) -> tuple[object, ...]:
     candidate = None if case.eval_row is None else case.eval_row.candidate
     program = case.agent if candidate is None else candidate.agent
     if program is not None:
-        return "model", program.model, program.system_prompt, program.prompt, program.servers, program.variant
+        return (
+            *("model", program.model, program.system_prompt, program.prompt, program.servers, program.variant),
+            *([program.tools] if program.tools else []),
+        )
     return (case.method, case.params) if candidate is None else ("call", candidate.call)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mcptest_engine.core.errors import McptestError, PolicyDenied, ServerError
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
+from mcptest_engine.running.effects import EffectLedger
 from mcptest_engine.running.ids import grading_of
 from mcptest_engine.running.keeping import CERTAINLY_SMALL
 from mcptest_engine.running.plan import WATCHED
@@ -40,6 +41,7 @@ LISTENING_SECONDS = 1.0
 """How long a call whose notifications are looked at waits for the server's own stream (over HTTP) to be open."""
 REFUSALS = frozenset({401, 403})
 JUDGED = "llm-judge"
+_CALL = "tools/call"
 SETTLING_SECONDS = 0.25
 """How long, in all, notifications that an assertion misses are waited for: over HTTP they come on another stream."""
 
@@ -49,7 +51,7 @@ class Caller:
 
     `redact` takes secrets out of what messages quote. `answered` tells for each server which tools answered without an error,
     `cut_short` for each composition or agent test that was interrupted what its trace was by then. `spent` and `paid` tell what
-    the attempts at a test have cost so far, by its id: rows of models, and what a scorer was paid.
+    the attempts at a test have cost so far, by its id: rows of models, and what a scorer was paid. `effects` counts the calls.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Caller:
         self._clock = clock
         self._under_way: dict[str, int] = {}
         self._thread: ThreadPoolExecutor | None = None
+        self.effects = EffectLedger(redact)
         self.answered: dict[str, set[str]] = {}
         self.cut_short: dict[str, Mapping[str, Any]] = {}
         self.spent: dict[str, list[Mapping[str, Any]]] = {}
@@ -120,6 +123,7 @@ class Caller:
             case,
             sessions,
             executor=self._slow_judge(),
+            effects=self.effects,
             redact=self._redact,
             clock=self._clock,
             emit=self._emit,
@@ -142,6 +146,7 @@ class Caller:
 
         assert self._judged is not None
         candidates = Candidates(
+            effects=self.effects,
             redact=self._redact,
             answered=lambda server, tool: self.answered.setdefault(server, set()).add(tool),
             ask_agent=lambda case, sessions: self._converse(case, sessions, 1),
@@ -159,6 +164,7 @@ class Caller:
 
         return AgentWorld(
             models=None if self._judged is None else self._judged.models,
+            effects=self.effects,
             redact=self._redact,
             clock=self._clock,
             emit=self._emit,
@@ -181,6 +187,9 @@ class Caller:
             self._under_way[server] = others + 1
             try:
                 exchange = None if asked.check is None else _at_hand(asked, session)
+                if exchange is None and asked.method == _CALL:
+                    params = asked.params or {}
+                    self.effects.note(server, str(params.get("name")), params.get("arguments"))
                 exchange = exchange or await session.request(
                     asked.method, asked.params, timeout_seconds=asked.timeout_seconds, fault=fault
                 )
@@ -194,6 +203,8 @@ class Caller:
         answer = exchange.answer
         if asked.tool is not None and "result" in answer and answer["result"].get("isError") is not True:
             self.answered.setdefault(server, set()).add(asked.tool)
+        if asked.method == "tools/list" and "result" in answer:
+            self.effects.listed(server, answer["result"].get("tools"))
         envelope = _envelope(asked, answer, number=number, duration_ms=exchange.duration_ms, http=exchange.http)
         unasked.into(envelope)
         if asked.check is not None:

@@ -41,7 +41,8 @@ def exit_code(
         return ExitCode.POLICY
     if record.totals.failed or (inconclusive_fails and record.totals.inconclusive):
         return ExitCode.FAILED
-    return ExitCode.GATE if any(row.is_short for row in record.coverage) else ExitCode.PASSED
+    is_short = any(row.is_short for row in record.coverage)
+    return ExitCode.GATE if is_short or record.exceeded_effects else ExitCode.PASSED
 
 
 def concluded(
@@ -71,6 +72,7 @@ def concluded(
         from mcptest_engine.core.coverage import short_lines
 
         warnings[:0] = short_lines(record.coverage)  # first: they may be why the run failed
+    warnings[:0] = record.exceeded_effects
     if code is ExitCode.FAILED and not record.totals.failed:
         tests = counted(record.totals.inconclusive, "inconclusive test")
         warnings.append(f"{tests} {'fails' if record.totals.inconclusive == 1 else 'fail'} the run ({TREAT_AS}: fail)")

@@ -128,6 +128,7 @@ async def execute(
         blank=blank,
         snapshots=snapshots,
         survey=survey,
+        limits=suite.effects or None,
         cache=cache,
         freezer=freezer,
         judged=judged,

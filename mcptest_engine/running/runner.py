@@ -47,7 +47,8 @@ class Run:
 
     `execute` may be ended early by cancelling its task: tests under way and not yet begun become skips, the servers are
     closed, and the record and `RunFinished` still come. Hooks are brackets: around the run with its servers, and around each
-    test with all its attempts. A bracket once opened is closed, also when the run is ended early.
+    test with all its attempts. A bracket once opened is closed, also when the run is ended early. `limits` are those of the
+    suite's `effects`.
     """
 
     plan: Plan
@@ -62,6 +63,7 @@ class Run:
     cache: Caching | None = None
     freezer: Freezer | None = None
     judged: Judged | None = None
+    limits: Mapping[str, int] | None = None
     clock: Callable[[], float] = time.monotonic
 
     _results: list[TestResult | None] = field(default_factory=list)
@@ -72,6 +74,7 @@ class Run:
     _warnings: dict[int, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     _places: dict[str, int] = field(default_factory=dict)
     _ended: dict[int, asyncio.Future[TestResult]] = field(default_factory=dict)
+    _unlisted: list[str] = field(default_factory=list)
     _caller: Caller = field(init=False)
 
     def __post_init__(self) -> None:
@@ -108,6 +111,8 @@ class Run:
                 await self._all(cases, hooks)
                 if self.survey is not None and self._halted is None:
                     await self.survey.look(self.pool)
+                if self.limits is not None and self._halted is None and self.blank.mode != "replayed":
+                    self._unlisted = await self._caller.effects.list_servers(self.pool)
         except asyncio.CancelledError:
             interrupted = True
         duration_ms = (self.clock() - self._started) * 1000
@@ -322,7 +327,15 @@ class Run:
             duration_ms=round(duration_ms, 3),
             interrupted=interrupted,
             servers=self.pool.records(),
-            warnings=(*self.blank.warnings, *self.pool.warnings(), *judged, *hooked, *self._concurrency_hint(tests)),
+            effects=self._caller.effects.effects(replayed=self.blank.mode == "replayed", limits=self.limits),
+            warnings=(
+                *self.blank.warnings,
+                *self.pool.warnings(),
+                *(self.keeper.redact_text(problem) for problem in self._unlisted),
+                *judged,
+                *hooked,
+                *self._concurrency_hint(tests),
+            ),
             hooks=() if self.hooks is None else tuple(self.hooks.results),
         )
         return self.conclude(record)

@@ -118,7 +118,7 @@ class Gate:
         """The tools as they are listed now."""
         async with self._listing_lock:
             known = self._listings.get(session)
-            if known is not None and known.changes == session.tool_list_changes and not _may_be_late(session):
+            if known is not None and known.changes == session.tool_list_changes and not may_miss_list_change(session):
                 return known
             for _ in range(MAX_LISTINGS):
                 changes = session.tool_list_changes
@@ -145,7 +145,7 @@ class Gate:
             self._next_at = self._clock() + self.policy.call_delay_seconds
 
 
-def _may_be_late(session: Session) -> bool:
+def may_miss_list_change(session: Session) -> bool:
     """Whether a change of the list may not have been heard of when a call is sent."""
     if session.stateless:
         return True

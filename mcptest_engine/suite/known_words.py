@@ -345,6 +345,15 @@ ALIASES: dict[str, dict[str, str]] = {
         "failFast": "bail",
     },
     "Performance": {"timeout_ms": "default_timeout_ms", "p95": "p95_latency_ms", "p95_ms": "p95_latency_ms"},
+    "EffectLimits": {
+        "delete": "destructive",
+        "deletes": "destructive",
+        "destructive_calls": "destructive",
+        "writes": "mutating",
+        "write": "mutating",
+        "mutations": "mutating",
+        "mutating_calls": "mutating",
+    },
     "Coverage": {
         "args": "parameters",
         "arguments": "parameters",
@@ -902,6 +911,7 @@ PLACES = {
     "RunOptions": "stands under `run_options`",
     "Performance": "stands under `performance`",
     "Coverage": "stands under `coverage`, at the top of the file",
+    "EffectLimits": "stands under `effects`, at the top of the file",
     "Transform": "stands under `transform`",
     "Auth": "stands under `auth`",
     "OAuth": "stands under `oauth`, in a server's `auth`",

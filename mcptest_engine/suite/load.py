@@ -101,6 +101,7 @@ class LoadedSuite:
     document: Mapping[str, Any] = field(repr=False)
     hooks: Mapping[str, Any] = field(default_factory=dict)
     coverage: Mapping[str, float] | None = None
+    effects: Mapping[str, int] = field(default_factory=dict)
     scorers: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     scorer_places: Mapping[str, tuple[Path, int]] = field(default_factory=dict, repr=False)
     judge: Mapping[str, Any] = field(default_factory=dict)
@@ -374,6 +375,7 @@ class _Load:
             variables=variables,
             run_options=merged.run_options,
             performance=merged.performance,
+            effects=merged.effects,
             warnings=problems,
             files=tuple(dict.fromkeys(self._files)),
             secrets=secrets,

@@ -1,9 +1,9 @@
 """Several suite files made one: what each file gives, and who wins.
 
-Servers, variables, `env`, `run_options`, `performance`, `coverage`, `judge`, `budget`, `prices`, `defaultTest` and `hooks` go
-by key, a file over what it imports and a later import over an earlier one; so do `scorers`, by their names. Tests add up:
-imported ones first, in import order, each file's in the order in which its blocks and entries stand. `name` and `description`
-are those of the file that was asked for.
+Servers, variables, `env`, `run_options`, `performance`, `coverage`, `effects`, `judge`, `budget`, `prices`, `defaultTest`
+and `hooks` go by key, a file over what it imports and a later import over an earlier one; so do `scorers`, by their names.
+Tests add up: imported ones first, in import order, each file's in the order in which its blocks and entries stand. `name` and
+`description` are those of the file that was asked for.
 
 The surprising thing: everything keeps the number of its file and its path there, because a problem found in the whole is
 told at the place where it was written. Nothing here judges; what has the wrong shape is left out, and the structural
@@ -31,7 +31,7 @@ BLOCKS: Mapping[str, TestKind] = {
     "evals": TestKind.EVAL,
 }
 PIN = "spec_version"
-_OPTIONS = frozenset({"run_options", "performance", "budget", "prices"})
+_OPTIONS = frozenset({"run_options", "performance", "budget", "prices", "effects"})
 
 
 class Placed(NamedTuple):  # and no dataclass: there is one for each test, on the way of every run
@@ -76,6 +76,7 @@ class Merged:
         self.hooks: dict[str, Placed] = {}
         self.run_options: dict[str, Any] = {}
         self.performance: dict[str, Any] = {}
+        self.effects: dict[str, Any] = {}
         self.coverage: dict[str, Placed] | None = None
         self.scorers: list[Placed] = []
         self.judge: dict[str, Placed] = {}
@@ -170,7 +171,7 @@ def whole_document(merged: Merged, head: Mapping[str, Any], variables: Mapping[s
         whole.setdefault(test.block, []).append(test.entry)
     if merged.scorers:
         whole["scorers"] = [placed.value for placed in merged.scorers]
-    for block in ("budget", "prices", "run_options", "performance"):
+    for block in ("budget", "prices", "run_options", "performance", "effects"):
         if options := getattr(merged, block):
             whole[block] = options
     if merged.coverage is not None:

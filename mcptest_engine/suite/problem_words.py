@@ -137,6 +137,7 @@ _MAPPINGS = {
     "Distractors": "a mapping with `count`",
     "TokenEfficiency": "a mapping with `correct`",
     "AgentBudget": "a mapping with `per_test_usd_cents` or `per_suite_usd_cents`",
+    "EffectLimits": "a mapping with `destructive` or `mutating`",
     "AgentTools": "a mapping with `allow`, `deny` or `dry`",
     "AgentEval": "a mapping with metrics such as `rubric` and `mcp_use`",
     "Rubric": "a mapping with `criteria` or `tree`",

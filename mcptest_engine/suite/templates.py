@@ -39,7 +39,7 @@ LITERAL_KEYS = frozenset({"schema", "regex", "jq"})
 DATA_MATCHERS = frozenset({"exact", "contains", "icontains", "contains-all", "contains-any", "one-of", "subset"})
 _NONE: frozenset[str] = frozenset()
 _PLAIN_BLOCKS = (
-    *("name", "description", "run_options", "performance", "coverage", "hooks"),
+    *("name", "description", "run_options", "performance", "coverage", "effects", "hooks"),
     *("judge", "budget", "prices"),
 )
 _TEST_BLOCKS = ("tools", "resources", "prompts", "compliance", "agents", "evals")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CANCELLED = "cancelled"
 """The kind of a run that was ended before it began, because a person wanted it so."""
 MISSED_GATE = 6
-"""The exit code of a run whose tests passed, and which missed a floor of its suite's `coverage`."""
+"""The exit code of a run whose tests passed, and which missed a floor of its suite's `coverage` or a limit of its `effects`."""
 
 
 @dataclass(slots=True)
@@ -113,5 +113,6 @@ class Progress:
 def _summary(record: dict[str, Any]) -> tuple[str, bool]:
     verdict = str(record.get("verdict", ""))
     if record.get("gates") and record.get("exit_code") == MISSED_GATE:
-        return "below a coverage floor", True
+        over = all(str(gate).startswith("effects: ") for gate in record["gates"])
+        return "over a limit of effects" if over else "below a coverage floor", True
     return {"pass": "passed", "fail": "failed"}.get(verdict, verdict or "ended"), verdict == "fail"

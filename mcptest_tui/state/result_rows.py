@@ -314,9 +314,30 @@ def summary_lines(summary: Summary, failing: Sequence[TestRow] = ()) -> list[Tex
     if summary.models or summary.scorers:
         lines += [BLANK, line(("spent  ", "bold"), summary.spent)]
         lines += spending_lines(summary.models, summary.scorers)
+    lines += _effect_lines(summary.effects)
     lines += _hooks("hooks", summary.hooks)
     if summary.total > 1 and summary.slowest:
         lines += [BLANK, line(("slowest", "bold")), *_slowest(summary.slowest)]
+    return lines
+
+
+def _effect_lines(rows: Sequence[Mapping[str, Any]], most: int = 10) -> list[TextLine]:
+    """The calls of a run by tool: first those that changed something or could have, and those that were not executed."""
+    if not rows:
+        return []
+
+    def is_plain(row: Mapping[str, Any]) -> bool:
+        return row.get("class") not in ("destructive", "mutating") and row.get("decision") not in ("dry", "denied")
+
+    lines = [BLANK, line(("effects", "bold"))]
+    for row in sorted(rows, key=is_plain)[:most]:
+        words = (row.get("class"), row.get("decision"), f"by {row.get('decided_by')}")
+        told = ", ".join(safe(str(word).replace("_", " ")) for word in words)
+        lines.append(
+            line(f"{safe(row.get('tool'))}  ", f"{counted(int(row.get('count') or 0), 'call')}  ", (told, "dim"), at=2)
+        )
+    if len(rows) > most:
+        lines.append(line((f"and {len(rows) - most} more", "dim"), at=4))
     return lines
 
 

@@ -63,7 +63,8 @@ class ServerView(NamedTuple):
 class Summary:
     """What a run came to. The lists hold names of tests, `slowest` (name, milliseconds).
 
-    `hooks` and `rollups` are those of the record; `gates` says which floors of the suite's `coverage` were missed.
+    `hooks` and `rollups` are those of the record; `gates` says which floors of the suite's `coverage` were missed and which
+    limits of its `effects` exceeded; `effects` are the rows of the record's calls.
     `deferred` are those of the inconclusive that wait for a model; the rest is the record's spending.
     """
 
@@ -79,6 +80,7 @@ class Summary:
     hooks: list[dict[str, Any]] = field(default_factory=list)
     rollups: list[dict[str, Any]] = field(default_factory=list)
     gates: list[str] = field(default_factory=list)
+    effects: list[dict[str, Any]] = field(default_factory=list)
     deferred: int = 0
     models: list[dict[str, Any]] = field(default_factory=list)
     scorers: list[dict[str, Any]] = field(default_factory=list)
@@ -180,6 +182,7 @@ class RunView:
             models=_mappings(spending.get("models")),
             scorers=_mappings(spending.get("scorers")),
             gates=[str(gate) for gate in record.get("gates") or ()],
+            effects=_mappings(effects.get("calls") if isinstance(effects := record.get("effects"), dict) else None),
         )
 
 

@@ -39,6 +39,7 @@ def store(tmp_path):
     script.write_text(json.dumps({"tools": TOOLS, "answers": {}}), encoding="utf-8")
 
     class Store:
+        folder = tmp_path
         command = json.dumps([sys.executable, "-S", str(SERVER), str(script), str(diary)])
 
         @property

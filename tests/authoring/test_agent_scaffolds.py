@@ -14,6 +14,7 @@ from mcptest_engine.authoring.redteam import CANARY, scaffold_redteam
 from mcptest_engine.core.errors import Severity
 from mcptest_engine.running.plan import make_plan
 from mcptest_engine.running.settings import Selection
+from mcptest_engine.safety.execution import ExecutionPolicy
 from tests.authoring.catalogs import TARGET, catalog, loaded, problems, text_tool, tool, written
 
 if TYPE_CHECKING:
@@ -93,15 +94,26 @@ def test_no_word_of_a_suspicious_description_reaches_a_model() -> None:
 
 @pytest.mark.parametrize("scaffold", [scaffold_redteam, scaffold_eval])
 def test_a_case_executes_its_own_tool_or_has_a_stub_answer_for_it(scaffold: Callable[..., Any]) -> None:
-    """Safety S1: a model is not given what changes something, and the header says who cleans up."""
-    found = scaffold(catalog(tool("a[1]*"), tool("create_page"), tool("delete_page")), TARGET)
+    """Safety S1 and S2: a model is not given what changes something, and the header says who cleans up."""
+    hints = {"readOnlyHint": True}
+    found = scaffold(
+        catalog(tool("a[1]*", annotations=hints), tool("create_page"), tool("delete_page"), tool("b")), TARGET
+    )
     assert {case["name"].partition(":")[0]: case["tools"] for case in written(found.suite)["agents"]} == {
         "a[1]*": {"allow": ["a[[]1][*]"]},
+        "b": {"allow": [], "dry": ["b"]},
         "create_page": {"allow": [], "dry": ["create_page"]},
         "delete_page": {"allow": [], "dry": ["delete_page"]},
     }
+    policy = ExecutionPolicy(declared_only=True, presumed=True, allowed=frozenset({"create_page"}))
+    allowed = scaffold(
+        catalog(tool("create_page"), tool("delete_page"), tool("b")), TARGET, ScaffoldOptions(policy=policy)
+    )
+    assert [case["tools"]["allow"] for case in written(allowed.suite)["agents"]] == [["b"], ["create_page"], []]
     header = " ".join(line.removeprefix("# ") for line in found.suite.partition("servers:")[0].splitlines())
-    assert "Answered by a stub and not executed, as they may change something: `create_page`, `delete_page`." in header
+    assert (
+        "Answered by a stub and not executed, as they do not declare `readOnlyHint: true`: `b`, `create_page`" in header
+    )
     assert "Data cleanup is your responsibility: mcptest never removes what a test has made." in header
     assert errors(found.suite) == []
 

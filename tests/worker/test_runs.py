@@ -48,6 +48,17 @@ def test_a_missed_floor_is_told_in_a_line(child: Child, suite_on: SuiteOn) -> No
     assert "coverage" not in record
 
 
+def test_an_exceeded_limit_of_effects_is_told_in_a_line_and_the_calls_are_shown(
+    child: Child, suite_on: SuiteOn
+) -> None:
+    path = suite_on("echo", tests=[{"name": "t", "tool": "send_mail"}])
+    path.write_text(path.read_text(encoding="utf-8").rstrip("}\n") + ', "effects": {"mutating": 0}}')
+    record = run(child)["record"]
+    assert record["gates"] == ["effects: 1 call of mutating tools, 0 are allowed: `send_mail` (1)"]
+    (row,) = record["effects"]["calls"]
+    assert (row["tool"], row["class"], row["limited_as"], row["count"]) == ("send_mail", "unlisted", "mutating", 1)
+
+
 def test_only_the_named_tests_run_focused_or_not(child: Child, suite_on: SuiteOn) -> None:
     """Whoever names a test means it, whatever else says `only: true`."""
     tests = echoes(3)

@@ -1,9 +1,10 @@
-"""The blocks below the table: hooks, coverage, metrics, compositions, what was spent, and the foot of the page."""
+"""The blocks below the table: hooks, coverage, effects, metrics, compositions, what was spent, and the foot of the page."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.effects import CLASSES
 from mcptest_engine.core.results import SCHEMA_VERSION, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.reporting import compositions, facts, hook_facts
@@ -14,10 +15,12 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.costs import CompositionSum
     from mcptest_engine.core.coverage import Dimension
+    from mcptest_engine.core.effects import Effect
     from mcptest_engine.core.results import HookResult, RunRecord
 
 HOOKS_SHOWN = 200
 NAMES_SHOWN = 500
+HASHES_SHOWN = 3
 
 
 def blocks(record: RunRecord) -> Iterator[Html | None]:
@@ -25,6 +28,7 @@ def blocks(record: RunRecord) -> Iterator[Html | None]:
     yield _compositions(record)
     yield _hooks(record)
     yield _coverage(record)
+    yield _effects(record)
     yield _metrics(record)
     yield _spending(record)
 
@@ -97,6 +101,35 @@ def _coverage(record: RunRecord) -> Html | None:
     missing = [_missing(row) for row in record.coverage if row.missing]
     return section(
         "coverage", "Coverage", table, *missing, note="How much of what the servers offer the tests exercised."
+    )
+
+
+def _effects(record: RunRecord) -> Html | None:
+    if record.effects is None or not record.effects.calls:
+        return None
+    rows = sorted(record.effects.calls, key=lambda row: -CLASSES.index(row.tool_class))
+    table = plain_table(
+        "Calls of tools",
+        ("Tool", "Server", "Class", "Came to", "Decided by", "Arguments", "Calls"),
+        [_effect(row) for row in rows[:NAMES_SHOWN]],
+        numbers=1,
+    )
+    left = len(rows) - NAMES_SHOWN
+    more = tag("p", f"{left:,} more rows; the run record has them.", class_="note") if left > 0 else None
+    return section("effects", "Effects", table, more, note="Every call of a tool in this run, and who decided it.")
+
+
+def _effect(row: Effect) -> tuple[str, ...]:
+    hashes = ", ".join(row.arguments[:HASHES_SHOWN])
+    more = f" and {len(row.arguments) - HASHES_SHOWN} more" if len(row.arguments) > HASHES_SHOWN else ""
+    return (
+        tag("code", name_text(row.tool)),
+        name_text(row.server),
+        row.tool_class.replace("_", " "),
+        row.decision.value,
+        row.decided_by.value,
+        tag("code", f"{hashes}{more}") if hashes else "",
+        f"{row.count:,}",
     )
 
 

@@ -42,6 +42,10 @@ class Desk(Protocol):
         """Whether the tools of the server may be others than `tools` gave last: it said so, or is another process now."""
         ...
 
+    def decided(self, call: ToolCall) -> None:
+        """It is decided whether a call is executed; it is answered already where it is not."""
+        ...
+
     async def call(self, server: str, tool: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer of `tools/call`: {"result"} or {"error"}. Raises: ServerError when none came."""
         ...
@@ -104,6 +108,7 @@ async def _turn(
     for use, call in pending:
         if call.lost is None:
             _decide(call, toolbox, use, program, so_far)
+            desk.decided(call)
     await asyncio.gather(*(_make(call, desk) for _, call in pending if call.decision is CallDecision.EXECUTED))
     so_far.answered(reply.uses, calls)
     return stops.MAX_TURNS if number >= program.max_turns else None

@@ -28,6 +28,7 @@ from mcptest_engine.running.agents.loop import converse, turn_request
 from mcptest_engine.running.agents.program import runs_id
 from mcptest_engine.running.verdicts import Outcome, failed, failure_of
 from mcptest_engine.servers.catalog import list_all
+from mcptest_engine.servers.gate import may_miss_list_change
 from mcptest_engine.suite.items import assertions_of
 
 if TYPE_CHECKING:
@@ -36,8 +37,10 @@ if TYPE_CHECKING:
     from mcptest_engine.core.events import Emit
     from mcptest_engine.judging.agent_metrics.measuring import Gates
     from mcptest_engine.judging.providers.values import ModelReply, ModelRequest, Models
+    from mcptest_engine.running.agents.conversation import ToolCall
     from mcptest_engine.running.agents.program import AgentProgram, Trials
     from mcptest_engine.running.cases import Case
+    from mcptest_engine.running.effects import EffectLedger
     from mcptest_engine.running.sessions import Sessions
     from mcptest_engine.servers.session import Session
 
@@ -48,7 +51,6 @@ _KINDS = {
     ModelFault.TIMEOUT: FailureKind.TIMEOUT,
     ModelFault.NOT_RECORDED: FailureKind.SUITE,
 }
-_TOOLS_CHANGED = "notifications/tools/list_changed"
 _SAYS_LAST = frozenset({"final_response", "conversation"})
 _WHY = {
     stops.MAX_TURNS: "`max_turns` ({turns}) were used up",
@@ -66,6 +68,7 @@ class AgentWorld:
     """
 
     models: Models | None
+    effects: EffectLedger
     redact: Callable[[Any], Any]
     clock: Callable[[], float]
     emit: Emit | None
@@ -87,25 +90,34 @@ class SessionDesk:
     async def tools(self, server: str) -> Sequence[Mapping[str, Any]]:
         """Every tool that the server lists; none where it declares none. Raises: ServerError."""
         session = await self._sessions.get(server)
-        self._listed[server] = (session, len(session.notifications))
+        self._listed[server] = (session, session.tool_list_changes)
         try:
-            return await list_all(session, "tools")
+            tools = await list_all(session, "tools")
         except ServerError as error:
             if type(error) is ServerError and "tools" not in session.capabilities:
                 return ()  # it said beforehand that it has none
             self._sessions.failed(server, session, error)
             raise
+        self._world.effects.listed(server, tools)
+        return tools
+
+    def decided(self, call: ToolCall) -> None:
+        """Count a call whose decision was made."""
+        assert call.server is not None
+        assert call.decision is not None
+        assert call.decided_by is not None
+        self._world.effects.note(
+            call.server, call.name, call.args, decision=call.decision, by=call.decided_by, tool_class=call.tool_class
+        )
 
     async def is_listed_anew(self, server: str) -> bool:
-        """Whether `tools` may give others now: the session is another, or the server has said that its tools changed."""
+        """Whether `tools` may give others now: over another session, or as the server said or may have said unheard."""
         listed_on, seen = self._listed[server]
         try:
             session = await self._sessions.get(server)
         except ServerError:
             return False  # the call itself fails of it, and says so
-        return session is not listed_on or any(
-            message.get("method") == _TOOLS_CHANGED for message in session.notifications[seen:]
-        )
+        return session is not listed_on or session.tool_list_changes > seen or may_miss_list_change(session)
 
     async def call(self, server: str, tool: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer of one call. Raises: ServerError."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.cases import Case
     from mcptest_engine.running.compositions.freezing import Freezer
     from mcptest_engine.running.compositions.trace import Call, NodeTrace, Trace
+    from mcptest_engine.running.effects import EffectLedger
     from mcptest_engine.running.sessions import Sessions
 
 _SHOWN = 3
@@ -47,6 +48,7 @@ class RunningWorld:
         sessions: Sessions,
         *,
         executor: Executor,
+        effects: EffectLedger,
         redact: Callable[[Any], Any],
         clock: Callable[[], float],
         emit: Emit | None,
@@ -58,6 +60,7 @@ class RunningWorld:
         self._case = case
         self._sessions = sessions
         self._executor = executor
+        self._effects = effects
         self._emit = emit
         self._answered = answered
         self._freezer = freezer
@@ -72,6 +75,7 @@ class RunningWorld:
         try:
             session = await self._sessions.get(server)
             params = {"name": tool, "arguments": args}
+            self._effects.note(server, tool, args)
             exchange = await session.request("tools/call", params, timeout_seconds=timeout_seconds)
         except ServerError as error:
             if session is not None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from mcptest_engine.running.cases import Case
+    from mcptest_engine.running.effects import EffectLedger
     from mcptest_engine.running.evals.program import Candidate
     from mcptest_engine.running.sessions import Sessions
 
@@ -53,10 +54,12 @@ class Candidates:
     def __init__(
         self,
         *,
+        effects: EffectLedger,
         redact: Callable[[Any], Any],
         answered: Callable[[str, str], object],
         ask_agent: Callable[[Case, Sessions], Awaitable[Outcome]],
     ) -> None:
+        self._effects = effects
         self._redact = redact
         self._answered = answered
         self._ask_agent = ask_agent
@@ -106,6 +109,7 @@ class Candidates:
         session = None
         try:
             session = await sessions.get(server)
+            self._effects.note(server, tool, params["arguments"])
             exchange = await session.request("tools/call", params, timeout_seconds=case.timeout_seconds)
         except ServerError as error:
             if session is not None:

@@ -232,7 +232,8 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def record_shown(record: RunRecord) -> dict[str, Any]:
-    """The record without its tests; of its coverage the floors that were missed, as `gates`, a line each.
+    """The record without its tests; the floors of its coverage that were missed and the limits of effects that were exceeded
+    are `gates`, a line each.
 
     Of many hooks it has those of the whole run, and those that failed.
     """
@@ -242,10 +243,15 @@ def record_shown(record: RunRecord) -> dict[str, Any]:
     for name in ("servers", "warnings"):
         if name in shown:
             shown[name] = pruned(shown[name])
+    gates = list(record.exceeded_effects)
     if shown.pop("coverage", None):
         from mcptest_engine.core.coverage import short_lines
 
-        shown["gates"] = [clipped(line) for line in short_lines(record.coverage)]
+        gates += short_lines(record.coverage)
+    if gates:
+        shown["gates"] = [clipped(line) for line in gates]
+    if "effects" in shown:
+        shown["effects"] = pruned(shown["effects"])
     if spending := record.spending:
         shown["spending"] = pruned(spending.to_json())
     if rollups := record.metric_rollups:

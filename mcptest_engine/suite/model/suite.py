@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
 
 from mcptest_engine.suite.model.agents import AgentBudget, AgentTest  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.base import Many, Milliseconds, Part, Scalar, Text
@@ -149,6 +150,28 @@ class Coverage(Part):
     )
 
 
+Count = Annotated[int, Field(ge=0)]
+
+
+class EffectLimits(Part):
+    """How many calls of tools that change something a run may make; more end the run with exit code 6."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    destructive: Count | None = Field(
+        default=None, description="Calls of tools that are classified as destructive.", examples=[0]
+    )
+    mutating: Count | None = Field(
+        default=None, description="Calls of tools that are classified as mutating.", examples=[10]
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> EffectLimits:
+        if not self.model_fields_set:
+            raise PydanticCustomError("says_nothing", "at least one limit")
+        return self
+
+
 class Suite(Part):
     """A suite of tests for MCP servers."""
 
@@ -221,4 +244,9 @@ class Suite(Part):
         default=None,
         description="How much of what the servers offer has to be exercised, in percent; an empty mapping only measures it.",
         examples=[{"tools": 100}],
+    )
+    effects: EffectLimits | None = Field(
+        default=None,
+        description="How many calls of tools that change something a run may make.",
+        examples=[{"destructive": 0}],
     )

@@ -159,6 +159,40 @@ def test_a_run_says_which_floor_it_missed():
     assert (progress.last, progress.last_failed) == ("below a coverage floor", True)
 
 
+def test_a_run_says_which_tools_it_called_and_which_limit_it_exceeded():
+    store = store_of(item("a"))
+    view = RunView()
+    exceeded = "effects: 1 call of destructive tools, 0 are allowed: `drop_all` (1)"
+    plain = {
+        "server": "s",
+        "tool": EVIL,
+        "class": "read_only",
+        "decision": "executed",
+        "decided_by": "suite",
+        "count": 9,
+    }
+    dropped = {**plain, "tool": "drop_all", "class": "destructive", "decided_by": "model", "count": 1}
+    events = [
+        started("u1", id_of("a")),
+        finished("u1", id_of("a")),
+        ended("u1", gates=[exceeded], exit_code=6, effects={"calls": [plain, dropped]}),
+    ]
+    store.apply_many(events)
+    view.apply(events, store)
+    assert view.summary is not None
+    assert not view.summary.passed
+    told = text(summary_lines(view.summary))
+    assert f"  ✗ {exceeded}" in told
+    assert told.index("drop_all  1 call  destructive, executed, by model") < told.index(
+        "9 calls  read only, executed, by suite"
+    )
+    assert "\x1b" not in told
+    progress = Progress(clock=lambda: 0.0)
+    for event in events:
+        progress.apply(event)
+    assert (progress.last, progress.last_failed) == ("over a limit of effects", True)
+
+
 def test_a_server_is_remembered_with_its_stderr():
     view = RunView()
     store = store_of(item("a"))

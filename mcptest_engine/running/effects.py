@@ -1,0 +1,121 @@
+"""Counts the calls of tools in a run, by server, tool, decision and who decided; see `core/effects.py`.
+
+A run may make many thousands of calls, so that they are counted and not listed: only the first hundred different arguments of
+a row have their hash. The class of a tool is told by whichever `tools/list` the run has seen; lists are asked for here only for
+a suite with `effects` limits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.effects import CHANGING, UNLISTED, CallDecision, DecidedBy, Effect, Effects, joined_rows
+from mcptest_engine.core.errors import ServerError
+from mcptest_engine.safety.policy import ToolClass, classify, classify_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from mcptest_engine.running.pool import Pool
+
+MOST_ARGUMENTS = 100
+HASH_DIGITS = 16
+LISTING_SECONDS = 60.0
+
+
+class EffectLedger:
+    """The calls of one run. `redact` takes the run's secrets out of names, and out of arguments before they are hashed."""
+
+    def __init__(self, redact: Callable[[Any], Any]) -> None:
+        self._redact = redact
+        self._calls: dict[tuple[str, str, CallDecision, DecidedBy, ToolClass | None], _Calls] = {}
+        self._classes: dict[str, dict[str, ToolClass]] = {}
+
+    def note(
+        self,
+        server: str,
+        tool: str,
+        arguments: object,
+        *,
+        decision: CallDecision = CallDecision.EXECUTED,
+        by: DecidedBy = DecidedBy.SUITE,
+        tool_class: ToolClass | None = None,
+    ) -> None:
+        """Count a call, just before it is made. `tool_class` is that of the list it was decided by, where one was."""
+        key = (server, tool, decision, by, tool_class)
+        calls = self._calls.get(key)
+        if calls is None:
+            calls = self._calls[key] = _Calls()
+        calls.count += 1
+        if len(calls.arguments) < MOST_ARGUMENTS:
+            with contextlib.suppress(RecursionError):  # too deep to be sent: the call itself fails of it
+                calls.arguments[hash_arguments(self._redact(arguments))] = None
+
+    def listed(self, server: str, tools: object) -> None:
+        """Take the classes of tools as a `tools/list` gave them, a page or all of them."""
+        known = self._classes.setdefault(server, {})
+        for tool in tools if isinstance(tools, (list, tuple)) else ():
+            if isinstance(tool, dict) and isinstance(tool.get("name"), str):
+                known[tool["name"]] = classify(tool)
+
+    async def list_servers(self, pool: Pool) -> list[str]:
+        """List the tools of the servers whose tools were called and are not known. Gives why one could not be listed."""
+        servers = {
+            server
+            for server, tool, _, _, tool_class in self._calls
+            if tool_class is None and tool not in self._classes.get(server, ())
+        }
+        found = await asyncio.gather(*(self._list_server(pool, server) for server in sorted(servers)))
+        return [problem for problem in found if problem is not None]
+
+    async def _list_server(self, pool: Pool, server: str) -> str | None:
+        from mcptest_engine.servers.catalog import list_all
+
+        try:
+            async with asyncio.timeout(LISTING_SECONDS):
+                self.listed(server, await list_all(await pool.session(server), "tools"))
+        except (ServerError, TimeoutError) as error:
+            told = getattr(error, "message", f"no list came within {LISTING_SECONDS:g} s")
+            return f'the tools of server "{server}" could not be listed, and count by their names: {told}'
+        return None
+
+    def effects(self, *, replayed: bool, limits: Mapping[str, int] | None) -> Effects | None:
+        """What the record says; None where no tool was called and nothing is limited. `replayed`: no server was asked."""
+        rows = joined_rows(self._rows(replayed=replayed))
+        return Effects(calls=rows, limits=limits) if rows or limits is not None else None
+
+    def _rows(self, *, replayed: bool) -> Iterator[Effect]:
+        for (server, tool, decision, by, decided_on), calls in self._calls.items():
+            tool_class = decided_on or self._classes.get(server, {}).get(tool)
+            changes_nothing = tool_class in (ToolClass.READ_ONLY, ToolClass.READ_ONLY_PRESUMED)
+            by_name = classify_name(tool).value if tool_class is None else None
+            yield Effect(
+                server=self._redact(server),
+                tool=self._redact(tool),
+                tool_class=UNLISTED if tool_class is None else tool_class.value,
+                decision=CallDecision.REPLAYED if replayed and decision is CallDecision.EXECUTED else decision,
+                decided_by=by,
+                count=calls.count,
+                arguments=() if changes_nothing else tuple(calls.arguments),
+                limited_as=by_name if by_name in CHANGING else None,
+            )
+
+
+class _Calls:
+    """How many calls there were, and the hashes of their arguments, in order."""
+
+    __slots__ = ("arguments", "count")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.arguments: dict[str, None] = {}
+
+
+def hash_arguments(arguments: object) -> str:
+    """The first 16 hexadecimal digits of the SHA-256 of the arguments as canonical JSON: sorted keys, no spaces, UTF-8."""
+    text = json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_DIGITS]
