@@ -52,8 +52,18 @@ def command(ctx: click.Context, /, tool: str, arguments: str, form: str, **flags
     ctx.exit(ExitCode.FAILED if error is not None or _is_error(result) else ExitCode.PASSED)
 
 
+def check_is_text(text: str, option: str) -> None:
+    """Raises: UsageError for an argument of the command line with bytes that are no text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as wrong:
+        byte = ord(text[wrong.start]) & 0xFF
+        raise UsageError(f"{option} is not UTF-8: byte 0x{byte:02x} after {wrong.start} characters") from None
+
+
 def take_arguments(text: str) -> dict[str, Any]:
     """The value of `--args`. Raises: UsageError unless it is a JSON object."""
+    check_is_text(text, "--args")
     try:
         given = json.loads(text, parse_constant=_refused_number)
     except ValueError as wrong:

@@ -50,7 +50,9 @@ def command(
         file = None if install_path is None else Path(install_path)
         _install(root, file, enable_writes=enable_writes, allow_env=allow_env)
         return
-    if sys.stdin is not None and sys.stdin.isatty():
+    if sys.stdin is None:
+        raise UsageError("stdin is closed: `mcptest mcp-server` speaks MCP on stdin and stdout; an agent starts it")
+    if sys.stdin.isatty():
         sys.stderr.write("mcptest mcp-server speaks MCP on stdin and stdout; an agent starts it. ctrl+d ends it\n")
     _serve(str(root), enable_writes=enable_writes, allowed_env=frozenset(allow_env))
 

@@ -33,9 +33,12 @@ def compile_check(schema: Any) -> Callable[[Mapping[str, Any]], str | None]:
         raise BrokenSchema(str(wrong).partition("\n")[0]) from wrong
 
     def check(arguments: Mapping[str, Any]) -> str | None:
-        if validator.is_valid(arguments):
-            return None
-        faults = [_spell(fault) for fault in validator.iter_errors(arguments)]
+        try:
+            if validator.is_valid(arguments):
+                return None
+            faults = [_spell(fault) for fault in validator.iter_errors(arguments)]
+        except UnicodeEncodeError:
+            return "the arguments hold half a character (a lone surrogate)"
         more = f"; and {len(faults) - MAX_FAULTS} more" if len(faults) > MAX_FAULTS else ""
         return "; ".join(faults[:MAX_FAULTS]) + more
 

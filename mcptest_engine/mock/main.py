@@ -52,6 +52,8 @@ def _serve(options: MockOptions, environ: Mapping[str, str]) -> int:
     if address is None:
         from mcptest_engine.mock.stdio import serve_stdio
 
+        if sys.stdin is None:
+            raise UsageError("stdin is closed: without --http the mock speaks MCP on stdin and stdout")
         code = serve_stdio(Session(manifest, faults), log)
         sys.stderr.flush()
         os._exit(code)  # the client waits for us, and the interpreter would tidy up for another 10 ms

@@ -221,7 +221,7 @@ def test_every_setting_of_a_run_is_sent_refused_or_of_the_asking_side():
     suite = SimpleNamespace(path="mcptest.yml", sha256="0")
     asked = _Run(suite, RunSettings(), None, 1, ".", {})._asked(1)["settings"]
     refused = {"bail", "update_snapshots", "record", "replay", "cache", "cache_dir", "cost_gate", "max_cost_usd"}
-    of_this_side = {"interactive", "environ", "requested_by"}
+    of_this_side = {"interactive", "environ", "requested_by", "policy"}  # `init` has one, and runs here
     assert set(RunSettings._fields) - set(asked) == refused | of_this_side
     assert set(Selection._fields) - set(asked["selection"]) == {"judged"}  # which only `eval` asks for
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
     Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -319,3 +319,54 @@ def test_a_member_that_comes_twice_is_a_finding_in_every_report(
     assert done.returncode == 0, done.stdout
     said = json.loads(done.stdout)["warnings"][0] if reporter == "json" else done.stdout + done.stderr
     assert 'sent an object that holds "text", "content" twice in its answer to "tools/call"' in said
+
+
+def test_arguments_that_are_not_utf_8_are_refused(mcptest_command: str, tmp_path: Path) -> None:
+    """A byte that is no text cannot be sent as JSON."""
+    command = [mcptest_command.encode(), b"call", b"status", b"--args", b'{"a":"\xff"}', b"--command", b"cat"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: --args is not UTF-8: byte 0xff after 6 characters\n"
+
+
+def test_half_a_character_is_an_answer_of_the_mock_and_not_its_end(mcptest: Command) -> None:
+    """Another client may send it as an escape."""
+    arguments = ("--args", '{"a":"\\ud800"}', "--command", "mcptest mock --preset demo")
+    done = mcptest("call", "status", *arguments)
+    assert "half a character" in done.stdout + done.stderr
+    assert "bug in mcptest" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["mcp-server", "mock --preset demo"])
+def test_a_server_without_stdin_says_so(command: str, mcptest_command: str, tmp_path: Path) -> None:
+    """It would read its requests there."""
+    line = ["sh", "-c", f"{shlex.quote(mcptest_command)} {command} <&-"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "stdin is closed: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_half_a_character_that_a_schema_refuses_is_a_failed_assertion(mcptest: Command, tmp_path: Path) -> None:
+    """The validator cannot quote it in its reason."""
+    suite = {
+        "servers": {"s": {"command": shlex.split(script("bad_answers"))}},
+        "tools": [
+            {
+                "name": "half",
+                "tool": "line",
+                "args": json.loads(answer('{"content":[],"v":{"a":"\\ud800"}}')),
+                "expect": [
+                    {
+                        "target": "result.v",
+                        "matcher": {"schema": {"properties": {"a": {"type": "string", "minLength": 2}}}},
+                    }
+                ],
+            }
+        ],
+    }
+    (tmp_path / "mcptest.yml").write_text(json.dumps(suite))
+    done = mcptest("run")
+    assert done.returncode == 1
+    assert "is not valid under the schema" in done.stdout
+    assert "bug in mcptest" not in done.stdout

@@ -72,6 +72,8 @@ def _explained(validator: Validator, actual: object) -> Mismatch:
         validator.validate(actual)  # stops at the first; `iter_errors` makes all of them before it gives one
     except jsonschema_rs.ValidationError as error:
         first = error
+    except ValueError:  # half a character (a lone surrogate), which the validator cannot quote
+        return Mismatch(message=f"`{show(actual)}` is not valid under the schema")
     else:
         return Mismatch(message=f"`{show(actual)}` is not valid under the schema")
     place = pointer(first.instance_path)
