@@ -14,7 +14,11 @@ DEEPEST_SCHEMA = 60  # levels; a suite has 100, some of which lead to the schema
 
 
 def usable_schema(schema: object) -> tuple[dict[str, Any], str | None]:
-    """An `outputSchema` without its prose, or why it cannot be used: it is none, or needs something from elsewhere."""
+    """An `outputSchema` without its prose and what checks nothing in it, or why it cannot be used.
+
+    It cannot when it is no schema, or needs something from elsewhere.
+    """
+    from mcptest_engine.core.schema_keywords import ineffective_parts
     from mcptest_engine.core.schemas import SchemaError, compile_schema, nested_deeper_than
 
     if not isinstance(schema, dict):
@@ -24,6 +28,11 @@ def usable_schema(schema: object) -> tuple[dict[str, Any], str | None]:
     for candidate in (without_prose(schema), plain(schema)):
         try:
             compile_schema(candidate)
+            for part in list(ineffective_parts(candidate)):
+                holder: Any = candidate
+                for step in part.path[:-1]:
+                    holder = holder[step]
+                del holder[part.path[-1]]
         except SchemaError as wrong:
             why = one_line(wrong.message, 160)
         else:

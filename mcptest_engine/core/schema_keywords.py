@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.schema_document import OPAQUE, Document
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def ineffective_parts(schema: Any) -> Iterator[Ineffective]:
 
     The schema is one that the validator takes. Linear, without recursion.
     """
-    legacy = Document(schema).legacy
+    legacy, used = Document(schema).legacy, set(_places_of_references(schema))
     elsewhere = _ONLY_NEWER if legacy else _ONLY_OLDER
     met: list[tuple[Any, tuple[str | int, ...]]] = [(schema, ())]
     for node, path in met:  # which grows meanwhile
@@ -74,7 +75,8 @@ def ineffective_parts(schema: Any) -> Iterator[Ineffective]:
         for key, value in node.items():
             here = (*path, key)
             if key not in KEYWORDS:
-                if not key.startswith("x-") and key not in _OPENAPI:
+                # A member such as `components` may hold what others refer to.
+                if not (key.startswith("x-") or key in _OPENAPI or f"#{pointer(here)}" in used):
                     hint = did_you_mean(key, KEYWORDS) or "an annotation of your own begins with `x-`"
                     yield Ineffective(here, f"`{key}` is no keyword of JSON Schema and checks nothing", hint)
             elif key in elsewhere:
@@ -88,3 +90,17 @@ def ineffective_parts(schema: Any) -> Iterator[Ineffective]:
                 met.extend((member, (*here, at)) for at, member in enumerate(value))
             elif key in _SINGLE:
                 met.append((value, here))
+
+
+def _places_of_references(schema: Any) -> Iterator[str]:
+    """Where the `$ref` of a schema lead, and each place above that, such as `#/a/b` and `#/a`."""
+    met = [schema]
+    for node in met:  # which grows meanwhile
+        if isinstance(node, dict):
+            reference = node.get("$ref")
+            while isinstance(reference, str) and "/" in reference:
+                yield reference
+                reference = reference.rpartition("/")[0]
+            met += node.values()
+        elif isinstance(node, list):
+            met += node

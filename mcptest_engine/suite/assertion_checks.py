@@ -7,13 +7,14 @@ ever fetched for a schema.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.targets import TargetSyntaxError, parse_target
 from mcptest_engine.suite.items import ASSERT_SET
-from mcptest_engine.suite.places import quoted
+from mcptest_engine.suite.places import MOST_PROBLEMS, quoted
 
 if TYPE_CHECKING:
     from mcptest_engine.suite.places import Places
@@ -206,6 +207,7 @@ class AssertionChecks:
             return
         from mcptest_engine.core.schema_keywords import ineffective_parts
 
+        listed = 0
         for schema, spots in self._schemas.values():
             wrong = _schema_fault(schema)
             if wrong is not None:
@@ -213,7 +215,8 @@ class AssertionChecks:
                 for file, path in spots:
                     self._places.tell(file, (*path, *below), message, hint)
                 continue
-            for part in ineffective_parts(schema):
+            for part in islice(ineffective_parts(schema), MOST_PROBLEMS + 1 - listed):
+                listed += 1
                 for file, path in spots:
                     self._places.warn(file, (*path, *part.path), part.message, part.hint, key=part.is_key)
 
