@@ -24,7 +24,7 @@ from mcptest_tui.state.drafts import Draft, Drafts
 from tests.hostile.runs import ECHO
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 SCORER = "import json, sys; json.load(sys.stdin); print(json.dumps({'verdict': 'pass', 'score': 1}))"
 SUITE = {
@@ -115,6 +115,14 @@ def work_at_the_workbench(root: Path) -> None:
     note.write(Going(run_id, "s"))
     note.touch()
     note.remove(time.time() + 7_200)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _not_in_ci() -> Iterator[None]:
+    """Under CI some of the commands accept nothing and write nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("CI", raising=False)
+        yield
 
 
 @pytest.fixture(scope="module")
