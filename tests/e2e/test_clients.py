@@ -95,4 +95,4 @@ def test_the_typescript_client_goes_the_whole_loop(
     assert "result" in found["output"]
     assert "list_runs" in found["refused"]
     assert "enough" in found["cancelled"]
-    assert found["runs"] == [found["run"]["run_id"]]
+    assert found["runs"][-1] == found["run"]["run_id"]  # the cancelled one may be stored already, as a newer run
