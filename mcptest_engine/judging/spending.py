@@ -149,9 +149,8 @@ class CostBudget:
             self.check(payers)
             slot = self._open_ended
             if row is not None and (row.amount or slot is row) and (slot is None or slot.row is not row):
-                self._release(
-                    row
-                )  # nobody waits for money that a waiting row holds, unless a call of that row is in flight
+                # Nobody waits for money that a waiting row holds, unless a call of that row is in flight.
+                self._release(row)
                 continue
             if self._changed is None:
                 self._changed = asyncio.get_running_loop().create_future()

@@ -182,4 +182,4 @@ def test_a_very_long_material_is_told_from_both_ends() -> None:
 
 def test_half_a_character_is_no_reason_to_fail() -> None:
     prompt, _ = asked_about(Material("answer", "\ud800"))
-    prompt.encode("utf-8")
+    assert prompt.encode("utf-8").decode() == prompt

@@ -78,5 +78,6 @@ def test_more_requests_at_once_than_are_answered_at_once_are_all_answered(
     async def use(session: Session) -> None:
         await call(session)
         await until(lambda: len(hostile.seen(url, "POST")) >= 103)
+        assert len(hostile.seen(url, "POST")) == 103
 
     with_session(web(url), use)
