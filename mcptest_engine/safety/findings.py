@@ -167,7 +167,7 @@ RULES: dict[str, Rule] = {
         Rule(
             id="SCH-003",
             name="untyped-property",
-            severity=Level.CRITICAL,
+            severity=Level.MEDIUM,
             says="{} has neither a type nor an enum",
             advice="give the property a `type` or an `enum`",
         ),
