@@ -28,6 +28,9 @@ LINE = 120
 MOST_CHARACTERS = 8_000
 """A test whose text is longer than this is no test that anybody reads."""
 
+_NOT_WRITTEN_DOWN = (
+    "The values are not written down: set these variables where the suite runs. One that is not set is empty."
+)
 _WORD = re.compile(r"\S+")
 
 
@@ -74,7 +77,7 @@ def write_suite_text(header: Iterable[str], target: Target, tests: Sequence[Writ
     lines = [SCHEMA_LINE, "#", *(f"# {one_line(line)}".rstrip() for line in header), ""]
     if target.variables:
         declared = [f"  {scalar(name)}: {in_flow(plain(value))}" for name, value in target.variables.items()]
-        lines += ["variables:", *map(_shown, declared), ""]
+        lines += ["variables:", f"  # {_NOT_WRITTEN_DOWN}", *map(_shown, declared), ""]
     lines += ["servers:", f"  {scalar(target.key)}:", *server_lines(target.settings, 4)]
     return "\n".join([*lines, *block_lines(tests)]) + "\n"
 

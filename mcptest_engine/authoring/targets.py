@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mcptest_engine.suite.load import LoadedSuite
 
@@ -21,7 +22,7 @@ TARGET = "target"
 class Target:
     """`settings` is what stands under `servers: {key: …}` in the suite, templates and variable names unexpanded, no secret.
 
-    `variables` is what stands under `variables:` of a new suite.
+    `variables` is what stands under `variables:` of a new suite: values that are not written down, read from the environment.
     """
 
     settings: Mapping[str, Any]
@@ -54,12 +55,39 @@ def untemplated(value: Any) -> Any:
     return [untemplated(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
-def declared_env(env: Mapping[str, str], secrets: dict[str, str]) -> dict[str, str]:
-    """A server's `env:`; a value whose name promises a secret goes into `secrets` under that name."""
+def declared_env(
+    env: Mapping[str, str], secrets: dict[str, str], references: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """A server's `env:`; a value whose name promises a secret goes into `secrets` under that name.
+
+    `references` holds the values that are written as they are, because they are templates that read the environment.
+    """
     from mcptest_engine.core.secret_names import looks_secret_name
 
-    secrets.update((name, value) for name, value in env.items() if looks_secret_name(name))
-    return {name: f"${{{name}}}" if name in secrets else untemplated(value) for name, value in env.items()}
+    given = {name: value for name, value in env.items() if name not in references}
+    secrets.update((name, value) for name, value in given.items() if looks_secret_name(name))
+    written = {name: f"${{{name}}}" if name in secrets else untemplated(value) for name, value in given.items()}
+    return {name: references.get(name) or written[name] for name in env}
+
+
+def with_variables(settings: Mapping[str, Any], secrets: Iterable[str]) -> Target:
+    """The server of a suite that loads also where the variables named in `secrets` are not set: they are empty there."""
+    names = tuple(secrets)
+
+    def replaced(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: replaced(part) for key, part in value.items()}
+        if isinstance(value, list):
+            return [replaced(part) for part in value]
+        if not isinstance(value, str):
+            return value
+        return _LOOK_UP.sub(lambda found: f"${{var.{found[1]}}}" if found[1] in names else found[0], value)
+
+    variables = {name: {"from_env": name, "default": ""} for name in names}
+    return Target(settings=replaced(dict(settings)), variables=variables)
+
+
+_LOOK_UP = re.compile(r"(?<!\$)\$\{(?:env\.)?(\w+)\}")
 
 
 def declared_words(words: Sequence[str], secrets: dict[str, str]) -> list[str]:

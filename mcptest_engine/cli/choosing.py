@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.cli.target import declared_target
+from mcptest_engine.cli.target import declared_target, given_env
 from mcptest_engine.core.errors import SuiteError, UsageError, did_you_mean
 from mcptest_engine.core.values import dataclass
 
@@ -209,10 +209,8 @@ def _duration(text: str) -> str:
 
 
 def _typed(flags: Mapping[str, Any]) -> Chosen:
-    from mcptest_engine.cli.common import parse_variables
-
     target, notes, secrets = declared_target(flags)
-    env = parse_variables(flags["env"], flag="--env")
+    env = given_env(flags).values
     settings: dict[str, Any] = dict(target.settings)
     if flags["argv"] is not None:
         settings["command"] = shlex.split(flags["argv"])

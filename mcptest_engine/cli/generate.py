@@ -224,12 +224,13 @@ def _learn(
 
 
 def _learnt(saved: str | None, flags: dict[str, Any]) -> tuple[Catalog, Target, tuple[str, ...], Redact]:
+    optional = flags.get("into") is None  # a suite that is there names variables as it does already
     if saved is not None:
         from mcptest_engine.core.redaction import Redactor
 
         catalog = _saved(saved)
         try:
-            target, notes, _ = declared_target(flags)
+            target, notes, _ = declared_target(flags, optional_secrets=optional)
         except UsageError as wrong:
             if not any(flags[flag] for flag in ("url", "argv", "config", "server")):
                 wrong.hint = (
@@ -239,7 +240,7 @@ def _learnt(saved: str | None, flags: dict[str, Any]) -> tuple[Catalog, Target, 
             raise
         return catalog, target, (*notes, *_borrowed(target, flags)), Redactor().redact_text
     spec = target_spec(flags)
-    target, notes, _ = declared_target(flags)
+    target, notes, _ = declared_target(flags, optional_secrets=optional)
 
     async def ask(session: Session) -> Catalog:
         from mcptest_engine.servers.catalog import read_catalog

@@ -47,7 +47,11 @@ _LONGEST_ARGUMENTS = 80
     help="A server out of the settings of a coding agent on this machine; no name where there is only one.",
 )
 @click.option(
-    "--env", "env", multiple=True, metavar="K=V", help="A variable for --command; a secret is not written down."
+    "--env",
+    "env",
+    multiple=True,
+    metavar="K=V",
+    help="A variable for --command; a secret is not written down, and `${NAME}` reads the environment.",
 )
 @click.option("--bearer-token-env", metavar="NAME", help="The variable that holds the token for --url.")
 @click.option(

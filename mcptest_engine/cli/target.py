@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -37,7 +38,13 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--url", metavar="URL", help="A Streamable HTTP endpoint."),
         click.option("--bearer-token-env", metavar="NAME", help="The variable that holds the token for --url."),
         click.option("--command", "argv", metavar="ARGV", help="A stdio server, as one string split as a shell would."),
-        click.option("--env", "env", multiple=True, metavar="K=V", help="A variable for --command."),
+        click.option(
+            "--env",
+            "env",
+            multiple=True,
+            metavar="K=V",
+            help="A variable for --command; `${NAME}` reads the environment.",
+        ),
         click.option("--server", metavar="NAME", help="A server of the suite."),
         click.option("--config", type=click.Path(), metavar="FILE", help="The suite that --server is looked up in."),
         click.option("--protocol", metavar="REV", help="The protocol revision to offer."),
@@ -104,21 +111,35 @@ class Declared(NamedTuple):
     secrets: Mapping[str, str] = MappingProxyType({})
 
 
-def declared_target(flags: Mapping[str, Any]) -> Declared:
-    """The server that the flags name; a server of a suite as that file writes it. Raises: UsageError as `target_spec` does."""
-    from mcptest_engine.authoring.targets import Target, declared_env, declared_url, declared_words, kept_out
+def declared_target(flags: Mapping[str, Any], *, optional_secrets: bool = False) -> Declared:
+    """The server that the flags name; a server of a suite as that file writes it.
+
+    With `optional_secrets` a suite with this server loads also where the variables of its secrets are not set.
+    Raises: UsageError as `target_spec` does.
+    """
+    from mcptest_engine.authoring.targets import (
+        Target,
+        declared_env,
+        declared_url,
+        declared_words,
+        kept_out,
+        with_variables,
+    )
 
     if flags["url"] is None and flags["argv"] is None:
         return Declared(_declared_in_suite(flags))
     settings, secrets = dict(_offering(_settings(flags), flags)), dict[str, str]()
     env = settings.pop("env", {})
+    given = given_env(flags)
     if env:
-        settings["env"] = declared_env(env, secrets)
+        settings["env"] = declared_env(env, secrets, given.references)
     if "command" in settings:
         settings["command"] = declared_words(settings["command"], secrets)
     else:
         settings["url"] = declared_url(settings["url"], secrets)
-    return Declared(Target(settings=settings), kept_out(secrets), secrets)
+    target = with_variables(settings, secrets) if optional_secrets else Target(settings=settings)
+    secrets = {**given.read, **secrets}
+    return Declared(target, kept_out(secrets), secrets)
 
 
 def _declared_in_suite(flags: Mapping[str, Any]) -> Target:
@@ -148,7 +169,37 @@ def _settings(flags: Mapping[str, Any]) -> dict[str, Any]:
         raise UsageError(f"--command cannot be split: {wrong}", hint="quote it as for a shell") from None
     if not argv:
         raise UsageError("--command is empty")
-    return {"command": argv, "env": parse_variables(flags["env"], flag="--env")}
+    return {"command": argv, "env": given_env(flags).values}
+
+
+class GivenEnv(NamedTuple):
+    """The variables of `--env`: as the server gets them, the templates among them, and the variables that those read."""
+
+    values: dict[str, str]
+    references: dict[str, str]
+    read: dict[str, str]
+
+
+def given_env(flags: Mapping[str, Any]) -> GivenEnv:
+    """The variables of `--env`; `K=${NAME}` reads the environment as in a suite. Raises: UsageError when it is not set."""
+    found = GivenEnv(parse_variables(flags["env"], flag="--env"), {}, {})
+    for name, text in found.values.items():
+        template = _REFERENCE.fullmatch(text)
+        if template is None:
+            continue
+        variable = template["variable"]
+        if variable not in os.environ:
+            raise UsageError(
+                f"`--env {name}`: environment variable `{variable}` is not set",
+                hint=did_you_mean(variable, os.environ) or "export it, and try again",
+            )
+        found.references[name] = text
+        found.read[variable] = os.environ[variable]
+        found.values[name] = f"{template['scheme']}{os.environ[variable]}"
+    return found
+
+
+_REFERENCE = re.compile(r"(?P<scheme>(?:(?:Bearer|Basic|Token) +)?)\$\{(?:env\.)?(?P<variable>\w+)\}")
 
 
 def _offering(settings: Mapping[str, Any], flags: Mapping[str, Any]) -> Mapping[str, Any]:

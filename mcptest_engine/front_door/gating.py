@@ -22,6 +22,7 @@ from mcptest_engine.authoring.targets import (
     declared_url,
     declared_words,
     untemplated,
+    with_variables,
 )
 from mcptest_engine.core.errors import PolicyDenied, SuiteError, UsageError
 from mcptest_engine.core.redaction import Redactor
@@ -80,7 +81,7 @@ def _of_url(door: Door, url: str, arguments: Mapping[str, Any]) -> tuple[ServerS
         settings["auth"] = {"bearer_token_env": variable}
     secrets: dict[str, str] = {}
     written = declared_url(url, secrets)
-    return _spec(door, settings, secrets.values()), _with_variables({**settings, "url": written}, secrets)
+    return _spec(door, settings, secrets.values()), with_variables({**settings, "url": written}, secrets)
 
 
 def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> tuple[ServerSpec, Target]:
@@ -89,7 +90,7 @@ def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> t
         secrets: dict[str, str] = {}
         written: dict[str, Any] = {**settings, **({"env": declared_env(env, secrets)} if env else {})}
         written["command"] = declared_words(argv, secrets)
-        return _spec(door, settings, secrets.values()), _with_variables(written, secrets)
+        return _spec(door, settings, secrets.values()), with_variables(written, secrets)
     declared = [(suite, name) for suite, name in _declared_servers(door) if suite.servers[name].get("command") == argv]
     if not declared:
         shown = json.dumps([word[:_LONGEST_WORD] for word in argv[:_MOST_WORDS]], ensure_ascii=False)
@@ -127,7 +128,7 @@ def _of_command(door: Door, argv: list[str], env: Mapping[str, str] | None) -> t
         written["cwd"] = (
             looked_up if _names_the_environment(looked_up) else untemplated(redactor.redact_registered(str(cwd)))
         )
-    return spec, _with_variables(written, secrets)
+    return spec, with_variables(written, secrets)
 
 
 def _env_as_written(
@@ -138,7 +139,7 @@ def _env_as_written(
     rest = {key: value for key, value in env.items() if key not in looked_up}
     hidden = {key: value for key, value in rest.items() if redactor.redact_registered(value) != value}
     secrets.update(hidden)
-    return {key: looked_up.get(key) or declared_env({key: env[key]}, secrets)[key] for key in env}
+    return declared_env(env, secrets, looked_up)
 
 
 def _names_the_environment(value: Any) -> bool:
@@ -148,26 +149,6 @@ def _names_the_environment(value: Any) -> bool:
 
 
 _TEMPLATE = re.compile(r"\$\{([^{}]*)\}")
-
-
-def _with_variables(settings: Mapping[str, Any], secrets: Mapping[str, str]) -> Target:
-    """The server of a suite that loads also where the variables of `secrets` are not set: they are empty there."""
-
-    def named(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: named(part) for key, part in value.items()}
-        if isinstance(value, list):
-            return [named(part) for part in value]
-        if not isinstance(value, str):
-            return value
-        return _LOOK_UP.sub(lambda found: f"${{var.{found[1]}}}" if found[1] in secrets else found[0], value)
-
-    return Target(
-        settings=named(dict(settings)), variables={name: {"from_env": name, "default": ""} for name in secrets}
-    )
-
-
-_LOOK_UP = re.compile(r"(?<!\$)\$\{(?:env\.)?(\w+)\}")
 
 
 def _env_of(suite: LoadedSuite, name: str) -> dict[str, str]:

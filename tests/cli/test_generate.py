@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -239,8 +240,57 @@ def test_an_unknown_tool_is_told_on_stderr_with_the_nearest(mcptest: Command) ->
 def test_a_secret_given_for_the_command_is_not_written_down(mcptest: Command, tmp_path: Path) -> None:
     done = mcptest("generate", "suite", "--command", recorder(tmp_path), "--env", "API_TOKEN=hunter2-hunter2")
     assert "hunter2" not in done.stdout + done.stderr
-    assert read_tree(done.stdout, file="").value["servers"]["target"]["env"] == {"API_TOKEN": "${API_TOKEN}"}
+    assert read_tree(done.stdout, file="").value["servers"]["target"]["env"] == {"API_TOKEN": "${var.API_TOKEN}"}
     assert "note: the value of `API_TOKEN` is not written down" in done.stderr
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_generated_suite_validates_where_the_variables_of_its_secrets_are_not_set(
+    mcptest: Command, tmp_path: Path, kind: str
+) -> None:
+    words = f"{recorder(tmp_path)} --password hunter3-hunter3"
+    done = mcptest("generate", kind, "--command", words, "--env", "API_TOKEN=hunter2-hunter2", "--output", "s.yml")
+    assert done.returncode == ExitCode.PASSED, done.stderr
+    text = (tmp_path / "s.yml").read_text(encoding="utf-8")
+    assert "hunter" not in text + done.stdout + done.stderr
+    assert "  # The values are not written down: set these variables where the suite runs." in text
+    assert mcptest("validate", "s.yml", "--strict").returncode == ExitCode.PASSED
+    ready = mcptest("run", "s.yml", "--dry-run", API_TOKEN="hunter2-hunter2", PASSWORD="hunter3-hunter3")
+    assert ready.returncode == ExitCode.PASSED, ready.stderr
+
+
+@pytest.mark.parametrize("written", ["${MYSECRET_TOKEN}", "${env.MYSECRET_TOKEN}", "Bearer ${MYSECRET_TOKEN}"])
+def test_a_reference_to_a_variable_is_kept_and_the_server_gets_its_value(
+    mcptest: Command, mcptest_command: str, tmp_path: Path, written: str
+) -> None:
+    script = f'printf %s "$API_TOKEN" > token.txt\nexec {shlex.quote(mcptest_command)} mock --preset demo\n'
+    (tmp_path / "start.sh").write_text(script, encoding="utf-8")
+    words = ("--command", "sh start.sh", "--env", f"API_TOKEN={written}")
+    (tmp_path / "old.yml").write_text("servers: { own: { command: [x] } }\n")
+    for where, name in (("--output", "new.yml"), ("--into", "old.yml")):
+        done = mcptest("generate", "suite", *words, where, name, MYSECRET_TOKEN="hunter2-hunter2")
+        assert done.returncode == ExitCode.PASSED, done.stderr
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert read_tree(text, file="").value["servers"]["target"]["env"] == {"API_TOKEN": written}
+        assert "hunter2" not in text + done.stdout + done.stderr
+        assert "note: the value of `MYSECRET_TOKEN` is not written down" in done.stderr
+        assert mcptest("validate", name, MYSECRET_TOKEN="hunter2-hunter2").returncode == ExitCode.PASSED
+    sent = (tmp_path / "token.txt").read_text(encoding="utf-8")
+    assert sent == written.replace("${env.", "${").replace("${MYSECRET_TOKEN}", "hunter2-hunter2")
+
+
+def test_a_reference_to_a_variable_that_is_not_set_is_an_error(mcptest: Command) -> None:
+    done = mcptest("generate", "suite", *DEMO, "--env", "API_TOKEN=${NO_SUCH_TOKEN}")
+    assert done.returncode == ExitCode.INVALID
+    assert "`--env API_TOKEN`: environment variable `NO_SUCH_TOKEN` is not set" in done.stderr
+
+
+def test_a_template_among_other_text_of_a_variable_is_no_reference(mcptest: Command) -> None:
+    """What stands around it may be the secret."""
+    env = ("--env", "API_TOKEN=hunter2-${HOME}", "--env", "MODE=a-${HOME}")
+    done = mcptest("generate", "suite", *DEMO, *env)
+    told = read_tree(done.stdout, file="").value["servers"]["target"]["env"]
+    assert told == {"API_TOKEN": "${var.API_TOKEN}", "MODE": "a-$${HOME}"}
 
 
 def test_a_secret_among_the_command_s_words_is_not_written_down(mcptest: Command, tmp_path: Path) -> None:
@@ -248,7 +298,7 @@ def test_a_secret_among_the_command_s_words_is_not_written_down(mcptest: Command
     catalog = saved(tmp_path, {"tools": [{"name": "look"}]})
     done = mcptest("generate", "suite", "--from", catalog, "--command", words)
     assert "hunter2" not in done.stdout + done.stderr
-    assert read_tree(done.stdout, file="").value["servers"]["target"]["command"][2:] == ["--api-key", "${env.API_KEY}"]
+    assert read_tree(done.stdout, file="").value["servers"]["target"]["command"][2:] == ["--api-key", "${var.API_KEY}"]
 
 
 def test_the_server_of_tests_to_be_added_is_the_one_of_that_suite(mcptest: Command, tmp_path: Path) -> None:
