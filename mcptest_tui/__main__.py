@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import sys
 
+from mcptest_engine.cli.streams import open_streams
+
 
 def main() -> None:
     """Run the command line of this process and exit with its code."""
     arguments = sys.argv[1:]
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever started us: what we say is lost, what we do is not
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+    open_streams()
     if arguments in (["--version"], ["-V"]):
         from mcptest_engine import __version__
 
@@ -50,8 +50,6 @@ def _leave(code: int) -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except BrokenPipeError:  # whoever read it has gone, which is their choice
-            continue
         except (OSError, ValueError):  # closed, or on a disk that is full
             code = code or 1
     os._exit(code)

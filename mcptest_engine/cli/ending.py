@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mcptest_engine.cli.streams import discard_output
 from mcptest_engine.core.errors import ExitCode
-
-if TYPE_CHECKING:
-    from typing import TextIO
 
 
 class ending_on_signals:  # noqa: N801 - reads as what it does, in a `with` statement
@@ -63,20 +61,6 @@ class ending_on_signals:  # noqa: N801 - reads as what it does, in a `with` stat
         os._exit(ExitCode.INTERRUPTED)
 
 
-def write_to(stream: TextIO, text: str) -> None:
-    """Write to stdout or stderr, and flush; when its reader has gone, what comes later goes nowhere. Raises: OSError.
-
-    `mcptest run | head` is no failure of the run: its exit code says what became of the tests.
-    """
-    try:
-        stream.write(text)
-        stream.flush()
-    except BrokenPipeError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
-
-
 def _ending_signals() -> tuple[int, ...]:
     """SIGINT and SIGTERM, and SIGHUP where there is one, unless `nohup` has it ignored."""
     import signal
@@ -96,9 +80,7 @@ def _leave_terminal() -> None:
     for descriptor in (1, 2):
         try:
             if stat.S_ISCHR(os.fstat(descriptor).st_mode):
-                nowhere = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(nowhere, descriptor)
-                os.close(nowhere)
+                discard_output(descriptor)
         except OSError:  # closed by whoever started us
             continue
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import codecs
 import errno
-import os
 import sys
 from importlib import import_module
 from io import TextIOWrapper
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mcptest_engine import __version__
-from mcptest_engine.cli.ending import write_to
+from mcptest_engine.cli.streams import discard_output
 from mcptest_engine.core.errors import ExitCode, McptestError, PolicyDenied, SuiteError, UsageError, did_you_mean
 from mcptest_engine.core.signals import survive_stray_signals
 
@@ -128,7 +127,7 @@ def main(arguments: Sequence[str]) -> int:
     survive_stray_signals()
     try:
         code = group.main(args=list(arguments), prog_name="mcptest", standalone_mode=False)
-        write_to(sys.stdout, "")
+        sys.stdout.flush()
     except click.exceptions.Abort:
         return ExitCode.INTERRUPTED
     except click.ClickException as wrong:
@@ -138,10 +137,6 @@ def main(arguments: Sequence[str]) -> int:
         wrong.message = one_line(wrong.message)  # type: ignore[misc]
         wrong.show()
         return ExitCode.INVALID
-    except BrokenPipeError:
-        # whoever read our output has gone; keep the interpreter from complaining about it at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.FAILED
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except McptestError as error:
@@ -150,7 +145,7 @@ def main(arguments: Sequence[str]) -> int:
         if wrong.filename is not None or wrong.errno not in OUTSIDE_TROUBLE:
             return _bug()
         _say(f"error: {OUTSIDE_TROUBLE[wrong.errno]}: {wrong.strerror}")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output(sys.stdout.fileno())
         return ExitCode.FAILED
     except Exception:  # noqa: BLE001 - the last line of defence: whatever is ours to blame is said to be ours
         return _bug()

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.cli.common import is_terminal, wants_colour
-from mcptest_engine.cli.ending import write_to
 from mcptest_engine.core.errors import UsageError, did_you_mean
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import TextIO
 
     from mcptest_engine.core.results import RunRecord
@@ -132,18 +131,19 @@ def config_of(record: RunRecord, workspace: Workspace) -> tuple[str, bool]:
     return path, path == next((name for name in SUITE_FILES if Path(name).is_file()), None)
 
 
+def _write(stream: TextIO, text: str) -> None:
+    stream.write(text)
+    stream.flush()
+
+
 def write_reports(
     record: RunRecord,
     sinks: Sequence[Sink],
     *,
     workspace: Workspace,
     agent_budget: int,
-    write: Callable[[TextIO, str], object] = write_to,
 ) -> bool:
-    """Render and write every report; true when one was lost. A file that cannot be written does not keep back the others.
-
-    `write` is called with stdout or stderr and what goes there.
-    """
+    """Render and write every report; true when one was lost. A file that cannot be written does not keep back the others."""
     from mcptest_engine.reporting.registry import render
     from mcptest_engine.workspace.suite_file import write_suite
 
@@ -155,8 +155,8 @@ def write_reports(
         if sink.format == SUMMARISED:
             _summarise(record, config=config, default_config=default_config)
         if sink.path is None:
-            write(sys.stdout, rendered.stdout)
-            write(sys.stderr, rendered.stderr)
+            _write(sys.stdout, rendered.stdout)
+            _write(sys.stderr, rendered.stderr)
             continue
         try:
             write_suite(sink.path, rendered.text.encode())
@@ -166,9 +166,9 @@ def write_reports(
         told = render(
             "minimal", record, render_options(None, config=config, default_config=default_config, agent_budget=0)
         )
-        write(sys.stderr, told.text)
+        _write(sys.stderr, told.text)
     for line in lost:
-        write(sys.stderr, f"error: {line}\n")
+        _write(sys.stderr, f"error: {line}\n")
     return bool(lost)
 
 

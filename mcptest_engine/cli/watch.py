@@ -14,6 +14,7 @@ from mcptest_engine.cli.common import check, colours, show_problems
 from mcptest_engine.cli.ending import ending_on_signals
 from mcptest_engine.cli.run import save, with_last_failed
 from mcptest_engine.cli.sinks import live_progress, make_sinks, write_reports
+from mcptest_engine.cli.streams import has_reader
 from mcptest_engine.core.errors import ExitCode, McptestError
 from mcptest_engine.running.launch import launch, needed_servers, open_pool
 from mcptest_engine.running.listening import Listeners
@@ -23,7 +24,6 @@ from mcptest_engine.running.written import WRITTEN_WITHIN_SECONDS, WrittenFiles
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-    from typing import TextIO
 
     from mcptest_engine.core.results import RunRecord
     from mcptest_engine.running.pool import Pool
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 def watch(
     path: Path, settings: RunSettings, workspace: Workspace, variables: Mapping[str, str], *, flags: Mapping[str, Any]
 ) -> int:
-    """Watch until Ctrl-C. The exit code is 130 when a run was cut short, else that of the last run."""
+    """Watch until Ctrl-C, or until nobody reads the output.
+
+    The exit code is 130 when a run was cut short, else that of the last run.
+    """
     loop = _Loop(path, settings, workspace, variables, flags)
     return asyncio.run(loop.run())
 
@@ -81,7 +84,7 @@ class _Loop:
                 while not self._stop.is_set():
                     await self._once(changed)
                     self._runs, self._ended = self._runs + 1, time.monotonic()
-                    if self._stop.is_set():
+                    if self._stop.is_set() or not (has_reader(sys.stdout) and has_reader(sys.stderr)):
                         break
                     sys.stderr.write("\nwatching; save to run again, Ctrl-C to stop\n")
                     sys.stderr.flush()
@@ -136,9 +139,7 @@ class _Loop:
             self._code = ExitCode.INVALID
             return
         save(self._workspace, record)
-        write_reports(
-            record, self._sinks, workspace=self._workspace, agent_budget=self._flags["agent_budget"], write=_write
-        )
+        write_reports(record, self._sinks, workspace=self._workspace, agent_budget=self._flags["agent_budget"])
         self._compare(record)
         self._code = record.exit_code
         if not self._stop.is_set() and not settings.cache:  # which may spare the servers
@@ -194,9 +195,3 @@ class _Loop:
 def _tell(what: str, names: Sequence[str]) -> None:
     for name in names:
         sys.stderr.write(f"{what}: {name}\n")
-
-
-def _write(stream: TextIO, text: str) -> None:
-    """Nobody watches when nobody reads: then it ends."""
-    stream.write(text)
-    stream.flush()

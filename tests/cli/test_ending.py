@@ -138,33 +138,68 @@ def test_signals_of_a_server_that_mean_nothing_end_nothing(
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
 
-@pytest.mark.parametrize("arguments", [("run", "mcptest.yml"), ("report", "latest", "--format", "html"), ("list",)])
+PASSING = "tools:\n  - { name: quick, tool: get_status }\n"
+FAILING = (
+    "tools:\n  - { name: quick, tool: get_status, expect: [{ target: result.content, matcher: { length: 9 } }] }\n"
+)
+
+
+@pytest.mark.parametrize("gone", ["stdout", "stderr", "both"])
+@pytest.mark.parametrize(
+    ("suite", "arguments", "code"),
+    [
+        (PASSING, "run --reporter html=late.html --reporter pretty", 0),
+        (FAILING, "run --reporter html=late.html --reporter minimal", 1),
+        (FAILING, "run --reporter html=late.html --reporter minimal --watch", 1),
+        (PASSING, "list", 0),
+        (PASSING, "validate", 0),
+        (PASSING, "validate --strict", 2),
+        ("tools: 7\n", "validate", 2),
+        ("tools: 7\n", "run", 2),
+        (PASSING, "tools --config mcptest.yml", 0),
+        (PASSING, "security --config mcptest.yml", 0),
+        (PASSING, "call get_status --config mcptest.yml", 0),
+        (PASSING, "call nothing --config mcptest.yml", 1),
+        (PASSING, "report latest", 2),
+        (PASSING, "schema", 0),
+        (PASSING, "skill", 0),
+        (PASSING, "--help", 0),
+        (PASSING, "run --help", 0),
+        (PASSING, "--version", 0),
+        (PASSING, "run --nothing", 2),
+        (PASSING, "nothing", 2),
+    ],
+)
 def test_a_reader_that_goes_away_does_not_change_the_exit_code(
-    mcptest: Callable[..., subprocess.CompletedProcess[str]],
     mcptest_command: str,
     suite_with: Write,
     tmp_path: Path,
     clean_environ: dict[str, str],
-    arguments: tuple[str, ...],
+    suite: str,
+    arguments: str,
+    code: int,
+    gone: str,
 ) -> None:
-    """`mcptest run | true`, with every report that goes to a file whole."""
-    suite_with("tools:\n  - { name: quick, tool: get_status }\n")
-    assert mcptest("run").returncode == 0
-    extra = ("--reporter", "html=late.html", "--reporter", "pretty") if arguments[0] == "run" else ()
+    """`mcptest run | true`, also with `2>&1`; every report that goes to a file is whole, and nothing is said about it."""
+    suite_with(suite)
     reading, writing = os.pipe()
     os.close(reading)
     environ = {name: value for name, value in clean_environ.items() if name != "PYTHONUNBUFFERED"}
     done = subprocess.run(
-        [mcptest_command, *arguments, *extra],
+        [mcptest_command, *arguments.split()],
         cwd=tmp_path,
         env=environ,
-        stdout=writing,
-        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE if gone == "stderr" else writing,
+        stderr=subprocess.PIPE if gone == "stdout" else writing,
         text=True,
         timeout=60,
         check=False,
     )
     os.close(writing)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    assert (tmp_path / "late.html").exists() is (arguments[0] == "run")
+    left = (done.stdout or "") + (done.stderr or "")
+    assert done.returncode == code, left
+    assert not any(word in left for word in ("Traceback", "Broken pipe", "Exception ignored")), left
+    assert (tmp_path / "late.html").exists() is ("late.html" in arguments)
+    if "late.html" in arguments:
+        assert (tmp_path / "late.html").read_text("utf-8").rstrip().endswith("</html>")
