@@ -254,12 +254,15 @@ class MetricRollup:
 
     @classmethod
     def of(cls, tests: Iterable[TestResult]) -> tuple[MetricRollup, ...]:
-        """The rollup of each metric name, in the order in which they are met."""
+        """The rollup of each metric name, in the order in which they are met, its mean to 15 digits."""
         values: dict[str, list[float]] = {}
         for test in tests:
             for metric in test.derived_metrics:
                 values.setdefault(metric.name, []).append(metric.value)
-        return tuple(cls(name=name, mean=fsum(found) / len(found), count=len(found)) for name, found in values.items())
+        return tuple(
+            cls(name=name, mean=float(f"{fsum(one / len(found) for one in found):.15g}"), count=len(found))
+            for name, found in values.items()
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Words that several parts say alike."""
+"""Words and numbers that several parts say alike."""
 
 from __future__ import annotations
 
@@ -6,3 +6,10 @@ from __future__ import annotations
 def counted(number: int, word: str) -> str:
     """`1 test`, `2 tests`, `0 tests`; `word` is the singular of a noun that takes an s."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def number_text(value: float, digits: int = 3) -> str:
+    """A number with at most so many digits behind the point; one of 1e15 or more as `1.5e+308`."""
+    if abs(value) >= 1e15:
+        return f"{value:g}"
+    return f"{value:.{digits}f}".rstrip("0").rstrip(".") or "0"

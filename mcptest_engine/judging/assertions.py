@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Redact = Callable[[Any], Any]
 
 SECRET_DIFFERS = "does not hold; what differs is secret"
-_NO_CONTEXT = Context()
+_NO_CONTEXT, _OF_ERROR = Context(), Context(target="error")
 
 
 def judge_assertions(
@@ -46,7 +46,8 @@ def judge_assertions(
 
     def judged(index: int, assertion: Mapping[str, Any], label: str) -> AssertionResult:
         if snapshots is None and opinions is None:
-            return _judge_one(index, label, assertion, envelope, _NO_CONTEXT, redact)
+            context = _OF_ERROR if assertion["target"] == "error" else _NO_CONTEXT
+            return _judge_one(index, label, assertion, envelope, context, redact)
         context = Context(snapshots, test_name, assertion["target"], opinions)
         row = _judge_one(index, label, assertion, envelope, context, redact)
         said = None if opinions is None else opinions.used()

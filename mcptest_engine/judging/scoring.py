@@ -7,12 +7,14 @@ as passed in every score here: what is decided from one stays open until all are
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.results import AssertionResult, AssertionSet, DerivedMetric, Failure, FailureKind
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.words import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -101,14 +103,18 @@ def score_test(
 def apart(value: Fraction, threshold: Fraction) -> tuple[str, str]:
     """Both for people: three digits behind the point, or as many as tell them apart."""
     for digits in (3, 6, 9, 12, 17):
-        told = _rounded(value, digits), _rounded(threshold, digits)
+        told = number_text(as_float(value), digits), number_text(as_float(threshold), digits)
         if told[0] != told[1]:
             return told
     return f"just under {told[1]}", told[1]
 
 
-def _rounded(value: Fraction, digits: int) -> str:
-    return f"{float(value):.{digits}f}".rstrip("0").rstrip(".") or "0"
+def as_float(value: Fraction) -> float:
+    """The nearest float; the largest there is (1.8e308) where it is larger."""
+    try:
+        return float(value)
+    except OverflowError:
+        return sys.float_info.max if value > 0 else -sys.float_info.max
 
 
 def _derive(rows: Sequence[AssertionResult], metrics: Sequence[Mapping[str, Any]]) -> tuple[DerivedMetric, ...]:
@@ -130,7 +136,7 @@ def _derive(rows: Sequence[AssertionResult], metrics: Sequence[Mapping[str, Any]
         derived.append(
             DerivedMetric(
                 name=metric["name"],
-                value=float(value),
+                value=as_float(value),
                 threshold=None if threshold is None else float(threshold),
                 passed=None if threshold is None else value >= exact(threshold),
                 missing=tuple(missing),

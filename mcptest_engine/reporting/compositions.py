@@ -209,12 +209,18 @@ def graph_failures(trace: Mapping[str, Any]) -> list[GraphFailure]:
 
 
 def _args_of(node: Mapping[str, Any]) -> str | None:
-    """The arguments of the call that failed, with the item it was for; None where none was made."""
+    """The arguments of the call that failed the node, with the item it was for; None where none was made.
+
+    In a fan-out the calls that it cancelled have failed too; the message of the node begins with the item that is at fault.
+    """
     if "args" in node:
         return one_line(facts.value_text(node["args"]), ARGS_LIMIT)
-    call = next((call for call in reversed(node.get("calls", ())) if call["status"] == "err"), None)
-    if call is None:
+    calls = node.get("calls", ())
+    at_fault = [call for call in calls if str(node.get("message")).startswith(f"item {call.get('item')}:")]
+    failed = at_fault or [call for call in calls if call["status"] == "err"]
+    if not failed:
         return None
+    call = failed[-1]
     item = f" (item {call['item']})" if "item" in call else ""
     return one_line(facts.value_text(call["args"]), ARGS_LIMIT) + item
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.results import JUDGED_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line, sanitise
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.words import counted, number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -81,16 +81,20 @@ def score_text(test: TestResult) -> str:
     """`score 0.75, needs 0.7` of a test that was scored, and its metrics; "" for any other."""
     parts = []
     if test.score is not None and test.threshold is not None:
-        parts.append(f"score {number_text(test.score)}, needs {number_text(test.threshold)}")
-    for metric in test.derived_metrics:
-        needs = "" if metric.threshold is None else f", needs {number_text(metric.threshold)}"
-        parts.append(f"{one_line(metric.name)} {number_text(metric.value)}{needs}")
+        parts.append(f"score {_beside(test.score, test.threshold)}")
+    parts += [f"{one_line(one.name)} {_beside(one.value, one.threshold)}" for one in test.derived_metrics]
     return "; ".join(parts)
 
 
-def number_text(value: float) -> str:
-    """A score or metric with at most three digits behind the point."""
-    return f"{value:.3f}".rstrip("0").rstrip(".") or "0"
+def _beside(value: float, threshold: float | None) -> str:
+    """`0.75, needs 0.7`; where it is below, with as many digits as show that it is."""
+    if threshold is None:
+        return number_text(value)
+    if value >= threshold:
+        return f"{number_text(value)}, needs {number_text(threshold)}"
+    from mcptest_engine.judging.scoring import apart, exact
+
+    return ", needs ".join(apart(exact(value), exact(threshold)))
 
 
 class Reason(NamedTuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.reporting import facts
+from mcptest_engine.core.words import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -80,7 +80,7 @@ def _rows(judgement: Mapping[str, Any], name: str) -> Iterable[Mapping[str, Any]
 
 def _number(value: object) -> str:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return facts.number_text(float(value)) if is_number else _UNKNOWN  # type: ignore[arg-type]
+    return number_text(float(value)) if is_number else _UNKNOWN  # type: ignore[arg-type]
 
 
 def _text(value: object, limit: int) -> str:

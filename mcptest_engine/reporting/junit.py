@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.costs import CompositionSum, composition_name
 from mcptest_engine.core.results import JUDGED_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line, sanitise
+from mcptest_engine.core.words import number_text
 from mcptest_engine.reporting import compositions, facts, hook_facts
 from mcptest_engine.reporting.agents import calls_total
 from mcptest_engine.reporting.repro import repro_line
@@ -127,14 +128,14 @@ def _case_facts(test: TestResult) -> dict[str, str]:
     if test.verdict is Verdict.INCONCLUSIVE:
         found["verdict"] = test.verdict.value
     if test.score is not None and test.threshold is not None:
-        found |= {"score": facts.number_text(test.score), "threshold": facts.number_text(test.threshold)}
+        found |= {"score": number_text(test.score), "threshold": number_text(test.threshold)}
     if test.scorer is not None:
         found["scorer"] = test.scorer
     error = None if test.failure is None else test.failure.scorer_error
     if error is not None:
         found["scorer_error"] = str(error.get("kind"))
     found |= _composition_facts(test) | _agent_facts(test)
-    found |= {f"metric.{one_line(metric.name)}": facts.number_text(metric.value) for metric in test.derived_metrics}
+    found |= {f"metric.{one_line(metric.name)}": number_text(metric.value) for metric in test.derived_metrics}
     return found
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.words import counted, number_text
 from mcptest_engine.reporting import compositions, facts, hook_facts
 from mcptest_engine.reporting.grid import NO_MODEL, grid_of
 from mcptest_engine.reporting.matrix import cell_lines
@@ -214,7 +214,7 @@ def _rollups(record: RunRecord) -> Iterator[str]:
     """Each metric over the run. Source: suite-composition, derivedMetrics."""
     rollups = record.metric_rollups
     if rollups:
-        rows = [f"| {_inline(one.name)} | {facts.number_text(one.mean)} | {one.count} |" for one in rollups]
+        rows = [f"| {_inline(one.name)} | {number_text(one.mean)} | {one.count} |" for one in rollups]
         yield "### Metric rollups\n\n| Metric | Mean | Count |\n| --- | ---: | ---: |\n" + _bounded(rows)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.words import counted, number_text
 from mcptest_engine.reporting import facts, hook_facts
 from mcptest_engine.reporting.compositions import model_rows, money
 from mcptest_engine.reporting.grid import KINDS, Cell, Grid, grid_of
@@ -151,7 +151,7 @@ def cell_lines(cell: Cell) -> list[str]:
     """What a cell says beside its verdict: score, runs, and what they took."""
     lines = []
     if cell.score is not None:
-        lines.append(f"score {facts.number_text(cell.score)}")
+        lines.append(f"score {number_text(cell.score)}")
     passed, runs = cell.runs
     if runs > 1:
         lines.append(f"{passed} of {runs} runs passed" + (f" (pass^{runs})" if passed == runs else ""))
@@ -221,7 +221,7 @@ def _metrics(grid: Grid) -> Iterator[str]:
         cells = "".join(
             "<td></td>"
             if found is None
-            else f'<td class="n">{facts.number_text(found.mean)}<small>mean of {found.count}</small></td>'
+            else f'<td class="n">{number_text(found.mean)}<small>mean of {found.count}</small></td>'
             for found in (by_model[model].get(name) for model in grid.models)
         )
         yield f'<tr><th scope="row">{_html(one_line(name, NAME_LIMIT))}</th>{cells}</tr>'

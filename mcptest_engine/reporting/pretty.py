@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import TestKind, Verdict
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.words import counted, number_text
 from mcptest_engine.reporting import agents, compositions, facts, hook_facts, judged
 from mcptest_engine.reporting.layout import WORDS, Ink, columns, fold, pad, word_of
 
@@ -134,7 +134,7 @@ def _metrics(record: RunRecord, ink: Ink) -> list[str]:
         return []
     width = max(columns(name) for name, _ in rollups)
     rows = (
-        f"{INDENT * 2}{pad(name, width)}  {facts.number_text(found.mean)}  "
+        f"{INDENT * 2}{pad(name, width)}  {number_text(found.mean)}  "
         + ink.dim(f"mean of {counted(found.count, 'test')}")
         for name, found in rollups
     )

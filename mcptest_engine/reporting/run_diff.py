@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.words import number_text
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.compositions import tokens_text
 
@@ -130,7 +131,7 @@ def _scores(pair: Pair) -> str:
     one, other = (
         test.score if test is not None and test.score is not None else 0.0 for test in (pair.before, pair.after)
     )
-    return f"{facts.number_text(one)} became {facts.number_text(other)}"
+    return f"{number_text(one)} became {number_text(other)}"
 
 
 def _costs(pair: Pair) -> str:

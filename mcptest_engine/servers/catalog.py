@@ -15,7 +15,7 @@ from mcptest_engine.core.clipping import kind_of, told_error
 from mcptest_engine.core.errors import ProtocolBroken, ServerError
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.servers.memory import MAX_LIST_BYTES, MOST_PER_BYTE, parsed_bytes
-from mcptest_engine.servers.wire import clip
+from mcptest_engine.servers.wire import METHOD_NOT_FOUND, clip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +86,8 @@ async def list_all(session: Session, what: str, *, timeout_seconds: float | None
 
     `timeout_seconds` holds for each page; None takes the spec's. Raises: ServerError when the server answers with an error,
     ProtocolBroken for a page that is no list, a cursor that comes again, or more than 1,000 pages; and what a call raises.
-    An empty `nextCursor` ends the list as a missing one does: many servers write one on their last page.
+    An empty `nextCursor` ends the list as a missing one does: many servers write one on their last page. A server that has
+    no method `resources/templates/list` has no templates: no capability says whether it has.
     Source: MCP 2025-11-25, server/utilities/pagination.
     """
     method, member = f"{what}/list", _MEMBERS[what]
@@ -97,6 +98,8 @@ async def list_all(session: Session, what: str, *, timeout_seconds: float | None
     params = None
     for _ in range(MAX_PAGES):
         exchange = await session.request(method, params, timeout_seconds=timeout)
+        if what == "resources/templates" and (exchange.answer.get("error") or {}).get("code") == METHOD_NOT_FOUND:
+            return entries
         page, cursor = _page(session, method, member, exchange.answer)
         entries += page
         sent += exchange.size

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,11 +15,11 @@ from mcptest_engine.cli import sinks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     Command = Callable[..., subprocess.CompletedProcess[str]]
     Write = Callable[..., Path]
 
+SERVERS = Path(__file__).parents[1] / "servers"
 MOCK = ("--command", "mcptest mock --preset demo")
 
 
@@ -267,3 +269,9 @@ def test_a_password_in_a_url_is_refused_and_not_shown(mcptest: Command) -> None:
     assert done.returncode == 2
     assert "--url must not hold a user name or password" in done.stderr
     assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_a_server_that_knows_no_templates_still_lists_its_resources(mcptest: Command, tmp_path: Path) -> None:
+    server = shlex.join([sys.executable, "-S", str(SERVERS / "offering.py"), str(tmp_path / "log"), "plain"])
+    done = mcptest("resources", "--command", server)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "memo://one  one\n", "")

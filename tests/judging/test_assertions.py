@@ -209,3 +209,13 @@ def test_a_format_has_its_article(word: str, article: str) -> None:
     envelope = {"result": {"a": "x"}, "error": None, "duration_ms": 1}
     (row,) = judge_assertions([{"target": "result.a", "matcher": {"schema": {"format": word}}}], envelope)
     assert f'"x" is not {article} "{word}"' in (row.message or "")
+
+
+def test_the_error_of_an_answer_without_one_is_absent():
+    assert row("error", {"exists": False}).passed
+    assert row("error", {"not": {"exists": True}}).passed
+    assert row("error", {"exact": None}).passed
+    told = row("error", {"exists": True})
+    assert (told.passed, told.message) == (False, "assertion #0 (`error`) failed: there is no error")
+    assert row("error", {"exists": True}, REFUSED).passed
+    assert row("http", {"exists": True}).passed, "null is present everywhere else"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcptest_engine.core.results import AssertionResult, FailureKind
+from mcptest_engine.core.words import number_text
 from mcptest_engine.judging.assertions import judge_assertions
 from mcptest_engine.judging.scoring import exact, judged_set, score_test, share
 
@@ -193,3 +195,10 @@ def test_an_average_of_metrics_stays_within_its_parts(named):
 def test_a_number_is_the_decimal_that_it_is_written_as():
     """0.1 is one tenth, and an integer itself."""
     assert (exact(0.1), exact(3), exact(1e-7)) == (Fraction(1, 10), Fraction(3), Fraction(1, 10_000_000))
+
+
+def test_a_sum_that_is_too_large_for_a_number_is_the_largest_number():
+    huge = [{"name": "big", "value": {"weighted_sum": [{"ref": "a", "weight": 1e308}, {"ref": "a", "weight": 1e308}]}}]
+    metric = score_test((row(True, name="a"),), threshold=None, metrics=huge).metrics[0]
+    assert metric.value == sys.float_info.max
+    assert number_text(metric.value) == "1.79769e+308"

@@ -204,6 +204,15 @@ def test_the_item_of_a_fan_out_that_failed_is_shown_with_its_args(build: Any) ->
             "output": None,
             "message": "no",
         },
+        {
+            "item": 2,
+            "status": "err",
+            "started_ms": 0,
+            "duration_ms": 1,
+            "args": {"n": "three"},
+            "output": None,
+            "message": "ended before it was answered",
+        },
     ]
     test = build.test(
         "c", "fail", kind=TestKind.COMPOSITION, trace=trace(node("e", "err", calls=calls, message="item 1: no"))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from mcptest_engine.core.results import DerivedMetric, Failure, FailureKind, RunRecord
+from mcptest_engine.core.results import DerivedMetric, Failure, FailureKind, MetricRollup, RunRecord
 from mcptest_engine.judging.scoring import judged_set
+from mcptest_engine.reporting.facts import score_text
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import FORMATS, RenderOptions, render
 
@@ -76,3 +78,14 @@ def test_a_failed_set_is_followed_by_what_failed_in_it(scored):
     assert third.index("assert-set #2 (`cover|age`) failed") < third.index(
         "assertion #1 (`result.content[0].text`) failed"
     )
+
+
+def test_a_score_just_below_its_threshold_shows_that_it_is(build: Any) -> None:
+    test = build.test("t", "fail", assertions=(build.assertion(0),), score=2 / 3, threshold=0.667)
+    assert score_text(test) == "score 0.666667, needs 0.667"
+    assert score_text(replace(test, score=0.75)) == "score 0.75, needs 0.667"
+
+
+def test_the_mean_of_equal_values_is_that_value(build: Any) -> None:
+    tests = [build.test(f"t{at}", derived_metrics=(DerivedMetric(name="m", value=0.7),)) for at in range(3)]
+    assert [one.mean for one in MetricRollup.of(tests)] == [0.7]

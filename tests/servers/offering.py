@@ -2,7 +2,7 @@
 
 offering.py [FILE] [MODE]   writes a line into FILE for each `tools/list`
 MODE is `closed` (refuses to list tools), `halved` (refuses to list resources), `silent` (never lists tools), `bare` (has no
-tools), or left out
+tools), `plain` (knows no templates), or left out
 """
 
 import pathlib
@@ -40,8 +40,10 @@ def handle(method, params, message):
             return {"tools": []}
     if (method, MODE) in {("tools/list", "closed"), ("resources/list", "halved")}:
         raise minimcp.RpcError(-32000, "not today")
-    if method in LISTS:
+    if method in LISTS and (method, MODE) != ("resources/templates/list", "plain"):
         return LISTS[method]
+    if method == "resources/templates/list":
+        raise minimcp.RpcError(-32601, "Method not found")
     if method == "resources/read":
         return {"contents": [{"uri": params["uri"], "text": "first"}]}
     if method == "prompts/get":

@@ -199,7 +199,10 @@ NUMBERS_AND_SHAPE = (
     Entry(
         name="exists",
         shape="boolean",
-        meaning="The target leads somewhere (`true`; null is something), or nowhere (`false`).",
+        meaning=(
+            "The target leads somewhere (`true`; null is something), or nowhere (`false`). The target `error` leads somewhere"
+            " only when the server answered with an error."
+        ),
         example="exists: false",
         holds=...,
         fails=None,

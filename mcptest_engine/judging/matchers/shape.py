@@ -45,12 +45,15 @@ def has_type(wanted: str, _: Context) -> Judge:
     return judge
 
 
-def exists(wanted: bool, _: Context) -> Judge:
-    """Present (null is present) or absent."""
+def exists(wanted: bool, context: Context) -> Judge:
+    """Present (null is present) or absent. The target `error` is null where the server sent none: that is absent here."""
+    null_is_absent = context.target == "error"
 
     def judge(actual: object) -> Reason | None:
         if isinstance(actual, Absent):
             return (lambda: absent(actual)) if wanted else None
+        if actual is None and null_is_absent:
+            return (lambda: Mismatch(message="there is no error")) if wanted else None
         return None if wanted else lambda: Mismatch(message=f"is present: `{show(actual)}`")
 
     return judge

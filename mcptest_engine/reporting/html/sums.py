@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.effects import CLASSES
 from mcptest_engine.core.results import SCHEMA_VERSION, Verdict
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.words import number_text
 from mcptest_engine.reporting import compositions, facts, hook_facts
 from mcptest_engine.reporting.html.markup import Html, badge, bar, joined, name_text, plain_table, section, tag
 
@@ -164,7 +165,7 @@ def _missing(row: Dimension) -> Html:
 
 
 def _metrics(record: RunRecord) -> Html | None:
-    rows = [(name_text(one.name), facts.number_text(one.mean), str(one.count)) for one in record.metric_rollups]
+    rows = [(name_text(one.name), number_text(one.mean), str(one.count)) for one in record.metric_rollups]
     heads = ("Metric", "Mean", "Tests")
     return section("metrics", "Metric rollups", plain_table("Metric rollups", heads, rows, numbers=2)) if rows else None
 

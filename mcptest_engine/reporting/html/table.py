@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.words import counted, number_text
 from mcptest_engine.reporting import facts
 from mcptest_engine.reporting.html.data import note_of
 from mcptest_engine.reporting.html.markup import Html, badge, joined, name_text, section, tag
@@ -76,9 +76,7 @@ def _row(test: TestResult, slug: str, *, scored: bool) -> Html:
         tag("th", name, tag("span", note, class_="sub") if note else None, scope="row", class_="c-name"),
         tag("td", test.kind.value, class_="c-kind"),
         tag("td", name_text(test.server), class_="c-server"),
-        tag("td", "" if test.score is None else facts.number_text(test.score), class_="c-score num")
-        if scored
-        else None,
+        tag("td", "" if test.score is None else number_text(test.score), class_="c-score num") if scored else None,
         tag("td", facts.duration_text(test.duration_ms), class_="c-took num"),
     )
 
