@@ -66,6 +66,10 @@ class TapeSession:
             code = METHOD_NOT_FOUND if method in OPENINGS else _NO_ANSWER
             code = INVALID_PARAMS if method in self._tape.methods and method not in OPENINGS else code
             return _said(key, {"error": {"code": code, "message": self._tape.near(method, params)}}, code=code)
+        if "refusal" in exchange:
+            status = (exchange.get("http") or {}).get("status")
+            refused = {"error": {"code": _NO_ANSWER, "message": f"HTTP {status} was recorded in place of an answer"}}
+            return _said(key, refused, code=_NO_ANSWER)
         before = tuple(_line(notification) for notification in exchange.get("notifications") or ())
         return _said(key, exchange["answer"])._replace(before=before)
 

@@ -10,6 +10,7 @@ from mcptest_engine.core.errors import AnswerLost, AuthFailed, CallTimeout, did_
 from mcptest_engine.core.results import AssertionResult, Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.judging.assertions import judge_assertions
+from mcptest_engine.servers.failures import is_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -91,8 +92,7 @@ def refused(outcome: Outcome, judged: Outcome) -> Outcome:
     It passes when all that it expects holds, `http.status` is among what it says, and the status does say no. A status of
     success without an answer is a broken answer whatever is expected of it: green means checked.
     """
-    status = (outcome.output or {}).get("http", {}).get("status")
-    says_no = isinstance(status, int) and not 200 <= status < 300
+    says_no = is_refusal((outcome.output or {}).get("http"))
     rows = (row for item in judged.assertions for row in item.leaves() if row.passed)
     wanted = any(row.target.lstrip(".") == "http.status" and "not" not in row.matcher for row in rows)
     if judged.verdict is Verdict.PASS and says_no and wanted:

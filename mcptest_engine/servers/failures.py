@@ -24,7 +24,7 @@ from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from mcptest_engine.servers.spec import ServerSpec
 
@@ -97,6 +97,12 @@ class CallFailed(Exception):
             signal=None if ending is None else ending.signal,
             http=self.http,
         )
+
+
+def is_refusal(http: Mapping[str, Any] | None) -> bool:
+    """Whether an HTTP response says no: the status is not one of success."""
+    status = None if http is None else http.get("status")
+    return isinstance(status, int) and not 200 <= status < 300
 
 
 def timed_out(

@@ -11,7 +11,7 @@ import json
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.errors import ServerError
+from mcptest_engine.core.errors import AuthFailed, ProtocolBroken, ServerError
 from mcptest_engine.servers.failures import CallFailed, Ending
 from mcptest_engine.servers.tape import OPENINGS, Tape
 
@@ -96,11 +96,22 @@ class _Transport:
         now = monotonic()
         for notification in exchange.get("notifications") or ():
             receiver.received(_line(notification), now)
+        for request in exchange.get("server_requests") or ():
+            receiver.keep_request(request, size=len(_line(request)))
         if exchange.get("http") is not None:
             call.http = dict(exchange["http"])
+        if "refusal" in exchange:
+            receiver.failed(call, self._refusal(exchange["refusal"]))
+            return
         took = exchange.get("duration_ms")
         seconds = took / 1000 if isinstance(took, (int, float)) and took >= 0 else 0.0
         self._say(receiver, call, exchange["answer"], at=call.sent_at + seconds)
+
+    def _refusal(self, told: Mapping[str, Any]) -> CallFailed | ServerError:
+        message, hint = str(told["message"]), told.get("hint")
+        if told.get("auth"):
+            return AuthFailed(message, server=self._spec.name, hint=hint)
+        return CallFailed(ProtocolBroken, message, hint=hint)
 
     def _say(self, receiver: Receiver, call: Call, answer: Mapping[str, Any], *, at: float | None = None) -> None:
         line = _line({"jsonrpc": "2.0", "id": call.id, **answer})

@@ -24,6 +24,7 @@ from mcptest_engine.servers.failures import (
     Ending,
     answer_lost,
     broken_answer,
+    is_refusal,
     sent_back,
     timed_out,
     withheld_variable_hint,
@@ -57,6 +58,7 @@ class Exchange:
     `answer` is the JSON-RPC response object as the server sent it, `result` or `error` inside. `duration_ms` runs from
     handing the request over to the arrival of the answer's last byte; reading it is not counted. `http` is
     {"status", "headers"} over HTTP, header names in lower case, else None. `size` is how many bytes the answer came in.
+    `refusal` is the failure of a call that HTTP refused, which has an empty `answer`; only `Session.heard` gets such.
     """
 
     method: str
@@ -65,6 +67,7 @@ class Exchange:
     duration_ms: float
     http: dict[str, Any] | None = None
     size: int = 0
+    refusal: CallFailed | ServerError | None = None
 
 
 async def connect(spec: ServerSpec, *, made: Callable[[Session], None] | None = None) -> Session:
@@ -115,8 +118,8 @@ class Session:
     unasked, as sent, and `server_requests` by what it asks of this client, as {"method", "params", "result" or "error"} with
     what it was answered; past 64 MiB of memory no more are kept. `remarks` are oddities that fail nothing, without secrets.
     `noise_count` is how many lines were no message. `ending` is set once the connection is gone. `heard`, where set, is told
-    every exchange as it ends; it must be quick and not raise. `gate`, where set, decides about every `tools/call`;
-    `tool_list_changes` is how often the server has said that its tools have changed.
+    every exchange as it ends, and None before a request that is sent while none waits; it must be quick and not raise. `gate`,
+    where set, decides about every `tools/call`; `tool_list_changes` is how often the server has said that its tools changed.
     """
 
     def __init__(self, spec: ServerSpec, transport: Transport) -> None:
@@ -151,7 +154,7 @@ class Session:
         self._client: ClientSide | None = None
         self._ready_at = 0.0
         self._closing: asyncio.Task[None] | None = None
-        self.heard: Callable[[Exchange], None] | None = None
+        self.heard: Callable[[Exchange | None], None] | None = None
         self.gate: Gate | None = None
         self.tool_list_changes = 0
 
@@ -272,6 +275,8 @@ class Session:
             raise self._gone()
         calls = self._calls
         urgent = not calls
+        if urgent and self.heard is not None:
+            self.heard(None)
         call = calls.start(method, timeout_seconds)
         call.params, call.fault, call.headers = params if sent is None else sent, fault, headers
         try:
@@ -289,6 +294,10 @@ class Session:
         except (CallFailed, ServerError) as failure:
             if failure.http is None:
                 failure.http = call.http
+            if self.heard is not None and is_refusal(failure.http):
+                duration_ms = (monotonic() - call.sent_at) * 1000
+                exchange = Exchange(method=method, params=params, answer={}, duration_ms=duration_ms, http=failure.http)
+                self.heard(replace(exchange, refusal=failure))
             raise
         finally:
             calls.drop(call)

@@ -6,7 +6,7 @@ request, since over HTTP an exchange belongs to one call.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from mcptest_engine.core.errors import ServerError
@@ -36,6 +36,9 @@ class Receiver(Protocol):
 
     def failed(self, call: Call, failure: CallFailed | ServerError) -> None:
         """No answer will come for `call`."""
+
+    def keep_request(self, request: dict[str, Any], *, size: int) -> None:
+        """Keep what the server asked of this client, with what it was answered; `size` is how many bytes of memory it takes."""
 
     def remarked(self, clause: str) -> None:
         """Something odd that fails nothing; a clause without its subject."""

@@ -1,8 +1,8 @@
 """Cassettes: `.mcptest/cassettes/<name>.json`, what servers answered in one run, to be answered again without them.
 
     { schema_version: "mcptest.cassette/v1", name, recorded_at, mcptest_version, suite: {name, path},
-      servers: { NAME: { transport, exchanges: [ { method, params, answer: {result | error}, duration_ms,
-                                                   notifications?, http? } ] } },
+      servers: { NAME: { transport, exchanges: [ { method, params, answer: {result | error} | refusal: {auth, message, hint?},
+                                                   duration_ms, notifications?, server_requests?, http? } ] } },
       stand_ins?: [ { text, variable? } ],
       models?: { chosen: { test?, judge? }, tools: { NUMBER: [ tool ] },
                  exchanges: [ { request: { model, turns, system?, tools?: NUMBER, … }, answer, duration_ms, kept? } ] } }
@@ -137,6 +137,9 @@ def _problem(servers: object) -> str | None:
             place = f"exchange {number} of server `{name}`"
             if not isinstance(exchange, dict) or not isinstance(exchange.get("method"), str):
                 return f"{place} has no `method`"
+            refusal = exchange.get("refusal")
+            if isinstance(refusal, dict) and isinstance(refusal.get("message"), str):
+                continue
             answer = exchange.get("answer")
             if not isinstance(answer, dict) or ("result" in answer) == ("error" in answer):
                 return f"{place} has no `answer` with either `result` or `error`"

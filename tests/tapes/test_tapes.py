@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,8 +15,7 @@ from mcptest_engine.servers.tape import Tape
 from tests.conftest import SERVERS
 
 if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -273,3 +274,123 @@ def test_a_cassette_of_before_is_replayed_as_it_is(mcptest: Run, suite: Path, tm
     del tape["stand_ins"]
     (tmp_path / ".mcptest" / "cassettes" / "one.json").write_text(json.dumps(tape))
     assert mcptest("run", "--replay", "one").returncode == 0
+
+
+def judged(mcptest: Run, *flags: str, **environ: str) -> list[tuple[str, object]]:
+    """The verdicts of a run, each with what each assertion saw."""
+    record = json.loads(mcptest("run", *flags, "--reporter", "json", **environ).stdout)
+    return [
+        (test["verdict"], [(row["passed"], row.get("actual")) for row in test["assertions"]])
+        for test in record["tests"]
+    ]
+
+
+ASKING = """\
+servers:
+  m:
+    command: [mcptest, mock, --tools-from, m.yml]
+    env: { NOTE_KEY: "${NOTE_KEY}" }
+    client: { sampling: "a note of ${env.NOTE_KEY}", elicitation: accept }
+tools:
+  - name: the server asks a model
+    tool: ask
+    expect:
+      - { target: server_requests, matcher: { length: 1 } }
+      - { target: "server_requests[0].method", matcher: { exact: sampling/createMessage } }
+      - { target: "server_requests[0].params.messages[0].content.text", matcher: { regex: "^what of [0-9a-f]{40}[?]$" } }
+      - { target: "server_requests[0].result.content.text", matcher: { exact: "a note of ${env.NOTE_KEY}" } }
+  - name: the server asks nothing
+    tool: quiet
+    expect: [{ target: server_requests, matcher: { length: 0 } }]
+"""
+ASKING_MOCK = """\
+mock_server:
+  tools:
+    - name: ask
+      ask: { sampling: "what of SHA?" }
+      response: { content: [{ type: text, text: done }] }
+    - { name: quiet, response: { content: [{ type: text, text: still }] } }
+"""
+
+
+def test_what_a_server_asked_of_its_client_is_replayed(mcptest: Run, tmp_path: Path) -> None:
+    sha = "9d1c7e" + ("4f2a" * 10)[6:]
+    (tmp_path / "m.yml").write_text(ASKING_MOCK.replace("SHA", sha))
+    (tmp_path / "mcptest.yml").write_text(ASKING)
+    environ = {"NOTE_KEY": "the-key-of-notes-7"}
+    live = judged(mcptest, "--record", "one", **environ)
+    assert [verdict for verdict, _ in live] == ["pass", "pass"], live
+    tape = (tmp_path / ".mcptest" / "cassettes" / "one.json").read_text()
+    assert [secret for secret in (sha, environ["NOTE_KEY"]) if secret in tape] == []
+    (tmp_path / "m.yml").unlink()
+    assert judged(mcptest, "--replay", "one", **environ) == live
+    other = judged(mcptest, "--replay", "one", NOTE_KEY="another-key-of-notes-8")
+    assert [verdict for verdict, _ in other] == ["pass", "pass"]
+
+
+@contextmanager
+def serving(script: str) -> Iterator[str]:
+    """The address of a server of `tests/servers`."""
+    command = [sys.executable, str(SERVERS / f"{script}.py")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+        process.stdin.close()
+
+
+REFUSED = """\
+servers:
+  opening: { url: "URL/bearer/right" }
+  stateless: { url: "URL/bearer/right", protocol: "2026-07-28" }
+  call: { url: "URL/status/403" }
+  broken: { url: "URL/status/500" }
+tools:
+  - name: at the opening
+    server: opening
+    tool: look
+    expect:
+      - { target: http.status, matcher: { exact: 401 } }
+      - { target: 'http.headers["www-authenticate"]', matcher: { contains: "realm=" } }
+  - { name: stateless, server: stateless, tool: look, expect: [{ target: http.status, matcher: { exact: 401 } }] }
+  - { name: in the call, server: call, tool: look, expect: [{ target: http.status, matcher: { exact: 403 } }] }
+  - { name: another status, server: call, tool: look, expect: [{ target: http.status, matcher: { exact: 404 } }] }
+  - { name: no answer, server: broken, tool: look, expect: [{ target: http.status, matcher: { exact: 500 } }] }
+  - { name: not expected, server: opening, tool: look }
+"""
+
+
+def test_a_refusal_by_http_is_judged_again_as_it_was(mcptest: Run, tmp_path: Path) -> None:
+    with serving("http_echo") as url:
+        (tmp_path / "mcptest.yml").write_text(REFUSED.replace("URL", url))
+        live = judged(mcptest, "--record", "one", "--workers", "1")
+    assert [verdict for verdict, _ in live] == ["pass", "pass", "pass", "fail", "pass", "fail"], live
+    again = mcptest("run", "--replay", "one", "--reporter", "json")
+    assert [test["failure"]["kind"] for test in json.loads(again.stdout)["tests"] if test["verdict"] == "fail"] == [
+        "auth",
+        "auth",
+    ]
+    assert judged(mcptest, "--replay", "one") == live
+
+
+def test_what_comes_after_an_answer_is_replayed_with_it(mcptest: Run, tmp_path: Path) -> None:
+    heard = '{ target: "notifications[0].params.data", matcher: { exact: NAME } }'
+    rows = "".join(
+        f"  - {{ name: {name}, tool: {name}, expect: [{heard.replace('NAME', name)}] }}\n" for name in ("a", "b")
+    )
+    with serving("http_late") as url:
+        (tmp_path / "mcptest.yml").write_text(f'servers: {{ s: {{ url: "{url}/mcp" }} }}\ntools:\n{rows}')
+        live = judged(mcptest, "--record", "one")
+    assert [verdict for verdict, _ in live] == ["pass", "pass"], live
+    assert judged(mcptest, "--replay", "one") == live
+
+
+def test_a_served_cassette_tells_a_refusal_as_an_error(mcptest: Run, tmp_path: Path) -> None:
+    with serving("http_echo") as url:
+        (tmp_path / "mcptest.yml").write_text(
+            f'servers: {{ s: {{ url: "{url}/status/403" }} }}\ntools: [{{ name: n, tool: look }}]\n'
+        )
+        mcptest("run", "--record", "one")
+    done = mcptest("call", "look", "--command", "mcptest serve --cassette one")
+    assert done.returncode == 1
+    assert "HTTP 403 was recorded in place of an answer" in done.stdout + done.stderr
