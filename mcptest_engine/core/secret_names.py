@@ -67,7 +67,7 @@ def looks_secret_name(name: str) -> bool:
         return False
     if len(words) == 1:
         return words[0] in _ALONE or words[0].endswith(_GLUED)
-    return _ends_in_a_secret(words) or _mentions_a_secret(words) or _is_auth_header(name)
+    return _ends_in_a_secret(words, spaced=" " in name) or _mentions_a_secret(words) or _is_auth_header(name)
 
 
 def is_secret_flag(word: str) -> bool:
@@ -80,12 +80,13 @@ def is_secret_flag(word: str) -> bool:
     return name != bare and (bare.lower() in _FLAGS or looks_secret_name(bare))
 
 
-def _ends_in_a_secret(words: list[str]) -> bool:
+def _ends_in_a_secret(words: list[str], *, spaced: bool) -> bool:
+    """`spaced`: in a name of plain words, such as "odd key" or "API key", only some words make a key a secret."""
     last, before = words[-1], words[-2]
     if last in _PLURALS:
         return before in _SECRET_PLURAL_OF
     if last == "key":
-        return before not in _HARMLESS_KEY
+        return before in _SECRET_PLURAL_OF if spaced else before not in _HARMLESS_KEY
     if last == "token":
         return before not in _HARMLESS_TOKEN
     return last in _AS_LAST or last.endswith(_GLUED)

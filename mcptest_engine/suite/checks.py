@@ -95,7 +95,7 @@ def check_merged(merged: Merged, places: Places, surroundings: Surroundings) -> 
     """Tell `places` everything that is wrong with the suite as a whole and with each of its parts."""
     if merged.complete:
         _check_presence(merged, places)
-    _check_name(merged.name, "a suite's name", 0, ("name",), places)
+    check_name(merged.name, "a suite's name", 0, ("name",), places)
     _check_no_secret(merged.name, "the suite's name", 0, ("name",), places, surroundings.secrets)
     for name, server in merged.servers.items():
         _check_server(name, server, places, surroundings)
@@ -143,7 +143,7 @@ def _calls_nothing(test: PlacedTest) -> bool:
 
 
 def _check_server(name: str, server: Placed, places: Places, surroundings: Surroundings) -> None:
-    _check_name(name, "a server's name", server.file, server.path, places)
+    check_name(name, "a server's name", server.file, server.path, places)
     if isinstance(server.value, dict):
         check_server(server, places, surroundings)
         if "client" in server.value:
@@ -163,7 +163,7 @@ def _check_floor(name: str, floor: Placed, places: Places) -> None:
         places.warn(floor.file, floor.path, f"this floor is {value:g} %, which nearly everything reaches", meant)
 
 
-def _check_name(name: Any, whose: str, file: int, path: tuple[str | int, ...], places: Places) -> None:
+def check_name(name: Any, whose: str, file: int, path: tuple[str | int, ...], places: Places) -> None:
     if type(name) is not str or name.isprintable():
         return
     at = first_control(name)
@@ -227,7 +227,7 @@ class _TestChecks:
         self.assertions.finish()
         for scorer in self._merged.scorers:  # it stands in the names of tests
             name = scorer.value.get("name") if isinstance(scorer.value, dict) else None
-            _check_name(name, "a scorer's name", scorer.file, (*scorer.path, "name"), self._places)
+            check_name(name, "a scorer's name", scorer.file, (*scorer.path, "name"), self._places)
         if self._merged.scorers or self._merged.judge:
             self._judged.check_graders(self._merged)
         for opinion, file, path in self.assertions.opinions:
@@ -334,7 +334,7 @@ class _TestChecks:
         """Names and tags are printed and selected by."""
         name = entry.get("name")
         if type(name) is str and not name.isprintable():
-            _check_name(name, f"a {noun}'s name", file, (*path, "name"), self._places)
+            check_name(name, f"a {noun}'s name", file, (*path, "name"), self._places)
         secrets = self._surroundings.secrets
         if secrets:
             _check_no_secret(name, f"the {noun}'s name", file, (*path, "name"), self._places, secrets)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.targets import TargetSyntaxError, parse_target
-from mcptest_engine.suite.checks import FOCUSED
+from mcptest_engine.suite.checks import FOCUSED, check_name
 from mcptest_engine.suite.graph import Parent, cycles, parents_of
 from mcptest_engine.suite.items import assertions_in
 from mcptest_engine.suite.places import quoted
@@ -332,6 +332,7 @@ class CompositionChecks:
             place: Pointer = (*path, "cases", index)
             name = row.get("name")
             if isinstance(name, str):
+                check_name(name, "a case's name", file, (*place, "name"), self._places)
                 if name in seen:
                     message = f"duplicate case {quoted(name)}: two cases of a composition cannot have one name"
                     self._places.tell(file, (*place, "name"), message, "choose another name")

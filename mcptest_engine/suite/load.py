@@ -284,19 +284,21 @@ class _Load:
 
             written = with_env_as_written(tree)
         value, faults = templates.expand_document(written, config_dir=source.config_dir)
-        if faults:
-            places = Places([source])
-            with suppress(TooManyProblems):
-                for fault in faults:
-                    self._fault(places, 0, fault)
-            self._problems += places.problems
+        self._silent |= {(source.file, pointer(fault.path)) for fault in faults}
         if value is not tree.value:
             from mcptest_engine.suite.expanded import expanded_tree
 
             tree = expanded_tree(tree, value, has_floats=templates.put_float)
-        self._problems += [
-            problem for problem in structural_problems(tree) if (source.file, problem.pointer) not in self._silent
-        ]
+        found = [problem for problem in structural_problems(tree) if (source.file, problem.pointer) not in self._silent]
+        if faults:
+            places, misplaced = Places([source]), {problem.span for problem in found}
+            with suppress(TooManyProblems):
+                for fault in faults:
+                    above = (fault.path[: depth + 1] for depth in range(len(fault.path)))
+                    if not any(tree.span(path, key=True, nearest=True) in misplaced for path in above):
+                        self._fault(places, 0, fault)
+            self._problems += places.problems
+        self._problems += found
         return value
 
     def _fault(self, places: Places, file: int, fault: Fault) -> None:

@@ -23,6 +23,8 @@ from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.places import MOST_PROBLEMS, TooManyProblems
 from mcptest_engine.suite.schema import strict_schema
 
+_FEW = 8
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -328,6 +330,8 @@ class _Walk:
             return f"`{key}` {elsewhere}", ""
         if near is None and len(properties) == 1:
             (near,) = properties
+        if near is None and 1 < len(properties) <= _FEW:
+            return f"known here: {', '.join(f'`{one}`' for one in properties)}", ""
         return (f"did you mean `{near}`?", near) if near is not None else (None, "")
 
     def _nearest(self, key: str, properties: Mapping[str, Any], name: str) -> str | None:
@@ -403,7 +407,7 @@ class _Walk:
 
             if self.tree.span(path, nearest=True) not in told:
                 message = f"JSON has no such number: found {found(value)}"
-                self._report(_Place(path), message, "quote it to make it text")
+                self._report(_Place(path), message, "write a finite number, or quote it if text is meant")
         for key, member in members:
             if isinstance(member, (dict, list, float)):
                 self._non_finite(member, (*path, key), told)

@@ -338,3 +338,8 @@ def test_what_is_shown_as_it_was_sent_lacks_only_the_registered_values():
     assert redactor.redact_registered(sent) == shown
     assert redactor.redact_registered((sent, "pin7")) == (shown, MASK)
     assert Redactor().redact_registered(sent) is sent
+
+
+def test_a_name_of_plain_words_is_secret_only_where_they_say_so():
+    assert not any(map(looks_secret_name, ("odd key", "the first key", "Sort key")))
+    assert all(map(looks_secret_name, ("API key", "secret key", "odd_key", "odd-key")))
