@@ -195,7 +195,7 @@ def _freezer(plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: W
     from mcptest_engine.running.compositions.freezing import Freezer
 
     name = os.path.splitext(workspace.relative(suite.path))[0]  # noqa: PTH122
-    return Freezer(workspace, name, redact=pool.redactor.redact, keeps=settings.replay is None)
+    return Freezer(workspace, name, suite, redactor=pool.redactor, keeps=settings.replay is None)
 
 
 def _judged(plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, pool: Pool) -> Judged | None:

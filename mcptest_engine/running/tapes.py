@@ -31,7 +31,8 @@ def on_tape(pool: Pool, suite: LoadedSuite, settings: RunSettings, workspace: Wo
         from mcptest_engine.servers.replay import replaying
 
         cassette = load_cassette(workspace, settings.replay)
-        cassette["servers"] = _with_values(cassette["servers"], cassette.get("stand_ins", ()), suite, pool.redactor)
+        replaced = replace_stand_ins(cassette.get("stand_ins", ()), suite, pool.redactor)
+        cassette["servers"] = _with_values(cassette["servers"], replaced)
         pool.connect = replaying(cassette, name=settings.replay, redact=_redacting(pool))
         return
     assert settings.record is not None
@@ -65,7 +66,7 @@ def _without_secrets(servers: Mapping[str, Any], redactor: Redactor, disguise: D
     }
 
 
-def _stand_ins(disguise: Disguise, suite: LoadedSuite) -> list[dict[str, str]]:
+def stand_ins_of(disguise: Disguise, suite: LoadedSuite) -> list[dict[str, str]]:
     """What took the place of secrets in answers, with the name of the variable that holds the secret where the suite has it."""
     names = {value: name for name, value in suite.lookups.items() if value and name.encode() in suite.data}
     made = sorted((stand_in, names.get(secret)) for secret, stand_in in disguise.made.items())
@@ -76,10 +77,13 @@ def _stand_ins(disguise: Disguise, suite: LoadedSuite) -> list[dict[str, str]]:
     ]
 
 
-def _with_values(
-    servers: Mapping[str, Any], stand_ins: Iterable[Mapping[str, str]], suite: LoadedSuite, redactor: Redactor
-) -> dict[str, Any]:
-    """The recorded servers with the values that variables have now; what else stands in for a secret is a secret now."""
+def replace_stand_ins(
+    stand_ins: Iterable[Mapping[str, str]], suite: LoadedSuite, redactor: Redactor
+) -> Callable[[Any], Any]:
+    """A function that gives a recorded value with what variables hold now in the places of their stand-ins.
+
+    What else stands in for a secret is registered as a secret.
+    """
     values: dict[str, str] = {}
     for one in stand_ins:
         value = suite.lookups.get(one.get("variable", ""))
@@ -89,7 +93,7 @@ def _with_values(
             redactor.register(one["text"])
     longest_first = sorted(values, key=len, reverse=True)
 
-    def told(part: Any) -> Any:
+    def replaced(part: Any) -> Any:
         if isinstance(part, str):
             if part in values:
                 return values[part]
@@ -97,16 +101,19 @@ def _with_values(
                 part = part.replace(text, values[text]) if len(text) >= SHORTEST_SUBSTRING else part
             return part
         if isinstance(part, dict):
-            return {told(key): told(item) for key, item in part.items()}
-        return [told(item) for item in part] if isinstance(part, list) else part
+            return {replaced(key): replaced(item) for key, item in part.items()}
+        return [replaced(item) for item in part] if isinstance(part, list) else part
 
-    if not values:
-        return dict(servers)
+    return replaced if values else lambda part: part
+
+
+def _with_values(servers: Mapping[str, Any], replaced: Callable[[Any], Any]) -> dict[str, Any]:
+    """The recorded servers with the values that variables have now; requests are compared without them."""
     return {
         name: {
             **server,
             "exchanges": [
-                {key: item if key in ("method", "params") else told(item) for key, item in exchange.items()}
+                {key: item if key in ("method", "params") else replaced(item) for key, item in exchange.items()}
                 for exchange in server["exchanges"]
             ],
         }
@@ -141,7 +148,7 @@ def save_tape(
         "mcptest_version": __version__,
         "suite": {"name": record.suite.name, "path": record.suite.path},
         "servers": servers,
-        "stand_ins": _stand_ins(disguise, suite),
+        "stand_ins": stand_ins_of(disguise, suite),
         **({} if models is None else {"models": pool.redactor.redact(models)}),
     }
     path = save_cassette(workspace, name, cassette)

@@ -1,10 +1,12 @@
 """Results of nodes that were kept: `.mcptest/cassettes/<suite>.frozen.json`, one file for each suite.
 
     { schema_version: "mcptest.cassette/v1", name, recorded_at, mcptest_version, suite: {name, path}, servers: {},
+      stand_ins?: [ { text, variable? } ],
       nodes: [ { composition, case, node, item?, iteration?, server, tool, args, result } ] }
 
 A cassette with its answers by node in place of by server. A result is found by its composition, case and node, the element of
-a fan-out, the round of a loop, and the args. All of it is redacted before it comes here; made to be committed.
+a fan-out, the round of a loop, and the args. All of it is redacted before it comes here; `stand_ins` are as in
+`cassettes.py`. Made to be committed.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from mcptest_engine.workspace.cassettes import (
 from mcptest_engine.workspace.slug import slug
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from mcptest_engine.workspace.workspace import Workspace
@@ -58,12 +60,20 @@ def frozen_path(workspace: Workspace, suite: str) -> Path:
     return cassettes_dir(workspace) / f"{slug(suite)}{FROZEN_SUFFIX}.json"
 
 
-def load_frozen(path: Path) -> dict[NodeKey, dict[CallKey, dict[str, Any]]]:
+class Frozen(NamedTuple):
+    """The results that a file holds, and what stands in them for secrets."""
+
+    kept: dict[NodeKey, dict[CallKey, dict[str, Any]]]
+    stand_ins: list[dict[str, str]]
+
+
+def load_frozen(path: Path) -> Frozen:
     """What is kept in this file, nothing where there is none. Raises: UsageError for anything that is no such file."""
     if not os.path.lexists(path):
-        return {}
+        return Frozen({}, [])
     kept: dict[NodeKey, dict[CallKey, dict[str, Any]]] = {}
-    entries = read_cassette(path).get("nodes")
+    document = read_cassette(path)
+    entries = document.get("nodes")
     if not isinstance(entries, list):
         raise UsageError(f"{path} holds no results of nodes: `nodes` is no list")
     for number, entry in enumerate(entries):
@@ -74,19 +84,23 @@ def load_frozen(path: Path) -> dict[NodeKey, dict[CallKey, dict[str, Any]]]:
             )
         key = CallKey(entry.get("item"), entry.get("iteration"), digest(entry["args"]))
         kept.setdefault(NodeKey(entry["composition"], entry.get("case"), entry["node"]), {})[key] = entry
-    return kept
+    return Frozen(kept, document.get("stand_ins", []))
 
 
 def save_frozen(
     path: Path,
     kept: Mapping[NodeKey, Mapping[CallKey, Mapping[str, Any]]],
+    stand_ins: Sequence[Mapping[str, str]],
     *,
     head: Mapping[str, Any],
     workspace: Workspace,
 ) -> None:
     """Write all of it, over what was there. Raises: McptestError when the disk refuses it."""
     entries = [entry for _, calls in sorted(kept.items(), key=_place) for entry in calls.values()]
-    document = {"schema_version": SCHEMA_VERSION, "name": path.stem, **head, "servers": {}, "nodes": entries}
+    document: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "name": path.stem, **head, "servers": {}}
+    if stand_ins:
+        document["stand_ins"] = list(stand_ins)
+    document["nodes"] = entries
     write_cassette(path, document, workspace, doing=f"keep the results of nodes in {path}")
 
 

@@ -193,3 +193,37 @@ def test_a_file_of_frozen_results_is_no_recording_of_servers(run: Run, tmp_path:
     assert cassette_names(workspace) == ["tape"]
     with pytest.raises(UsageError, match="is no name for a cassette"):
         cassette_path(workspace, "mcptest.frozen")
+
+
+def test_a_kept_result_is_judged_as_the_recorded_one_and_holds_no_secret(run: Run, tmp_path: Path) -> None:
+    """Equal secrets stay equal, different ones differ, and a pattern holds; a variable's value is the one that it has now."""
+    sha, other = "9d1c7e" + ("4f2a" * 10)[6:], "1d1c7e" + ("4f2a" * 10)[6:]
+    value = {"sha": sha, "again": sha, "other": other, "password": 4711, "place": "${env.PLACE}"}
+    node = {"id": "a", "tool": "give", "args": {"value": value}}
+    after = {"id": "b", "tool": "give", "needs": ["a"], "args": {"value": {"sha": "${a.structuredContent.sha}"}}}
+    found = "output.structuredContent"
+    expect = [
+        {"target": f"nodes.a.{found}.sha", "matcher": {"regex": "^[0-9a-f]{40}$"}},
+        {"target": f"nodes.a.{found}.password", "matcher": {"type": "integer"}},
+        {"target": f"nodes.a.{found}.place", "matcher": {"exact": "${env.PLACE}"}},
+        {"target": f"nodes.a.{found}", "transform": {"jq": ".sha == .again"}, "matcher": {"exact": True}},
+        {"target": f"nodes.a.{found}", "transform": {"jq": ".sha == .other"}, "matcher": {"exact": False}},
+    ]
+
+    def frozen(how: str, place: str) -> RunRecord:
+        nodes = [{**node, "freeze": how}, {**after, "freeze": how}]
+        return run({"nodes": nodes, "expect": expect, "output": "b"}, environ={"PLACE": place})
+
+    recorded = frozen("record", "a-shop-in-town")
+    assert recorded.tests[0].message is None
+    kept = tmp_path / ".mcptest" / "cassettes" / "mcptest.frozen.json"
+    assert [text for text in (sha, other, "4711", "a-shop-in-town") if text in kept.read_text()] == []
+    stand_ins = {one["text"] for one in json.loads(kept.read_text())["stand_ins"]}
+    again = frozen("golden", "another-shop-8")
+    assert [(test.verdict, test.message) for test in again.tests] == [(Verdict.PASS, None)]
+    told = json.dumps(again.to_json())
+    assert [text for text in (sha, "another-shop-8", *stand_ins) if text in told] == []
+    recorded_again = frozen("record", "a-shop-in-town")
+    assert recorded_again.tests[0].message is None
+    fresh = {one["text"] for one in json.loads(kept.read_text())["stand_ins"]}
+    assert stand_ins.isdisjoint(fresh), "those of results that are gone are gone"

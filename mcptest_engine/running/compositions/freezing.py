@@ -6,37 +6,46 @@ hears is a recording already. Args are compared as cassettes compare them: redac
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
+from mcptest_engine.core.redaction import Disguise
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.compositions.world import NotFrozen
 from mcptest_engine.running.ids import name_of_case
+from mcptest_engine.running.tapes import replace_stand_ins, stand_ins_of
 from mcptest_engine.servers.tape import normalised
 from mcptest_engine.workspace.frozen import CallKey, NodeKey, digest, frozen_path, load_frozen, save_frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
+    from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.results import RunRecord
     from mcptest_engine.running.cases import Case
     from mcptest_engine.running.compositions.trace import Call, NodeTrace
+    from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
 
 _HINT = "write `freeze: record`, run once, look at what was kept, and write `freeze: golden` again"
 
 
 class Freezer:
-    """What was kept of a suite's nodes. Raises: UsageError when the file cannot be read."""
+    """What was kept of a suite's nodes, under its `name`. Raises: UsageError when the file cannot be read."""
 
-    def __init__(self, workspace: Workspace, suite: str, *, redact: Callable[[Any], Any], keeps: bool) -> None:
+    def __init__(self, workspace: Workspace, name: str, suite: LoadedSuite, *, redactor: Redactor, keeps: bool) -> None:
         self._workspace = workspace
-        self._path = frozen_path(workspace, suite)
-        self._redact = redact
+        self._path = frozen_path(workspace, name)
+        self._suite = suite
+        self._redactor = redactor
+        self._redact = redactor.redact
+        self._disguise = Disguise()
         self._keeps = keeps
-        self._kept = load_frozen(self._path)
+        self._kept, self._stand_ins = load_frozen(self._path)
+        self._replaced = replace_stand_ins(self._stand_ins, suite, redactor)
         self._fresh: dict[NodeKey, dict[CallKey, dict[str, Any]]] = {}
         self._too_deep: dict[str, None] = {}
 
@@ -53,7 +62,7 @@ class Freezer:
         if (found["server"], found["tool"]) != (node.plan.server, node.plan.tool):
             told = f"`{one_line(found['tool'], 80)}` of server `{one_line(found['server'], 80)}`"
             raise NotFrozen(f"`freeze: golden`: what was kept of this node came from {told}", _HINT)
-        return found
+        return {**found, "result": self._replaced(found["result"])}
 
     def keep(self, case: Case, node: NodeTrace) -> None:
         """Remember what a node's calls gave, of several attempts the last one's."""
@@ -71,6 +80,7 @@ class Freezer:
     def _calls(self, key: NodeKey, node: NodeTrace) -> dict[CallKey, dict[str, Any]]:
         """What to keep of a node; nothing where a call went unanswered, since half of it would take the place of the whole."""
         plan = node.plan
+        shaped = self._redactor.keeping_shape(self._disguise)
         calls: dict[CallKey, dict[str, Any]] = {}
         unanswered: set[CallKey] = set()
         for call in node.calls:
@@ -85,7 +95,7 @@ class Freezer:
                 "server": plan.server,
                 "tool": plan.tool,
                 "args": normalised(self._redact(call.args)),
-                "result": self._redact(call.result),
+                "result": shaped.redact(call.result),
             }
         return calls if unanswered <= calls.keys() else {}
 
@@ -100,13 +110,24 @@ class Freezer:
             "mcptest_version": __version__,
             "suite": {"name": record.suite.name, "path": record.suite.path},
         }
-        save_frozen(self._path, {**self._kept, **self._fresh}, head=head, workspace=self._workspace)
+        kept = {**self._kept, **self._fresh}
+        stand_ins = [*_still_in(kept, self._stand_ins), *stand_ins_of(self._disguise, self._suite)]
+        save_frozen(self._path, kept, stand_ins, head=head, workspace=self._workspace)
         results = counted(sum(map(len, self._fresh.values())), "result")
         place = self._workspace.relative(self._path)
         yield f"{results} of {counted(len(self._fresh), 'node')} kept in {place}: look at it and commit it"
 
     def _key(self, call: Call) -> CallKey:
         return CallKey(call.item, call.iteration, digest(normalised(self._redact(call.args))))
+
+
+def _still_in(kept: Mapping[NodeKey, Any], stand_ins: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Those of the stand-ins that results still hold."""
+    try:
+        text = json.dumps([[*calls.values()] for calls in kept.values()])
+    except RecursionError:
+        return stand_ins  # whoever writes the file says that it cannot be written
+    return [one for one in stand_ins if json.dumps(one["text"])[1:-1] in text]
 
 
 def _key_of(case: Case, node: NodeTrace) -> NodeKey:
