@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import SuiteError
-from mcptest_engine.core.sanitise import one_line, replace_unsafe
+from mcptest_engine.core.sanitise import one_line, replace_unsafe, sanitise
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_text import Unwritable, entry, in_flow, scalar
@@ -185,7 +185,7 @@ def _is_prose(text: str) -> bool:
     """Whether a text can be written without quotes, over several lines; where that is not the same it is quoted."""
     lines = text.split("\n")
     return (
-        replace_unsafe(text, lambda _: "") is text
+        sanitise(words := text.replace(" ", "\n")) == words  # any word may begin a line
         and all(" ".join(line.split(" ")) == line.strip() and "\t" not in line and "  " not in line for line in lines)
         and bool(lines[0])
         and bool(lines[-1])

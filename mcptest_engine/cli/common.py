@@ -121,17 +121,25 @@ def _is_news(problems: Sequence[Problem]) -> bool:
 
 def show_problems(problems: Sequence[Problem], *, running: bool = True) -> None:
     """Print problems on stderr as a person reads them, in file order, with their count."""
-    from mcptest_engine.core.sanitise import sanitise
-
     paint = colours(sys.stderr)
     for problem in problems:
-        first, *rest = sanitise(str(problem)).split("\n")
+        first, *rest = str(problem).split("\n")
         code = "33" if problem.severity is Severity.WARNING else "31"
         sys.stderr.write("\n".join([paint(code, first), *rest]) + "\n")
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
     if errors:
         told = "; nothing was run" if running else ""
         sys.stderr.write(f"{counted(errors, 'problem')}{told}\n")
+
+
+def show_error(error: Exception, severity: str = "error") -> None:
+    """Print an error and its hint on stderr."""
+    from mcptest_engine.core.sanitise import sanitise
+
+    sys.stderr.write(f"{severity}: {sanitise(str(getattr(error, 'message', error)))}\n")
+    hint = getattr(error, "hint", None)
+    if hint:
+        sys.stderr.write(f"  {sanitise(hint)}\n")
 
 
 def json_text(value: Any) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.cli.common import json_text
 from mcptest_engine.core.errors import ExitCode, UsageError
+from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
     from mcptest_engine.core.results import RunRecord
@@ -31,19 +32,23 @@ def save_baseline(path: str, record: RunRecord, *, whole: bool) -> bool:
     from mcptest_engine.workspace.atomic import write_atomic
 
     if record.exit_code != ExitCode.PASSED:
-        sys.stderr.write(f"the costs were not saved to `{path}`: the run did not pass\n")
+        sys.stderr.write(f"the costs were not saved to `{one_line(path)}`: the run did not pass\n")
         return True
     try:
         data = baseline_of(record, None if whole or not Path(path).exists() else _read(path))
         if data is None:
-            sys.stderr.write(f"the costs were not saved to `{path}`: no call of this run says what it cost\n")
+            sys.stderr.write(f"the costs were not saved to `{one_line(path)}`: no call of this run says what it cost\n")
             return True
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write_atomic(Path(path), json_text(data).encode())
     except (OSError, UsageError) as wrong:
-        sys.stderr.write(f"error: the costs were not saved to `{path}`: {getattr(wrong, 'strerror', None) or wrong}\n")
+        sys.stderr.write(
+            f"error: the costs were not saved to `{one_line(path)}`: {getattr(wrong, 'strerror', None) or wrong}\n"
+        )
         return False
-    sys.stderr.write(f"costs saved to {path}: commit it, and hold later runs against it with --cost-baseline\n")
+    sys.stderr.write(
+        f"costs saved to {one_line(path)}: commit it, and hold later runs against it with --cost-baseline\n"
+    )
     return True
 
 

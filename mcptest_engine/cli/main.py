@@ -173,16 +173,13 @@ def _bug() -> int:
 
 
 def _told(error: McptestError) -> int:
+    from mcptest_engine.cli.common import show_error, show_problems
     from mcptest_engine.core.sanitise import sanitise
 
     if isinstance(error, SuiteError):
-        from mcptest_engine.cli.common import show_problems
-
         show_problems(error.problems)
         return ExitCode.INVALID
-    _say(f"error: {sanitise(error.message)}")
-    if error.hint:
-        _say(f"  {sanitise(error.hint)}")
+    show_error(error)
     if isinstance(error, PolicyDenied):
         return ExitCode.POLICY
     tail = getattr(error, "stderr_tail", "")

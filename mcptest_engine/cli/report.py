@@ -119,7 +119,7 @@ def _data(name: str) -> object:
 def _newest() -> str:
     path, notes = find_here().latest_run()
     for note in notes[:_MOST_NOTES]:
-        sys.stderr.write(f"note: {note}\n")
+        sys.stderr.write(f"note: {one_line(note)}\n")
     if path is not None:
         return str(path)
     raise UsageError("no run is saved here yet", hint="run a suite first, `mcptest run`, or name a record's file")

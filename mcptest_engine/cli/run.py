@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcptest_engine.cli.common import find_here, is_terminal, load, parse_variables, suite_options, suite_path
+from mcptest_engine.cli.common import (
+    find_here,
+    is_terminal,
+    load,
+    parse_variables,
+    show_error,
+    suite_options,
+    suite_path,
+)
 from mcptest_engine.core.errors import ExitCode, PolicyDenied, UsageError
+from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -249,7 +258,9 @@ def _told(
         sys.stderr.write(f"error: {UNSAVED_SNAPSHOTS}; the warnings of the run say why\n")
         lost = True
     if settings.record is not None and record.cassette is None:
-        sys.stderr.write(f"error: the cassette `{settings.record}` was not written; the warnings of the run say why\n")
+        sys.stderr.write(
+            f"error: the cassette `{one_line(str(settings.record))}` was not written; the warnings of the run say why\n"
+        )
         lost = True
     return record.exit_code or (ExitCode.FAILED if lost else ExitCode.PASSED)
 
@@ -261,8 +272,7 @@ def save(workspace: Workspace, record: RunRecord) -> None:
     try:
         workspace.save_run(record.to_json(streamed=True))
     except (OSError, McptestError) as wrong:
-        hint = getattr(wrong, "hint", None)
-        sys.stderr.write(f"warning: {wrong}\n" + (f"  {hint}\n" if hint else ""))
+        show_error(wrong, "warning")
 
 
 def _execute(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.cli.common import is_terminal, wants_colour
 from mcptest_engine.core.errors import UsageError, did_you_mean
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def write_reports(
         )
         _write(sys.stderr, told.text)
     for line in lost:
-        _write(sys.stderr, f"error: {line}\n")
+        _write(sys.stderr, f"error: {one_line(line)}\n")
     return bool(lost)
 
 

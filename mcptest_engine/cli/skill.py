@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from mcptest_engine.core.errors import McptestError, UsageError
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.shipped import shipped
 
 PLACE = Path(".claude") / "skills" / "mcptest"
@@ -41,4 +42,4 @@ def command(wants_install: bool, install_path: str | None, force: bool) -> None:
         write_suite(file, text.encode())
     except OSError as wrong:
         raise McptestError(f"cannot write {file}: {wrong.strerror or wrong}") from wrong
-    sys.stdout.write(f"wrote {file}\n")
+    sys.stdout.write(f"wrote {one_line(str(file))}\n")

@@ -242,7 +242,7 @@ def _suite_server(flags: Mapping[str, Any]) -> tuple[LoadedSuite, str]:
             raise UsageError("the suite has several servers", hint=f"name one with --server: {names}")
         server = next(iter(suite.servers))
     if server not in suite.servers:
-        raise UsageError(f"the suite has no server `{server}`", hint=did_you_mean(server, suite.servers))
+        raise UsageError(f"the suite has no server `{one_line(server)}`", hint=did_you_mean(server, suite.servers))
     return suite, server
 
 

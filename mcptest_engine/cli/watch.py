@@ -10,7 +10,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.cli.common import check, colours, show_problems
+from mcptest_engine.cli.common import check, colours, show_error, show_problems
 from mcptest_engine.cli.ending import ending_on_signals
 from mcptest_engine.cli.run import save, with_last_failed
 from mcptest_engine.cli.sinks import live_progress, make_sinks, write_reports
@@ -135,7 +135,7 @@ class _Loop:
             settings = with_last_failed(self._settings, suite, self._workspace, wanted=self._flags["last_failed"])
             record = await self._launch(suite, settings, changed)
         except McptestError as error:
-            sys.stderr.write(f"error: {error.message}\n" + (f"  {error.hint}\n" if error.hint else ""))
+            show_error(error)
             self._code = ExitCode.INVALID
             return
         save(self._workspace, record)

@@ -26,6 +26,7 @@ from __future__ import annotations
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Problem:
             lines.append(f"  at {self.pointer}")
         if self.hint:
             lines.append(f"  {self.hint}")
-        return "\n".join(lines)
+        return "\n".join(map(one_line, lines))
 
 
 class McptestError(Exception):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.errors import ExitCode, McptestError, UsageError, did_you_mean
+from mcptest_engine.core.sanitise import sanitise
 from mcptest_engine.mock.faults import FaultCounter, parse_fault
 from mcptest_engine.mock.log import LOG_LEVELS, Log, LogLevel
 
@@ -38,7 +39,7 @@ def run_mock(options: MockOptions, environ: Mapping[str, str]) -> int:
         return _serve(options, environ)
     except McptestError as wrong:
         hint = f"\n  {wrong.hint}" if wrong.hint else ""
-        sys.stderr.write(f"{wrong}{hint}\n")
+        sys.stderr.write(sanitise(f"{wrong}{hint}\n"))
         return ExitCode.INVALID
 
 

@@ -27,7 +27,7 @@ def select(cases: Sequence[Case], selection: Selection, *, servers: Iterable[str
     for server in sorted(selection.servers):
         if server not in known:
             raise UsageError(
-                f"the suite has no server `{server}`",
+                f"the suite has no server `{one_line(server)}`",
                 hint=did_you_mean(server, known) or f"it has {', '.join(f'`{name}`' for name in known) or 'none'}",
             )
     if selection.takes_all:

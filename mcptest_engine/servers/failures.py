@@ -21,6 +21,7 @@ from mcptest_engine.core.errors import (
     did_you_mean,
 )
 from mcptest_engine.core.lazy_patterns import lazy_pattern
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
@@ -248,11 +249,11 @@ def _not_found(spec: ServerSpec, program: str) -> tuple[str, str | None]:
             hint = "write the command as a list, one word each: " + json.dumps(program.split())
         elif _path(spec, program).is_file():
             hint = _beside_hint(program)
-        return f'the program "{program}" was not found on PATH', hint
+        return f'the program "{one_line(program)}" was not found on PATH', hint
     if Path(program).exists():
         return f'"{program}" names an interpreter in its `#!` line that was not found', None
     hint = None
     if spec.config_dir is not None and not Path(program).is_absolute() and Path(spec.config_dir, program).exists():
         plain = program.removeprefix("./")
         hint = f"paths are relative to where mcptest was started; beside the suite it is `${{CONFIG_DIR}}/{plain}`"
-    return f'the program "{program}" was not found', hint
+    return f'the program "{one_line(program)}" was not found', hint

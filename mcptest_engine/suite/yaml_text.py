@@ -1,7 +1,7 @@
 """Plain data to YAML text, as people write suites: short things in brackets on one line, assertions one a line.
 
 What is written means the same to every reader of YAML, 1.1 included (`no` is quoted), and a target always stands in double
-quotes, because its brackets would end it inside of braces.
+quotes, because its brackets would end it inside of braces. A CI system that prints it finds no command to obey in it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.sanitise import CI_COMMAND_IN_LINE
 from mcptest_engine.suite.yaml_scalars import resolve
 
 if TYPE_CHECKING:
@@ -124,4 +125,5 @@ def _is_plain(text: str) -> bool:
 def _in_quotes(text: str) -> str:
     if _LONE.search(text):
         raise Unwritable("the text holds half a character (a lone surrogate)")
-    return _NOT_SHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+    text = CI_COMMAND_IN_LINE.sub(r"#\\u0023", json.dumps(text, ensure_ascii=False))
+    return _NOT_SHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

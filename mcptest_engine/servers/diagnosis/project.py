@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from mcptest_engine.core.errors import Severity, SuiteError
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.servers.diagnosis.checks import Check, Status
 
@@ -119,7 +120,7 @@ def command_fault(words: Sequence[str], *, path: str | None, folder: Path) -> tu
         hint = f'a file here is named by its path: ["./{program}"]' if (folder / program).is_file() else None
         return (
             Status.FAILED,
-            f"the program `{program}` was not found on PATH",
+            f"the program `{one_line(program)}` was not found on PATH",
             hint or "install it, or name it by its path",
         )
     for word in words[1:]:
