@@ -87,10 +87,13 @@ class Judged:
         settings, redact = self._settings, self._redactor.redact
         if settings.replay is not None:
             from mcptest_engine.judging.providers.keeping import Replay
+            from mcptest_engine.running.tapes import with_values_in_answers
             from mcptest_engine.workspace.cassettes import load_cassette
 
             cassette = load_cassette(self._workspace, settings.replay)
-            return Replay(cassette.get("models"), name=settings.replay, redact=redact)
+            stand_ins = cassette.get("stand_ins", ())
+            section = with_values_in_answers(cassette.get("models"), stand_ins, self._suite, self._redactor)
+            return Replay(section, name=settings.replay, redact=redact)
         if settings.record is not None:
             from mcptest_engine.judging.providers.keeping import Recording
 

@@ -66,6 +66,29 @@ def _without_secrets(servers: Mapping[str, Any], redactor: Redactor, disguise: D
     }
 
 
+def _models_without_secrets(models: Mapping[str, Any], redactor: Redactor, disguise: Disguise) -> dict[str, Any]:
+    """The same for what models were asked and answered."""
+    shaped = redactor.keeping_shape(disguise)
+    exchanges = [
+        {key: (shaped if key == "answer" else redactor).redact(part) for key, part in exchange.items()}
+        for exchange in models["exchanges"]
+    ]
+    return {
+        **{key: redactor.redact(part) for key, part in models.items() if key != "exchanges"},
+        "exchanges": exchanges,
+    }
+
+
+def with_values_in_answers(
+    models: Mapping[str, Any] | None, stand_ins: Iterable[Mapping[str, str]], suite: LoadedSuite, redactor: Redactor
+) -> Mapping[str, Any] | None:
+    """What models answered, with the values that variables have now."""
+    if models is None:
+        return None
+    replaced = replace_stand_ins(stand_ins, suite, redactor)
+    return {**models, "exchanges": [{**one, "answer": replaced(one["answer"])} for one in models["exchanges"]]}
+
+
 def stand_ins_of(disguise: Disguise, suite: LoadedSuite) -> list[dict[str, str]]:
     """What took the place of secrets in answers, with the name of the variable that holds the secret where the suite has it."""
     names = {value: name for name, value in suite.lookups.items() if value and name.encode() in suite.data}
@@ -141,6 +164,7 @@ def save_tape(
     disguise = Disguise()
     servers = _without_secrets(pool.recorder.servers(), pool.redactor, disguise)
     exchanges = sum(len(server["exchanges"]) for server in servers.values())
+    asked = {} if models is None else {"models": _models_without_secrets(models, pool.redactor, disguise)}
     cassette = {
         "schema_version": SCHEMA_VERSION,
         "name": name,
@@ -149,7 +173,7 @@ def save_tape(
         "suite": {"name": record.suite.name, "path": record.suite.path},
         "servers": servers,
         "stand_ins": stand_ins_of(disguise, suite),
-        **({} if models is None else {"models": pool.redactor.redact(models)}),
+        **asked,
     }
     path = save_cassette(workspace, name, cassette)
     if models is not None:

@@ -295,3 +295,34 @@ def test_a_suite_that_has_changed_is_not_replayed(mcptest, tmp_path, taped, old,
 def test_a_tape_with_models_still_stands_in_for_its_server(mcptest, taped):
     run = mcptest("call", "get_weather", "--args", '{"city": "Oslo"}', "--command", "mcptest serve --cassette tape")
     assert (run.returncode, "Oslo" in run.stdout) == (0, True), run.stderr
+
+
+SECRETS = """\
+servers: { mock: { command: [mcptest, mock, --preset, demo] } }
+agents:
+  - name: it repeats what it was told
+    server: mock
+    prompt: What is the commit at ${env.PLACE}?
+    expect:
+      - { target: "tool_calls[0].args.text", matcher: { regex: "^[0-9a-f]{40}$" } }
+      - { target: final_response, matcher: { regex: "^[0-9a-f]{40}, not [0-9a-f]{40}, at " } }
+      - { target: final_response, matcher: { contains: ", at ${env.PLACE}" } }
+      - { target: final_response, transform: { jq: "split(\\", not \\") | .[0] == .[1][:40]" }, matcher: { exact: false } }
+"""
+
+
+@pytest.mark.parametrize("place", ["a-shop-in-town", "another-shop"])
+def test_an_answer_with_secrets_is_judged_again_as_it_was(mcptest, model_endpoint, tmp_path, place):
+    """Each secret has a value of its shape in its place, and a variable the value that it has now."""
+    sha, other = "9d1c7e" + ("4f2a" * 10)[6:], "1d1c7e" + ("4f2a" * 10)[6:]
+    (tmp_path / "mcptest.yml").write_text(SECRETS)
+    model_endpoint.reset()
+    says = f"{sha}, not {other}, at a-shop-in-town"
+    model_endpoint.answers(Reply(uses=[Use("echo", {"text": sha})]), says)
+    environ = {**model_endpoint.openai, "MCPTEST_MODEL": GPT, "PLACE": "a-shop-in-town"}
+    live = mcptest("run", "--record", "tape", **environ)
+    assert live.returncode == 0, live.stdout
+    tape = (tmp_path / ".mcptest" / "cassettes" / "tape.json").read_text()
+    assert [secret for secret in (sha, other, "a-shop-in-town") if secret in tape] == []
+    again = mcptest("run", "--replay", "tape", PLACE=place)
+    assert again.returncode == 0, again.stdout
