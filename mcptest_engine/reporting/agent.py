@@ -10,6 +10,7 @@ for every four characters; the verdict and the first failure are given whatever 
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import FailureKind, Verdict
@@ -96,7 +97,9 @@ def _notes(record: RunRecord) -> str:
     if record.verdict is not Verdict.PASS:
         told = tuple(text for text in told if _BESIDE.search(text)) if not record.interrupted else ()
         told = () if _reason(record) else told
-    notes = "".join(f"NOTE {one_line(text, ACTUAL_LIMIT)}\n" for text in told[:NOTES])
+    mixed = (one for one in facts.repeated_tests(record) if one.passed < one.runs)
+    told = (*told[:NOTES], *(f"{one.text}: {one.name}" for one in islice(mixed, NOTES)))
+    notes = "".join(f"NOTE {one_line(text, ACTUAL_LIMIT)}\n" for text in told)
     effects = "" if record.effects is None else record.effects.summary()
     return f"{notes}EFFECTS {effects}\n" if effects else notes
 

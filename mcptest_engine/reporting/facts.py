@@ -10,6 +10,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.costs import base_id
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.results import JUDGED_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line, sanitise
@@ -49,6 +50,34 @@ def duration_text(milliseconds: float) -> str:
 def tests_with(record: RunRecord, verdict: Verdict) -> tuple[TestResult, ...]:
     """The tests that came to `verdict`, in declared order."""
     return tuple(test for test in record.tests if test.verdict is verdict)
+
+
+class Repeated(NamedTuple):
+    """A test that `--repeat` ran several times: its name, and how many of the runs passed."""
+
+    name: str
+    passed: int
+    runs: int
+
+    @property
+    def text(self) -> str:
+        """`6 of 9 passed`."""
+        return f"{self.passed} of {self.runs} passed"
+
+
+def repeated_tests(record: RunRecord) -> tuple[Repeated, ...]:
+    """Each test that was repeated, in declared order; () of a run without `--repeat`."""
+    groups: dict[str, list[TestResult]] = {}
+    for test in record.tests:
+        if (base := base_id(test.id)) != test.id:
+            groups.setdefault(base, []).append(test)
+    return tuple(
+        Repeated(
+            one_line(group[0].name.rpartition(" #")[0]), sum(one.verdict is Verdict.PASS for one in group), len(group)
+        )
+        for group in groups.values()
+        if len(group) > 1
+    )
 
 
 def flaky_tests(record: RunRecord) -> tuple[TestResult, ...]:

@@ -44,6 +44,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
         *_compositions(record),
         *_grid(record),
         *_all_tests(record),
+        *_repeats(record),
         *_rollups(record),
         *_effects(record),
         *_spending(record),
@@ -208,6 +209,12 @@ def _all_tests(record: RunRecord) -> Iterator[str]:
     table = f"| Verdict | Test | Server | {heads}Time |\n| --- | --- | --- | {rules}---: |\n" + _bounded(rows)
     count = counted(len(record.tests), "test")
     yield f"<details><summary>All tests ({count})</summary>\n\n{table}\n\n</details>"
+
+
+def _repeats(record: RunRecord) -> Iterator[str]:
+    """How many runs of each repeated test passed."""
+    if rows := [f"| {_inline(one.name)} | {one.passed} of {one.runs} |" for one in facts.repeated_tests(record)]:
+        yield "### Repeats\n\n| Test | Passed |\n| --- | ---: |\n" + _bounded(rows)
 
 
 def _rollups(record: RunRecord) -> Iterator[str]:

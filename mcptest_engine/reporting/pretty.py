@@ -30,13 +30,14 @@ SLOW_MS = 100.0
 
 
 def render(record: RunRecord, options: RenderOptions) -> str:
-    """Tests, compositions, what failed in detail, the slowest, metrics, costs, warnings and sums; blank lines between."""
+    """Tests, compositions, failures in detail, the slowest, repeats, metrics, costs, warnings and sums; blank lines between."""
     ink = Ink(on=options.color)
     sections = (
         _list([test for test in record.tests if test.kind is not TestKind.COMPOSITION], options, ink),
         compositions.list_lines(record, ink),
         *_failures(record, options, ink),
         _slowest(record.tests, ink),
+        _repeats(record),
         _metrics(record, ink),
         compositions.spending_lines(record, ink),
         _warnings(record, options, ink),
@@ -125,6 +126,14 @@ def _slowest(tests: Sequence[TestResult], ink: Ink) -> list[str]:
     shown = [(facts.duration_text(test.duration_ms), one_line(test.name)) for test in slow[:SLOWEST_SHOWN]]
     width = max(len(time) for time, _ in shown)
     return [f"{INDENT}slowest", *(f"{INDENT * 2}{ink.dim(time.rjust(width))}  {name}" for time, name in shown)]
+
+
+def _repeats(record: RunRecord) -> list[str]:
+    """How many runs of each repeated test passed."""
+    repeats = facts.repeated_tests(record)
+    width = max((columns(one.name) for one in repeats), default=0)
+    rows = [f"{INDENT * 2}{pad(one.name, width)}  {one.text}" for one in repeats]
+    return [f"{INDENT}repeats", *rows] if rows else []
 
 
 def _metrics(record: RunRecord, ink: Ink) -> list[str]:

@@ -108,7 +108,7 @@ def _hash(text: str) -> str:
 
 def _nav(blocks: Mapping[str, Html | None]) -> Html:
     names = {"review": "Review first", "tests": "All tests", "timing": "Timing"}
-    titles = ("Compositions", "Hooks", "Coverage", "Effects", "Metrics", "Spending")
+    titles = ("Compositions", "Hooks", "Coverage", "Effects", "Repeats", "Metrics", "Spending")
     names |= {f"sums{at}": word for at, word in enumerate(titles)}
     links = [tag("a", "Audit", href="#audit")]
     for key, part in blocks.items():

@@ -30,6 +30,7 @@ def blocks(record: RunRecord) -> Iterator[Html | None]:
     yield _hooks(record)
     yield _coverage(record)
     yield _effects(record)
+    yield _repeats(record)
     yield _metrics(record)
     yield _spending(record)
 
@@ -162,6 +163,11 @@ def _missing(row: Dimension) -> Html:
     more = len(row.missing) - len(names)
     title = tag("summary", f"{row.shown_name.capitalize()} that no test exercised ({len(row.missing)})")
     return tag("details", title, tag("ul", *names, tag("li", f"and {more} more") if more else None, class_="names"))
+
+
+def _repeats(record: RunRecord) -> Html | None:
+    rows = [(name_text(one.name), f"{one.passed} of {one.runs}") for one in facts.repeated_tests(record)]
+    return section("repeats", "Repeats", plain_table("Repeats", ("Test", "Passed"), rows, numbers=1)) if rows else None
 
 
 def _metrics(record: RunRecord) -> Html | None:
