@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _KEPT_NOTIFICATION_BYTES = 64 * 1024 * 1024
 _KEPT_NOISE = 100
 _QUOTED_NOISE = 3
-_MOST_TOLD_REPEATED = 5
+_MOST_TOLD_REPEATED = 20
 _OPENING = frozenset({"initialize", "server/discover"})
 _ID_AS_TEXT = lazy_pattern(r"[0-9]{1,15}")  # not `isdecimal`: Python refuses to read thousands of digits
 
@@ -147,7 +147,7 @@ class Session:
         self._answered_twice = False
         self._repeated: list[str] = []
         self._decode = wire.decoder_noting(self._repeated)
-        self._told_repeated: set[str] = set()
+        self._told_repeated: set[tuple[str, str]] = set()
         self._opening_method = "initialize"
         self.request_meta: dict[str, Any] = {}
         self.param_headers: ParamHeaders | None = None
@@ -398,14 +398,16 @@ class Session:
         self._take(message, line, at)
 
     def _tell_repeated(self, message: Any, line: bytes) -> None:
-        """Remark, once for each name, on members that an object of this message holds twice."""
-        names = [name for name in self._repeated if name not in self._told_repeated]
+        """Remark, once for each name and tool, on members that an object of this message holds twice."""
+        call = self._calls.get(message.get("id")) if wire.kind_of(message) is Kind.ANSWER else None
+        where = "" if call is None else f' in its answer to "{call.method}"'
+        if call is not None and call.method == "tools/call" and call.params is not None:
+            where += f" of {json.dumps(str(call.params.get('name'))[:80], ensure_ascii=False)}"
+        names = [name for name in self._repeated if (where, name) not in self._told_repeated]
         self._repeated.clear()
         if not names or len(self._told_repeated) >= _MOST_TOLD_REPEATED:
             return
-        self._told_repeated.update(names)
-        call = self._calls.get(message.get("id")) if wire.kind_of(message) is Kind.ANSWER else None
-        where = "" if call is None else f' in its answer to "{call.method}"'
+        self._told_repeated.update((where, name) for name in names)
         twice = ", ".join([json.dumps(name[:40]) for name in names])
         told = f"sent an object that holds {twice} twice{where}; the last one counts here, another client may take the first"
         self._remark(f"{told}: {self._shown(line, 160)}")

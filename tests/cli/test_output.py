@@ -318,7 +318,7 @@ def test_a_member_that_comes_twice_is_a_finding_in_every_report(
     done = mcptest("run", "--reporter", reporter)
     assert done.returncode == 0, done.stdout
     said = json.loads(done.stdout)["warnings"][0] if reporter == "json" else done.stdout + done.stderr
-    assert 'sent an object that holds "text", "content" twice in its answer to "tools/call"' in said
+    assert 'sent an object that holds "text", "content" twice in its answer to "tools/call" of "line"' in said
 
 
 def test_arguments_that_are_not_utf_8_are_refused(mcptest_command: str, tmp_path: Path) -> None:

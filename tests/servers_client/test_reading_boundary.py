@@ -104,7 +104,7 @@ def test_a_ping_is_answered_whatever_its_id(hostile: HostileServer, with_session
         ('{"jsonrpc":"2.0","id":$ID,"result":{"a":{"n":1},"b":{"n":1}}}', []),
     ],
 )
-def test_a_member_that_comes_twice_is_remarked_upon_once(
+def test_a_member_that_comes_twice_is_remarked_upon_once_for_each_tool(
     line: str, names: list[str], script: Callable, with_session: Callable
 ) -> None:
     """RFC 8259, 4: the last one counts here, and nothing says that it does elsewhere."""
@@ -115,7 +115,10 @@ def test_a_member_that_comes_twice_is_remarked_upon_once(
         start = 'server "bad_answers" sent an object that holds '
         told = [remark.removeprefix(start).partition(" twice")[0] for remark in session.remarks]
         assert told == names
-        assert all('in its answer to "tools/call"' in remark for remark in session.remarks)
+        assert all('in its answer to "tools/call" of "line"' in remark for remark in session.remarks)
+        await session.request("tools/call", {"name": "lines", "arguments": {"lines": [line]}}, timeout_seconds=LONG)
+        of_another = [remark for remark in session.remarks if 'in its answer to "tools/call" of "lines"' in remark]
+        assert len(of_another) == len(names)
 
     with_session(script("bad_answers"), use)
 
