@@ -51,6 +51,8 @@ async def serve(door: Door) -> None:
     try:
         async with stdio_server() as (incoming, outgoing):
             await server.run(Incoming(incoming, outgoing), outgoing, options)
+    except* BrokenPipeError:
+        pass  # the client reads no more, which is as much an end as that of stdin
     finally:
         await door.runs.end()
 

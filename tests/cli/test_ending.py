@@ -203,3 +203,26 @@ def test_a_reader_that_goes_away_does_not_change_the_exit_code(
     assert (tmp_path / "late.html").exists() is ("late.html" in arguments)
     if "late.html" in arguments:
         assert (tmp_path / "late.html").read_text("utf-8").rstrip().endswith("</html>")
+
+
+def test_an_mcp_client_that_goes_away_is_no_failure_of_the_mcp_server(
+    mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str]
+) -> None:
+    """A client that is killed may leave an answer that nobody reads, before the end of stdin is seen."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    done = subprocess.run(
+        [mcptest_command, "mcp-server"],
+        cwd=tmp_path,
+        env=clean_environ,
+        input=json.dumps(opening) + "\n",
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
