@@ -16,24 +16,12 @@ from mcptest_engine.workspace import atomic, files
 from mcptest_engine.workspace.cassettes import load_cassette
 from mcptest_engine.workspace.snapshots import read_snapshots
 from mcptest_engine.workspace.workspace import Workspace
-from tests.hostile.runs import ECHO
+from tests.hostile.runs import LARGE_AND_SNAPSHOT as SUITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SUITE = {
-    "servers": {"echo": ECHO},
-    "tools": [
-        {"name": "large", "tool": "big", "args": {"bytes": 1_500_000}},
-        {
-            "name": "small",
-            "tool": "echo",
-            "args": {"text": "hi"},
-            "expect": [{"target": "result.content", "matcher": {"snapshot": True}}],
-        },
-    ],
-}
 READERS = [
     ["report", "latest"],
     ["report", "latest", "--format", "html", "--output", "read.html"],

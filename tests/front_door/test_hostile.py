@@ -76,7 +76,9 @@ def test_every_argument_of_every_verb_may_be_nonsense(writer: Door) -> None:
         needed = {name: FILLED[name] for name in taken.get("required", ())}
         for name in taken["properties"]:
             for value in HOSTILE:
-                answer(writer, tool["name"], {**needed, name: value}, tool["outputSchema"])
+                result = answer(writer, tool["name"], {**needed, name: value}, tool["outputSchema"])
+                assert result["content"][0]["text"], (tool["name"], name)
+    assert writer.ask("ping") == {}
 
 
 def test_every_verb_names_the_argument_that_was_meant(writer: Door) -> None:

@@ -21,6 +21,19 @@ if TYPE_CHECKING:
 SERVERS = Path(__file__).resolve().parents[1] / "servers"
 PYTHON = [sys.executable, "-S"]
 ECHO = {"command": [*PYTHON, str(SERVERS / "echo.py")]}
+LARGE_AND_SNAPSHOT: dict[str, Any] = {
+    "servers": {"echo": ECHO},
+    "tools": [
+        {"name": "large", "tool": "big", "args": {"bytes": 1_500_000}},
+        {
+            "name": "small",
+            "tool": "echo",
+            "args": {"text": "hi"},
+            "expect": [{"target": "result.content", "matcher": {"snapshot": True}}],
+        },
+    ],
+}
+"""A test whose output is kept in a file of its own, and one whose output is a snapshot."""
 LIMIT_SECONDS = 90
 
 

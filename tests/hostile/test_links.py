@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,32 +22,24 @@ from mcptest_engine.workspace.workspace import Workspace
 from mcptest_tui.document_cache import DocumentCache
 from mcptest_tui.session import SessionFile
 from mcptest_tui.state.drafts import Draft, Drafts
-from tests.hostile.runs import ECHO
+from tests.hostile.runs import ECHO, LARGE_AND_SNAPSHOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SCORER = "import json, sys; json.load(sys.stdin); print(json.dumps({'verdict': 'pass', 'score': 1}))"
-SUITE = {
-    "servers": {"echo": ECHO},
+SUITE = LARGE_AND_SNAPSHOT | {
     "scorers": [{"name": "fair", "type": "exec", "command": [sys.executable, "-S", "-c", SCORER]}],
     "evals": [{"name": "graded", "prompt": "p", "output": "o", "rubric": "r", "scorers": ["fair"]}],
-    "tools": [
-        {"name": "large", "tool": "big", "args": {"bytes": 1_500_000}},
-        {
-            "name": "small",
-            "tool": "echo",
-            "args": {"text": "hi"},
-            "expect": [{"target": "result.content", "matcher": {"snapshot": True}}],
-        },
-    ],
 }
+TARGET = ["--command", shlex.join(ECHO["command"]), "--allow", "echo"]
 COMMANDS = [
     ["run", "--cache"],
     ["run", "--update-snapshots", "--reporter", "html=out.html"],
     ["record", "tape"],
     ["run", "--replay", "tape"],
     ["eval", "--cache"],
+    ["eval"],
     ["report", "latest"],
     ["report", "latest~1"],
     ["diff-runs", "latest~1", "latest"],
@@ -58,6 +51,8 @@ COMMANDS = [
     ["review", "--undo"],
     ["review", "--reject-all"],
     ["demo"],
+    ["generate", "suite", *TARGET, "--output", "generated.yml"],
+    ["init", *TARGET, "--yes", "--force", "--output", "made.yml"],
     ["cache", "clear"],
 ]
 ENTRIES = [
@@ -225,7 +220,7 @@ def test_a_newest_record_that_is_no_file_is_passed_over_and_told_of(
     }[newest]
     make()
     monkeypatch.chdir(root)
-    for command in COMMANDS[5:11]:
+    for command in COMMANDS[6:12]:
         capsys.readouterr()
         assert main(command) == 0, command
         told = capsys.readouterr().err

@@ -132,13 +132,17 @@ def test_equal_requests_at_the_same_time_start_one_program(bench: Bench) -> None
 
 
 def test_a_caller_that_is_cancelled_leaves_the_others_their_verdict(bench: Bench) -> None:
-    scorer, scorers = bench.wrappers.scorer(f"sleep 0.2; {SAYS}"), bench.scorers()
+    scorer, scorers = bench.wrappers.scorer(f'read line < "$0.pipe"; {SAYS}'), bench.scorers()
     asked = {"prompt": "q", "output": "a", "criteria": "c", "metadata": {"eval": "e"}}
+    pipe = bench.wrappers.path / "wrapper.pipe"
+    os.mkfifo(pipe)
 
     async def first_is_cancelled() -> Graded:
         first, second = (asyncio.ensure_future(scorers.grade(scorer, **asked)) for _ in range(2))
-        await asyncio.sleep(0.05)
-        first.cancel()
+        with await asyncio.to_thread(pipe.open, "w") as started:  # opens once the program reads
+            first.cancel()
+            await asyncio.wait([first])
+            started.write("go on\n")
         return await second
 
     assert asyncio.run(first_is_cancelled()).verdict.verdict == "pass"

@@ -7,7 +7,7 @@ from typing import Any
 from mcptest_engine.running.documents import Diagnostic, Document, ServerItem, TestItem
 from mcptest_tui.state.store import Store
 
-PATH = "/work/s.yml"
+PATH = "/suites/s.yml"
 
 
 def item(

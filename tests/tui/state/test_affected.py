@@ -35,11 +35,11 @@ def test_all_tests_of_a_new_suite_are_affected():
 
 
 def test_a_file_of_a_server_concerns_the_suites_that_start_it():
-    servers = (ServerItem("demo", "stdio", "python server.py", ("/work/server.py",)),)
+    servers = (ServerItem("demo", "stdio", "python server.py", ("/suites/server.py",)),)
     store = store_of(item("a"), servers=servers)
     store.put_document(document(item("a", digest="d2"), servers=servers))
-    assert names(due(store, ["/work/server.py"])) == {"a"}
-    assert due(store, ["/work/other.py"]) == []
+    assert names(due(store, ["/suites/server.py"])) == {"a"}
+    assert due(store, ["/suites/other.py"]) == []
 
 
 def test_a_result_of_an_older_text_is_due_at_the_next_save():

@@ -196,12 +196,12 @@ def test_a_run_says_which_tools_it_called_and_which_limit_it_exceeded():
 def test_a_server_is_remembered_with_its_stderr():
     view = RunView()
     store = store_of(item("a"))
-    state = {"event": "server.state", "path": "/work/s.yml", "server": "demo"}
+    state = {"event": "server.state", "path": "/suites/s.yml", "server": "demo"}
     view.apply(
         [{**state, "state": "failed", "message": "exited", "stderr": "boom"}, {**state, "state": "closed"}], store
     )
-    assert view.servers["/work/s.yml", "demo"] == ServerView("failed", "exited", "", "boom")
-    assert "boom" in text(log_lines(store.rows[id_of("a")], view.servers["/work/s.yml", "demo"]))
+    assert view.servers["/suites/s.yml", "demo"] == ServerView("failed", "exited", "", "boom")
+    assert "boom" in text(log_lines(store.rows[id_of("a")], view.servers["/suites/s.yml", "demo"]))
 
 
 def test_a_history_tells_since_when_a_test_fails():

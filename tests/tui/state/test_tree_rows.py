@@ -38,9 +38,9 @@ def test_tests_stand_below_their_block_below_their_suite():
 
 def test_suites_of_the_same_name_are_told_apart_by_their_folder():
     store = store_of(item("a"))
-    store.put_document(document(item("b", path="/work/x/s.yml"), path="/work/x/s.yml"))
+    store.put_document(document(item("b", path="/suites/x/s.yml"), path="/suites/x/s.yml"))
     assert [entry.title for entry in built(store).entries if isinstance(entry, Group) and not entry.depth] == [
-        "work/s.yml",
+        "suites/s.yml",
         "x/s.yml",
     ]
 
