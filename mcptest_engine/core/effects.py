@@ -39,7 +39,8 @@ class DecidedBy(StrEnum):
     """Who decided on a call.
 
     `SUITE`: its author wrote the call, or a list under `tools:` that names the tool. `MODEL`: a model asked for it, and nothing
-    was against it. `POLICY`: the class of the tool. `PERSON`: somebody who named the tool on the command line or in a question.
+    was against it. `POLICY`: the class of the tool. `PERSON`: somebody who allowed a tool of a suite that nobody
+    had read yet, on the command line or in a question.
     """
 
     SUITE = "suite"

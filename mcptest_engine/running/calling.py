@@ -9,7 +9,8 @@ import asyncio
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
-from mcptest_engine.core.errors import McptestError, PolicyDenied, ServerError
+from mcptest_engine.core.effects import CallDecision, DecidedBy
+from mcptest_engine.core.errors import McptestError, PolicyDenied, ServerError, UsageError
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.running.effects import EffectLedger
@@ -187,12 +188,7 @@ class Caller:
             self._under_way[server] = others + 1
             try:
                 exchange = None if asked.check is None else _at_hand(asked, session)
-                if exchange is None and asked.method == _CALL:
-                    params = asked.params or {}
-                    self.effects.note(server, str(params.get("name")), params.get("arguments"))
-                exchange = exchange or await session.request(
-                    asked.method, asked.params, timeout_seconds=asked.timeout_seconds, fault=fault
-                )
+                exchange = exchange or await self._requested(asked, session, fault)
             finally:
                 self._under_way[server] -= 1
                 beside = others > 0 or self._under_way[server] > 0
@@ -218,6 +214,29 @@ class Caller:
         if beside:
             outcome = with_concurrency_hint(outcome)
         return outcome if exchange.size < CERTAINLY_SMALL else outcome._replace(size=exchange.size)
+
+    async def _requested(self, asked: Asked, session: Session, fault: Fault | None) -> Exchange:
+        """Send it. A tool call stands among the effects however it ends; as denied, where the run's policy refuses it."""
+        denied = False
+        try:
+            return await session.request(asked.method, asked.params, timeout_seconds=asked.timeout_seconds, fault=fault)
+        except (PolicyDenied, UsageError):
+            denied = True
+            raise
+        finally:
+            if asked.method == _CALL:
+                self._note(asked, session, denied=denied)
+
+    def _note(self, asked: Asked, session: Session, *, denied: bool) -> None:
+        """Count a call. Under a gate nobody has read its test yet: the policy decides, or a person who allowed the tool."""
+        params = asked.params or {}
+        name, by, tool_class = str(params.get("name")), DecidedBy.SUITE, None
+        if (gate := session.gate) is not None:
+            tool_class = gate.last_class(session, name)
+            allowed = not denied and gate.policy.is_allowed(name, tool_class)
+            by = DecidedBy.PERSON if allowed else DecidedBy.POLICY
+        decision = CallDecision.DENIED if denied else CallDecision.EXECUTED
+        self.effects.note(asked.server, name, params.get("arguments"), decision=decision, by=by, tool_class=tool_class)
 
     async def judge_again(self, asked: Asked, kept: Kept) -> Outcome | None:
         """Judge an answer that was kept; None when it cannot be judged, since then the server is to be asked."""

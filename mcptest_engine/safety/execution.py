@@ -64,11 +64,13 @@ class ExecutionPolicy:
 
     def decide_tool(self, name: str, tool_class: ToolClass, purpose: Purpose) -> Decision:
         """What may be done with the tool `name`."""
-        if self.declared_only and name not in self.allowed:
-            is_presumed = self.presumed and tool_class is ToolClass.READ_ONLY_PRESUMED
-            if tool_class is not ToolClass.READ_ONLY and not is_presumed:
-                return Decision.GENERATE_ONLY if purpose is Purpose.GENERATE else Decision.REFUSE
+        if self.declared_only and tool_class is not ToolClass.READ_ONLY and not self.is_allowed(name, tool_class):
+            return Decision.GENERATE_ONLY if purpose is Purpose.GENERATE else Decision.REFUSE
         return self.decide(tool_class, purpose)
+
+    def is_allowed(self, name: str, tool_class: ToolClass | None) -> bool:
+        """Whether a person said that the tool may be called: by its name, or with all that are presumed read-only."""
+        return name in self.allowed or (self.presumed and tool_class is ToolClass.READ_ONLY_PRESUMED)
 
     def how_to_allow(self, name: str, tool_class: ToolClass) -> str:
         """How a person allows a tool that is not called."""

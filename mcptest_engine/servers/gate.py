@@ -78,6 +78,11 @@ class Gate:
         """The class of a tool as it is listed now, the most dangerous where it is listed twice. Raises as `descriptors`."""
         return _class_of(await self._listed(session), name)
 
+    def last_class(self, session: Session, name: str) -> ToolClass | None:
+        """The class of a tool in the list that was read last; None where it is not in it, or none was read. Asks nobody."""
+        listing = self._listings.get(session)
+        return None if listing is None or name not in listing.tools else _class_of(listing, name)
+
     async def call(
         self, session: Session, name: str, arguments: Mapping[str, Any], *, timeout_seconds: float
     ) -> Exchange:

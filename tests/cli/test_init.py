@@ -111,6 +111,22 @@ def test_only_tools_that_declare_to_be_read_only_or_are_allowed_are_called(
     assert {line.split(":")[0].strip() for line in listed.splitlines()[1:]} == held
 
 
+def test_the_record_says_who_let_each_call_of_an_unread_suite_through(mcptest: Run, tmp_path: Path) -> None:
+    """What is declared read-only by the policy, the rest by the person who allowed it; what is refused is no call."""
+    command, made = diarist(tmp_path)
+    mcptest("init", "--command", command, "--yes", "--presumed", "--allow", "write_page", "--max-calls", "2")
+    record = json.loads(mcptest("report", "--format", "json").stdout)
+    rows = {(row["tool"], row["class"], row["decision"], row["decided_by"]) for row in record["effects"]["calls"]}
+    assert {row for row in rows if row[2] == "executed"} <= {
+        ("read_page", "read_only", "executed", "policy"),
+        ("get_page", "read_only_presumed", "executed", "person"),
+        ("write_page", "mutating", "executed", "person"),
+    }
+    executed = sum(row["count"] for row in record["effects"]["calls"] if row["decision"] == "executed")
+    assert executed == len(made()) == 2
+    assert {row[3] for row in rows if row[2] == "denied"} == {"policy"}
+
+
 def test_what_is_held_back_is_listed_with_its_class_before_anything_runs(mcptest: Run, tmp_path: Path) -> None:
     """Findings, S2; `mcptest run` afterwards does not call it either."""
     command, made = diarist(tmp_path)
