@@ -16,7 +16,15 @@ import click
 
 from mcptest_engine import __version__
 from mcptest_engine.cli.streams import discard_output
-from mcptest_engine.core.errors import ExitCode, McptestError, PolicyDenied, SuiteError, UsageError, did_you_mean
+from mcptest_engine.core.errors import (
+    ExitCode,
+    McptestError,
+    NotInstalled,
+    PolicyDenied,
+    SuiteError,
+    UsageError,
+    did_you_mean,
+)
 from mcptest_engine.core.signals import survive_stray_signals
 
 if TYPE_CHECKING:
@@ -182,6 +190,8 @@ def _told(error: McptestError) -> int:
     show_error(error)
     if isinstance(error, PolicyDenied):
         return ExitCode.POLICY
+    if isinstance(error, NotInstalled):
+        return ExitCode.NOT_READY
     tail = getattr(error, "stderr_tail", "")
     if tail:
         _say("the server wrote on stderr:")

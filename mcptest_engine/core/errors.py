@@ -169,6 +169,10 @@ class AuthFailed(ServerError):
     """HTTP 401 or 403."""
 
 
+class NotInstalled(McptestError):
+    """A package is missing that the run needs, such as a model provider's: an error, and nothing to be deferred for."""
+
+
 class PolicyDenied(McptestError):
     """Refused by the safety policy or by a rule for CI."""
 

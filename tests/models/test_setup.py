@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from mcptest_engine.cli.main import main
+from mcptest_engine.core.errors import NotInstalled
 from mcptest_engine.judging.providers import setup
 from mcptest_engine.judging.providers.asking import open_models
 from mcptest_engine.judging.providers.checking import check_models
@@ -79,12 +81,42 @@ def test_what_is_missing_is_told_in_words(model, environ, words):
     assert words is None or words in told
 
 
-def test_a_package_that_is_not_installed_is_told_with_the_command_that_installs_it(monkeypatch):
+def test_a_package_that_is_not_installed_is_an_error_and_defers_nothing(monkeypatch):
     monkeypatch.setattr(setup, "find_spec", lambda _: None)
-    told = open_models(None, CLAUDE_KEY).missing("claude-opus-5-5")
-    assert told == (
-        "deferred: no model provider: `claude-opus-5-5` needs the package `anthropic`; pip install 'mcptest[models]'"
+    with pytest.raises(NotInstalled) as wrong:
+        open_models(None, CLAUDE_KEY).missing("claude-opus-5-5")
+    assert wrong.value.message == "`claude-opus-5-5` needs the package `anthropic`, which is not installed"
+    assert wrong.value.hint == "pip install 'mcptest[models]'"
+    assert (
+        open_models(None, {})
+        .missing("claude-opus-5-5")
+        .startswith("deferred: no model provider: ANTHROPIC_API_KEY is not set")
     )
+
+
+JUDGED = "expect: [{ target: result, matcher: { llm-judge: { rubric: is it fine } } }]"
+FOUND = "expect: [{ target: tool_calls, matcher: { exists: true } }]"
+
+
+@pytest.mark.parametrize(
+    ("command", "tests", "code"),
+    [
+        ("eval", "evals: [{ name: e, output: fine, rubric: is it fine }]", 3),
+        ("run", f"agents: [{{ name: a, server: s, prompt: go, {FOUND} }}]", 3),
+        ("run", f"tools: [{{ name: t, server: s, tool: get_weather, args: {{ city: Oslo }}, {JUDGED} }}]", 1),
+    ],
+    ids=["eval", "agent", "matcher"],
+)
+def test_a_key_without_its_package_never_gives_a_green_run(command, tests, code, tmp_path, monkeypatch, capfd):
+    """With a key somebody wants the model asked: a run that leaves it out would look like one that passed."""
+    monkeypatch.setattr(setup, "find_spec", lambda _: None)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    monkeypatch.chdir(tmp_path)
+    Path("mcptest.yml").write_text(f"servers: {{ s: {{ command: [mcptest, mock, --preset, demo] }} }}\n{tests}\n")
+    assert main([command]) == code
+    told = capfd.readouterr()
+    assert "needs the package `openai`, which is not installed" in told.err + told.out
+    assert "pip install 'mcptest[models]'" in told.err + told.out
 
 
 @pytest.mark.parametrize(

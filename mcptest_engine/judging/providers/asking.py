@@ -283,9 +283,10 @@ class AskedModels:
             made = await asyncio.shield(self._providers[name])
         except ImportError as wrong:
             raise ModelError(
-                ModelFault.NO_PROVIDER,
-                f"deferred: no model provider: `{model}` needs the package `{endpoint.provider.sdk}`, "
-                f"which cannot be imported: {self._redact(str(wrong))[:200]}; {INSTALL}",
+                ModelFault.PROVIDER,
+                f"`{model}` needs the package `{endpoint.provider.sdk}`, which cannot be imported: "
+                f"{self._redact(str(wrong))[:200]}",
+                hint=INSTALL,
             ) from None
         if isinstance(made, type):
             from mcptest_engine.judging.providers.wire import Teller

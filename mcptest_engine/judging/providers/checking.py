@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.errors import NotInstalled
 from mcptest_engine.judging.providers.setup import (
     INSTALL,
     JUDGE_MODEL,
@@ -32,7 +33,10 @@ def check_models(tell: Tell, environ: Mapping[str, str]) -> None:
         tell(_of_provider(provider, setup))
     for name, variable in (("model", MODEL), ("judge", JUDGE_MODEL)):
         if model := environ.get(variable, "").strip():
-            missing = setup.missing(model)
+            try:
+                missing = setup.missing(model)
+            except NotInstalled as wrong:
+                missing = wrong.message
             told = f"`{model}`" if missing is None else missing.removeprefix("deferred: ")
             tell(_check(name, Status.OK if missing is None else Status.WARNING, f"{told}, by {variable}"))
 

@@ -10,6 +10,7 @@ import re
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcptest_engine.core.errors import NotInstalled
 from mcptest_engine.servers.auth import may_take_secrets, shown_url
 
 if TYPE_CHECKING:
@@ -104,7 +105,10 @@ class Setup:
         return None if endpoint.own and endpoint.provider is OPENAI else endpoint.provider.default
 
     def missing(self, model: str | None) -> str | None:
-        """Why `model` cannot be asked, or None. Source: decisions 7."""
+        """Why `model` cannot be asked for, which nobody set up, or None. Source: decisions 7.
+
+        Raises: NotInstalled where it is set up, and the package that asks it is missing.
+        """
         if model is None:
             if (own := self.endpoint(OPENAI)) is not None and own.own:
                 return f"{DEFERRED}: {OPENAI.base} is set, but no model is named; set {MODEL}"
@@ -116,7 +120,9 @@ class Setup:
                 return f"{DEFERRED}: `{model}` is no model of a known provider; set {OPENAI.base} to an endpoint that has it"
             return f"{DEFERRED}: {known.key} is not set, which `{model}` needs (or {OPENAI.base})"
         if not installed(found.provider):
-            return f"{DEFERRED}: `{model}` needs the package `{found.provider.sdk}`; {INSTALL}"
+            raise NotInstalled(
+                f"`{model}` needs the package `{found.provider.sdk}`, which is not installed", hint=INSTALL
+            )
         return None
 
 

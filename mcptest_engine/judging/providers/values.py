@@ -114,7 +114,7 @@ class ModelReply(NamedTuple):
 class ModelFault(StrEnum):
     """Why no answer came of a model.
 
-    `NO_PROVIDER`: none is set up (no key, unknown model, SDK not installed), so that whatever needed it is deferred.
+    `NO_PROVIDER`: none is set up (no key, unknown model), so that whatever needed it is deferred.
     `CAPPED`: `--max-cost` or a budget lets nothing more be spent.
     """
 
