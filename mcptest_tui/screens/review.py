@@ -62,6 +62,15 @@ def empty_words(failed: int, problem: str) -> tuple[tuple[str, ...], tuple[tuple
     return (*EMPTY_LINES, told), FAILED_HINTS
 
 
+class _ItemPane(Vertical):
+    """The pane of the proposal. Its title is cut to its width, which is known only once it is laid out."""
+
+    def on_resize(self) -> None:
+        """Another width, another title."""
+        if isinstance(self.screen, ReviewScreen):
+            self.screen.show_item(keep=True)
+
+
 class ReviewScreen(Working, WorkScreen):
     """The list at the left, the proposal beside it; at narrow sizes the proposal alone."""
 
@@ -87,7 +96,7 @@ class ReviewScreen(Working, WorkScreen):
             with Vertical(id="review-list-pane", classes="pane"):
                 yield ReviewList(self.state, id="review-list")
             yield Splitter(id="list-item", percent=34)
-            with Vertical(id="review-pane", classes="pane"):
+            with _ItemPane(id="review-pane", classes="pane"):
                 yield ReviewView(id="review-item")
                 yield FragmentEditor(id="review-editor")
         yield Static("", id="review-counts")
@@ -190,8 +199,6 @@ class ReviewScreen(Working, WorkScreen):
         self.listed.changed(cursor=self.state.at)
         self.listed.show_row(self.state.at)
         self.show_item(keep=True)
-        if moved:
-            self.call_after_refresh(self.show_item, keep=True)  # the pane had no width while there was nothing in it
         if moved or self.focused is None or not self.focused.display:
             self._focus()
 
@@ -258,10 +265,8 @@ class ReviewScreen(Working, WorkScreen):
 
     def _fit(self) -> None:
         super()._fit()
-        if self.is_mounted and self.state.items:
-            self.call_after_refresh(self.show_item, keep=True)
-            if self.focused is self.listed and self.has_class("-narrow"):
-                self.view.focus()
+        if self.is_mounted and self.state.items and self.focused is self.listed and self.has_class("-narrow"):
+            self.view.focus()
 
     # Moving
 

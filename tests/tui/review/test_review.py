@@ -272,7 +272,7 @@ async def test_it_fits_every_terminal(workbench, place, size):
         await reviewing(pilot, 1)
         await pilot.pause()
         assert "0 accepted" in text_of(app)
-        assert "added 1" in text_of(app)
+        await until(pilot, lambda: "mcptest.yml  added 1" in text_of(app), what="a title as wide as its pane allows")
         assert_picture(app, "fits", folder="review", masks=MASKS)
         await pilot.press("e")
         await until(pilot, lambda: app.screen.editor.area.has_focus)
