@@ -98,7 +98,13 @@ class Effect:
     @property
     def is_notable(self) -> bool:
         """Whether something was or could have been changed, or the call was not executed as it was asked for."""
-        return self.tool_class in CHANGING or self.decision in (CallDecision.DRY, CallDecision.DENIED)
+        changing = self.tool_class in CHANGING or self.limited_as is not None
+        return changing or self.decision in (CallDecision.DRY, CallDecision.DENIED)
+
+    @property
+    def class_text(self) -> str:
+        """The class in words, such as "read only"; "destructive by its name" for an unlisted tool whose name says so."""
+        return self.tool_class.replace("_", " ") if self.limited_as is None else f"{self.limited_as} by its name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,10 +146,10 @@ class Effects:
         counts: Counter[tuple[str, str]] = Counter()
         for row in self.calls:
             if row.is_notable:
-                counts[row.tool_class, row.decision.value] += row.count
-        order = {name: place for place, name in enumerate((*CHANGING, *CLASSES[::-1]))}
-        rows = sorted(counts.items(), key=lambda item: (order[item[0][0]], item[0][1]))
-        return ", ".join(f"{count} {name.replace('_', ' ')} {decision}" for (name, decision), count in rows)
+                counts[row.class_text, row.decision.value] += row.count
+        order = [name.replace("_", " ") for name in (*CHANGING, *CLASSES[::-1])]
+        rows = sorted(counts.items(), key=lambda item: (order.index(item[0][0].removesuffix(" by its name")), item[0]))
+        return ", ".join(f"{count} {name} {decision}" for (name, decision), count in rows)
 
 
 def merged_effects(parts: Sequence[Effects]) -> Effects | None:

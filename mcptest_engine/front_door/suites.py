@@ -228,6 +228,8 @@ def _answer(record: RunRecord, save_problem: str | None) -> dict[str, Any]:
     spending = record.spending
     if spending is not None:
         answer["spending"] = {"cost_usd": spending.cost_usd, "tokens": spending.tokens}
+    if record.effects is not None and (effects := record.effects.summary()):
+        answer["effects"] = effects
     unchecked = unchecked_text(record)
     told = (unchecked, *record.warnings) if unchecked else record.warnings
     notes = [one_line(text, 300) for text in (*told, *([save_problem] if save_problem else ()))][:10]

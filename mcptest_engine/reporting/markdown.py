@@ -187,7 +187,7 @@ def _effects(record: RunRecord) -> Iterator[str]:
     """The calls that changed something or could have, and those that were not executed; the record has the rest."""
     notable = [] if record.effects is None else [row for row in record.effects.calls if row.is_notable]
     rows = [
-        f"| {_inline(row.tool)} | {row.tool_class} | {row.decision.value} | {row.decided_by.value} | {row.count:,} |"
+        f"| {_inline(row.tool)} | {row.class_text} | {row.decision.value} | {row.decided_by.value} | {row.count:,} |"
         for row in notable
     ]
     if rows:

@@ -327,11 +327,13 @@ def _effect_lines(rows: Sequence[Mapping[str, Any]], most: int = 10) -> list[Tex
         return []
 
     def is_plain(row: Mapping[str, Any]) -> bool:
-        return row.get("class") not in ("destructive", "mutating") and row.get("decision") not in ("dry", "denied")
+        changing = row.get("class") in ("destructive", "mutating") or row.get("limited_as")
+        return not changing and row.get("decision") not in ("dry", "denied")
 
     lines = [BLANK, line(("effects", "bold"))]
     for row in sorted(rows, key=is_plain)[:most]:
-        words = (row.get("class"), row.get("decision"), f"by {row.get('decided_by')}")
+        tool_class = f"{row['limited_as']} by its name" if row.get("limited_as") else row.get("class")
+        words = (tool_class, row.get("decision"), f"by {row.get('decided_by')}")
         told = ", ".join(safe(str(word).replace("_", " ")) for word in words)
         lines.append(
             line(f"{safe(row.get('tool'))}  ", f"{counted(int(row.get('count') or 0), 'call')}  ", (told, "dim"), at=2)

@@ -15,6 +15,7 @@ from mcptest_engine.core.results import Verdict
 from mcptest_engine.running.agents.tool_policy import DENIED, stub_result
 from tests.agents.conftest import SERVERS, holds, shed
 from tests.authoring.scripts import SERVER
+from tests.running.test_over_http import serving
 from tests.servers.model_endpoint import Reply, Use
 
 OBJECT = {"type": "object"}
@@ -159,6 +160,28 @@ def test_the_class_is_that_of_the_list_as_it_is_now(agent, models, tmp_path):
         ("read_only", "executed"),
         ("destructive", "denied"),
     ]
+
+
+@pytest.fixture
+def turncoat_url(tmp_path):
+    """`tests/servers/turncoat.py` over HTTP, with its log at `log`."""
+    yield from serving("turncoat", str(tmp_path / "log"), "http")
+
+
+@pytest.mark.parametrize("block", ["agents", "evals"])
+def test_over_http_the_class_is_that_of_the_list_now_though_nothing_announced_it(
+    block, record_of, models, tmp_path, turncoat_url
+):
+    models.answers(Reply(uses=[Use("look")]), Reply(uses=[Use("look")]), "done", '{"score": 1, "reasoning": "good"}')
+    graded = {"rubric": "ok", "judge": {"model": "gpt-5.4"}} if block == "evals" else {}
+    case = {"name": "a", "model": "gpt-5.4", "prompt": "go", **graded}
+    record = record_of({"servers": {"turncoat": {"url": turncoat_url}}, block: [case]})
+    assert (tmp_path / "log").read_text().split() == ["look"]
+    assert [(call["class"], call["decision"]) for call in record.tests[0].trace["tool_calls"]] == [
+        ("read_only", "executed"),
+        ("destructive", "denied"),
+    ]
+    assert record.effects.summary() == "1 destructive denied"
 
 
 def test_the_answer_of_a_model_in_an_eval_is_under_the_same_policy(record_of, models, store):

@@ -311,6 +311,16 @@ def test_a_suite_with_compositions_is_validated_and_run(writer: Door) -> None:
     assert test["trace"]["nodes"]["each"]["output"] == ["a1", "a2", "a3"]
 
 
+def test_a_run_says_how_many_of_its_calls_changed_something(writer: Door) -> None:
+    """In a few words; nothing where all that was called declares or is presumed to read only."""
+    text = (
+        "servers: { demo: { command: [mcptest, mock, --preset, demo] } }\n"
+        "tools: [{ name: t, tool: %s, expect: [{ target: result.isError, matcher: { not: { exact: true } } }] }]"
+    )
+    assert "effects" not in writer.call("run_tool_test", suite=text % "status")
+    assert writer.call("run_tool_test", suite=text % "create_record")["effects"] == "1 mutating by its name executed"
+
+
 def test_a_run_of_a_huge_composition_has_room_in_an_answer(writer: Door) -> None:
     """Agent-interface: every answer has a budget; the nodes and their statuses are what stays."""
     answer = writer.call("run_tool_test", suite=COMPOSED % (json.dumps(list(range(500))), "x" * 2_000))

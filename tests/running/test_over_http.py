@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 SERVERS = Path(__file__).parent.parent / "servers"
 
 
-def serving(script: str) -> Iterator[str]:
+def serving(script: str, *arguments: str) -> Iterator[str]:
     """The address of a server that ends with the test."""
-    command = [sys.executable, str(SERVERS / f"{script}.py")]
+    command = [sys.executable, str(SERVERS / f"{script}.py"), *arguments]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdin is not None

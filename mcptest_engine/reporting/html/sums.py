@@ -127,7 +127,7 @@ def _effect(row: Effect) -> tuple[str, ...]:
     return (
         tag("code", name_text(row.tool)),
         name_text(row.server),
-        row.tool_class.replace("_", " "),
+        row.class_text,
         row.decision.value,
         row.decided_by.value,
         tag("code", f"{hashes}{more}") if hashes else "",
