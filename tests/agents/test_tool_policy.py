@@ -14,7 +14,7 @@ import pytest
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.running.agents.tool_policy import DENIED, stub_result
 from tests.agents.conftest import SERVERS, holds, shed
-from tests.authoring.scripts import SERVER
+from tests.authoring.scripts import SERVER, Scripted
 from tests.running.test_over_http import serving
 from tests.servers.model_endpoint import Reply, Use
 
@@ -160,6 +160,27 @@ def test_the_class_is_that_of_the_list_as_it_is_now(agent, models, tmp_path):
         ("read_only", "executed"),
         ("destructive", "denied"),
     ]
+
+
+def test_a_tool_that_the_server_does_not_list_any_more_is_not_executed(agent, models, tmp_path):
+    """Nothing says what it would do, so that no list of the test allows it either."""
+    tools, other = [{"name": "look", "inputSchema": OBJECT}], [{"name": "seek", "inputSchema": OBJECT}]
+    server = Scripted(tmp_path / "server", tools, {"look": [{"result": {"content": []}, "list": other}] * 2})
+    models.answers(Reply(uses=[Use("look")]), Reply(uses=[Use("look")]), "done")
+    record = agent(
+        servers={"s": json.dumps(server.argv)},
+        tools={"allow": ["look"]},
+        suite={"tools": [{"name": "t", "tool": "seek", "skip": "it makes two tests, so that the record is given"}]},
+    )
+    assert server.called == ["look"]
+    test = next(test for test in record.tests if test.name == "asks")
+    assert [(call["decision"], call["decided_by"]) for call in test.trace["tool_calls"]] == [
+        ("executed", "model"),
+        ("denied", "policy"),
+    ]
+    assert record.warnings == (
+        "asks: the model asked for `look`, which was not executed: the server does not list it any more",
+    )
 
 
 @pytest.fixture

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import ExitCode
 from mcptest_tui.engine_client import worker_argv
+from tests.servers.model_endpoint import Reply, Use
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from tests.servers.model_endpoint import ModelEndpoint
 
     Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -50,6 +53,13 @@ evals:
     call: { tool: create_note, args: { text: a } }
     scorers: [fine]
 """
+ASKING = """\
+servers:
+  notes: { command: COMMAND }
+agents:
+  - { name: tidy, model: gpt-5.4, prompt: tidy up, expect: [{ target: stop, matcher: { exact: end } }]LISTS }
+"""
+"""The model asks for each of the tools."""
 LIMIT_SECONDS = 60
 NOBODY = "it calls no tool"
 NO_SERVER = "it starts no server"
@@ -134,6 +144,13 @@ ROWS = (
     _plain("run", CREATE, why=SUITE_SAYS),
     _plain("record tape", CREATE, why=SUITE_SAYS),
     _plain("eval graded.yml", CREATE, why=SUITE_SAYS),
+    _plain("run model.yml", READ, FIND, CREATE, why="a model asked for all four tools; what destroys is refused it"),
+    _plain(
+        "run model-allow-delete.yml",
+        READ,
+        DELETE,
+        why=f"a model asked for all four; `tools: {{ allow: [{DELETE}] }}` leaves it that, and what declares `readOnlyHint`",
+    ),
     _plain("run --replay tape", why="the cassette answers", before=("run --record tape",)),
     _plain("validate", why=NO_SERVER),
     _plain("list", why=NO_SERVER),
@@ -185,13 +202,23 @@ class Bench:
         self.diary = folder / "diary"
         server = ROOT / "tests" / "servers" / "scripted.py"
         self.argv = [sys.executable, "-S", str(server), str(folder / "script.json"), str(self.diary)]
-        for name, text in (("mcptest.yml", SUITE), ("graded.yml", GRADED)):
+        suites = {
+            "mcptest.yml": SUITE,
+            "graded.yml": GRADED,
+            "model.yml": ASKING.replace("LISTS", ""),
+            "model-allow-delete.yml": ASKING.replace("LISTS", f", tools: {{ allow: [{DELETE}] }}"),
+        }
+        for name, text in suites.items():
             (folder / name).write_text(self._filled(text))
         for name, tools in (("old.json", TOOLS[:3]), ("new.json", TOOLS)):
             (folder / name).write_text(json.dumps({"tools": tools}))
 
-    def calls(self, row: Row, mcptest: Run, command: str, environ: dict[str, str]) -> Counter[str]:
+    def calls(
+        self, row: Row, mcptest: Run, command: str, environ: dict[str, str], models: ModelEndpoint
+    ) -> Counter[str]:
         """Run the row; which tools were called how often."""
+        models.reset()
+        models.answers(*(Reply(uses=[Use(tool["name"], {"text": "a"})]) for tool in TOOLS), "done")
         for words in row.before:
             mcptest(*words, cwd=self.folder)
         self.diary.unlink(missing_ok=True)
@@ -203,7 +230,7 @@ class Bench:
             words = [*row.words, *(("--command", shlex.join(self.argv)) if row.target else ())]
             if row.words[0] == "init":
                 words += ["--output", "made.yml"]
-            done = mcptest(*words, cwd=self.folder)
+            done = mcptest(*words, cwd=self.folder, **models.environ)
             assert done.returncode != ExitCode.INVALID, done.stderr
             assert "Traceback" not in done.stderr, done.stderr
         return Counter(self.diary.read_text().split() if self.diary.exists() else ())

@@ -10,10 +10,11 @@ import json
 import os
 import sys
 import tempfile
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from mcptest_engine.authoring.propose import propose
@@ -29,6 +30,10 @@ from mcptest_engine.servers.gate import Gate
 from mcptest_engine.suite.load import LoadOptions, check_text
 from mcptest_engine.workspace.workspace import Workspace
 from tests.authoring.scripts import SERVER, Scripted
+from tests.servers.model_endpoint import Reply, Use
+
+if TYPE_CHECKING:
+    from tests.servers.model_endpoint import ModelEndpoint
 
 NAMES = ("look", "read_x", "create_x", "delete_x", "d\u0435lete_x", "truncate_x", "gadget")
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
@@ -135,6 +140,44 @@ def test_propose_calls_no_tool_outside_its_row(script: Script, destructive: bool
             assert_in_the_row(name, tools, by_tool.setdefault(name, []), policy)
             by_tool[name].append(name)
             assert len(by_tool[name]) <= 2
+
+
+NAMED = st.lists(st.sampled_from((*NAMES, "*_x", "d*")), max_size=2)
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    scripts(),
+    st.fixed_dictionaries({}, optional={"allow": NAMED, "deny": NAMED, "dry": NAMED}),
+    st.lists(st.sampled_from(NAMES), max_size=6),
+)
+def test_a_model_has_no_tool_executed_outside_its_row(
+    models: ModelEndpoint, script: Script, lists: dict[str, list[str]], wanted: list[str]
+) -> None:
+    models.reset()
+    models.answers(*(Reply(uses=[Use(name)]) for name in wanted), "done")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        server = Scripted(folder, script["tools"], script["answers"])
+        case = {"name": "a", "model": "gpt-5.4", "prompt": "go", **({"tools": lists} if lists else {})}
+        suite = json.dumps({"servers": {"s": {"command": server.argv}}, "agents": [case]})
+        found = check_text(suite, LoadOptions(environ={}, workspace_root=folder), name="mcptest.yml", base_dir=folder)
+        assume(found.suite is not None)  # it is refused where a tool is in two of the lists
+        asked = RunSettings(environ={"PATH": os.environ["PATH"], **models.environ})
+        record = asyncio.run(launch(found.suite, asked, workspace=Workspace(folder), emit=lambda _: None))
+
+        def is_in(key: str, name: str) -> bool:
+            return any(fnmatchcase(name, pattern) for pattern in lists.get(key, ()))
+
+        for name, tools in listed_at_each_call(script, server.called):
+            assert any(tool["name"] == name for tool in tools), "a tool that is not listed was called"
+            assert not is_in("deny", name)
+            assert not is_in("dry", name)
+            if not is_in("allow", name) and not declares(tools, name):
+                assert "allow" not in lists
+                assert class_of(tools, name) is not ToolClass.DESTRUCTIVE
+        executed = sum(row.count for row in record.effects.calls if row.decision == "executed") if record.effects else 0
+        assert executed == len(server.called)
 
 
 @settings(max_examples=40)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.safety.commands import Run
+    from tests.servers.model_endpoint import ModelEndpoint
 
 
 def test_every_command_has_a_row_or_a_reason_for_none() -> None:
@@ -18,13 +19,13 @@ def test_every_command_has_a_row_or_a_reason_for_none() -> None:
 
 
 def test_no_command_calls_a_tool_outside_of_its_row_and_the_page_shows_what_each_called(
-    mcptest: Run, mcptest_command: str, clean_environ: dict[str, str], tmp_path: Path
+    mcptest: Run, mcptest_command: str, clean_environ: dict[str, str], models: ModelEndpoint, tmp_path: Path
 ) -> None:
     """No line of the table may surprise a reader."""
     found = []
     for number, row in enumerate(ROWS):
         bench = Bench(tmp_path / str(number))
-        found.append((row, bench.calls(row, mcptest, mcptest_command, clean_environ)))
+        found.append((row, bench.calls(row, mcptest, mcptest_command, clean_environ, models)))
     assert [(row.shown, set(calls)) for row, calls in found] == [(row.shown, set(row.may)) for row in ROWS]
     if updates():
         write_page(table(found))

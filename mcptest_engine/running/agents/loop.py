@@ -182,7 +182,7 @@ def _decide(call: ToolCall, toolbox: Toolbox, use: ToolUse, program: AgentProgra
     """Say what becomes of a call; answer it here where it is not to be executed."""
     tool = toolbox.get(use.name)
     assert tool is not None
-    ruling = decide_call(program.tools, (tool.name, tool.told), tool.tool_class)
+    ruling = decide_call(program.tools, (tool.name, tool.told), tool.tool_class, is_listed=tool.is_listed)
     call.tool_class, call.decision, call.decided_by = tool.tool_class, ruling.decision, ruling.by
     if ruling.decision is CallDecision.DRY:
         call.result = stub_result(tool.descriptor)
@@ -190,10 +190,9 @@ def _decide(call: ToolCall, toolbox: Toolbox, use: ToolUse, program: AgentProgra
     elif ruling.decision is CallDecision.DENIED:
         call.error, call.is_error, call.told = f"{DENIED}: {ruling.why}", True, f"error: {DENIED}"
         if ruling.by is DecidedBy.POLICY:
-            remark = (
-                f"the model asked for `{tool.name}`, which was not executed: {ruling.why}; "
-                f"`tools: {{ allow: [...] }}` or `dry` decides otherwise"
-            )
+            remark = f"the model asked for `{tool.name}`, which was not executed: {ruling.why}"
+            if tool.is_listed:
+                remark += "; `tools: { allow: [...] }` or `dry` decides otherwise"
             so_far.remarks += [] if remark in so_far.remarks else [remark]
 
 

@@ -32,12 +32,19 @@ class Ruling(NamedTuple):
     why: str = ""
 
 
-def decide_call(lists: Mapping[str, Sequence[str]], names: Sequence[str], tool_class: ToolClass) -> Ruling:
-    """What becomes of a call. `lists` is `tools:` as written; `names` are those that the tool may go by in it."""
+def decide_call(
+    lists: Mapping[str, Sequence[str]], names: Sequence[str], tool_class: ToolClass, *, is_listed: bool = True
+) -> Ruling:
+    """What becomes of a call. `lists` is `tools:` as written; `names` are those that the tool may go by in it.
+
+    `is_listed` is whether the server lists the tool still: of one that it does not, nothing says what it would do.
+    """
     if _is_named(names, lists.get("deny", ())):
         return Ruling(CallDecision.DENIED, DecidedBy.SUITE, "`deny` names it")
     if _is_named(names, lists.get("dry", ())):
         return Ruling(CallDecision.DRY, DecidedBy.SUITE)
+    if not is_listed:
+        return Ruling(CallDecision.DENIED, DecidedBy.POLICY, "the server does not list it any more")
     if "allow" in lists:
         if _is_named(names, lists["allow"]) or tool_class is ToolClass.READ_ONLY:
             return Ruling(CallDecision.EXECUTED, DecidedBy.MODEL)

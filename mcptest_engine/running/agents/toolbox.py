@@ -42,6 +42,7 @@ class Offered(NamedTuple):
     descriptor: Mapping[str, Any]
     distractor: bool = False
     tool_class: ToolClass = ToolClass.READ_ONLY_PRESUMED
+    is_listed: bool = True
 
 
 class Toolbox:
@@ -73,15 +74,16 @@ class Toolbox:
         return self._by_name.get(told)
 
     def relist(self, server: str, descriptors: Sequence[Mapping[str, Any]]) -> None:
-        """Classify the server's tools as they are listed now; one that is gone keeps the class that it had."""
+        """Classify the server's tools as they are listed now; one that is not listed any more keeps the class that it had."""
         classes: dict[object, ToolClass] = {}
         for descriptor in descriptors:
             name, own = descriptor.get("name"), classify(descriptor)
             if isinstance(name, str):
                 classes[name] = max(own, classes.get(name, own), key=lambda one: one.severity)
         for told, tool in self._by_name.items():
-            if tool.server == server and not tool.distractor and tool.name in classes:
-                self._by_name[told] = tool._replace(tool_class=classes[tool.name])
+            if tool.server == server and not tool.distractor:
+                known = classes.get(tool.name)
+                self._by_name[told] = tool._replace(tool_class=known or tool.tool_class, is_listed=known is not None)
 
     @property
     def names(self) -> Iterator[str]:
