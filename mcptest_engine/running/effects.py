@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST_ARGUMENTS = 100
 HASH_DIGITS = 16
+_encoded = json.JSONEncoder(default=str).encode
 LISTING_SECONDS = 60.0
 
 
@@ -51,9 +52,12 @@ class EffectLedger:
         if calls is None:
             calls = self._calls[key] = _Calls()
         calls.count += 1
-        if len(calls.arguments) < MOST_ARGUMENTS:
+        if len(calls.seen) < MOST_ARGUMENTS:
             with contextlib.suppress(RecursionError):  # too deep to be sent: the call itself fails of it
-                calls.arguments[hash_arguments(self._redact(arguments))] = None
+                same = hash(_encoded(arguments))  # cheaper than to redact and sort what was seen before
+                if same not in calls.seen:
+                    calls.seen.add(same)
+                    calls.arguments[hash_arguments(self._redact(arguments))] = None
 
     def listed(self, server: str, tools: object) -> None:
         """Take the classes of tools as a `tools/list` gave them, a page or all of them."""
@@ -106,12 +110,13 @@ class EffectLedger:
 
 
 class _Calls:
-    """How many calls there were, and the hashes of their arguments, in order."""
+    """How many calls there were, and the hashes of their arguments, in order. `seen` is for a quick look."""
 
-    __slots__ = ("arguments", "count")
+    __slots__ = ("arguments", "count", "seen")
 
     def __init__(self) -> None:
         self.count = 0
+        self.seen: set[int] = set()
         self.arguments: dict[str, None] = {}
 
 
