@@ -66,8 +66,8 @@ class Redactor:
             self._whole.add(form)
             if len(form) >= SHORTEST_SUBSTRING:
                 self._anywhere = tuple(sorted({*self._anywhere, *_spellings(form)}))
-                if not _LINE_BREAK.search(form):
-                    self._broken[form] = lazy_pattern(_BREAKS.join(map(re.escape, form)))
+                for spelled in {form, *_in_json(form)} if not _LINE_BREAK.search(form) else ():
+                    self._broken[spelled] = lazy_pattern(_BREAKS.join(map(re.escape, spelled)))
                 self.longest = max(self.longest, *map(len, self._anywhere))
 
     def keeping_shape(self, disguise: Disguise) -> Redactor:
@@ -320,11 +320,12 @@ _LINE_BREAK = lazy_pattern(r"[\r\n]|\\[rn]")
 
 
 def _spellings(secret: str) -> set[str]:
-    """The secret as it is and in the encodings of what it passes through, two of them over each other too."""
+    """The secret as it is and in the encodings of what it passes through, two of them over each other too, JSON three times."""
     once = _encoded(secret)
     twice = {again for form in once for again in _encoded(form)} if len(once) > 1 else set[str]()
     data = secret.encode("utf-8", "surrogatepass")
-    return {*once, *twice, *_within_base64(data), data.hex(), data.hex().upper()}
+    thrice = {again for form in _in_json(secret) for text in _in_json(form) for again in _in_json(text)}
+    return {*once, *twice, *thrice, *_within_base64(data), data.hex(), data.hex().upper()}
 
 
 def _encoded(text: str) -> set[str]:
@@ -334,13 +335,17 @@ def _encoded(text: str) -> set[str]:
     from html import escape
     from urllib.parse import quote, quote_plus
 
-    json_texts = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+    json_texts = _in_json(text)
     in_html = {escape(text, quote=quotes) for quotes in (True, False)}
     in_html |= {form.replace("&#x27;", single) for form in in_html for single in ("&#39;", "&apos;")}
     in_html |= {form.replace("&quot;", "&#34;") for form in in_html}
     in_url = {quote(text, safe=safe, errors="replace") for safe in ("", "/")} | {quote_plus(text, errors="replace")}
     in_url |= {_PERCENT.sub(lambda found: found[0].lower(), form) for form in in_url}
     return {text, *json_texts, *(form.replace("/", "\\/") for form in json_texts), *in_html, *in_url}
+
+
+def _in_json(text: str) -> set[str]:
+    return {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
 
 
 _PERCENT = lazy_pattern("%[0-9A-F]{2}")

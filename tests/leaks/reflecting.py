@@ -1,7 +1,8 @@
 """A server that puts every secret that it was given into all that it says: names, descriptions, errors, results, stderr.
 
 `python reflecting.py` speaks over stdin and stdout and reflects its environment; `python reflecting.py http LOG` listens,
-prints its URL, reflects the headers of each request, and appends what it got to the file LOG.
+prints its URL, reflects the headers of each request, and appends what it got to the file LOG. `python reflecting.py scorer`
+grades one answer and reflects what it was given with it.
 """
 
 from __future__ import annotations
@@ -110,6 +111,10 @@ def main() -> None:
         server.serve_forever()
     secrets = [value for value in os.environ.values() if MARK in value]
     sys.stderr.write(f"started with {forms(secrets)}\n")
+    if sys.argv[1:2] == ["scorer"]:
+        told = forms(secrets) + sys.stdin.read()
+        print(json.dumps({"verdict": "fail", "score": 0.0, "reasoning": told, "metadata": {"given": told}}))
+        return
     for line in sys.stdin:
         said = answer(json.loads(line), secrets)
         if said is not None:

@@ -28,6 +28,17 @@ servers:
     url: URL
     auth: { bearer_token_env: MCP_TK }
     headers: { X-Word: { env: PLAINWORD }, X-Token: { env: API_TOKEN } }
+scorers:
+  - name: reflecting
+    type: exec
+    command: [env, -u, MYSTERY, PYTHON, REFLECTING, scorer]  # it is given all, and of that secrets are known by their names
+    env: { API_TOKEN: "${API_TOKEN}", PLAINWORD: "${PLAINWORD}" }
+evals:
+  - name: graded
+    server: local
+    call: { tool: echo, args: { q: "${database}" } }
+    scorers: [reflecting]
+  - { name: "graded as it is written", prompt: "${region}", output: "${env.PLAINWORD}", scorers: [reflecting] }
 tools:
   - name: it echoes
     server: local
@@ -99,6 +110,8 @@ LOOKING = [
     ("generate", "redteam"),
     ("generate", "eval", "--format", "json"),
     ("propose", "echo", "--args", '{"q": "x"}'),
+    ("init", "--no-run", "--ci", "github"),
+    ("init", "--yes"),
     ("security",),
     ("security", "--format", "json"),
     ("security", "--format", "sarif"),
@@ -164,6 +177,17 @@ def test_a_run_and_all_that_is_made_of_it_holds_no_value_of_the_environment(
         ("doctor",),
         ("doctor", "--server", "local"),
         ("cache",),
+        ("eval", "--explain"),
+        ("eval",),
+        ("eval", "--cache", "--reporter", "json"),
+        ("eval", "--cache", "--reporter", "html=graded.html"),
+        ("run", "--update-snapshots"),
+        ("propose", "echo", "--server", "local", "--args", '{"q": "x"}', "--write", "mcptest.yml", "--single-call"),
+        ("propose", "echo", "--server", "local", "--args", '{"q": "x"}', "--write", "mcptest.yml"),
+        ("review", "--diff"),
+        ("review", "--accept-all", "--loosening"),
+        ("review", "--undo"),
+        ("review", "--reject-all"),
     ):
         made = mcptest(*words, **ALL)
         assert made.returncode != 2 or words[0] == "validate", (words, made.stderr)
