@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.leaks.canaries import ALL, DECLARED, UNDECLARED, files_with, found_in
+from tests.viewer.kept import viewing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -192,6 +195,17 @@ def test_a_run_and_all_that_is_made_of_it_holds_no_value_of_the_environment(
         made = mcptest(*words, **ALL)
         assert made.returncode != 2 or words[0] == "validate", (words, made.stderr)
         assert_nothing_leaks(made, tmp_path, log)
+    served = mcptest("call", "echo", "--command", "mcptest serve --cassette tape --server local")
+    assert "echo" in served.stdout + served.stderr
+    assert_nothing_leaks(served, tmp_path, log)
+    with viewing(tmp_path) as viewed:
+        pages, new = {"/": viewed.get("/").text}, True
+        while new:
+            links = {link for text in pages.values() for link in re.findall(r'href="(/[^"#]*)"', text)}
+            new = {link: viewed.get(unescape(link)).text for link in links - set(pages)}
+            pages |= new
+    assert len(pages) > 5
+    assert {link: found for link, text in pages.items() if (found := found_in(text))} == {}
 
 
 @pytest.mark.parametrize(
