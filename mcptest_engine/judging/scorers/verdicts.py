@@ -129,7 +129,9 @@ def _score(value: object) -> float:
 
 def _cost(value: object) -> float:
     if not is_cost(value):
-        _wrong(f"`cost_usd` is {_told(value)}, not a number from 0 on", _LEAVE_OUT if value is None else None)
+        _wrong(
+            f"`cost_usd` is {_told(value)}, not a number from 0 to {MOST_COST:g}", _LEAVE_OUT if value is None else None
+        )
     return float(value)
 
 
