@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.running.compositions.walk import AT_A_TIME, Walk
 from tests.compositions.conftest import nodes_of
 from tests.compositions.worlds import TurningWorld, rows_of
@@ -37,14 +37,33 @@ def made(program: str, value: Any) -> dict[str, Any]:
 )
 def test_an_amount_that_nobody_has_is_not_believed(run: Run, amount: Any) -> None:
     """Its price is unknown then, and its tokens are none."""
-    record = run({"nodes": [spend(tokens=amount, cost_usd=amount)], "budget": {"max_tokens": 1}})
+    record = run({"nodes": [spend(tokens=amount, cost_usd=amount)]})
     assert record.tests[0].verdict is Verdict.PASS, record.tests[0].message
     assert (record.tests[0].cost_usd, record.tests[0].tokens) == (None, 0)
 
 
-def test_a_price_that_is_unknown_is_told_where_a_cap_holds_prices(run: Run) -> None:
-    record = run({"nodes": [spend(cost_usd="12")], "budget": {"max_cost_usd": 0.01}})
-    assert record.warnings == ("c0: 1 call told no price, so that nothing of it counts towards `max_cost_usd`",)
+@pytest.mark.parametrize(
+    ("usage", "budget", "told"),
+    [
+        ({"cost_usd": "12"}, {"max_cost_usd": 0.01}, "no price, so that it may be over 0.01"),
+        ({"tokens": 1_000_000, "model": "gpt-x"}, {"max_cost_usd": 0.0001}, "no price, so that it may be over 0.0001"),
+        ({"cost_usd": 3}, {"max_tokens": 5}, "no tokens, so that it may be over 5"),
+        ({"cost_usd": 3, "tokens": 1.5}, {"max_tokens": 5}, "no tokens, so that it may be over 5"),
+    ],
+)
+def test_what_a_call_does_not_say_of_its_costs_may_be_over_any_cap(
+    run: Run, usage: dict[str, Any], budget: dict[str, Any], told: str
+) -> None:
+    test = run({"nodes": [spend(**usage)], "budget": budget}).tests[0]
+    assert test.failure is not None
+    assert (test.verdict, test.failure.kind) == (Verdict.FAIL, FailureKind.BUDGET)
+    assert test.message == f"budget {next(iter(budget))}: a call told what it used, and {told}"
+
+
+def test_what_a_call_does_not_say_of_its_tokens_may_be_over_the_cap_of_a_node(run: Run) -> None:
+    test = run({"nodes": [{**spend(cost_usd=3), "max_tokens_per_call": 5}]}).tests[0]
+    assert test.message is not None
+    assert "how many tokens the call took is unknown, and may be over `max_tokens_per_call: 5`" in test.message
 
 
 def test_what_a_program_says_of_an_answer_is_short(run: Run) -> None:

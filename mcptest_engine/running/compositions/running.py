@@ -175,9 +175,6 @@ def _unsaid(trace: Trace) -> str | None:
         if cap is not None
     ]
     calls = [call for node in trace.nodes for call in node.calls]
-    unpriced = sum(call.usage.cost_usd is None for call in calls)
-    if unpriced and spending.max_cost_usd is not None:
-        return f"{counted(unpriced, 'call')} told no price, so that nothing of it counts towards `max_cost_usd`"
     if not caps or not calls or any(call.usage.said for call in calls):
         return None
     return f'no call said what it cost (`_meta["{USAGE}"]`), so that nothing counts towards `{"` and `".join(caps)}`'

@@ -1,7 +1,8 @@
 """What the calls of a composition cost, over all its cases, and the caps on it.
 
 A call says what it cost in `result._meta["mcptest/usage"]`: {"cost_usd", "tokens", "model"}. One that says nothing counts
-zero; one whose price is null has an unknown price, and so has every sum that it is part of.
+zero. One that says anything, and no price, has an unknown price, and so has every sum that it is part of; and so with tokens.
+What is unknown may be over any cap.
 Source: compositions, Budget; decisions 14, Compositions.
 """
 
@@ -19,12 +20,16 @@ USAGE = "mcptest/usage"
 
 
 class Usage(NamedTuple):
-    """What one call, or several together, cost. `cost_usd` is None when the price of one is unknown; `said`: any told of it."""
+    """What one call, or several together, cost. `cost_usd` is None when the price of one is unknown; `said`: any told of it.
+
+    `tokens` are those that are known, `knows_tokens` False where one call told of its costs and of no whole number of tokens.
+    """
 
     cost_usd: float | None = 0.0
     tokens: int = 0
     model: str | None = None
     said: bool = False
+    knows_tokens: bool = True
 
 
 _NOTHING = Usage()
@@ -34,14 +39,16 @@ def usage_of(result: Any) -> Usage:
     """What a result says that its call cost; what is no amount of money or tokens is not believed."""
     meta = result.get("_meta") if isinstance(result, dict) else None
     said = meta.get(USAGE) if isinstance(meta, dict) else None
-    if not isinstance(said, dict):
+    if not isinstance(said, dict) or not said:
         return _NOTHING
-    cost, tokens, model = said.get("cost_usd", 0.0), said.get("tokens", 0), said.get("model")
+    cost, tokens, model = said.get("cost_usd"), said.get("tokens"), said.get("model")
+    known = int(tokens) if is_amount(tokens) and tokens == int(tokens) else None
     return Usage(
         cost_usd=float(cost) if is_amount(cost) else None,
-        tokens=int(tokens) if is_amount(tokens) else 0,
+        tokens=known or 0,
         model=model if isinstance(model, str) else None,
         said=True,
+        knows_tokens=known is not None,
     )
 
 
@@ -54,6 +61,7 @@ def total(usages: Iterable[Usage]) -> Usage:
         tokens=sum(usage.tokens for usage in every),
         model=next(iter(models)) if len(models) == 1 else None,
         said=any(usage.said for usage in every),
+        knows_tokens=all(usage.knows_tokens for usage in every),
     )
 
 
@@ -81,6 +89,7 @@ class Spending:
         self.max_tokens: int | None = budget.get("max_tokens")
         self.max_duration_ms: int | None = budget.get("max_duration_ms")
         self.tripped: str | None = None
+        self._unknown = False
         self.stops: set[Callable[[], None]] = set()
         """Of each case that is under way, what ends its calls."""
         self._cost = Decimal(0)
@@ -100,6 +109,10 @@ class Spending:
             self.tripped = "max_cost_usd"
         elif self.max_tokens is not None and self._tokens > self.max_tokens:
             self.tripped = "max_tokens"
+        elif self.max_cost_usd is not None and usage.cost_usd is None:
+            self.tripped, self._unknown = "max_cost_usd", True
+        elif self.max_tokens is not None and not usage.knows_tokens:
+            self.tripped, self._unknown = "max_tokens", True
         return self.tripped
 
     def stop(self) -> None:
@@ -119,6 +132,9 @@ class Spending:
 
     def words(self) -> str:
         """What was crossed, and how far: "max_cost_usd: $0.06 of $0.05"."""
+        if self._unknown:
+            told, most = ("price", self.max_cost_usd) if self.tripped == "max_cost_usd" else ("tokens", self.max_tokens)
+            return f"{self.tripped}: a call told what it used, and no {told}, so that it may be over {most}"
         if self.tripped == "max_cost_usd":
             return f"max_cost_usd: the calls cost ${float(self._cost)}, over ${self.max_cost_usd}"
         if self.tripped == "max_tokens":

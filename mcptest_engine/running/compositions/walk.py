@@ -457,13 +457,15 @@ def _over_loop(node: NodeTrace, loop: Loop, item: tuple[int, Any] | None) -> str
 
 
 def _over(cap: Cap, usage: Usage, what: str, keys: tuple[str, str]) -> str | None:
-    """Which cap is crossed, and by what; `keys` are what the suite calls the two. A price that is unknown holds no cap."""
+    """Which cap is crossed, and by what; `keys` are what the suite calls the two. What is unknown holds no cap."""
     if cap.cost_usd is not None and usage.cost_usd is None:
         return f"what {what} cost is unknown, and may be over `{keys[0]}: {cap.cost_usd}`"
     if cap.cost_usd is not None and usage.cost_usd is not None and usage.cost_usd > cap.cost_usd:
         return f"{what} cost ${usage.cost_usd}, over `{keys[0]}: {cap.cost_usd}`"
     if cap.tokens is not None and usage.tokens > cap.tokens:
         return f"{what} took {usage.tokens} tokens, over `{keys[1]}: {cap.tokens}`"
+    if cap.tokens is not None and not usage.knows_tokens:
+        return f"how many tokens {what} took is unknown, and may be over `{keys[1]}: {cap.tokens}`"
     return None
 
 
