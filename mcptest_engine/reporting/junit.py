@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.costs import CompositionSum, composition_name
-from mcptest_engine.core.results import JUDGED_FAILURES, FailureKind, Verdict
+from mcptest_engine.core.results import JUDGED_FAILURES, FailureKind, TestKind, Verdict
 from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.core.words import number_text
 from mcptest_engine.reporting import compositions, facts, hook_facts
@@ -140,7 +140,9 @@ def _case_facts(test: TestResult) -> dict[str, str]:
 
 
 def _composition_facts(test: TestResult) -> dict[str, str]:
-    found = {} if test.case is None else {"case": test.case, "composition": composition_name(test)}
+    found = {} if test.case is None else {"case": test.case}
+    if test.case is not None and test.kind is TestKind.COMPOSITION:
+        found["composition"] = composition_name(test)
     if test.tokens is not None:
         found |= {
             "tokens": str(test.tokens),

@@ -202,10 +202,10 @@ class Run:
         """What a case comes to without being begun, or None."""
         if case.skip is not None:
             return _skipped(case.skip)
-        if case.deferred is not None:
-            return _deferred(case.deferred)
         if self._halted is not None:
             return _stopped_by(self._halted)
+        if case.deferred is not None:
+            return _deferred(case.deferred)
         return None if self._stopped is None else _skipped(self._stopped)
 
     async def _decide(self, index: int, case: Case) -> None:

@@ -158,6 +158,14 @@ def test_junit_says_which_case_of_which_composition(record: RunRecord) -> None:
     }  # fmt: skip
 
 
+def test_junit_calls_no_judged_row_a_composition(record: RunRecord) -> None:
+    tests = tuple(replace(test, kind=TestKind.EVAL) for test in record.tests)
+    tree = ET.fromstring(render("junit", replace(record, tests=tests)).stdout)
+    named = {found.get("name") for case in tree.iter("testcase") for found in case.iter("property")}
+    assert "case" in named
+    assert "composition" not in named
+
+
 def test_an_unknown_price_is_never_zero(build: Any) -> None:
     """Decisions 7: an unknown price is null, never 0, and so is each sum that it is part of."""
     models = [

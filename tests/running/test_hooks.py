@@ -135,6 +135,20 @@ def test_a_failed_before_all_fails_every_test_that_would_have_run(folder: Folder
     ]
 
 
+def test_a_failed_before_all_fails_a_test_too_that_lacks_a_key(mcptest: Command, tmp_path: Path) -> None:
+    """Its model could not have been asked either; what failed is the hook."""
+    agents = "agents: [{ name: a, model: gpt-5.4, prompt: p, expect: [{ target: stop, matcher: { exact: end } }] }]"
+    suite = f"servers: {{ demo: {{ command: [mcptest, mock, --preset, demo] }} }}\nhooks: {{ beforeAll: 'false' }}\n{agents}\n"
+    tests = "tools: [{ name: t, tool: status }]\n"
+    (tmp_path / "mcptest.yml").write_text(suite + tests)
+    done = mcptest("run", "--reporter", "json")
+    assert {test["name"]: test["message"] for test in json.loads(done.stdout)["tests"]} == {
+        "a": "beforeAll failed: false exited with 1",
+        "t": "beforeAll failed: false exited with 1",
+    }
+    assert done.returncode == 1
+
+
 def test_a_failed_before_each_fails_its_test_without_calling_anything(folder: Folder, record_of: RecordOf) -> None:
     """And its bracket is closed, and the other tests run."""
     picky = folder.python("picky.py", "sys.exit('one' in json.load(sys.stdin)['test']['name'] and 4)")
