@@ -142,6 +142,10 @@ def _scorers(tests: Iterable[TestResult]) -> tuple[Mapping[str, Any], ...]:
     )
 
 
+GOLDEN = "golden.matched"
+"""The name of the assertion that compares the output of a case with its `golden`."""
+
+
 class CompositionSum(NamedTuple):
     """One composition and what its cases came to, in declared order; repeats of a case count like cases."""
 

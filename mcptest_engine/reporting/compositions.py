@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.costs import compositions_of
+from mcptest_engine.core.costs import GOLDEN, compositions_of
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
@@ -60,10 +60,12 @@ def sum_lines(record: RunRecord) -> list[str]:
 
 
 def cases_text(one: CompositionSum) -> str:
-    """`1 of 2 cases passed`; "" of one that has no cases and was run once."""
+    """`1 of 2 cases passed, 1 of 1 golden matched`; "" of one that has no cases and was run once."""
     if len(one.tests) == 1 and one.tests[0].case is None:
         return ""
-    return f"{one.came_to(Verdict.PASS)} of {counted(len(one.tests), 'case')} passed"
+    golden = [row.passed is True for test in one.tests for row in test.assertions if row.name == GOLDEN]
+    matched = f", {sum(golden)} of {len(golden)} golden matched" if golden else ""
+    return f"{one.came_to(Verdict.PASS)} of {counted(len(one.tests), 'case')} passed{matched}"
 
 
 def spent_text(spending: Spending | None) -> str:

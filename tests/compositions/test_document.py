@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest_engine.core.results import Verdict
+from mcptest_engine.reporting.registry import render
 from mcptest_engine.running.launch import launch
 from mcptest_engine.running.settings import RunSettings
 from mcptest_engine.suite.load import LoadOptions, check_suite
@@ -170,6 +171,14 @@ def test_a_composition_runs_once_for_each_of_its_cases(run_text: Callable[[str],
     assert told == [(f"parametric [{name}]", name, Verdict.PASS) for name in ("short", "long", "golden")]
     assertions: list[Any] = [[item.to_json().get("name") for item in test.assertions] for test in record.tests]
     assert assertions == [[None], [None], [None, "golden.matched"]]
+
+
+@pytest.mark.parametrize("name", ["pretty", "md", "github", "tap", "junit", "html", "json", "ndjson"])
+def test_reports_say_how_many_golden_values_were_matched(run_text: Callable[[str], RunRecord], name: str) -> None:
+    other = PARAMETRIC.replace("golden: {", "golden: { left: out,").replace("expect:\n          -", "tags: []\n#")
+    shown = render(name, run_text(other)).stdout
+    wanted = "golden.matched" if name in ("html", "json", "ndjson") else "2 of 3 cases passed, 0 of 1 golden matched"
+    assert wanted in shown
 
 
 def test_judged_metrics_are_rows_that_wait_for_a_model(run_text: Callable[[str], RunRecord]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.costs import GOLDEN
 from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.running.compositions.program import Row, make_program
 from mcptest_engine.running.compositions.spending import Spending
@@ -19,7 +20,6 @@ from mcptest_engine.suite.templates import LITERAL_KEYS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-GOLDEN = "golden.matched"
 _OF_CASES = ("skip", "only")
 
 
