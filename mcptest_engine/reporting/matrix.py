@@ -78,7 +78,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:
         *(_grid(record, grid, options) if grid.rows else ["<p>The run has no agent tests and no evals.</p>"]),
         *_sums(grid),
         *_spent(record),
-        *_metrics(grid),
+        *_rollups(record, grid),
         *_others(record, options),
         "</body>",
         "</html>",
@@ -207,24 +207,25 @@ def _spent(record: RunRecord) -> Iterator[str]:
     yield "</tbody></table></div>"
 
 
-def _metrics(grid: Grid) -> Iterator[str]:
-    """The mean of each metric over the tests of each model."""
-    by_model = {model: {one.name: one for one in grid.rollups_of(model)} for model in grid.models}
-    names = list(dict.fromkeys(name for rollups in by_model.values() for name in rollups))
-    if not names:
+def _rollups(record: RunRecord, grid: Grid) -> Iterator[str]:
+    """The mean of each metric over all tests of the run, and before it over those of each model, where there are several."""
+    columns = {model: grid.rollups_of(model) for model in grid.models} if len(grid.models) > 1 else {}
+    columns["All tests"] = record.metric_rollups
+    if not record.metric_rollups:
         return
-    yield "<h2>Metrics</h2>"
+    yield "<h2>Metric rollups</h2>"
     yield '<div class="wide"><table>'
-    heads = "".join(f'<th scope="col">{_html(one_line(model, NAME_LIMIT))}</th>' for model in grid.models)
+    heads = "".join(f'<th scope="col">{_html(one_line(name, NAME_LIMIT))}</th>' for name in columns)
     yield f'<thead><tr><th scope="col">Metric</th>{heads}</tr></thead><tbody>'
-    for name in names:
+    means = {column: {one.name: one for one in rollups} for column, rollups in columns.items()}
+    for rollup in record.metric_rollups:
         cells = "".join(
             "<td></td>"
             if found is None
             else f'<td class="n">{number_text(found.mean)}<small>mean of {found.count}</small></td>'
-            for found in (by_model[model].get(name) for model in grid.models)
+            for found in (means[column].get(rollup.name) for column in columns)
         )
-        yield f'<tr><th scope="row">{_html(one_line(name, NAME_LIMIT))}</th>{cells}</tr>'
+        yield f'<tr><th scope="row">{_html(one_line(rollup.name, NAME_LIMIT))}</th>{cells}</tr>'
     yield "</tbody></table></div>"
 
 

@@ -130,8 +130,18 @@ def test_sums_and_metrics_stand_by_model():
     metric = (DerivedMetric(name="tool_selection.selected", value=0.5),)
     text = page(asked("a [claude-one]", derived_metrics=metric), asked("a [gpt-two]", "fail", model=TWO))
     assert "<h2>Models</h2>" in text
-    assert "<h2>Metrics</h2>" in text
-    assert '<td class="n">0.5<small>mean of 1</small></td><td></td>' in text
+    assert "<h2>Metric rollups</h2>" in text
+    mean = '<td class="n">0.5<small>mean of 1</small></td>'
+    assert f"{mean}<td></td>{mean}" in text
+
+
+def test_the_metrics_of_a_run_without_models_are_rolled_up_too():
+    metric = (DerivedMetric(name="quality", value=0.5),)
+    text = page(
+        asked("a", kind=TestKind.TOOL, derived_metrics=metric), asked("b", kind=TestKind.TOOL, derived_metrics=metric)
+    )
+    assert '<th scope="col">Metric</th><th scope="col">All tests</th>' in text
+    assert '<th scope="row">quality</th><td class="n">0.5<small>mean of 2</small></td></tr>' in text
 
 
 def test_what_judging_cost_is_the_judges_and_not_the_tested_models():
