@@ -37,6 +37,16 @@ _EXIT_REASONS: dict[int, str] = {
 }
 
 
+def file_in_repository(record: RunRecord, file: str) -> str:
+    """A file of the record as CI systems look it up: from the top of the repository, where that is known; "" stays so."""
+    below = record.source.get("path")
+    if not file or not isinstance(below, str):
+        return one_line(file)
+    from posixpath import join, normpath
+
+    return one_line(normpath(join(below, file)))
+
+
 def duration_text(milliseconds: float) -> str:
     """`<1ms`, `12ms`, `3.4s`, `2m 05s`."""
     if milliseconds < 999.5:

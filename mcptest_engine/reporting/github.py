@@ -63,16 +63,18 @@ def _beyond(lines: list[str]) -> list[str]:
 
 def _of_test(record: RunRecord, test: TestResult, options: RenderOptions) -> str | None:
     if test.verdict is Verdict.FAIL:
-        return _at(test, "error", facts.detail_text(test, [f"repro: {repro_line(record, test, options)}"]))
+        return _at(record, test, "error", facts.detail_text(test, [f"repro: {repro_line(record, test, options)}"]))
     if test.verdict is Verdict.INCONCLUSIVE:
-        return _at(test, "warning", f"inconclusive: {facts.inconclusive_text(test)}")
+        return _at(record, test, "warning", f"inconclusive: {facts.inconclusive_text(test)}")
     if test.flaky:
-        return _at(test, "warning", facts.flaky_text(test))
+        return _at(record, test, "warning", facts.flaky_text(test))
     return None
 
 
-def _at(test: TestResult, level: str, message: str) -> str:
-    return _annotation(level, message, file=one_line(test.file), line=test.line, title=one_line(test.name))
+def _at(record: RunRecord, test: TestResult, level: str, message: str) -> str:
+    return _annotation(
+        level, message, file=facts.file_in_repository(record, test.file), line=test.line, title=one_line(test.name)
+    )
 
 
 def _annotation(level: str, message: str, *, title: str, file: str = "", line: int = 0) -> str:

@@ -41,12 +41,12 @@ def _entries(record: RunRecord) -> Iterator[dict[str, Any]]:
     alike = hook_facts.setup_failure(record) is not None  # the hook's entry says it for all of them
     for test in record.tests:
         if test.verdict is not Verdict.PASS and not (alike and hook_facts.is_kept(test)):
-            yield _entry(test)
+            yield _entry(record, test)
 
 
 def _of_run(record: RunRecord, told: str, check: str, severity: str, *, title: str = "") -> dict[str, Any]:
     """What is no test's own, at the first line of the suite."""
-    place = one_line(record.suite.path)
+    place = facts.file_in_repository(record, record.suite.path)
     return {
         "description": f"{one_line(record.suite.name)}: {told}",
         "check_name": check,
@@ -56,8 +56,8 @@ def _of_run(record: RunRecord, told: str, check: str, severity: str, *, title: s
     }
 
 
-def _entry(test: TestResult) -> dict[str, Any]:
-    name, file, line = one_line(test.name), one_line(test.file), max(test.line, 1)
+def _entry(record: RunRecord, test: TestResult) -> dict[str, Any]:
+    name, file, line = one_line(test.name), facts.file_in_repository(record, test.file), max(test.line, 1)
     return {
         "description": f"{name}: {_message(test)}",
         "check_name": CHECK_NAME if test.failure is None else f"mcptest.{test.failure.kind.value}",

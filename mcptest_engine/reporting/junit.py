@@ -100,7 +100,7 @@ def _case(record: RunRecord, test: TestResult, hooks: str, options: RenderOption
         "name": one_line(test.name),
         "classname": one_line(f"{record.suite.name}.{test.server}" if test.server else record.suite.name),
         "time": _seconds(test.duration_ms),
-        "file": one_line(test.file),
+        "file": facts.file_in_repository(record, test.file),
     }
     if test.line > 0:
         attributes["line"] = str(test.line)

@@ -68,7 +68,7 @@ def _result(record: RunRecord, test: TestResult, options: RenderOptions) -> Sari
         severity="high",
         message=f"{one_line(test.name)}: {text}",
         place=one_line(test.id),
-        file=one_line(test.file) or None,
+        file=facts.file_in_repository(record, test.file) or None,
         line=test.line,
         member="function",
         properties={

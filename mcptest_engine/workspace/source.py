@@ -18,12 +18,13 @@ UNKNOWN = {"repo": None, "branch": None, "commit": None, "dirty": None}
 
 
 class Source:
-    """The state of the checkout that holds `root`, asked for at once and read later."""
+    """The state of the checkout that holds `root`, at its top or below, asked for at once and read later."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
         self._process: subprocess.Popen[str] | None = None
-        if not (root / ".git").exists():
+        self._top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+        self._path = root.relative_to(self._top).as_posix()
+        if not (self._top / ".git").exists():
             return
         argv = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=no"]
         try:
@@ -40,7 +41,10 @@ class Source:
             self._process = None
 
     def read(self) -> dict[str, Any]:
-        """{repo, branch, commit, dirty}; each null where unknown. `repo` is origin's URL without credentials."""
+        """{repo, branch, commit, dirty}; each null where unknown. `repo` is origin's URL without credentials.
+
+        `path` is there where `root` lies below the top of the checkout: it leads from there to `root`.
+        """
         if self._process is None:
             return dict(UNKNOWN)
         try:
@@ -51,7 +55,8 @@ class Source:
             return dict(UNKNOWN)
         if self._process.returncode != 0:
             return dict(UNKNOWN)
-        return {"repo": _origin(self._root / ".git" / "config"), **_parsed(text)}
+        path = {} if self._path == "." else {"path": self._path}
+        return {"repo": _origin(self._top / ".git" / "config"), **_parsed(text), **path}
 
 
 def _parsed(text: str) -> dict[str, Any]:
