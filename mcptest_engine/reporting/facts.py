@@ -373,7 +373,13 @@ def diff_lines(assertion: AssertionResult) -> list[str]:
 def stderr_lines(test: TestResult, limit: int = STDERR_LINES) -> list[str]:
     """The last lines of the stderr that a failure carries, sanitised; [] without one."""
     tail = test.failure.stderr_tail if test.failure is not None else None
-    return text_lines(tail or "")[-limit:]
+    return last_lines(tail or "", limit)
+
+
+def last_lines(text: str, limit: int) -> list[str]:
+    """The last lines of what a program wrote, sanitised, each no longer than a message."""
+    lines = text_lines(text)[-limit:]
+    return [line if len(line) <= MESSAGE_LIMIT else f"{line[:MESSAGE_LIMIT]} …" for line in lines]
 
 
 def value_text(value: Any) -> str:

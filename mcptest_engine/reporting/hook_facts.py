@@ -83,7 +83,7 @@ def _around(hooks: list[HookResult], names: Mapping[str, str], kept: int) -> str
 
 def output_lines(hook: HookResult, limit: int = OUTPUT_LINES) -> list[str]:
     """The last lines of what a command wrote."""
-    return facts.text_lines(hook.output)[-limit:]
+    return facts.last_lines(hook.output, limit)
 
 
 def other_warnings(record: RunRecord) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.events import HookFinished, HookStarted, Warned
 from mcptest_engine.core.results import HookResult, Verdict
 from mcptest_engine.running.hooks_context import NOTHING, BadAnswer, Patch, context_of, read_patch, secrets_in
-from mcptest_engine.servers.command_process import CommandProcess, NotStarted
+from mcptest_engine.servers.command_process import LARGEST_ANSWER_BYTES, OUTPUT_KEPT_BYTES, CommandProcess, NotStarted
 from mcptest_engine.servers.failures import duration
 from mcptest_engine.suite.hook_checks import PER_TEST, PHASES, steps_of
 
@@ -259,7 +259,10 @@ class Hooks:
         fault = fault or _clause(process) or bad
         output = process.output.text(self._redactor.redact_text)
         if fault is not None and answer:
-            output = _joined(self._redactor.redact_text(answer.decode("utf-8", "replace")), output)
+            told = self._redactor.redact_text(answer.decode("utf-8", "replace"))
+            if len(answer) > LARGEST_ANSWER_BYTES:
+                told = told[: -self._redactor.longest]  # a secret may be cut through there
+            output = _joined(told, output)[-OUTPUT_KEPT_BYTES:]
         return _Ended(fault, exit_code, output, NOTHING if fault else patch, interrupted)
 
     def _warn(self, told: HookResult, patch: Patch, case: Case | None) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcptest_engine.reporting.facts import MESSAGE_LIMIT
+from mcptest_engine.reporting.hook_facts import output_lines
 from mcptest_engine.servers.failures import duration
 from tests.processes import is_running, longer, until
 from tests.running.hook_suites import Folder, writing
@@ -78,6 +80,17 @@ def test_of_ten_megabytes_the_last_64_kib_are_kept(folder: Folder, hook_of: Hook
     context = hook_of({"command": folder.python("context.py", f"stream = sys.stderr; {body}"), "mode": "context"})
     assert context.passed
     assert context.output.endswith("xxthe end")
+
+
+def test_of_an_answer_that_is_none_the_last_64_kib_are_kept_and_a_report_shows_the_beginning_of_its_line(
+    folder: Folder, hook_of: HookOf
+) -> None:
+    body = "sys.stdout.write('x' * 900_000); sys.stdout.flush(); print('done', file=sys.stderr)"
+    hook = hook_of({"command": folder.python("large.py", body), "mode": "context"})
+    assert not hook.passed
+    assert len(hook.output) == LAST_64_KIB
+    assert hook.output.endswith("xx\ndone\n")
+    assert [len(line) for line in output_lines(hook)] == [MESSAGE_LIMIT + 2, 4]
 
 
 def test_both_streams_of_a_plain_hook_are_kept_in_order(folder: Folder, hook_of: HookOf) -> None:
