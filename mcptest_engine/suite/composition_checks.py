@@ -311,9 +311,17 @@ class CompositionChecks:
             if told is not None:
                 self._places.tell(file, (*place, "target"), *told)
 
-    def _check_expected(self, expect: Any, rows: list[dict[str, Any]] | None, file: int, path: Pointer) -> None:
+    def _check_expected(
+        self,
+        expect: Any,
+        rows: list[dict[str, Any]] | None,
+        file: int,
+        path: Pointer,
+        *,
+        literal: frozenset[str] = LITERAL_KEYS,
+    ) -> None:
         """Templates in what is expected: a case's variables have a value there, what nodes give has not."""
-        for below, text, at, expression in templates_in(expect, literal=LITERAL_KEYS):
+        for below, text, at, expression in templates_in(expect, literal=literal):
             if expression is None:
                 told: tuple[str, str | None] | None = ("`${` is not closed by `}`", _ESCAPE_HINT)
             else:
@@ -343,6 +351,8 @@ class CompositionChecks:
                 self._check_expect(row, ROOTS, file, place)
                 self._check_targets(row["expect"], known, file, (*place, "expect"))
                 self._check_expected(row["expect"], [row], file, (*place, "expect"))
+            if "golden" in row:
+                self._check_expected(row["golden"], [row], file, (*place, "golden"), literal=frozenset())
 
 
 def _no_member(segments: Sequence[Any]) -> tuple[str, str | None] | None:

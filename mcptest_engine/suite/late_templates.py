@@ -72,9 +72,10 @@ class LateWalk(Walk):
             lacking = sorted((self._case_variables & self._known()) - variables.keys())
             if lacking:  # what another case says anew is the suite's in this one
                 row = {**row, "vars": {**variables, **{name: f"${{var.{name}}}" for name in lacking}}}
+        late = {"expect": LITERAL_KEYS, "golden": frozenset[str]()}
         return {
-            key: self._left_for_later(value, (*path, key), LITERAL_KEYS)
-            if key == "expect"
+            key: self._left_for_later(value, (*path, key), late[key])
+            if key in late
             else self.value(value, (*path, key))
             for key, value in row.items()
         }

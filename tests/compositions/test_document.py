@@ -173,6 +173,13 @@ def test_a_composition_runs_once_for_each_of_its_cases(run_text: Callable[[str],
     assert assertions == [[None], [None], [None, "golden.matched"]]
 
 
+def test_a_golden_value_is_made_of_the_variables_of_its_case(run_text: Callable[[str], RunRecord]) -> None:
+    text = PARAMETRIC.replace("golden: { hits: [], asked: 5 }", 'golden: { hits: [], asked: "${var.limit}" }')
+    record = run_text(text)
+    assert [test.message for test in record.tests] == [None, None, None]
+    assert record.tests[2].assertions[1].matcher == {"exact": {"hits": [], "asked": 5}}
+
+
 @pytest.mark.parametrize("name", ["pretty", "md", "github", "tap", "junit", "html", "json", "ndjson"])
 def test_reports_say_how_many_golden_values_were_matched(run_text: Callable[[str], RunRecord], name: str) -> None:
     other = PARAMETRIC.replace("golden: {", "golden: { left: out,").replace("expect:\n          -", "tags: []\n#")

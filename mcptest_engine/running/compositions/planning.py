@@ -41,10 +41,10 @@ def composed(
     for case in cases:
         variables = case.get("vars", {})
         expect = normalised_expect(case["expect"]) if "expect" in case else data["expect"]
-        expect = _filled(expect, variables)
         if "golden" in case:
             row = {"name": GOLDEN, "target": "output", "matcher": {"exact": case["golden"]}}
             expect = {**expect, "assertions": [*expect["assertions"], row]}
+        expect = _filled(expect, variables)
         own = {key: case[key] for key in _OF_CASES if key in case}
         tags = [*data.get("tags", ()), *case.get("tags", ())]
         entry = {**data, **own, "name": name_of_case(data["name"], case["name"]), "expect": expect, "tags": tags}
