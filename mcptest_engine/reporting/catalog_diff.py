@@ -21,6 +21,7 @@ _HEADINGS = {
     Impact.UNKNOWN: "Cannot tell",
     Impact.COMPATIBLE: "Not breaking",
 }
+_MANY, _NAMED = 3, 10
 _COLOURS = {Impact.BREAKING: "1;31", Impact.UNKNOWN: "33", Impact.COMPATIBLE: "32"}
 _MARKDOWN = re.compile(r"([\\`*_\[\]#|~]|^[-+=])")
 
@@ -32,9 +33,9 @@ def diff_text(compared: Compared, paint: Callable[[str, str], str]) -> str:
         lines.append(paint(_COLOURS[impact], _HEADINGS[impact].lower()))
         for title, changes in groups.items():
             if len(changes) == 1:
-                lines.append(f"  {title}: {_told(changes[0])}")
+                lines.append(f"  {title}: {changes[0]}")
             else:
-                lines += [f"  {title}", *(f"    {_told(change)}" for change in changes)]
+                lines += [f"  {title}", *(f"    {change}" for change in changes)]
         lines.append("")
     if compared.warnings:
         lines.append(paint("33", "warnings about new texts"))
@@ -50,9 +51,9 @@ def diff_markdown(compared: Compared) -> str:
         lines = [f"### {_HEADINGS[impact]}", ""]
         for title, changes in groups.items():
             if len(changes) == 1:
-                lines.append(f"- **{_inline(title)}**: {_inline(_told(changes[0]))}")
+                lines.append(f"- **{_inline(title)}**: {_inline(changes[0])}")
             else:
-                lines += [f"- **{_inline(title)}**", *(f"  - {_inline(_told(change))}" for change in changes)]
+                lines += [f"- **{_inline(title)}**", *(f"  - {_inline(change)}" for change in changes)]
         sections.append("\n".join(lines))
     if compared.warnings:
         found = [
@@ -86,12 +87,21 @@ def sums(compared: Compared) -> str:
     return ", ".join([*parts, counted(others, "other")])
 
 
-def _grouped(compared: Compared) -> Iterator[tuple[Impact, dict[str, list[Change]]]]:
+def _grouped(compared: Compared) -> Iterator[tuple[Impact, dict[str, list[str]]]]:
+    """By impact, what changed of each entry; what changed alike of many is one group at the end, which names them."""
     for impact in Impact:
-        groups: dict[str, list[Change]] = {}
+        alike: dict[tuple[str, str], dict[str, None]] = {}
         for change in compared.changes:
-            if change.impact is impact:
-                groups.setdefault(_title(change), []).append(change)
+            if change.impact is impact and change.where:
+                alike.setdefault((change.kind, _told(change)), {})[_title(change).partition(" ")[2]] = None
+        many = {key: tuple(names) for key, names in alike.items() if len(names) >= _MANY}
+        groups: dict[str, list[str]] = {}
+        for change in compared.changes:
+            if change.impact is impact and (change.kind, _told(change)) not in many:
+                groups.setdefault(_title(change), []).append(_told(change))
+        for (kind, told), names in many.items():
+            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+            groups.setdefault(f"{len(names)} {kind}s", []).append(f"{told}: {', '.join(names[:_NAMED])}{more}")
         if groups:
             yield impact, groups
 

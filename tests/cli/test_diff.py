@@ -49,6 +49,19 @@ def test_the_json_tells_each_change(capsys):
     }  # fmt: skip
 
 
+def test_what_changed_alike_of_many_tools_is_told_once(capsys, tmp_path):
+    """And after what changed of one alone."""
+    for name, mark in (("old", 1), ("new", 2)):
+        tools = [{"name": f"t{n}", "inputSchema": {"type": "object"}, "_meta": {"mark": mark}} for n in range(12)]
+        tools[3]["description"] = name
+        (tmp_path / f"{name}.json").write_text(json.dumps({"tools": tools}))
+    assert main(["diff", str(tmp_path / "old.json"), str(tmp_path / "new.json")]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[1].startswith("  tool t3: ")
+    assert shown[2] == "  12 tools: `_meta` changed: t0, t1, t2, t3, t4, t5, t6, t7, t8, t9 and 2 more"
+    assert "0 breaking changes, 13 others" in shown
+
+
 def test_the_markdown_escapes_what_servers_say(capsys):
     """It goes into a changelog."""
     Path("new.json").write_text(json.dumps({"tools": [{"name": "<b>*x*</b>"}]}), encoding="utf-8")

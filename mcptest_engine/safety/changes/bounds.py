@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.safety.changes.change import Effect, SchemaChange
@@ -27,6 +28,8 @@ def bound_changes(old: Mapping[str, Any], new: Mapping[str, Any], path: str) -> 
                 yield _unknown(path, inclusive)
             continue
         before, after = (_tightest(schema.get(inclusive), schema.get(exclusive), is_least) for schema in (old, new))
+        if old.get("type") == new.get("type") == "integer" and _whole(before, is_least) == _whole(after, is_least):
+            continue
         yield from _compared(inclusive, before, after, path, is_least)
     yield from _multiple(old.get("multipleOf"), new.get("multipleOf"), path)
 
@@ -48,6 +51,15 @@ def _tightest(inclusive: Any, exclusive: Any, is_least: bool) -> tuple[Any, int]
     if not found:
         return None
     return max(found, key=lambda one: (one[0] if is_least else -one[0], one[1]))
+
+
+def _whole(limit: tuple[Any, int] | None, is_least: bool) -> int | None:
+    """The outermost whole number that a limit allows; None without a limit, and where it is no finite number."""
+    if limit is None or not math.isfinite(limit[0]):
+        return None
+    value, strict = limit
+    inner: int = math.ceil(value) if is_least else math.floor(value)
+    return inner if inner != value or not strict else inner + 1 if is_least else inner - 1
 
 
 def _compared(

@@ -22,6 +22,10 @@ def within(**schema: Any) -> dict[str, Any]:
     return {"type": "object", "properties": {"a": schema}}
 
 
+def integer(**schema: Any) -> dict[str, Any]:
+    return within(type="integer", **schema)
+
+
 KINDS = [
     ("type narrowed", within(type=["string", "null"]), within(type="string"), {"a:type": "narrowed"}),
     ("type widened", within(type="integer"), within(type="number"), {"a:type": "widened"}),
@@ -31,6 +35,10 @@ KINDS = [
     ("const among an enum", within(const="x"), within(enum=["x", "y"]), {"a:enum": "widened"}),
     ("minimum raised", within(minimum=1), within(minimum=2), {"a:minimum": "narrowed"}),
     ("minimum made exclusive", within(minimum=1), within(exclusiveMinimum=1), {"a:minimum": "narrowed"}),
+    ("whole numbers", integer(exclusiveMinimum=0, exclusiveMaximum=10), integer(minimum=1, maximum=9), {}),
+    ("whole numbers, halves", integer(minimum=0.5, maximum=9.5), integer(minimum=1, maximum=9), {}),
+    ("whole numbers, fewer", integer(exclusiveMinimum=0), integer(exclusiveMinimum=1), {"a:minimum": "narrowed"}),
+    ("not whole", within(exclusiveMinimum=0), within(minimum=1), {"a:minimum": "narrowed"}),
     ("maxLength raised", within(maxLength=1), within(maxLength=2), {"a:maxLength": "widened"}),
     ("maxLength new", within(), within(maxLength=2), {"a:maxLength": "narrowed"}),
     ("minLength of nothing", within(), within(minLength=0), {}),

@@ -53,6 +53,7 @@ async def test_words_that_fit_are_offered_and_tab_takes_one(workbench, mixed, si
     async with workbench(size=size) as pilot:
         await ran(pilot, "a")
         await typed(pilot, "is:f")
+        await until(pilot, lambda: "tab failed  flaky" in text_of(pilot.app), what="the words that fit")
         assert_picture(pilot.app, "filter", folder="tests_screen", masks=((r"│ │.*", "│ │"),))
         await pilot.press("tab")
         assert pilot.app.screen.filter_bar.text == "is:failed "
