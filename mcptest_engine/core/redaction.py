@@ -74,7 +74,7 @@ class Redactor:
         """One that knows the same secrets, and puts a value of the same shape in the place of each."""
         other = Redactor()
         other._whole, other._anywhere, other._broken = set(self._whole), self._anywhere, dict(self._broken)
-        other._disguise = disguise
+        other._disguise, other.longest = disguise, self.longest
         return other
 
     def redact_text(self, text: str) -> str:

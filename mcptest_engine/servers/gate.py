@@ -61,7 +61,7 @@ class Gate:
         self._listings: WeakKeyDictionary[Session, _Listing] = WeakKeyDictionary()
         self._called: dict[tuple[str, str], int] = {}
         self._free = asyncio.Semaphore(policy.concurrency)
-        self._listing_lock = asyncio.Lock()
+        self._listing_locks: WeakKeyDictionary[Session, asyncio.Lock] = WeakKeyDictionary()
         self._sleep = sleep
         self._clock = clock
         self._next_at = 0.0
@@ -102,7 +102,8 @@ class Gate:
             try:
                 yield
             finally:
-                self._next_at = max(self._next_at, self._clock() + self.policy.call_delay_seconds)
+                if session.transport != "stdio":
+                    self._next_at = max(self._next_at, self._clock() + self.policy.call_delay_seconds)
 
     def _admit(self, session: Session, name: str, tool_class: ToolClass) -> None:
         """Count the call, or raise."""
@@ -121,7 +122,7 @@ class Gate:
 
     async def _listed(self, session: Session) -> _Listing:
         """The tools as they are listed now."""
-        async with self._listing_lock:
+        async with self._listing_locks.setdefault(session, asyncio.Lock()):
             known = self._listings.get(session)
             if known is not None and known.changes == session.tool_list_changes and not may_miss_list_change(session):
                 return known

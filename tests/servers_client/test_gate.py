@@ -96,6 +96,40 @@ def test_a_process_on_this_machine_waits_for_nothing(transport: str, delay: floa
     assert (wire.started, clock.slept) == ([0, 0, 0], [])
 
 
+def test_a_call_of_a_process_makes_no_call_over_http_wait() -> None:
+    clock = Clock()
+    process, remote = Wire("stdio", clock), Wire("http", clock)
+
+    async def work() -> None:
+        gate = Gate(ExecutionPolicy(call_delay_seconds=0.25), clock=clock, sleep=clock.sleep)
+        for wire in (process, remote):
+            await gate.call(wire, "get_x", {}, timeout_seconds=1)  # type: ignore[arg-type]
+
+    asyncio.run(work())
+    assert (remote.started, clock.slept) == ([0], [])
+
+
+def test_a_server_that_does_not_list_its_tools_holds_up_no_call_of_another() -> None:
+    clock = Clock()
+
+    class Silent(Wire):
+        async def request(self, *_: Any, **__: Any) -> Any:
+            return await asyncio.Event().wait()
+
+    silent, other = Silent("stdio", clock), Wire("stdio", clock)
+
+    async def work() -> None:
+        gate = Gate(clock=clock, sleep=clock.sleep)
+        waiting = asyncio.ensure_future(gate.call(silent, "get_x", {}, timeout_seconds=1))  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        async with asyncio.timeout(30):
+            await gate.call(other, "get_x", {}, timeout_seconds=1)  # type: ignore[arg-type]
+        waiting.cancel()
+
+    asyncio.run(work())
+    assert len(other.started) == 1
+
+
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_no_more_calls_are_under_way_than_the_policy_says(most: int) -> None:
     clock = Clock()
