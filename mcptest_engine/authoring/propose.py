@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.authoring.block_text import expect_text, reads_back, test_block
 from mcptest_engine.authoring.observing import Compared, Secrets, compare, scalars
-from mcptest_engine.authoring.shapes import schema_of
+from mcptest_engine.authoring.shapes import schema_of, widened
 from mcptest_engine.authoring.targets import untemplated
 from mcptest_engine.core.errors import BudgetExhausted, PolicyDenied, ServerError, UsageError
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.execution import REVIEW_FIRST, Decision, Purpose
 from mcptest_engine.safety.policy import ToolClass
+from mcptest_engine.servers.gate import class_of
 from mcptest_engine.suite.yaml_text import Unwritable
 
 if TYPE_CHECKING:
@@ -80,7 +81,8 @@ async def propose(
     BudgetExhausted when not even one call is left, and what the first call raises.
     """
     secrets = Secrets(session.spec.redact)
-    tool_class = await gate.tool_class(session, tool)
+    listed = await gate.descriptors(session, tool)
+    tool_class = class_of(listed)
     head, notes = _head(tool_class, tool, arguments, server_key, secrets)
     twice = gate.policy.decide_tool(tool, tool_class, Purpose.CALL) is Decision.EXECUTE and not single_call
     observed, why_single = await _observe(gate, session, tool, arguments, twice=twice, timeout_seconds=timeout_seconds)
@@ -89,7 +91,8 @@ async def propose(
     if why_single is not None and why_single.changed_to is not None:
         tool_class = why_single.changed_to
         head, notes = _head(tool_class, tool, arguments, server_key, secrets)
-    proposal = _Proposal(observed, secrets, datetime.now(UTC).date() if today is None else today)
+    day = datetime.now(UTC).date() if today is None else today
+    proposal = _Proposal(observed, secrets, day, declared=listed[0].get("outputSchema"))
     notes += proposal.told(why_single)
     comments: tuple[str, ...] = ()
     if tool_class is ToolClass.DESTRUCTIVE:
@@ -204,7 +207,7 @@ def _proved(test: dict[str, Any]) -> dict[str, Any]:
 class _Proposal:
     """What one or two answers come to. The order of the assertions is that of agent-interface.md."""
 
-    def __init__(self, observed: Sequence[Exchange], secrets: Secrets, today: date) -> None:
+    def __init__(self, observed: Sequence[Exchange], secrets: Secrets, today: date, *, declared: object = None) -> None:
         self._count = len(observed)
         self._slowest = max(one.duration_ms for one in observed)
         self._answers = [one.answer for one in observed]
@@ -212,6 +215,7 @@ class _Proposal:
         self._errors = [one["error"] for one in self._answers if "error" in one]
         self._asked = scalars((observed[0].params or {}).get("arguments"))
         self._secrets = secrets
+        self._declared = {"structuredContent": declared}
         self._notes: list[str] = []
         self._excluded: list[str] = []
         self._compared = self._compare(today)
@@ -299,7 +303,7 @@ class _Proposal:
             target = f"result.{name}"
             seen = [one[name] for one in self._results if name in one]
             if len(seen) == len(self._results):
-                schema = schema_of(seen, may_name=self._may_name)
+                schema = widened(schema_of(seen, may_name=self._may_name), self._declared.get(name))
                 found.append(_assertion(target, {"schema": schema}, f"observed structure of {target}"))
             elif seen:
                 self._note(f"`{target}` came with one of the two calls only")

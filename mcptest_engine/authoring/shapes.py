@@ -79,6 +79,24 @@ def schema_of(values: Iterable[Any], *, may_name: Callable[[str], bool] = lambda
     return _rendered(top)
 
 
+def widened(schema: dict[str, Any], declared: object) -> dict[str, Any]:
+    """The schema of what was seen, with "number" where whole numbers were seen and the declared schema allows any number."""
+    if not isinstance(declared, dict):
+        return schema
+    found, inner = dict(schema), declared.get("properties")
+    seen, allowed = (
+        [types] if isinstance(types, str) else types for types in (schema.get("type"), declared.get("type"))
+    )
+    if isinstance(seen, list) and isinstance(allowed, list) and "integer" in seen and "number" in allowed:
+        types = sorted("number" if one == "integer" else one for one in seen)
+        found["type"] = types[0] if len(types) == 1 else types
+    if "properties" in found and isinstance(inner, dict):
+        found["properties"] = {name: widened(member, inner.get(name)) for name, member in found["properties"].items()}
+    if "items" in found:
+        found["items"] = widened(found["items"], declared.get("items"))
+    return found
+
+
 def type_of(value: Any) -> str:
     """The JSON Schema type of a value; a number such as 5.0 is a number, though a schema would take it for an integer."""
     if value is None:

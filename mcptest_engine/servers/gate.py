@@ -76,12 +76,12 @@ class Gate:
 
     async def tool_class(self, session: Session, name: str) -> ToolClass:
         """The class of a tool as it is listed now, the most dangerous where it is listed twice. Raises as `descriptors`."""
-        return _class_of(await self._listed(session), name)
+        return class_of(_found(await self._listed(session), name))
 
     def last_class(self, session: Session, name: str) -> ToolClass | None:
         """The class of a tool in the list that was read last; None where it is not in it, or none was read. Asks nobody."""
         listing = self._listings.get(session)
-        return None if listing is None or name not in listing.tools else _class_of(listing, name)
+        return None if listing is None or name not in listing.tools else class_of(listing.tools[name])
 
     async def call(
         self, session: Session, name: str, arguments: Mapping[str, Any], *, timeout_seconds: float
@@ -98,7 +98,9 @@ class Gate:
         """Wait for a call's turn and decide about it; the call is sent in the block. Raises as `call` does, of itself."""
         async with self._free:
             await self._wait_for_pace(session)
-            self._admit(session, name, _class_of(await self._listed(session), name))  # nothing is waited for after it
+            self._admit(
+                session, name, class_of(_found(await self._listed(session), name))
+            )  # nothing is waited for after it
             try:
                 yield
             finally:
@@ -168,5 +170,6 @@ def _found(listing: _Listing, name: str) -> tuple[Mapping[str, Any], ...]:
     return tools
 
 
-def _class_of(listing: _Listing, name: str) -> ToolClass:
-    return max(map(classify, _found(listing, name)), key=lambda tool_class: tool_class.severity)
+def class_of(descriptors: tuple[Mapping[str, Any], ...]) -> ToolClass:
+    """The class of a tool that is listed once or several times: the most dangerous one."""
+    return max(map(classify, descriptors), key=lambda tool_class: tool_class.severity)

@@ -114,6 +114,22 @@ def test_the_example_of_the_specification_comes_out_to_the_character(of: Of) -> 
     assert (proposed.excluded_volatile, proposed.calls_made, proposed.notes) == ((), 2, ())
 
 
+def test_whole_numbers_are_proposed_as_what_the_output_schema_says(tmp_path: Path) -> None:
+    number, maybe = {"type": "number"}, {"type": ["number", "null"]}
+    readings = {"type": "array", "items": {"type": "object", "properties": {"value": number}}}
+    declared = {
+        "type": "object",
+        "properties": {"load": number, "left": maybe, "readings": readings, "count": {"type": "integer"}},
+    }
+    seen = {"load": 5, "left": 3, "readings": [{"value": 1}], "count": 2, "more": 1}
+    answer = text_result("x", structuredContent=seen)
+    proposed = Scripted(tmp_path, [tool("get_load", outputSchema=declared)], {"get_load": [answer]}).propose("get_load")
+    found = schema(proposed)["properties"]
+    types = {name: found[name]["type"] for name in found}
+    assert types == {"load": "number", "left": "number", "readings": "array", "count": "integer", "more": "integer"}
+    assert found["readings"]["items"]["properties"]["value"]["type"] == "number"
+
+
 @pytest.mark.parametrize(
     ("slowest", "budget"), [(0, 100), (12.5, 100), (50, 100), (50.1, 150), (75, 150), (1234.5, 2500), (1250.01, 2550)]
 )
