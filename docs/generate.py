@@ -288,7 +288,8 @@ follow. Serial are tests with `serial: true`, every test of a server with `seria
 `notifications` or `server_requests`, and, unless they say `serial: false`, tests of a tool whose name says that it changes
 something (`create_…`, `deleteFile`, …).
 
-A test without assertions passes only if the server answered without an error; `validate` warns that it asserts nothing.
+A test passes only if its call succeeds, unless it says [`outcome`](verdicts.md#outcome) or looks at the error itself;
+`validate` warns of one that asserts nothing more.
 
 Servers see only `HOME`, `LANG`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`, `TERM`, `TMPDIR`, `USER`, the suite's `env:` and their own;
 `inherit_env` adds more. Data cleanup is your responsibility: mcptest never removes what a test made a server create.

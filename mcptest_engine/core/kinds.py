@@ -29,10 +29,23 @@ class TestKind(StrEnum):
     COMPLIANCE = "compliance"
 
 
+class Wanted(StrEnum):
+    """The `outcome` that a test wants of its call: a result that is no error, an error, or either."""
+
+    SUCCESS = "success"
+    ERROR = "error"
+    ANY = "any"
+
+
 class FailureKind(StrEnum):
-    """Whose a failure is. The first four are JUnit failures, the rest JUnit errors."""
+    """Whose a failure is. The first six are JUnit failures, the rest JUnit errors.
+
+    TOOL_ERROR: the tool reported an error (`isError: true`). PROTOCOL_ERROR: the server answered with a JSON-RPC error.
+    """
 
     ASSERTION = "assertion"
+    TOOL_ERROR = "tool_error"
+    PROTOCOL_ERROR = "protocol_error"
     BUDGET = "budget"
     SCORE = "score"
     METRIC = "metric"
@@ -45,4 +58,11 @@ class FailureKind(StrEnum):
     SUITE = "suite"
 
 
-JUDGED_FAILURES = frozenset({FailureKind.ASSERTION, FailureKind.BUDGET, FailureKind.SCORE, FailureKind.METRIC})
+ERROR_FAILURES = frozenset({FailureKind.TOOL_ERROR, FailureKind.PROTOCOL_ERROR})
+"""The server answered, with an error that the test does not expect."""
+JUDGED_FAILURES = ERROR_FAILURES | {
+    FailureKind.ASSERTION,
+    FailureKind.BUDGET,
+    FailureKind.SCORE,
+    FailureKind.METRIC,
+}

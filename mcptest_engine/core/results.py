@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.costs import CompositionSum, Spending
 from mcptest_engine.core.errors import RecordError
-from mcptest_engine.core.kinds import JUDGED_FAILURES, FailureKind, TestKind, Verdict
+from mcptest_engine.core.kinds import ERROR_FAILURES, JUDGED_FAILURES, FailureKind, TestKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.effects import Effects
 
 __all__ = [
+    "ERROR_FAILURES",
     "JUDGED_FAILURES",
     "SCHEMA_VERSION",
     "AssertionResult",
@@ -110,7 +111,9 @@ class AssertionResult:
     target led nowhere. `message` is the full line, "assertion #0 (`target`) failed: …", set when `passed` is not True.
 
     The row of an assert-set has `set`, and neither target nor matcher nor actual; the rows in it count from 0 again.
-    `judgement` is what a model said where the matcher asks one, as in `TestResult`.
+    `judgement` is what a model said where the matcher asks one, as in `TestResult`. `implicit` is "outcome" in the row of what
+    is expected without being written: that the call succeeds, or fails. It follows the written ones, its weight is 0, and
+    `actual` is "success", "tool_error" or "protocol_error".
     """
 
     index: int
@@ -126,9 +129,12 @@ class AssertionResult:
     actual: Any = None
     set: AssertionSet | None = None
     judgement: Mapping[str, Any] | None = None
+    implicit: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"index": self.index}
+        if self.implicit is not None:
+            out["implicit"] = self.implicit
         if self.name is not None:
             out["name"] = self.name
         if self.set is None:
@@ -173,6 +179,7 @@ class AssertionResult:
             actual=data.get("actual"),
             set=AssertionSet.from_json(data["set"]) if "set" in data else None,
             judgement=data.get("judgement"),
+            implicit=data.get("implicit"),
         )
 
 

@@ -12,30 +12,29 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.targets import Target
 
+_APART = frozenset({"error", "request", "session"})
+"""Members of the envelope that show the error themselves, or have nothing to do with it."""
 _TEXT_READ = 1 << 20  # far more than is shown, however much of it is secret
-_REPORTED = "the tool reported an error (`isError` is true)"
 
 
 def circumstances(
     target: Target, envelope: Mapping[str, Any], redact: Callable[[Any], Any] | None = None
 ) -> str | None:
-    """One clause for the end of the message, or None when there is nothing to add.
+    """One clause for the end of the message; None where there is no error, or the target is about something else.
 
-    Only for targets in `result`; one that looks at `isError` itself needs no word about it. `redact` takes secrets out
-    before anything is clipped.
+    `redact` takes secrets out before anything is clipped.
     """
-    if target.segments[:1] != ("result",):
+    return None if target.segments[0] in _APART else told_failure(envelope, redact)
+
+
+def told_failure(envelope: Mapping[str, Any], redact: Callable[[Any], Any] | None = None) -> str | None:
+    """The error that a call came to in the server's own words, on one line; None where it succeeded or was not answered."""
+    error, result = envelope.get("error"), envelope.get("result")
+    if error is not None:
+        return f"the server answered {told_error(error, redact)}"
+    if not isinstance(result, dict) or result.get("isError") is not True:
         return None
-    error = envelope.get("error")
-    if "result" not in envelope:
-        return None if error is None else f"the server answered {told_error(error, redact)}"
-    result = envelope["result"]
-    if not isinstance(result, dict) or result.get("isError") is not True or target.segments[1:2] == ("isError",):
-        return None
-    if target.segments[1:2] == ("content",):
-        return _REPORTED
-    text = told_texts(result, 120, redact)
-    return f"{_REPORTED}: `{text}`" if text else _REPORTED
+    return f"the tool reported an error: {told_texts(result, 300, redact) or '(no text)'}"
 
 
 def told_texts(result: Mapping[str, Any], limit: int, redact: Callable[[Any], Any] | None = None) -> str:

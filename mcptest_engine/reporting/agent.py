@@ -13,7 +13,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.results import FailureKind, Verdict
+from mcptest_engine.core.results import ERROR_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
@@ -199,7 +199,7 @@ def _actual(test: TestResult) -> tuple[str | None, bool]:
         text = facts.value_text(failed.actual)
         return one_line(text, ACTUAL_LIMIT), len(text) > ACTUAL_LIMIT
     tail = "\n".join(facts.stderr_lines(test))
-    if not tail or (test.failure is not None and test.failure.kind is FailureKind.ASSERTION):
+    if not tail or (test.failure is not None and test.failure.kind in {FailureKind.ASSERTION, *ERROR_FAILURES}):
         return None, False
     text = one_line(tail)
     # The end of a traceback says what went wrong, its beginning does not.

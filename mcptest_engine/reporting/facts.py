@@ -108,8 +108,14 @@ def counts_text(record: RunRecord) -> str:
 
 
 def failed_assertions(test: TestResult | VerifyResult) -> tuple[AssertionResult, ...]:
-    """The assertions that did not hold, each failed set followed by what failed in it; deferred ones are not among them."""
-    return tuple(row for item in test.assertions if item.passed is False for row in (item, *_failed_inside(item)))
+    """The written assertions that failed, each set followed by what failed in it; deferred ones are not among them."""
+    failed = (item for item in test.assertions if item.passed is False and item.implicit is None)
+    return tuple(row for item in failed for row in (item, *_failed_inside(item)))
+
+
+def _missed_outcome(test: TestResult | VerifyResult) -> bool:
+    """Whether the call came to another outcome than the test wants: then this comes first, for all else may follow from it."""
+    return any(row.implicit == "outcome" and row.passed is False for row in test.assertions)
 
 
 def _failed_inside(item: AssertionResult) -> Iterator[AssertionResult]:
@@ -151,7 +157,9 @@ def reasons(test: TestResult) -> tuple[Reason, ...]:
     """
     found = [Reason(_weighed(test, row), row) for row in failed_assertions(test)]
     own = _own_failure(test)
-    if own is not None and own.kind in _SCORED_FAILURES:
+    if own is not None and _missed_outcome(test):
+        found = _told(own) + [_without(reason, own.message) for reason in found]
+    elif own is not None and own.kind in _SCORED_FAILURES:
         found = _told(own) + found
     elif own is not None and own.kind not in JUDGED_FAILURES:
         found = _told(own) + [reason for reason in found if _is_about_http(reason)]
@@ -164,6 +172,12 @@ def reasons(test: TestResult) -> tuple[Reason, ...]:
     for step in _failed_steps(test):
         found += _step_reasons(step)
     return tuple(found) or (Reason(one_line(test.message or "failed without a reason", MESSAGE_LIMIT)),)
+
+
+def _without(reason: Reason, told: str) -> Reason:
+    """The reason without the server's error at its end, which has been told."""
+    text = one_line(told, MESSAGE_LIMIT)
+    return reason._replace(text=reason.text.removesuffix(f"; {text}").removesuffix(f": {text}"))
 
 
 def _crossed_budget(test: TestResult) -> str:
@@ -209,9 +223,11 @@ def _step_reasons(step: VerifyResult) -> list[Reason]:
     label = one_line(step.label)
     found = [Reason(f"{label}: {assertion_text(row)}", row) for row in failed_assertions(step)]
     failure = step.failure
-    if failure is not None and (failure.kind is not FailureKind.ASSERTION or not found):
+    if failure is not None and (failure.kind is not FailureKind.ASSERTION or not found or _missed_outcome(step)):
         first, *further = _told(failure)
-        found += [Reason(f"{label}: {first.text}"), *further]
+        told = [Reason(f"{label}: {first.text}"), *further]
+        missed = _missed_outcome(step)
+        found = told + [_without(reason, failure.message) for reason in found] if missed else found + told
     return found
 
 

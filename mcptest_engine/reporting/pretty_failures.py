@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.results import FailureKind, Verdict
+from mcptest_engine.core.results import ERROR_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.reporting import agents, compositions, facts, hook_facts, judged
 from mcptest_engine.reporting.layout import WORDS, fold, word_of
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mcptest_engine.reporting.registry import RenderOptions
 
 BAR = "│ "
+_PLAIN = ERROR_FAILURES | {FailureKind.ASSERTION}
 _MARGIN = 5  # the columns in front of a block's body
 
 
@@ -72,7 +73,7 @@ def _heading(test: TestResult, several_servers: bool, ink: Ink) -> Iterator[str]
     parts = [
         facts.place(test),
         f"server {server}" if is_server and (several_servers or server != one_line(test.server)) else "",
-        f"({kind})" if failure is not None and failure.kind is not FailureKind.ASSERTION else "",
+        f"({kind})" if failure is not None and failure.kind not in _PLAIN else "",
     ]
     if any(parts):
         yield ink.dim("  ".join(part for part in parts if part))

@@ -132,7 +132,7 @@ class Keys:
             __version__,
             self.server(case.server),
             [case.id, case.kind.value, case.method, case.params, case.check, case.pin, case.timeout_seconds],
-            [case.expect, case.threshold, case.metrics],
+            [case.expect, case.threshold, case.metrics, case.outcome],
             self._files.of_arguments(self._specs[case.server], case.params),
             history,
         ]

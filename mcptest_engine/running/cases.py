@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.kinds import Wanted
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Protocol
 
-    from mcptest_engine.core.results import TestKind
+    from mcptest_engine.core.kinds import TestKind
     from mcptest_engine.running.agents.program import AgentProgram
     from mcptest_engine.running.compositions.program import Row
     from mcptest_engine.running.evals.program import EvalRow, MetricRow
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
         @property
         def snapshot_name(self) -> str: ...
         @property
+        def outcome(self) -> Wanted: ...
+        @property
         def threshold(self) -> float | None: ...
         @property
         def metrics(self) -> tuple[Mapping[str, Any], ...]: ...
@@ -79,6 +83,7 @@ class VerifyStep(NamedTuple):
     watches: bool = False
     asks_http: bool = False
     slow_to_judge: bool = False
+    outcome: Wanted = Wanted.SUCCESS
     line: int = 0
     threshold: None = None
     metrics: tuple[()] = ()
@@ -95,6 +100,7 @@ class Case(NamedTuple):
     `id` is `suite-path::kind::full name`, with ` #2` for a repeat of the same; `method` and `params` are what goes on the
     wire; `expect` is the mapping form of the suite's `expect`. `skip` is the reason for not running it, or None. A serial
     case runs alone: earlier ones finish first, later ones follow. One that is `slow_to_judge` runs jq programs.
+    `outcome` is what the call must come to; ANY for what is no single call of the suite's.
     `base_name` is what snapshots go by where it is not the name: without the number of a repeat, with that of a namesake.
     `client` is what the test's own session offers the server, None for the server's shared one. `fault` befalls the first
     answer; the steps of `verify` follow the deciding attempt. `threshold` is what the combined score must reach, None where
@@ -121,6 +127,7 @@ class Case(NamedTuple):
     retries: int = 0
     serial: bool = False
     slow_to_judge: bool = False
+    outcome: Wanted = Wanted.ANY
     only: bool = False
     skip: str | None = None
     tags: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.core.kinds import TestKind, Wanted
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, Case, Plan, VerifyStep
 from mcptest_engine.running.ids import DeclaredIds, Shared, name_of_metric
@@ -20,7 +20,7 @@ from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.checks import LIST_METHODS
 from mcptest_engine.suite.compliance import revision_of
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS as _OTHER_KINDS
-from mcptest_engine.suite.items import assertions_of, uses_matcher
+from mcptest_engine.suite.items import assertions_of, looks_at_errors, uses_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -142,6 +142,7 @@ class _Drafting:
         self._serial_servers = {name for name, settings in suite.servers.items() if settings.get("serial")}
         options, performance = suite.run_options, suite.performance
         self._default_ms = performance.get("default_timeout_ms", options.get("timeout_ms", DEFAULT_TIMEOUT_MS))
+        self._outcome = options.get("outcome", Wanted.SUCCESS)
         self._model_ms = options.get("model_timeout_ms", DEFAULT_MODEL_TIMEOUT_MS)
         self._server_ms = {n: settings.get("timeout_ms", self._default_ms) for n, settings in suite.servers.items()}
         self._ids = DeclaredIds(relative(suite.path))
@@ -289,7 +290,20 @@ class _Drafting:
         )
         if entry.kind in _OTHER_KINDS:
             return _check(case, data) if entry.kind is TestKind.COMPLIANCE else case
-        return case._replace(verify=tuple(_steps(case, steps))) if steps else case
+        return case._replace(
+            outcome=self._wanted(data, steps), verify=tuple(_steps(case, steps, self._wanted)) if steps else ()
+        )
+
+    def _wanted(self, data: Mapping[str, Any], steps: Sequence[Mapping[str, Any]] = ()) -> Wanted:
+        """What a call must come to: as its test says; else either, where an assertion looks at the error; else as for the run.
+
+        One in a step of `verify` counts only beside assertions of the call's own: green means checked.
+        """
+        said = data.get("outcome")
+        own = data["expect"]["assertions"]
+        if said is None and own and any(looks_at_errors(one["expect"]["assertions"]) for one in (data, *steps)):
+            return Wanted.ANY
+        return Wanted(said or self._outcome)
 
     def _file(self, path: Path) -> str:
         file = self._files.get(path)
@@ -321,7 +335,9 @@ def _check(case: Case, data: Mapping[str, Any]) -> Case:
     return case._replace(check=data["check"], pin=None if pin is None else revision_of(pin), tool=None, asks_http=False)
 
 
-def _steps(case: Case, steps: Sequence[Mapping[str, Any]]) -> Iterator[VerifyStep]:
+def _steps(
+    case: Case, steps: Sequence[Mapping[str, Any]], wanted: Callable[[Mapping[str, Any]], Wanted]
+) -> Iterator[VerifyStep]:
     """The steps of a test's `verify`; what one leaves out is as for the test."""
     for number, data in enumerate(steps):
         expect = data["expect"]
@@ -343,6 +359,7 @@ def _steps(case: Case, steps: Sequence[Mapping[str, Any]]) -> Iterator[VerifySte
             watches=not WATCHED.isdisjoint(roots),
             asks_http="http" in roots,
             slow_to_judge=_slow_to_judge(expect),
+            outcome=wanted(data),
         )
 
 

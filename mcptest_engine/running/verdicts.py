@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import AnswerLost, AuthFailed, CallTimeout, did_you_mean
+from mcptest_engine.core.kinds import ERROR_FAILURES, Wanted
 from mcptest_engine.core.results import AssertionResult, Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.judging.assertions import judge_assertions
@@ -26,6 +28,7 @@ _ABOUT_ASKING = frozenset(
     {("result",), ("result", "resultType"), ("result", "inputRequests"), ("result", "requestState")}
 )
 UNKNOWN_NAME_CODES = frozenset({-32601, -32602})
+ERROR_HINT = "if the test expects this error, say `outcome: error`"
 CONCURRENCY_MATTERS = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT, FailureKind.SERVER})
 
 
@@ -92,12 +95,17 @@ def refused(outcome: Outcome, judged: Outcome) -> Outcome:
     It passes when all that it expects holds, `http.status` is among what it says, and the status does say no. A status of
     success without an answer is a broken answer whatever is expected of it: green means checked.
     """
-    says_no = is_refusal((outcome.output or {}).get("http"))
-    rows = (row for item in judged.assertions for row in item.leaves() if row.passed)
-    wanted = any(row.target.lstrip(".") == "http.status" and "not" not in row.matcher for row in rows)
-    if judged.verdict is Verdict.PASS and says_no and wanted:
+    if judged.verdict is Verdict.PASS and _expects_refusal(judged.assertions, (outcome.output or {}).get("http")):
         return judged
     return outcome._replace(assertions=judged.assertions)
+
+
+def _expects_refusal(rows: tuple[AssertionResult, ...], http: Mapping[str, Any] | None) -> bool:
+    """Whether HTTP said no, and an assertion on `http.status` holds of it."""
+    held = (row for item in rows for row in item.leaves() if row.passed)
+    return is_refusal(http) and any(
+        row.target.lstrip(".") == "http.status" and "not" not in row.matcher for row in held
+    )
 
 
 def judge(
@@ -110,10 +118,9 @@ def judge(
 ) -> Outcome:
     """Judge one answer; messages are worded over `redact`. Without `opinions` what a model is to say stays open.
 
+    First of all the call must come to what the test wants of it: success where it says nothing (`asked.outcome`).
     An assertion that fails comes before a budget that is exceeded: the failure is of its kind, and its message tells both.
     With a threshold the score decides in the assertions' place, and metrics may fail a test that passed (suite-composition).
-
-    Without assertions a test passes only if the server answered without an error (`decisions` 4).
     """
     expect = asked.expect
     assertions = expect.get("assertions", ())
@@ -129,12 +136,17 @@ def judge(
         )
     scored = _scored(asked, rows) if rows and (asked.threshold is not None or asked.metrics) else None
     failure = None
-    if asked.threshold is None or not rows:
+    came = _what_came(envelope)
+    if asked.outcome is not Wanted.ANY and came is not None and not _expects_refusal(rows, envelope["http"]):
+        row = _outcome_row(len(rows), asked.outcome, came)
+        if not row.passed:
+            failure = _outcome_failure(envelope, came, redact)
+            row = replace(row, message=f"`outcome: {asked.outcome}` failed: {failure.message}")
+        rows = (*rows, row)
+    if failure is None and (asked.threshold is None or not assertions):
         failure = next((_assertion_failure(row) for row in rows if row.passed is False), None)
     if failure is None and scored is not None:
         failure = scored.failure
-    if failure is None and not assertions:
-        failure = _unasserted_failure(envelope, redact)
     if failure is None:
         failure = _unanswered_failure(envelope, rows)
     budgets = None
@@ -198,19 +210,44 @@ def _unanswered_failure(envelope: Mapping[str, Any], rows: tuple[AssertionResult
     return Failure(kind=FailureKind.ASSERTION, message=message)
 
 
-def _unasserted_failure(envelope: Mapping[str, Any], redact: Callable[[Any], Any]) -> Failure | None:
-    error = envelope["error"]
-    if error is not None:
-        from mcptest_engine.core.clipping import told_error
+SUCCESS = "success"
 
-        return Failure(kind=FailureKind.ASSERTION, message=f"the server answered {told_error(error, redact)}")
-    result = envelope.get("result")
-    if isinstance(result, dict) and result.get("isError") is True:
-        from mcptest_engine.judging.circumstances import told_texts
 
-        told = told_texts(result, 300, redact) or "(no text)"
-        return Failure(kind=FailureKind.ASSERTION, message=f"the tool reported an error: {told}")
-    return None
+def _what_came(envelope: Mapping[str, Any]) -> str | None:
+    """What a call came to: "success", "tool_error" or "protocol_error"; None where no answer came."""
+    if envelope["error"] is not None:
+        return FailureKind.PROTOCOL_ERROR.value
+    if "result" not in envelope:
+        return None
+    result = envelope["result"]
+    return FailureKind.TOOL_ERROR.value if isinstance(result, dict) and result.get("isError") is True else SUCCESS
+
+
+@lru_cache(maxsize=256)
+def _outcome_row(index: int, wanted: Wanted, came: str) -> AssertionResult:
+    """The row of what is expected of every call without being written. It has no weight: it enters no score."""
+    return AssertionResult(
+        index=index,
+        target="outcome",
+        matcher={"exact": wanted.value},
+        passed=(came == SUCCESS) is (wanted is Wanted.SUCCESS),
+        weight=0.0,
+        actual=came,
+        implicit="outcome",
+    )
+
+
+def _outcome_failure(envelope: Mapping[str, Any], came: str, redact: Callable[[Any], Any]) -> Failure:
+    """A call that came to another outcome than its test wants, told in the server's words."""
+    if came == SUCCESS:
+        return Failure(
+            kind=FailureKind.ASSERTION, message="the call succeeded, and the test wants an error (`outcome: error`)"
+        )
+    from mcptest_engine.judging.circumstances import told_failure
+
+    told = told_failure(envelope, redact)
+    assert told is not None
+    return Failure(kind=FailureKind(came), message=told, hint=ERROR_HINT)
 
 
 def with_concurrency_hint(outcome: Outcome) -> Outcome:
@@ -232,7 +269,7 @@ def with_tool_hint(result: TestResult, answered: Mapping[str, Collection[str]]) 
         hint = _unknown_node_hint(result.trace, answered)
         told = "; ".join(part for part in (result.failure.hint, hint) if part)
         return result if hint is None else replace(result, failure=replace(result.failure, hint=told))
-    if result.failure is None or result.failure.hint is not None:
+    if result.failure is None or (result.failure.hint is not None and result.failure.kind not in ERROR_FAILURES):
         return result
     calls: tuple[TestResult | VerifyResult, ...] = (result, *result.verify)
     hints = (_unknown_tool_hint(call, answered.get(call.server, ())) for call in calls if call.failure is not None)

@@ -7,17 +7,19 @@ anything runs.
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.sanitise import first_control, replace_unsafe
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.assertion_checks import AssertionChecks
 from mcptest_engine.suite.compliance import HANDSHAKE_REVISIONS, STATELESS_REVISION
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS
-from mcptest_engine.suite.items import ASSERT_SET
+from mcptest_engine.suite.items import ASSERT_SET, assertions_in
 from mcptest_engine.suite.places import quoted
 from mcptest_engine.suite.secrets import holds_secret
 from mcptest_engine.suite.server_checks import check_server
@@ -74,6 +76,11 @@ _LOSSES = {
 }
 _SENT = ("args", "meta")
 FOCUSED = ("focused tests (`only`) are refused under CI", "remove it, and select with `--filter` instead")
+_ERROR_TEXT = lazy_pattern(
+    r"^\W*(error|unknown (tool|resource|prompt)|invalid|fail(ed|ure)|cannot|could not|no such|(access|permission) denied"
+    r"|unauthori[sz]ed|forbidden|traceback)\b|error executing|validation error|\bnot found\b|-32\d{3}\b",
+    re.IGNORECASE,
+)
 _NAMES_SHOWN = 8
 
 
@@ -200,6 +207,7 @@ class _TestChecks:
         self._has_hooks = bool(merged.hooks)
         self._retries = self._default("retries", merged.run_options.get("retries", 0))
         self._scores: ScoreChecks | None = None
+        self._outcome_by_default = self._default("outcome", merged.run_options.get("outcome"))
         self._silent_by_default = _is_silent(self._default("expect", None))
         self._others: OtherChecks | None = None
         self._merged = merged
@@ -280,8 +288,9 @@ class _TestChecks:
         silent = self._check_expect(entry, file, path) and self._silent_by_default
         if self._uses_scores(entry):
             self._score_checks().check(entry, file, path)
+        self._check_outcome(entry, file, path)
         lost = "fault" in entry and self._check_fault(entry, silent, file, path)
-        if silent and not lost and not entry.get("verify"):
+        if silent and not lost and not entry.get("verify") and "outcome" not in entry:
             message = "the test asserts nothing: it passes whenever the server answers without an error"
             self._places.warn(file, path, message, "add `expect:` with at least one assertion")
         if test.kind is TestKind.TOOL:
@@ -292,6 +301,23 @@ class _TestChecks:
             _check_client(entry["client"], file, (*path, "client"), self._places)
         if "verify" in entry:
             self._check_steps(entry, file, path)
+
+    def _check_outcome(self, entry: dict[str, Any], file: int, path: Pointer) -> None:
+        """A test that looks for what reads like the text of an error, and does not say that it expects one."""
+        if "outcome" in entry or self._outcome_by_default is not None:
+            return
+        first = None
+        for place, assertion in assertions_in(entry.get("expect"), (*path, "expect")):
+            target, matcher = assertion.get("target"), assertion.get("matcher")
+            if type(target) is not str or target.startswith("error") or "isError" in target:
+                return
+            if first is None and target.startswith("result.content") and type(matcher) is dict:
+                texts = (value for value in matcher.values() if type(value) is str)
+                first = place if any(map(_ERROR_TEXT.search, texts)) else None
+        if first is not None:
+            message = "this reads like the text of an error, and the test passes only if its call succeeds"
+            hint = "say `outcome: error` if the call is to fail, `outcome: success` if this is the text of a success"
+            self._places.warn(file, (*first, "matcher"), message, hint)
 
     def _check_cache(self, test: PlacedTest) -> None:
         from mcptest_engine.suite.cache_checks import check_cache  # few tests say anything of it
@@ -419,7 +445,8 @@ class _TestChecks:
     def _check_step(self, step: dict[str, Any], server: Any, file: int, path: Pointer) -> None:
         self._check_words(step, file, path, "step")
         self._check_server(step, file, path, may_be_left_out=True)
-        if self._check_expect(step, file, path):
+        self._check_outcome(step, file, path)
+        if self._check_expect(step, file, path) and "outcome" not in step:
             message = "the step asserts nothing: it holds whenever the server answers without an error"
             self._places.warn(file, path, message, "add `expect:` with at least one assertion")
         if "tool" in step:
@@ -445,7 +472,7 @@ class _TestChecks:
         if type(tool) is not str:
             return
         if tool in LIST_METHODS:
-            if tool in _OF_ONE_ERA and not _expects_an_error(entry.get("expect")):
+            if tool in _OF_ONE_ERA and not self._expects_an_error(entry):
                 self._check_era(tool, server, file, (*path, "tool"))
             return
         if tool in _OTHER_METHODS:
@@ -453,10 +480,15 @@ class _TestChecks:
             self._places.warn(file, (*path, "tool"), message, _OTHER_METHODS[tool])
             return
         tools = self._mock_tools(server)
-        if tools is not None and tool not in tools and not _expects_an_error(entry.get("expect")):
+        if tools is not None and tool not in tools and not self._expects_an_error(entry):
             hint = did_you_mean(tool[:80], tools) or f"it has {_listed(tools)}" if tools else "its manifest lists none"
             message = f"the mock server has no tool {quoted(tool)}"
             self._places.warn(file, (*path, "tool"), message, hint)
+
+    def _expects_an_error(self, entry: dict[str, Any]) -> bool:
+        """Whether a test is about a call that fails: an unknown tool may be just its point."""
+        outcome = entry.get("outcome", self._outcome_by_default)
+        return outcome in ("error", "any") or _asserts_an_error(entry.get("expect"))
 
     def _check_era(self, method: str, server: Any, file: int, path: Pointer) -> None:
         """Each era of the protocol has requests that the other has not."""
@@ -506,14 +538,13 @@ def _is_silent(expect: Any) -> bool:
     return expect is None or expect == []
 
 
-def _expects_an_error(expect: Any) -> bool:
-    """Whether a test is about a call that fails: an unknown tool may be just its point."""
+def _asserts_an_error(expect: Any) -> bool:
     assertions = expect.get("assertions") if isinstance(expect, dict) else expect
     for assertion in assertions if isinstance(assertions, list) else ():
         if not isinstance(assertion, dict):
             continue
         inner = assertion.get(ASSERT_SET)
-        if isinstance(inner, dict) and _expects_an_error(inner):
+        if isinstance(inner, dict) and _asserts_an_error(inner):
             return True
         target, matcher = assertion.get("target"), assertion.get("matcher")
         if target == "result.isError" and matcher == {"exact": True}:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.targets import parse_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -33,6 +36,21 @@ def assertions_in(expect: Any, path: Pointer) -> Iterator[tuple[Pointer, Mapping
             yield from assertions_in(inner, (*path, index, ASSERT_SET))
         else:
             yield (*path, index), item
+
+
+def looks_at_errors(items: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether an assertion of a sound list is about the call's error: its target is in `error` or `result.isError`.
+
+    So is one on the whole `result` whose matcher or transform names `isError`.
+    """
+    return any(_looks_at_error(row) for row in assertions_of(items))
+
+
+def _looks_at_error(row: Mapping[str, Any]) -> bool:
+    segments = parse_target(row["target"]).segments
+    if segments == ("result",):
+        return "isError" in json.dumps([row["matcher"], row.get("transform")], default=str)
+    return segments[0] == "error" or segments[:2] == ("result", "isError")
 
 
 def uses_matcher(expect: Mapping[str, Any], name: str) -> bool:

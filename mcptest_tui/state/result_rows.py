@@ -207,6 +207,8 @@ def _assertion(assertion: Mapping[str, Any], share: str = "") -> Iterator[TextLi
     rubric = expected.get("rubric") if name == "llm-judge" and isinstance(expected, dict) else None
     short = _value(expected if rubric is None else rubric, 60)
     held = (f"  {name} {short}", "dim") if passed is True else (f"  {name}", "bold")
+    if "implicit" in assertion and passed is True:
+        held = ("  the call succeeded" if expected == "success" else "  the call failed, as the test expects", "dim")
     own = assertion.get("name")
     yield line(
         (f"{mark(verdict)} ", verdict),
@@ -226,7 +228,7 @@ def _assertion(assertion: Mapping[str, Any], share: str = "") -> Iterator[TextLi
         yield line(("expected  ", "dim"), (_value(expected, LIMIT), "add"), at=4)
         actual = ("nothing: the target leads nowhere", "remove") if "actual" not in assertion else None
         yield line(("actual    ", "dim"), actual or (_value(assertion["actual"], LIMIT), "remove"), at=4)
-    reason = _reason(assertion)
+    reason = "" if "implicit" in assertion else _reason(assertion)  # the failure above has told it
     if reason:
         yield line((reason, "dim"), at=4)
     if assertion.get("pointer") and f"`{assertion['pointer']}`" not in reason:

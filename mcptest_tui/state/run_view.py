@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 SLOWEST = 5
 FAULTS = {
     "assertion": "the server answered, and the answer is another than expected",
+    "tool_error": "the tool reported an error, which the test does not expect",
+    "protocol_error": "the server answered with an error, which the test does not expect",
     "budget": "the server answered, and went over the budget",
     "score": "the server answered, and the score is too low",
     "metric": "the server answered, and the metric is out of range",

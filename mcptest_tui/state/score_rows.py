@@ -53,7 +53,11 @@ def shares(result: Mapping[str, Any]) -> list[str]:
     if result.get("score") is None or not total:
         return []
     return [
-        f"+{number(weight / total)}" if row.get("passed") is not False else f"0 of {number(weight / total)}"
+        ""
+        if "implicit" in row
+        else f"+{number(weight / total)}"
+        if row.get("passed") is not False
+        else f"0 of {number(weight / total)}"
         for row, weight in zip(rows, weights, strict=True)
     ]
 

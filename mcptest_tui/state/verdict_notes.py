@@ -35,9 +35,9 @@ def words_of(result: dict[str, Any] | None) -> str:
     """The first thing that went wrong: of an assertion what it expected and found, else the failure's message."""
     if result is None:
         return ""
-    for assertion in result.get("assertions") or ():
-        if isinstance(assertion, dict) and assertion.get("passed") is False:
-            return _short(_LEAD.sub("", str(assertion.get("message") or "")))
+    failed = [one for one in result.get("assertions") or () if isinstance(one, dict) and one.get("passed") is False]
+    if failed and not any("implicit" in one for one in failed):
+        return _short(_LEAD.sub("", str(failed[0].get("message") or "")))
     failure = result.get("failure")
     message = failure.get("message") if isinstance(failure, dict) else None
     return _short(str(message or result.get("message") or ""))

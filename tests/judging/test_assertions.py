@@ -84,13 +84,14 @@ def test_a_tool_error_is_mentioned_where_a_result_was_judged():
     told = row("result.content[0].text", {"contains": "sunny"}, REPORTED)
     assert told.message == (
         "assertion #0 (`result.content[0].text`) failed: substring `sunny` not found in `no such city`;"
-        " the tool reported an error (`isError` is true)"
+        " the tool reported an error: no such city"
     )
     told = row("result.structuredContent.degrees", {"gt": 0}, REPORTED)
     assert told.message.endswith(
-        "is absent: `result` has `content`, `isError`; the tool reported an error (`isError` is true): `no such city`"
+        "is absent: `result` has `content`, `isError`; the tool reported an error: no such city"
     )
-    assert row("result.isError", {"exact": False}, REPORTED).message.endswith("failed: expected `false`, got `true`")
+    told = row("result.isError", {"exact": False}, REPORTED)
+    assert told.message.endswith("failed: expected `false`, got `true`; the tool reported an error: no such city")
 
 
 def test_objects_carry_a_diff_and_the_place():

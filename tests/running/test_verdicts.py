@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcptest_engine.core.errors import AnswerLost, AuthFailed, NotReady, ProtocolBroken
-from mcptest_engine.core.kinds import TestKind, Verdict
+from mcptest_engine.core.kinds import TestKind, Verdict, Wanted
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.core.results import Failure, FailureKind
 from mcptest_engine.running.cases import Case
@@ -27,6 +27,7 @@ CASE = Case(
     file="m.yml",
     line=1,
     tool="t",
+    outcome=Wanted.SUCCESS,
 )
 
 
@@ -57,12 +58,12 @@ def test_an_error_that_is_told_holds_no_half_of_a_secret(before: int) -> None:
 
 
 def test_errors_are_told_in_the_same_words_with_and_without_assertions() -> None:
-    """Decisions 4: a test without assertions passes only if the server answered without an error."""
     error = {"error": {"code": -32602, "message": "Unknown tool: x"}}
     told = 'the server answered error -32602 "Unknown tool: x"'
     assert judged(error).message == told
     asserted = judged(error, {"target": "result.content", "matcher": {"exists": True}})
-    assert (asserted.message or "").endswith(f"is absent: {told}")
+    assert asserted.message == told
+    assert (asserted.assertions[0].message or "").endswith(f"is absent: {told}")
     assert judged({"result": {"isError": True, "content": []}}).message == "the tool reported an error: (no text)"
 
 

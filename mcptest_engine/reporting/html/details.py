@@ -39,7 +39,7 @@ _CALL = (
     "is_error",
     "turn",
 )
-_ROW = ("index", "name", "target", "weight", "passed", "message", "pointer", "diff")
+_ROW = ("index", "implicit", "name", "target", "weight", "passed", "message", "pointer", "diff")
 _STEP = ("index", "name", "server", "tool", "verdict", "duration_ms", "message", "failure")
 _VALUES = ("args", "arguments", "input", "result", "output")
 _CONVERSED = frozenset({"conversation", "tool_calls", "tool_names", "final_response", "model", "stop"})

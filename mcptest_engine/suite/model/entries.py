@@ -34,6 +34,7 @@ Reason = Annotated[
 
 
 Cache = Literal["always", "never"]
+Outcome = Literal["success", "error", "any"]
 
 
 class Transform(Part):
@@ -149,6 +150,7 @@ class VerifyStep(OneWay):
     timeout_ms: Milliseconds | None = Field(
         default=None, description="How long this call may take, in milliseconds; as long as the test's when left out."
     )
+    outcome: Outcome | None = Field(default=None, description="As for a test: whether this call must succeed.")
 
 
 class Shared(Part):
@@ -159,6 +161,12 @@ class Shared(Part):
     )
     expect: Many[ExpectItem] | Expect | None = Field(
         default=None, description="What is expected of the answer: a list of assertions, or a mapping with budgets."
+    )
+    outcome: Outcome | None = Field(
+        default=None,
+        description="What the call must come to: `success` (the default), `error` (the tool reports an error, or the server "
+        "answers with one), or `any`, which is the default of a test that looks at `result.isError` or `error` itself.",
+        examples=["error"],
     )
     threshold: Share | None = Field(
         default=None,

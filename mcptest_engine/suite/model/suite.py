@@ -16,6 +16,7 @@ from mcptest_engine.suite.model.compliance import (  # noqa: TC001  (pydantic re
 from mcptest_engine.suite.model.compositions import Composition  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.entries import (  # noqa: TC001  (pydantic reads the annotations)
     DefaultTest,
+    Outcome,
     PromptTest,
     ResourceTest,
     ToolTest,
@@ -106,6 +107,12 @@ class RunOptions(Part):
     )
     connect_timeout_ms: Milliseconds | None = Field(
         default=None, description="How long a server's start and handshake may take, in milliseconds.", examples=[15000]
+    )
+    outcome: Outcome | None = Field(
+        default=None,
+        description="What the calls of tests must come to that do not say so themselves: `success` (the default), `error` or "
+        "`any`.",
+        examples=["any"],
     )
     inconclusive: Inconclusive | None = Field(
         default=None,
