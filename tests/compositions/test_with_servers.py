@@ -497,3 +497,36 @@ def test_a_focused_case_starts_no_server_of_the_others(run: Run, log: Path) -> N
     record = run({"nodes": [node("a", mock={"result": 1})], "cases": cases}, {"nodes": [node("b")]})
     assert [test.name for test in record.tests] == ["c0 [one]"]
     assert record.servers == ()
+
+
+@pytest.mark.parametrize(
+    ("expect", "verdict", "kind"),
+    [
+        (wants("composition.budget_tripped", None), Verdict.FAIL, FailureKind.SERVER),
+        (wants("nodes.b.status", "err"), Verdict.FAIL, FailureKind.SERVER),
+        (wants("nodes.a.status", "err"), Verdict.PASS, None),
+        (wants("composition.ran", False), Verdict.PASS, None),
+    ],
+)
+def test_a_dead_server_fails_the_test_unless_an_assertion_looks_at_it(
+    run: Run, expect: dict[str, Any], verdict: Verdict, kind: FailureKind | None
+) -> None:
+    """Whatever holds of the rest; and it is the reason that is told, not what followed from it."""
+    passing = {"target": "cost.total", "matcher": {"not": {"gt": 0.5}}}
+    nodes = [node("a", server="dead"), node("b", server="shop", args={"value": {}})]
+    record = run({"nodes": nodes, "expect": [passing, expect]}, broken=("dead",))
+    (test,) = record.tests
+    assert (test.verdict, test.failure and test.failure.kind) == (verdict, kind), test.message
+    if kind is not None:
+        assert (test.message or "").startswith('node `a` failed: server "dead" did not start')
+        assert "assertion #" not in render("pretty", record, RenderOptions()).stdout
+
+
+def test_a_failed_call_that_no_assertion_looks_at_is_warned_of(run: Run) -> None:
+    """A composition may do without a node; whoever reads a green one ought to know."""
+    nodes = [node("a", "nothing"), node("b", args={"value": {}})]
+    looked_at = {"nodes": nodes, "expect": [wants("nodes.b.status", "ok"), wants("nodes.a.status", "err")]}
+    record = run({"nodes": nodes, "expect": [wants("nodes.b.status", "ok")]}, looked_at)
+    assert {test.verdict for test in record.tests} == {Verdict.PASS}
+    (warning,) = record.warnings
+    assert warning.startswith("c0: node `a` failed, and no assertion looks at it: the ")

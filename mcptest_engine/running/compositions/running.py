@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.events import NodeChanged
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
+from mcptest_engine.core.targets import parse_target
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.compositions.spending import USAGE
 from mcptest_engine.running.compositions.walk import Walk
 from mcptest_engine.running.compositions.world import ComputeError, NotFrozen
 from mcptest_engine.running.verdicts import Outcome, failure_of, judge
-from mcptest_engine.suite.items import uses_matcher
+from mcptest_engine.suite.items import assertions_of, uses_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 """Of nodes that failed, how many are named after the first."""
+_UNANSWERED = frozenset({FailureKind.SERVER, FailureKind.TIMEOUT, FailureKind.AUTH})
 _EMPTY: Mapping[str, Any] = {"error": None, "notifications": (), "server_requests": (), "http": None}
 
 
@@ -183,17 +185,25 @@ def _unsaid(trace: Trace) -> str | None:
 def _ended(case: Case, trace: Trace, outcome: Outcome) -> Outcome:
     """With assertions they and the budget decide; without, every node has to have run.
 
-    An assertion that failed comes first, and what failed in the graph is its hint.
+    A node without an answer fails the test all the same where no assertion looks at it, and comes first: the rest follows
+    from it. Any other failed node that none looks at is a warning. Otherwise an assertion that failed comes first, and what
+    failed in the graph is its hint.
     """
     failure = outcome.failure
+    asserts = bool(case.expect["assertions"])
+    unseen = [node for node in trace.failed if not _looked_at(node.plan.id, case)] if asserts else []
+    unanswered = next((node for node in unseen if node.kind in _UNANSWERED), None)
+    if failure is None and unanswered is None and trace.tripped is None:
+        told = (f"node `{node.plan.id}` failed, and no assertion looks at it: {node.reason}" for node in unseen)
+        outcome = outcome._replace(warnings=(*outcome.warnings, *told))
     if trace.tripped is not None:
         words = f"budget {trace.budget_words}"
         if failure is None:
             failure = Failure(kind=FailureKind.BUDGET, message=words)
         else:
             failure = replace(failure, message=f"{failure.message}; {words}")
-    elif failure is None and not case.expect["assertions"] and not trace.ran:
-        failure = _graph_failure(trace)
+    elif unanswered is not None or (failure is None and not asserts and not trace.ran):
+        failure = _graph_failure(trace, unanswered)
     elif failure is not None and failure.hint is None and not trace.ran:
         failure = replace(failure, hint=_graph_hint(trace), stderr_tail=_stderr_tail(trace))
     if failure is outcome.failure:
@@ -202,11 +212,19 @@ def _ended(case: Case, trace: Trace, outcome: Outcome) -> Outcome:
     return outcome._replace(verdict=Verdict.FAIL, message=failure.message, failure=failure)
 
 
-def _graph_failure(trace: Trace) -> Failure:
-    failed = trace.failed
-    kind = failed[0].kind if failed and failed[0].kind is not None else FailureKind.ASSERTION
-    hint = failed[0].hint if failed else None
-    return Failure(kind=kind, message=_graph_words(trace), hint=hint, stderr_tail=_stderr_tail(trace))
+def _looked_at(node_id: str, case: Case) -> bool:
+    """Whether an assertion is about the node: its target is in `nodes.ID`, or `nodes` or `composition.ran` itself."""
+    heads = (parse_target(row["target"]).segments[:2] for row in assertions_of(case.expect["assertions"]))
+    return any(head in (("nodes",), ("nodes", node_id), ("composition", "ran")) for head in heads)
+
+
+def _graph_failure(trace: Trace, node: NodeTrace | None = None) -> Failure:
+    """What failed in the graph: `node`, or else what did first."""
+    first = node or next(iter(trace.failed), None)
+    if first is None:
+        return Failure(kind=FailureKind.ASSERTION, message=_graph_words(trace))
+    kind = first.kind or FailureKind.ASSERTION
+    return Failure(kind=kind, message=_graph_words(trace, node), hint=first.hint, stderr_tail=first.stderr_tail)
 
 
 def _graph_hint(trace: Trace) -> str:
@@ -219,8 +237,8 @@ def _stderr_tail(trace: Trace) -> str | None:
     return trace.failed[0].stderr_tail if trace.failed else None
 
 
-def _graph_words(trace: Trace) -> str:
-    failed = trace.failed
+def _graph_words(trace: Trace, node: NodeTrace | None = None) -> str:
+    failed = trace.failed if node is None else [node, *(other for other in trace.failed if other is not node)]
     if not failed:
         return trace.output_problem or "the composition did not run to its end"
     first = failed[0]
