@@ -27,6 +27,7 @@ _NOT_ASKED = {
     "cost_baseline": None,
     "cost_tolerance": None,
     "save_cost_baseline": None,
+    "fail_on_skipped": False,
 }
 """The flags of `run` that `eval` does not have."""
 
@@ -61,6 +62,7 @@ _NOT_ASKED = {
 @click.option("--protocol", metavar="REV", help="Offer this protocol revision to every server.")
 @click.option("--record", metavar="NAME", help="Keep what servers and models answer as a cassette of this name.")
 @click.option("--replay", metavar="NAME", help="Let this cassette answer in place of servers and models.")
+@click.option("--fail-on-inconclusive", is_flag=True, help="Exit 1 when a test is inconclusive.")
 @click.option("--strict", is_flag=True, help="Warnings about the suite refuse the run.")
 @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
 @click.pass_context

@@ -26,6 +26,7 @@ _LATEST = re.compile(r"latest(?:~(\d{1,4}))?")
 @click.option("--format", "form", default="pretty", show_default=True, metavar="FMT", help="As `run --reporter`.")
 @click.option("--output", type=click.Path(), metavar="PATH", help="Where it goes instead of stdout.")
 @click.option("--merge", is_flag=True, help="Make one report of several shards of one suite.")
+@click.option("--allow-missing", is_flag=True, help="With --merge: a shard that is missing fails nothing by itself.")
 @click.option("--agent-budget", type=click.IntRange(min=0), default=1024, metavar="TOKENS", show_default=True)
 @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")
 @click.pass_context
@@ -35,6 +36,7 @@ def command(
     form: str,
     output: str | None,
     merge: bool,
+    allow_missing: bool,
     agent_budget: int,
     no_color: bool,
 ) -> None:
@@ -51,17 +53,18 @@ def command(
     sinks = make_sinks((form,), output)
     gc.disable()  # records are read, told and done with: looking for garbage among them is a tenth of a merge
     read = [read_record(name) for name in records or (_newest(),)]
-    missed = False
+    code = ExitCode.PASSED
     if merge:
-        from mcptest_engine.reporting.merge import has_unjudged_floors, merge_records
+        from mcptest_engine.reporting.merge import merge_records
 
-        read = [merge_records(read)]
-        # Which no shard's own exit code could tell.
-        missed = read[0].exit_code == ExitCode.GATE or has_unjudged_floors(read[0])
+        read = [merge_records(read, allow_missing=allow_missing)]
+        code = ExitCode(read[0].exit_code)
+    elif allow_missing:
+        raise UsageError("--allow-missing without --merge")
     if len(read) > 1:
         raise UsageError(f"{len(read)} runs are named", hint="name one, or make one of them with --merge")
     lost = write_reports(read[0], sinks, workspace=find_here(), agent_budget=agent_budget)
-    ctx.exit(ExitCode.FAILED if lost else ExitCode.GATE if missed else ExitCode.PASSED)
+    ctx.exit(ExitCode.FAILED if lost else code)
 
 
 def read_record(name: str) -> RunRecord:

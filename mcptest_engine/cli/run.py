@@ -19,6 +19,7 @@ from mcptest_engine.cli.common import (
     suite_path,
 )
 from mcptest_engine.core.errors import ExitCode, PolicyDenied, UsageError
+from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ max_cost_option = click.option(
 @click.option("--cache", is_flag=True, help="Judge kept results again instead of asking, where nothing has changed.")
 @click.option("--cache-dir", type=click.Path(), metavar="DIR", help="The same, with the results kept in DIR.")
 @click.option("--strict", is_flag=True, help="Warnings about the suite refuse the run.")
+@click.option("--fail-on-inconclusive", is_flag=True, help="Exit 1 when a test is inconclusive.")
+@click.option("--fail-on-skipped", is_flag=True, help="Exit 1 when a test is skipped.")
 @click.option("--dry-run", is_flag=True, help="Show what would run; start nothing.")
 @click.option("--estimate-cost", is_flag=True, help="With --dry-run: what the compositions may cost.")
 @click.option("--cost-baseline", metavar="FILE", help="Exit 6 when the run costs more than this file says.")
@@ -346,6 +349,14 @@ def settings_of(flags: dict[str, Any], bail: int | None) -> RunSettings:
         cache_dir=None if flags["cache_dir"] is None else Path(flags["cache_dir"]).absolute(),
         models=models_of(flags["models"]),
         max_cost_usd=flags["max_cost"],
+        fail_on=tuple(
+            verdict
+            for verdict, asked in (
+                (Verdict.INCONCLUSIVE, flags["fail_on_inconclusive"]),
+                (Verdict.SKIP, flags["fail_on_skipped"]),
+            )
+            if asked
+        ),
     )
     _check_tape(flags)
     settings = _with_cost_gate(settings, flags)

@@ -93,10 +93,11 @@ def agent_failure(record: RunRecord, test: TestResult, options: RenderOptions) -
 def _notes(record: RunRecord) -> str:
     """The warnings of a run that passed: nobody would look for what is missing in it. Of others, what no failure says."""
     unchecked = facts.unchecked_text(record)
-    told = (unchecked, *record.warnings) if unchecked else record.warnings
+    told = record.warnings
     if record.verdict is not Verdict.PASS:
         told = tuple(text for text in told if _BESIDE.search(text)) if not record.interrupted else ()
         told = () if _reason(record) else told
+    told = (unchecked, *told) if unchecked else told
     mixed = (one for one in facts.repeated_tests(record) if one.passed < one.runs)
     told = (*told[:NOTES], *(f"{one.text}: {one.name}" for one in islice(mixed, NOTES)))
     notes = "".join(f"NOTE {one_line(text, ACTUAL_LIMIT)}\n" for text in told)

@@ -96,15 +96,20 @@ def flaky_tests(record: RunRecord) -> tuple[TestResult, ...]:
 
 
 def counts_text(record: RunRecord) -> str:
-    """`2 passed, 0 failed, 0 inconclusive`, and the rest where there are any. Source: decisions 4, every summary."""
+    """`2 passed, 0 failed, 0 inconclusive`, and the rest where there are any. Source: decisions 4, every summary.
+
+    That nothing was checked, and why, comes first.
+    """
     totals = record.totals
+    unchecked = unchecked_text(record)
     rare = (
         (totals.skipped, "skipped"),
         (len(flaky_tests(record)), "flaky"),
         (totals.cached, "cached"),
     )
     more = "".join(f", {count} {word}" for count, word in rare if count)
-    return f"{totals.passed} passed, {totals.failed} failed, {totals.inconclusive} inconclusive{more}"
+    sums = f"{totals.passed} passed, {totals.failed} failed, {totals.inconclusive} inconclusive{more}"
+    return f"{unchecked}; {sums}" if unchecked else sums
 
 
 def failed_assertions(test: TestResult | VerifyResult) -> tuple[AssertionResult, ...]:
@@ -302,11 +307,23 @@ def inconclusive_text(test: TestResult) -> str:
 
 
 def unchecked_text(record: RunRecord) -> str:
-    """That nothing came to a verdict in a run that did not fail, which its pass alone would hide; "" of any other run."""
+    """`nothing was checked: 2 tests skipped: REASON` of a run in which no test passed or failed; "" of any other run."""
     totals = record.totals
-    if record.verdict is Verdict.FAIL or totals.passed or totals.failed or not totals.inconclusive:
+    if record.interrupted or totals.passed or totals.failed:
         return ""
-    return f"nothing was checked: {counted(totals.inconclusive, 'test')} inconclusive, none passed"
+    if not record.tests:
+        return "" if record.shard is None else "nothing was checked: this shard holds no test"
+    reasons: dict[tuple[str, str], int] = {}
+    for test in record.tests:
+        key = (
+            (test.verdict.value, inconclusive_text(test))
+            if test.verdict is Verdict.INCONCLUSIVE
+            else ("skipped", remark(test))
+        )
+        reasons[key] = reasons.get(key, 0) + 1
+    (word, reason), count = max(reasons.items(), key=lambda item: item[1])
+    more = f"; {counted(len(reasons) - 1, 'more reason')}" if len(reasons) > 1 else ""
+    return f"nothing was checked: {counted(count, 'test')} {word}{f': {reason}' if reason else ''}{more}"
 
 
 def inconclusive_groups(record: RunRecord) -> list[tuple[str, tuple[TestResult, ...]]]:
@@ -356,6 +373,8 @@ def run_reason(record: RunRecord) -> str | None:
     words = _EXIT_REASONS.get(record.exit_code, _EXIT_REASONS[ExitCode.FAILED])
     if record.exit_code == ExitCode.NOT_READY:
         words = _not_ready_text(record) or words
+    elif record.exit_code == ExitCode.NO_TESTS and record.tests:
+        words = "the suite skips every test that was selected"
     return f"{words} (exit code {record.exit_code})"
 
 

@@ -53,9 +53,11 @@ def render(record: RunRecord, options: RenderOptions) -> str:
 
 
 def _heading(record: RunRecord) -> str:
-    verdict = Verdict.INCONCLUSIVE if facts.unchecked_text(record) else record.verdict
+    verdict = (
+        Verdict.INCONCLUSIVE if record.verdict is Verdict.PASS and facts.unchecked_text(record) else record.verdict
+    )
     mark = _MARKS[verdict if verdict in (Verdict.PASS, Verdict.INCONCLUSIVE) else Verdict.FAIL]
-    return f"## {mark} {_inline(record.suite.name)}: {facts.counts_text(record)}"
+    return f"## {mark} {_inline(record.suite.name)}: {_inline(facts.counts_text(record))}"
 
 
 def _sums(record: RunRecord) -> Iterator[str]:

@@ -33,14 +33,14 @@ _WORST_FIRST = (
 )
 
 
-def merge_records(records: Sequence[RunRecord]) -> RunRecord:
+def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) -> RunRecord:
     """One record out of those of disjoint shards of one suite.
 
     Identity and start are those of the earliest shard, the duration that of the longest; servers are joined by name,
     their restarts added up; totals, coverage, effects, verdict and exit code are made anew. No shard can judge the floors of
     `coverage`: they are judged here, on all of them.
-    A shard that is missing is told, and nothing passes without it. Raises RecordError for no record, for records of different
-    suites or divisions, and for a test that two records hold.
+    A shard that is missing is told, and nothing passes without it (exit code 6), unless it is allowed to be. Raises
+    RecordError for no record, for records of different suites or divisions, and for a test that two records hold.
     """
     if not records:
         raise RecordError("there is no run record to merge")
@@ -52,8 +52,8 @@ def merge_records(records: Sequence[RunRecord]) -> RunRecord:
     parts = [record.effects for record in records if record.effects is not None]
     merged = replace(merged, coverage=_coverage(records, judged=not missing), effects=merged_effects(parts))
     code = _exit_code(records, merged)
-    if missing and code is ExitCode.PASSED:
-        code = ExitCode.FAILED  # what did not run has not passed
+    if missing and code is ExitCode.PASSED and (not allow_missing or any(row.floor for row in merged.coverage)):
+        code = ExitCode.GATE  # what did not run has not passed, and no floor can be judged without it
     return replace(
         merged,
         duration_ms=max(record.duration_ms for record in records),

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
     from mcptest_engine.running.cost_gate import CostGate
 
-TREAT_AS = "run_options.inconclusive.treat_as"
+_NOTHING: Mapping[Verdict, str] = {}
+WORDS = {Verdict.INCONCLUSIVE: "inconclusive", Verdict.SKIP: "skipped"}
+
+
+def _count(record: RunRecord, verdict: Verdict) -> int:
+    return record.totals.inconclusive if verdict is Verdict.INCONCLUSIVE else record.totals.skipped
 
 
 def exit_code(
@@ -24,12 +29,14 @@ def exit_code(
     empty_is_fine: bool,
     not_ready: bool = False,
     capped: bool = False,
-    inconclusive_fails: bool = False,
+    failing: Mapping[Verdict, str] = _NOTHING,
+    only_skips: bool = False,
 ) -> ExitCode:
     """The exit code of a run that was executed; the first that applies of 130, 3, 5, 1 and 6.
 
     `empty_is_fine`: a shard may hold no test. `not_ready`: the time of a `wait_for_ready` ran out. `capped`: a cap on costs
-    kept tests back, or was overrun. `inconclusive_fails`: `run_options.inconclusive.treat_as` is "fail".
+    kept tests back, or was overrun. `failing`: the verdicts that fail the run besides "fail", with what says so. `only_skips`:
+    the suite skips every test itself.
     """
     if record.interrupted:
         return ExitCode.INTERRUPTED
@@ -39,8 +46,10 @@ def exit_code(
         return ExitCode.PASSED if empty_is_fine else ExitCode.NO_TESTS
     if capped:
         return ExitCode.POLICY
-    if record.totals.failed or (inconclusive_fails and record.totals.inconclusive):
+    if record.totals.failed or any(_count(record, verdict) for verdict in failing):
         return ExitCode.FAILED
+    if only_skips and not empty_is_fine:
+        return ExitCode.NO_TESTS
     is_short = any(row.is_short for row in record.coverage)
     return ExitCode.GATE if is_short or record.exceeded_effects else ExitCode.PASSED
 
@@ -53,7 +62,8 @@ def concluded(
     missed: str | None,
     not_ready: bool = False,
     capped: bool = False,
-    inconclusive_fails: bool = False,
+    failing: Mapping[Verdict, str] = _NOTHING,
+    only_skips: bool = False,
     cost_gate: CostGate | None = None,
 ) -> RunRecord:
     """The record with its exit code, verdict and closing warnings.
@@ -65,7 +75,8 @@ def concluded(
         empty_is_fine=empty_is_fine,
         not_ready=not_ready,
         capped=capped,
-        inconclusive_fails=inconclusive_fails,
+        failing=failing,
+        only_skips=only_skips,
     )
     warnings = list(record.warnings)
     if record.coverage:
@@ -74,9 +85,11 @@ def concluded(
         warnings[:0] = short_lines(record.coverage)  # first: they may be why the run failed
     warnings[:0] = record.exceeded_effects
     if code is ExitCode.FAILED and not record.totals.failed:
-        tests = counted(record.totals.inconclusive, "inconclusive test")
-        warnings.append(f"{tests} {'fails' if record.totals.inconclusive == 1 else 'fail'} the run ({TREAT_AS}: fail)")
-    if code is ExitCode.NO_TESTS:
+        for verdict, said in failing.items():
+            if count := _count(record, verdict):
+                tests = counted(count, f"{WORDS[verdict]} test")
+                warnings.append(f"{tests} {'fails' if count == 1 else 'fail'} the run ({said})")
+    if code is ExitCode.NO_TESTS and not record.tests:
         warnings.append(missed or "the suite has no tests to run")
     slow = _slow(record, performance.get("p95_latency_ms"))
     if slow is not None:

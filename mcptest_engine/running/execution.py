@@ -15,7 +15,7 @@ from mcptest_engine.core.results import RunRecord, SuiteInfo, Verdict
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.matchers import preload
 from mcptest_engine.judging.snapshots import SnapshotStore
-from mcptest_engine.running.conclude import concluded
+from mcptest_engine.running.conclude import WORDS, concluded
 from mcptest_engine.running.keeping import Keeper
 from mcptest_engine.running.noting import Noting
 from mcptest_engine.running.plan import plan_of
@@ -91,7 +91,8 @@ async def execute(
         empty_is_fine=settings.selection.shard is not None and plan.selected > 0,
         missed=plan.missed,
         cost_gate=settings.cost_gate,
-        inconclusive_fails=suite.run_options.get("inconclusive", {}).get("treat_as") == "fail",
+        failing=_failing(suite, settings),
+        only_skips=all(case.skip is not None for case in plan.cases),
     )
     hooks = None
     if suite.hooks:
@@ -196,6 +197,14 @@ def _freezer(plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: W
 
     name = os.path.splitext(workspace.relative(suite.path))[0]  # noqa: PTH122
     return Freezer(workspace, name, suite, redactor=pool.redactor, keeps=settings.replay is None)
+
+
+def _failing(suite: LoadedSuite, settings: RunSettings) -> dict[Verdict, str]:
+    """The verdicts that fail the run besides "fail", with what says so."""
+    failing = {verdict: f"--fail-on-{WORDS[verdict]}" for verdict in settings.fail_on}
+    if suite.run_options.get("inconclusive", {}).get("treat_as") == "fail":
+        failing[Verdict.INCONCLUSIVE] = "run_options.inconclusive.treat_as: fail"
+    return failing
 
 
 def _judged(plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, pool: Pool) -> Judged | None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from mcptest_engine.core.kinds import Verdict
     from mcptest_engine.running.cost_gate import CostGate
     from mcptest_engine.safety.execution import ExecutionPolicy
 
@@ -54,6 +55,7 @@ class RunSettings(NamedTuple):
     `cache`: results are replayed from `cache_dir`, None for the workspace's own, and kept there.
     `cost_gate` is what the run's costs are held against. `models` are asked in place of those that agent tests name;
     `max_cost_usd` is what models and scorers may cost in all, beyond which nothing more is asked (exit code 5).
+    `fail_on` holds the verdicts that fail the run besides "fail".
     `policy` holds for every tool call of a run that no person asked for test by test; a test whose call it refuses is skipped.
     """
 
@@ -79,6 +81,7 @@ class RunSettings(NamedTuple):
     models: tuple[str, ...] = ()
     max_cost_usd: float | None = None
     policy: ExecutionPolicy | None = None
+    fail_on: tuple[Verdict, ...] = ()
 
     @property
     def mode(self) -> str:

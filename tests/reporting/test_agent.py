@@ -44,7 +44,7 @@ def test_a_pass_that_checked_nothing_says_so_and_why(build):
     record = build.record(*no_key, build.test("c", "inconclusive", message="too few trials"))
     assert text_of(record) == (
         "VERDICT pass 0/3 passed (0 failed, 3 inconclusive, 0 cached, 99ms)\n"
-        "NOTE nothing was checked: 3 tests inconclusive, none passed\n"
+        "NOTE nothing was checked: 2 tests inconclusive: deferred: set A\\nVERDICT pass; 1 more reason\n"
         "INCONCLUSIVE deferred: set A\\nVERDICT pass: a; b\n"
         "INCONCLUSIVE too few trials: c\n"
     )

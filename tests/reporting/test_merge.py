@@ -116,7 +116,7 @@ def test_a_shard_that_is_missing_is_told_and_nothing_passes_without_it(rich_reco
     part = replace(rich_record, tests=(), warnings=(), exit_code=0, verdict=Verdict.PASS, shard=(1, 3))
     merged = merge_records([part, replace(part, shard=(3, 3))])
     assert merged.warnings[0] == "shard 2/3 is missing: its tests are not in this report"
-    assert (merged.verdict, merged.exit_code, merged.shard) == (Verdict.FAIL, 1, None)
+    assert (merged.verdict, merged.exit_code, merged.shard) == (Verdict.FAIL, 6, None)
 
 
 def test_shards_of_different_divisions_are_not_merged(rich_record):

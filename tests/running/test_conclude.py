@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mcptest_engine.core.results import RunRecord, SuiteInfo, TestKind, TestResult, Verdict
@@ -47,23 +49,23 @@ def end(run: RunRecord, *, empty_is_fine: bool = False, not_ready: bool = False,
 @pytest.mark.parametrize(
     ("tests", "more", "code"),
     [
-        ((Verdict.PASS, Verdict.INCONCLUSIVE), {"inconclusive_fails": True}, 1),
-        ((Verdict.PASS,), {"inconclusive_fails": True}, 0),
+        ((Verdict.PASS, Verdict.INCONCLUSIVE), {"failing": {Verdict.INCONCLUSIVE: "--fail-on-inconclusive"}}, 1),
+        ((Verdict.PASS,), {"failing": {Verdict.INCONCLUSIVE: "--fail-on-inconclusive"}}, 0),
         ((Verdict.PASS, Verdict.SKIP), {"capped": True}, 5),
         ((Verdict.FAIL, Verdict.SKIP), {"capped": True}, 5),
-        ((Verdict.INCONCLUSIVE,), {"capped": True, "inconclusive_fails": True}, 5),
-        ((Verdict.INCONCLUSIVE,), {"not_ready": True, "inconclusive_fails": True}, 3),
+        ((Verdict.INCONCLUSIVE,), {"capped": True, "failing": {Verdict.INCONCLUSIVE: "--fail-on-inconclusive"}}, 5),
+        ((Verdict.INCONCLUSIVE,), {"not_ready": True, "failing": {Verdict.INCONCLUSIVE: "--fail-on-inconclusive"}}, 3),
     ],
 )
 def test_a_spent_budget_and_inconclusive_tests_may_fail_a_run(
-    tests: tuple[Verdict, ...], more: dict[str, bool], code: int
+    tests: tuple[Verdict, ...], more: dict[str, Any], code: int
 ) -> None:
     """Decisions 4: 130, 2, 3, 5, 1, 6; upstream-facts 4.3 (`treat_as: fail`)."""
     run = record(*(result(verdict) for verdict in tests))
     ended = concluded(run, performance={}, empty_is_fine=False, missed=None, **more)
     assert (ended.exit_code, ended.verdict) == (code, "pass" if code == 0 else "fail")
     told = [warning for warning in ended.warnings if "treat_as" in warning]
-    assert told == ["1 inconclusive test fails the run (run_options.inconclusive.treat_as: fail)"] * (code == 1)
+    assert told == ["1 inconclusive test fails the run (--fail-on-inconclusive)"] * (code == 1)
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,7 @@ def _tell(event: Event) -> None:
 
 
 def _settings(told: Mapping[str, Any]) -> Any:
+    from mcptest_engine.core.kinds import Verdict
     from mcptest_engine.running.settings import RunSettings, Selection
 
     selection = told["selection"]
@@ -83,6 +84,7 @@ def _settings(told: Mapping[str, Any]) -> Any:
             "server_command": None if told["server_command"] is None else tuple(told["server_command"]),
             "flags": tuple(told["flags"]),
             "models": tuple(told["models"]),
+            "fail_on": tuple(map(Verdict, told["fail_on"])),
         }
     )
 

@@ -254,6 +254,7 @@ class _Run:
                 "protocol": settings.protocol,
                 "wait_for_ready_seconds": settings.wait_for_ready_seconds,
                 "flags": settings.flags,
+                "fail_on": [verdict.value for verdict in settings.fail_on],
                 "run_id": self.run_id,
             },
         }
