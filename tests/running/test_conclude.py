@@ -64,7 +64,7 @@ def test_a_spent_budget_and_inconclusive_tests_may_fail_a_run(
     run = record(*(result(verdict) for verdict in tests))
     ended = concluded(run, performance={}, empty_is_fine=False, missed=None, **more)
     assert (ended.exit_code, ended.verdict) == (code, "pass" if code == 0 else "fail")
-    told = [warning for warning in ended.warnings if "treat_as" in warning]
+    told = [warning for warning in ended.warnings if "fails the run" in warning]
     assert told == ["1 inconclusive test fails the run (--fail-on-inconclusive)"] * (code == 1)
 
 
