@@ -185,11 +185,14 @@ class AssertionResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssertionSet:
-    """What a set of assertions came to. `score` is the share of the weights that passed; `passed` is None when deferred."""
+    """What a set of assertions came to. `score` is the share of the weights that passed, None where some were not judged.
+
+    `passed` is None when deferred.
+    """
 
     name: str | None
     threshold: float
-    score: float
+    score: float | None
     passed: bool | None
     assertions: tuple[AssertionResult, ...]
 

@@ -1,8 +1,8 @@
 """The score model: sets of assertions, the combined score of a test, and metrics derived from named scores.
 
 Source: suite-composition; decisions 14, Assertions. Numbers are taken as the decimals that they were written as and reckoned
-with as exact fractions, so that 7 of 10 is exactly 0.7 and a comparison never turns on a rounding. A deferred assertion counts
-as passed in every score here: what is decided from one stays open until all are judged.
+with as exact fractions, so that 7 of 10 is exactly 0.7 and a comparison never turns on a rounding. What hangs on an assertion
+that was not judged has no score; it fails all the same where it would if that assertion held.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def exact(number: float) -> Fraction:
 
 
 def share(weighed: Iterable[tuple[bool | None, float]]) -> Fraction:
-    """The weight of what passed, divided by the weight of all; what is deferred counts as passed. 0 where nothing weighs."""
+    """The weight of what passed, divided by the weight of all, at most: what was not judged counts. 0 where nothing weighs."""
     passing = total = _ZERO
     for passed, weight in weighed:
         weight_exactly = exact(weight)
@@ -64,7 +64,13 @@ def judged_set(index: int, written: Mapping[str, Any], rows: tuple[AssertionResu
         name=name,
         weight=written.get("weight", 1.0),
         absent=True,
-        set=AssertionSet(name=name, threshold=float(threshold), score=float(score), passed=passed, assertions=rows),
+        set=AssertionSet(
+            name=name,
+            threshold=float(threshold),
+            score=float(score) if _all_judged(rows) else None,
+            passed=passed,
+            assertions=rows,
+        ),
     )
     if passed:
         return row
@@ -81,6 +87,7 @@ def score_test(
 ) -> Scored:
     """The combined score of a test, its metrics in declared order, and the failure that they make.
 
+    What was not judged is left out: the score is None then, and a metric that refers to it is not among them.
     A test whose own score and whose metrics fall short is told as failed by its score, with the metrics named after it.
     """
     score = None if threshold is None else share((row.passed, row.weight) for row in rows)
@@ -88,16 +95,20 @@ def score_test(
     if score is not None and threshold is not None and score < exact(threshold):
         failures.append(Failure(kind=FailureKind.SCORE, message=_below(score, threshold, rows)))
     derived = _derive(rows, metrics)
-    failures += [_metric_failure(metric) for metric in derived if metric.passed is False]
+    failures += [_metric_failure(metric, judged) for metric, judged in derived if metric.passed is False]
     failure = None
     if failures:
         failure = replace(failures[0], message="; ".join(failure.message for failure in failures))
     return Scored(
-        score=None if score is None else float(score),
+        score=None if score is None or not _all_judged(rows) else float(score),
         threshold=None if threshold is None else float(threshold),
-        metrics=derived,
+        metrics=tuple(metric for metric, judged in derived if judged),
         failure=failure,
     )
+
+
+def _all_judged(rows: Iterable[AssertionResult]) -> bool:
+    return all(row.passed is not None for row in rows)
 
 
 def apart(value: Fraction, threshold: Fraction) -> tuple[str, str]:
@@ -117,54 +128,58 @@ def as_float(value: Fraction) -> float:
         return sys.float_info.max if value > 0 else -sys.float_info.max
 
 
-def _derive(rows: Sequence[AssertionResult], metrics: Sequence[Mapping[str, Any]]) -> tuple[DerivedMetric, ...]:
+def _derive(rows: Sequence[AssertionResult], metrics: Sequence[Mapping[str, Any]]) -> list[tuple[DerivedMetric, bool]]:
+    """Each metric, and whether all was judged that it refers to; of one that was not, the value is the largest it can be."""
     scores = _named_scores(rows)
     derived = []
     for metric in metrics:
         (way, terms), missing = next(iter(metric["value"].items())), []
         total = weights = _ZERO
+        all_judged = True
         for term in terms:
             weight = exact(term.get("weight", 1.0))
             found = scores.get(term["ref"])
             if found is None:
                 missing.append(term["ref"])
-            total += weight * (_ZERO if found is None else found)
+            score, judged = (_ZERO, True) if found is None else found
+            total += weight * score
             weights += weight
+            all_judged = all_judged and judged
         value = total / weights if way == "weighted_average" and weights else total
         threshold = metric.get("threshold")
-        scores[metric["name"]] = value
-        derived.append(
-            DerivedMetric(
-                name=metric["name"],
-                value=as_float(value),
-                threshold=None if threshold is None else float(threshold),
-                passed=None if threshold is None else value >= exact(threshold),
-                missing=tuple(missing),
-            )
+        scores[metric["name"]] = value, all_judged
+        told = DerivedMetric(
+            name=metric["name"],
+            value=as_float(value),
+            threshold=None if threshold is None else float(threshold),
+            passed=None if threshold is None else value >= exact(threshold),
+            missing=tuple(missing),
         )
-    return tuple(derived)
+        derived.append((told, all_judged))
+    return derived
 
 
-def _named_scores(rows: Iterable[AssertionResult]) -> dict[str, Fraction]:
-    """The score of every name: 1 or 0 of an assertion, the share of a set."""
-    scores: dict[str, Fraction] = {}
+def _named_scores(rows: Iterable[AssertionResult]) -> dict[str, tuple[Fraction, bool]]:
+    """The score of every name: 1 or 0 of an assertion, the share of a set; and whether all of it was judged."""
+    scores: dict[str, tuple[Fraction, bool]] = {}
     for row in rows:
         if row.set is not None:
             scores |= _named_scores(row.set.assertions)
         if row.name is not None:
             part = row.set
             scores[row.name] = (
-                share((one.passed, one.weight) for one in part.assertions)
+                (share((one.passed, one.weight) for one in part.assertions), _all_judged(part.assertions))
                 if part is not None
-                else (_ZERO if row.passed is False else _ONE)
+                else (_ZERO if row.passed is False else _ONE, row.passed is not None)
             )
     return scores
 
 
-def _metric_failure(metric: DerivedMetric) -> Failure:
+def _metric_failure(metric: DerivedMetric, judged: bool) -> Failure:
     threshold = metric.threshold or 0.0
     value, needed = apart(exact(metric.value), exact(threshold))
-    message = f"metric `{one_line(metric.name)}` is {value}, below its threshold {needed}"
+    most = "" if judged else "at most "
+    message = f"metric `{one_line(metric.name)}` is {most}{value}, below its threshold {needed}"
     lacking = ", ".join(f"`{one_line(name)}`" for name in metric.missing)
     return Failure(
         kind=FailureKind.METRIC,
@@ -173,9 +188,10 @@ def _metric_failure(metric: DerivedMetric) -> Failure:
 
 
 def _below(score: Fraction, threshold: float, rows: Sequence[AssertionResult]) -> str:
-    held = sum(row.passed is not False for row in rows)
+    held, unjudged = (sum(row.passed is passed for row in rows) for passed in (True, None))
     value, needed = apart(score, exact(threshold))
-    return f"score {value} is below the threshold {needed} ({held} of {len(rows)} hold)"
+    most, more = ("at most ", f", {unjudged} not judged") if unjudged else ("", "")
+    return f"score {most}{value} is below the threshold {needed} ({held} of {len(rows)} hold{more})"
 
 
 def _set_label(index: int, name: str | None) -> str:

@@ -185,7 +185,8 @@ def _item(item: Any, share: str) -> Iterator[TextLine]:
         return
     verdict = _verdict_of(item)
     name = safe(inside.get("name") or "assert-set")
-    score = bar(inside.get("score"), inside.get("threshold"))
+    judged = inside.get("score") is not None
+    score = bar(inside["score"], inside.get("threshold")) if judged else [("not judged", "dim")]
     yield line((f"{mark(verdict)} ", verdict), (f"{name}  ", "bold"), *score, (f"   {share}" if share else "", "dim"))
     for assertion in inside.get("assertions") or ():
         if isinstance(assertion, dict):

@@ -239,3 +239,35 @@ tools:
 """)["n"]
     assert test["verdict"] == "pass"
     assert test["verify"][0]["assertions"][0]["set"]["score"] == 0.5
+
+
+def test_what_was_not_judged_has_no_score(record_of: RecordOf) -> None:
+    """No key, no judge: neither a score nor a metric is made of it, and no mean of the run."""
+    judged = "{ target: result.structuredContent.name, matcher: { llm-judge: { rubric: it is a name } }, name: kind }"
+    held = f"{{ target: {NAME}, matcher: {{ exact: Ada }}, name: right }}"
+    wrong = f"{{ target: {NAME}, matcher: {{ exact: Bob }} }}"
+    metrics = """
+      - { name: of_both, value: { weighted_average: [{ ref: kind }, { ref: right }] } }
+      - { name: of_one, value: { weighted_average: [{ ref: right }] } }
+      - { name: of_a_metric, value: { weighted_average: [{ ref: of_both }] } }"""
+    record = record_of(f"""{HEAD}
+tools:
+  - name: open
+    tool: profile
+    threshold: 0.5
+    expect: [{judged}, {held}]
+    derivedMetrics: {metrics}
+  - {{ name: in a set, tool: profile, expect: [ assert-set: {{ name: k, assertions: [{judged}, {held}] }} ] }}
+  - {{ name: lost anyway, tool: profile, threshold: 0.7, expect: [{judged}, {wrong}] }}
+""")
+    data = json.loads(json.dumps(record.to_json()))
+    assert record_fault(data) is None
+    assert RunRecord.from_json(data).to_json() == record.to_json()
+    opened, inside, lost = data["tests"]
+    assert [test["verdict"] for test in data["tests"]] == ["inconclusive", "inconclusive", "fail"]
+    assert "score" not in opened
+    assert opened["derived_metrics"] == [{"name": "of_one", "value": 1.0}]
+    assert [row["name"] for row in data["metric_rollups"]] == ["of_one"]
+    assert inside["assertions"][0]["set"]["score"] is None
+    assert lost["message"] == "score at most 0.5 is below the threshold 0.7 (0 of 2 hold, 1 not judged)"
+    assert "score" not in lost

@@ -61,16 +61,18 @@ function scorePart(test) {
     const enough = test.score >= test.threshold;
     rows.unshift(["Score", [`${figure(test.score)}, needs ${figure(test.threshold)} `, badge(enough ? "pass" : "fail")]]);
     rows.push(["Reckoned from", test.assertions.filter((row) => !row.implicit).map((row) =>
-      `${row.name || `#${row.index}`}: ${row.set ? figure(row.set.score) : row.passed ? 1 : row.passed === null ? "deferred" : 0} × weight ${figure(row.weight ?? 1)}`).join("; ")]);
+      `${row.name || `#${row.index}`}: ${row.set ? setScore(row.set) : row.passed ? 1 : row.passed === null ? "deferred" : 0} × weight ${figure(row.weight ?? 1)}`).join("; ")]);
   }
   return titled("Score", factsList(rows));
 }
+
+const setScore = (set) => (set.score === null ? "not judged" : figure(set.score));
 
 const assertionList = (rows) => el("ul", {class: "assertions"}, rows.map((row) => el("li", {}, assertionFold(row))));
 
 function assertionFold(row) {
   const state = row.passed === null ? "inconclusive" : row.passed ? "pass" : "fail";
-  const about = row.set ? `${row.set.name || "set"}: score ${figure(row.set.score)}, needs ${figure(row.set.threshold)}` : row.name || "";
+  const about = row.set ? `${row.set.name || "set"}: score ${setScore(row.set)}, needs ${figure(row.set.threshold)}` : row.name || "";
   const title = el("summary", {}, badge(state), row.implicit ? " " : ` #${row.index} `, row.target ? el("code", {}, row.target) : null, about ? ` ${about}` : null,
     row.implicit ? el("span", {class: "muted"}, " expected of every call") : row.weight === undefined ? null : el("span", {class: "muted"}, ` weight ${figure(row.weight)}`));
   return el("details", {open: row.passed !== true}, title,
