@@ -42,7 +42,7 @@ _TARGETS = {
     ),
     "compositions": (
         ("composition.ran", "Whether every node was done, or skipped for a reason that the composition gives."),
-        ("composition.order", "The nodes that were begun, in topological order."),
+        ("composition.order", "The nodes that were begun, in the order in which they were."),
         ("output", "The combined output."),
         ("nodes", "The nodes by id, each with `status`, `output` and `duration_ms`."),
         ("cost.total", "What the calls cost, in US dollars."),

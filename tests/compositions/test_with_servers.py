@@ -530,3 +530,14 @@ def test_a_failed_call_that_no_assertion_looks_at_is_warned_of(run: Run) -> None
     assert {test.verdict for test in record.tests} == {Verdict.PASS}
     (warning,) = record.warnings
     assert warning.startswith("c0: node `a` failed, and no assertion looks at it: the ")
+
+
+def test_the_order_is_that_in_which_nodes_were_begun(run: Run) -> None:
+    """A branch that waits is begun later, wherever it stands; `composition.order` says what happened."""
+    slow, after_slow = node("slow", "meet", args={"party": 2}), node("after_slow", "give", "slow", args={"value": {}})
+    quick, after_quick = node("quick", args={"value": {}}), node("after_quick", "meet", "quick", args={"party": 2})
+    nodes = [slow, after_slow, quick, after_quick]
+    record = run({"nodes": nodes, "expect": [wants("composition.ran", True)]})
+    trace = record.tests[0].trace
+    assert trace is not None
+    assert trace["composition"]["order"] == ["slow", "quick", "after_quick", "after_slow"], record.tests[0].message

@@ -66,7 +66,7 @@ class Call:
 
 @dataclass(slots=True)
 class NodeTrace:
-    """What came of one node. `reason` is why it failed or was skipped.
+    """What came of one node. `reason` is why it failed or was skipped, `place` how many nodes were begun before it.
 
     As JSON: {"id", "status", "output", "duration_ms", "started_ms"?, "message"?, "hint"?, "server", "tool", "needs", "mocked"?,
     "frozen"?, "cost_usd"?, "tokens"?, "model"?}; without `for_each` and `loop` "args" and the "result" before a transform, of
@@ -77,6 +77,7 @@ class NodeTrace:
     status: str = SKIPPED
     output: Any = None
     started_ms: float | None = None
+    place: int = 0
     duration_ms: float | None = None
     reason: str | None = None
     hint: str | None = None
@@ -156,8 +157,9 @@ class Trace:
         return len(lost) - failed
 
     def order(self) -> list[str]:
-        """The nodes that were begun, in topological order, which is the same in every run."""
-        return [self.nodes[number].plan.id for number in self.program.order if self.nodes[number].status != SKIPPED]
+        """The nodes that were begun, in the order in which they were."""
+        begun = [node for node in self.nodes if node.status != SKIPPED]
+        return [node.plan.id for node in sorted(begun, key=lambda node: node.place)]
 
     def critical_path(self) -> list[str]:
         """The chain of nodes that the end waited for: the last to end, and before each the last of its parents."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from heapq import heappop, heappush
-from itertools import product
+from itertools import count, product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +66,7 @@ class Walk:
         cap = row.program.concurrency
         self._calls = None if cap is None else asyncio.Semaphore(cap)
         self._began = 0.0
+        self._places = count()
 
     async def run(self) -> Trace:
         """Run every node that can be run, and tell what came of all."""
@@ -78,8 +79,8 @@ class Walk:
         else:
             if left is not None:
                 timer = asyncio.get_running_loop().call_later(left, self._out_of_time)
-            for number, count in enumerate(self._waiting):
-                if count == 0:
+            for number, parents in enumerate(self._waiting):
+                if parents == 0:
                     heappush(self._ready, self._position[number])
             self._pump()
         spending.stops.add(self._stop)
@@ -173,6 +174,7 @@ class Walk:
             return
         started = clock()
         node.started_ms = (started - self._began) * 1000
+        node.place = next(self._places)
         self._world.told(node, begun=True)
         try:
             await self._perform(node)

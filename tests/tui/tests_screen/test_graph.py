@@ -27,6 +27,7 @@ compositions:
     output: each
     expect:
       - { target: "output[0]", matcher: { exact: record 1 } }
+      - { target: nodes.fails.status, matcher: { exact: err } }
       - { target: nodes.after.status, matcher: { exact: skipped } }
     cases:
       - { name: common, vars: { query: a } }
