@@ -309,9 +309,9 @@ class _TestChecks:
         first = None
         for place, assertion in assertions_in(entry.get("expect"), (*path, "expect")):
             target, matcher = assertion.get("target"), assertion.get("matcher")
-            if type(target) is not str or target.startswith("error") or "isError" in target:
+            if type(target) is not str or target.lstrip(".").startswith("error") or "isError" in target:
                 return
-            if first is None and target.startswith("result.content") and type(matcher) is dict:
+            if first is None and target.lstrip(".").startswith("result.content") and type(matcher) is dict:
                 texts = (value for value in matcher.values() if type(value) is str)
                 first = place if any(map(_ERROR_TEXT.search, texts)) else None
         if first is not None:
