@@ -177,12 +177,19 @@ def _omitted(count: int) -> str:
 
 
 def _assert(test: TestResult) -> str:
-    """The first reason, the number of further ones, and the hint."""
+    """The first reason, the number of further ones, and the hint. After a sum, of a set or a score, the first part of it."""
     first, *further = facts.reasons(test)
+    text = one_line(first.text, ASSERT_LIMIT)
+    kind = None if test.failure is None else test.failure.kind
+    sums = kind is FailureKind.SCORE if first.assertion is None else first.assertion.set is not None
+    while sums and further and (row := further[0].assertion) is not None:
+        part, *further = further
+        text = f"{text}: {one_line(part.text, ASSERT_LIMIT)}"
+        sums = row.set is not None
     what = "more failed assertion" if all(reason.assertion is not None for reason in further) else "more reason"
     also = f" (and {counted(len(further), what)})" if further else ""
     hint = test.failure.hint if test.failure is not None else None
-    return one_line(first.text, ASSERT_LIMIT) + also + (f" (hint: {one_line(hint, ACTUAL_LIMIT)})" if hint else "")
+    return text + also + (f" (hint: {one_line(hint, ACTUAL_LIMIT)})" if hint else "")
 
 
 def _actual(test: TestResult) -> tuple[str | None, bool]:

@@ -242,3 +242,21 @@ def test_no_test_whose_call_failed_is_green(
     record = record_of(json.dumps({"servers": {"s": stdio}, "tools": written}))
     assert {test.verdict for test in record.tests} == {Verdict.FAIL}
     assert {test.failure and test.failure.kind for test in record.tests} <= ERROR_FAILURES
+
+
+def test_the_report_for_agents_says_which_part_of_a_set_or_a_score_fell_short(
+    record_of: Callable[..., RunRecord], stdio: dict[str, Any]
+) -> None:
+    wrong = '{ target: "result.content[0].text", matcher: { contains: ill } }'
+    also = '{ target: "result.content[0].type", matcher: { exact: image } }'
+    suite = f"""tools:
+  - {{ name: a set, tool: fine, expect: [ assert-set: {{ assertions: [{wrong}, {also}] }} ] }}
+  - {{ name: a score, tool: fine, threshold: 0.9, expect: [{also}, {wrong}] }}
+"""
+    record = record_of("servers: { s: " + json.dumps(stdio) + " }\n" + suite)
+    of_set, of_score = (line for line in render("agent", record).stdout.splitlines() if line.startswith("assert: "))
+    told = "(0 of 2 hold): assertion #0.0 (`result.content[0].text`) failed: substring `ill` not found in `all is well`"
+    assert of_set.endswith(f"{told} (and 1 more failed assertion)")
+    assert of_score.endswith(
+        'assertion #0 (`result.content[0].type`) failed: expected `"image"`, got `"text"` (and 1 more failed assertion)'
+    )
