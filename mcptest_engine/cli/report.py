@@ -51,7 +51,9 @@ def command(
     if no_color:
         os.environ["NO_COLOR"] = "1"
     sinks = make_sinks((form,), output)
-    gc.disable()  # records are read, told and done with: looking for garbage among them is a tenth of a merge
+    if gc.isenabled():  # records are read, told and done with: looking for garbage among them is a tenth of a merge
+        gc.disable()
+        ctx.call_on_close(gc.enable)
     read = [read_record(name) for name in records or (_newest(),)]
     code = ExitCode.PASSED
     if merge:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import json
 from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mcptest_engine.cli.main import main
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.results import ServerRecord, SuiteInfo, Verdict
 from mcptest_engine.reporting.merge import merge_records
@@ -124,3 +127,18 @@ def test_shards_of_different_divisions_are_not_merged(rich_record):
     part = replace(rich_record, tests=(), shard=(1, 2))
     with pytest.raises(RecordError, match="different divisions: 1/2, 2/3"):
         merge_records([part, replace(part, shard=(2, 3))])
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_report_leaves_the_collector_as_it_found_it(enabled, rich_record, tmp_path):
+    """It stops while records are read; whoever calls the command in a process of its own goes on with it."""
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(rich_record.to_json()), encoding="utf-8")
+    before = gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        assert main(["report", str(path), "--format", "minimal"]) == 0
+        assert main(["report", str(tmp_path / "none.json")]) == 2
+        assert gc.isenabled() is enabled
+    finally:
+        (gc.enable if before else gc.disable)()
