@@ -30,6 +30,14 @@ def transfer_once(account, amount, key):
 
 
 TOOLS = {"transfer": transfer, "transfer_once": transfer_once, "balance": state}
+ARGUMENTS = {"transfer": ("account", "amount"), "transfer_once": ("account", "amount", "key"), "balance": ("account",)}
+TYPES = {"account": "string", "amount": "number", "key": "string"}
+
+
+def descriptor(name):
+    properties = {argument: {"type": TYPES[argument]} for argument in ARGUMENTS[name]}
+    schema = {"type": "object", "properties": properties, "required": list(ARGUMENTS[name])}
+    return {"name": name, "inputSchema": schema, "annotations": {"readOnlyHint": name == "balance"}}
 
 
 def answer(method, params):
@@ -37,6 +45,8 @@ def answer(method, params):
         version = params["protocolVersion"]
         server = {"name": "ledger", "version": "1.0"}
         return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": server}
+    if method == "tools/list":
+        return {"tools": [descriptor(name) for name in TOOLS]}
     if method == "tools/call":
         return TOOLS[params["name"]](**params["arguments"])
     return {}

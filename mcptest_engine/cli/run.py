@@ -113,7 +113,9 @@ max_cost_option = click.option(
 @click.option("--replay", metavar="NAME", help="Let this cassette answer in the servers' place; none is started.")
 @click.option("--cache", is_flag=True, help="Judge kept results again instead of asking, where nothing has changed.")
 @click.option("--cache-dir", type=click.Path(), metavar="DIR", help="The same, with the results kept in DIR.")
-@click.option("--strict", is_flag=True, help="Warnings about the suite refuse the run.")
+@click.option(
+    "--strict", is_flag=True, help="Warnings about the suite refuse the run; unknown arguments and odd servers fail it."
+)
 @click.option("--fail-on-inconclusive", is_flag=True, help="Exit 1 when a test is inconclusive.")
 @click.option("--fail-on-skipped", is_flag=True, help="Exit 1 when a test is skipped.")
 @click.option("--dry-run", is_flag=True, help="Show what would run; start nothing.")
@@ -349,6 +351,7 @@ def settings_of(flags: dict[str, Any], bail: int | None) -> RunSettings:
         cache_dir=None if flags["cache_dir"] is None else Path(flags["cache_dir"]).absolute(),
         models=models_of(flags["models"]),
         max_cost_usd=flags["max_cost"],
+        strict=flags["strict"],
         fail_on=tuple(
             verdict
             for verdict, asked in (

@@ -161,6 +161,10 @@ class ProtocolBroken(ServerError):
     """Something that is not JSON-RPC came where an answer was due; the message quotes its start."""
 
 
+class InvalidResult(ServerError):
+    """The result of a call breaks the protocol's schema or the tool's own `outputSchema`."""
+
+
 class AnswerLost(ServerError):
     """The answer was taken away on purpose: the test asked for it with `fault`."""
 

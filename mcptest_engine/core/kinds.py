@@ -38,14 +38,16 @@ class Wanted(StrEnum):
 
 
 class FailureKind(StrEnum):
-    """Whose a failure is. The first six are JUnit failures, the rest JUnit errors.
+    """Whose a failure is. The first seven are JUnit failures, the rest JUnit errors.
 
     TOOL_ERROR: the tool reported an error (`isError: true`). PROTOCOL_ERROR: the server answered with a JSON-RPC error.
+    INVALID: the result breaks the protocol's schema or the tool's own `outputSchema`.
     """
 
     ASSERTION = "assertion"
     TOOL_ERROR = "tool_error"
     PROTOCOL_ERROR = "protocol_error"
+    INVALID = "invalid"
     BUDGET = "budget"
     SCORE = "score"
     METRIC = "metric"
@@ -61,6 +63,7 @@ class FailureKind(StrEnum):
 ERROR_FAILURES = frozenset({FailureKind.TOOL_ERROR, FailureKind.PROTOCOL_ERROR})
 """The server answered, with an error that the test does not expect."""
 JUDGED_FAILURES = ERROR_FAILURES | {
+    FailureKind.INVALID,
     FailureKind.ASSERTION,
     FailureKind.BUDGET,
     FailureKind.SCORE,

@@ -111,9 +111,10 @@ class AssertionResult:
     target led nowhere. `message` is the full line, "assertion #0 (`target`) failed: …", set when `passed` is not True.
 
     The row of an assert-set has `set`, and neither target nor matcher nor actual; the rows in it count from 0 again.
-    `judgement` is what a model said where the matcher asks one, as in `TestResult`. `implicit` is "outcome" in the row of what
-    is expected without being written: that the call succeeds, or fails. It follows the written ones, its weight is 0, and
-    `actual` is "success", "tool_error" or "protocol_error".
+    `judgement` is what a model said where the matcher asks one, as in `TestResult`. `implicit` is set in
+    the rows of what is expected without being written: "outcome" (that the call succeeds, or fails; `actual` is "success",
+    "tool_error" or "protocol_error") and "valid" (`actual` is "valid" or "invalid"). They follow the written ones, their weight
+    is 0.
     """
 
     index: int
@@ -586,7 +587,11 @@ class HookResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerRecord:
-    """How one server of the run was reached and what it said of itself; `stderr_tail` is "" when it wrote nothing."""
+    """How one server of the run was reached and what it said of itself; `stderr_tail` is "" when it wrote nothing.
+
+    `findings` are faults beside its answers, each {"kind", "message", "fails"}: "stdout_noise" for lines on stdout that are no
+    message, "outlives_stdin" for a process that goes on when its stdin is closed; `fails` tells whether it fails the run.
+    """
 
     name: str
     transport: str
@@ -595,6 +600,7 @@ class ServerRecord:
     protocol_version: str | None = None
     restarts: int = 0
     stderr_tail: str = ""
+    findings: tuple[Mapping[str, Any], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -605,11 +611,13 @@ class ServerRecord:
             "protocol_version": self.protocol_version,
             "restarts": self.restarts,
             "stderr_tail": self.stderr_tail,
+            **({"findings": [dict(finding) for finding in self.findings]} if self.findings else {}),
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ServerRecord:
-        return cls(**{name: data[name] for name in cls.__slots__})
+        findings = tuple(data.get("findings", ()))
+        return cls(**{name: data[name] for name in cls.__slots__ if name != "findings"}, findings=findings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

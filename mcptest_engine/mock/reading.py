@@ -248,6 +248,8 @@ class _Reader:
         if not isinstance(value, dict):
             hint = "write the result as it goes over the wire: `{content: [{type: text, text: …}]}`"
             self.complain(path, f"a response must be a mapping, found {kind_of(value)}", hint=hint)
+        elif "structuredContent" in value and "content" not in value:
+            value = {"content": [], **value}  # which the protocol asks for, and which says nothing more
         return self._template(value, path, known=known)
 
     def _error(self, fields: Fields, known: Known) -> Template:

@@ -118,9 +118,11 @@ def failed_assertions(test: TestResult | VerifyResult) -> tuple[AssertionResult,
     return tuple(row for item in failed for row in (item, *_failed_inside(item)))
 
 
-def _missed_outcome(test: TestResult | VerifyResult) -> bool:
-    """Whether the call came to another outcome than the test wants: then this comes first, for all else may follow from it."""
-    return any(row.implicit == "outcome" and row.passed is False for row in test.assertions)
+def _fails_first(test: TestResult | VerifyResult) -> bool:
+    """Whether the call came to another outcome than the test wants, or to an invalid result: all else may follow from that."""
+    if test.failure is not None and test.failure.kind is FailureKind.INVALID:
+        return True
+    return any(row.implicit is not None and row.passed is False for row in test.assertions)
 
 
 def _failed_inside(item: AssertionResult) -> Iterator[AssertionResult]:
@@ -162,7 +164,7 @@ def reasons(test: TestResult) -> tuple[Reason, ...]:
     """
     found = [Reason(_weighed(test, row), row) for row in failed_assertions(test)]
     own = _own_failure(test)
-    if own is not None and _missed_outcome(test):
+    if own is not None and _fails_first(test):
         found = _told(own) + [_without(reason, own.message) for reason in found]
     elif own is not None and own.kind in _SCORED_FAILURES:
         found = _told(own) + found
@@ -228,10 +230,10 @@ def _step_reasons(step: VerifyResult) -> list[Reason]:
     label = one_line(step.label)
     found = [Reason(f"{label}: {assertion_text(row)}", row) for row in failed_assertions(step)]
     failure = step.failure
-    if failure is not None and (failure.kind is not FailureKind.ASSERTION or not found or _missed_outcome(step)):
+    if failure is not None and (failure.kind is not FailureKind.ASSERTION or not found or _fails_first(step)):
         first, *further = _told(failure)
         told = [Reason(f"{label}: {first.text}"), *further]
-        missed = _missed_outcome(step)
+        missed = _fails_first(step)
         found = told + [_without(reason, failure.message) for reason in found] if missed else found + told
     return found
 

@@ -184,6 +184,7 @@ def _joined(one: ServerRecord, other: ServerRecord) -> ServerRecord:
         protocol_version=one.protocol_version or other.protocol_version,
         restarts=one.restarts + other.restarts,
         stderr_tail="\n".join(tails),
+        findings=tuple({finding["message"]: finding for finding in (*one.findings, *other.findings)}.values()),
     )
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcptest_engine.reporting.registry import RenderOptions
 
 BAR = "│ "
-_PLAIN = ERROR_FAILURES | {FailureKind.ASSERTION}
+_PLAIN = ERROR_FAILURES | {FailureKind.ASSERTION, FailureKind.INVALID}
 _MARGIN = 5  # the columns in front of a block's body
 
 

@@ -26,6 +26,7 @@ _RULES: Mapping[FailureKind, str] = {
     FailureKind.ASSERTION: "an answer is not what the test expects",
     FailureKind.TOOL_ERROR: "a tool reported an error that the test does not expect",
     FailureKind.PROTOCOL_ERROR: "the server answered with a JSON-RPC error that the test does not expect",
+    FailureKind.INVALID: "a result breaks the protocol or the tool's own output schema",
     FailureKind.BUDGET: "an answer took more time, tokens or money than the test allows",
     FailureKind.SCORE: "a test's score is under its threshold",
     FailureKind.METRIC: "a metric of a test is under its threshold",

@@ -151,6 +151,8 @@ class Keys:
                 "oauth": spec.oauth,
                 "client": spec.client,
                 "protocol": spec.protocol,
+                "validity": spec.validity,
+                "strict": spec.is_strict,
                 "server_version": self._versions.get(name),
                 "files": self._files.of_server(spec, pinned=name in self._versions),
             }

@@ -11,8 +11,9 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine import __version__
-from mcptest_engine.core.kinds import JUDGED_FAILURES, Verdict
+from mcptest_engine.core.kinds import JUDGED_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.words import counted
+from mcptest_engine.judging.validity import Validity
 from mcptest_engine.running.attempts import Decision
 from mcptest_engine.running.cache_keys import Keys, forbids_keeping, histories, may_be_kept, may_leave_traces
 from mcptest_engine.running.keeping import shallow
@@ -41,6 +42,10 @@ class Opened(NamedTuple):
     protocol_version: str | None
     capabilities: Mapping[str, Any]
     server_info: Mapping[str, Any] | None
+
+
+_KNOWN_VALID = Validity("", fails=True, is_known=True)
+"""Of an answer that was kept: only valid ones are."""
 
 
 class Kept(NamedTuple):
@@ -147,7 +152,9 @@ class Caching:
         kept = self._found.get(case.id)
         if kept is None:
             return None
-        outcome = await caller.judge_again(case, kept)
+        spec = self._pool.specs.get(case.server)
+        validity = _KNOWN_VALID if spec is not None and spec.validity == "fail" else None
+        outcome = await caller.judge_again(case, kept, validity)
         if outcome is None or (outcome.verdict is Verdict.FAIL and case.retries):
             return None
         return Decision(outcome, (), cached=True)
@@ -255,7 +262,7 @@ class Caching:
 def _is_judged(outcome: Outcome) -> bool:
     if outcome.verdict not in {Verdict.PASS, Verdict.FAIL}:
         return False
-    return outcome.failure is None or outcome.failure.kind in JUDGED_FAILURES
+    return outcome.failure is None or outcome.failure.kind in JUDGED_FAILURES - {FailureKind.INVALID}
 
 
 def _opened(session: Session) -> Opened:

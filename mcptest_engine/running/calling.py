@@ -6,18 +6,30 @@ Judging happens between two answers on the same loop: it is short, and what is n
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from mcptest_engine.core.effects import CallDecision, DecidedBy
-from mcptest_engine.core.errors import McptestError, PolicyDenied, ServerError, UsageError
+from mcptest_engine.core.errors import InvalidResult, McptestError, PolicyDenied, ServerError, UsageError
+from mcptest_engine.core.kinds import ERROR_FAILURES, Wanted
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
+from mcptest_engine.judging.validity import Validity, find_invalidity, find_task_handle
+from mcptest_engine.running.catalogs import RunCatalogs
 from mcptest_engine.running.effects import EffectLedger
 from mcptest_engine.running.ids import grading_of
 from mcptest_engine.running.keeping import CERTAINLY_SMALL
 from mcptest_engine.running.plan import WATCHED
-from mcptest_engine.running.verdicts import Outcome, failed, judge, refused, with_concurrency_hint
+from mcptest_engine.running.verdicts import (
+    SUCCESS,
+    Outcome,
+    failed,
+    judge,
+    refused,
+    what_came,
+    with_concurrency_hint,
+)
 from mcptest_engine.suite.items import uses_matcher
 
 if TYPE_CHECKING:
@@ -31,6 +43,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.agents.running import AgentWorld
     from mcptest_engine.running.caching import Kept, Opened
     from mcptest_engine.running.cases import Asked, Case
+    from mcptest_engine.running.catalogs import Entry, Listing
     from mcptest_engine.running.compositions.freezing import Freezer
     from mcptest_engine.running.evals.running import Graders
     from mcptest_engine.running.judged import Judged
@@ -74,6 +87,7 @@ class Caller:
         self._under_way: dict[str, int] = {}
         self._thread: ThreadPoolExecutor | None = None
         self.effects = EffectLedger(redact)
+        self.catalogs = RunCatalogs(redact=redact, listed=self.effects.listed)
         self.answered: dict[str, set[str]] = {}
         self.cut_short: dict[str, Mapping[str, Any]] = {}
         self.spent: dict[str, list[Mapping[str, Any]]] = {}
@@ -124,11 +138,10 @@ class Caller:
             case,
             sessions,
             executor=self._slow_judge(),
-            effects=self.effects,
             redact=self._redact,
             clock=self._clock,
             emit=self._emit,
-            answered=lambda server, tool: self.answered.setdefault(server, set()).add(tool),
+            call_tool=partial(self.call_tool, sessions),
             freezer=self._freezer,
             cut_short=lambda trace: self._left(case.id, trace),
             judge_by_models=self.judged_by_models if self._judged is not None else None,
@@ -147,9 +160,8 @@ class Caller:
 
         assert self._judged is not None
         candidates = Candidates(
-            effects=self.effects,
             redact=self._redact,
-            answered=lambda server, tool: self.answered.setdefault(server, set()).add(tool),
+            call_tool=self.call_tool,
             ask_agent=lambda case, sessions: self._converse(case, sessions, 1),
         )
         return Graders(self._judged, candidates, self._redact, self.paid, self._left, self._spent_on, self._clock)
@@ -169,7 +181,7 @@ class Caller:
             redact=self._redact,
             clock=self._clock,
             emit=self._emit,
-            answered=lambda server, tool: self.answered.setdefault(server, set()).add(tool),
+            call_tool=self.call_tool,
             judge=self._judge,
             cut_short=self._left,
         )
@@ -181,7 +193,11 @@ class Caller:
         beside = False
         try:
             session = await sessions.get(server)
+            name = str((asked.params or {}).get("name"))
+            if asked.check is None:
+                self.catalogs.begin(session, asked.method)
             if asked.watches:
+                await self.catalogs.find(session, asked.method, name, timeout_seconds=asked.timeout_seconds)
                 await session.listening(LISTENING_SECONDS)
             unasked = Unasked(session, alone=asked.serial or sessions.is_own(server))
             others = self._under_way.get(server, 0)
@@ -203,17 +219,67 @@ class Caller:
             self.effects.listed(server, answer["result"].get("tools"))
         envelope = _envelope(asked, answer, number=number, duration_ms=exchange.duration_ms, http=exchange.http)
         unasked.into(envelope)
+        validity, found = None, None
         if asked.check is not None:
             asked = _complying(asked, envelope, exchange, session)
+        else:
+            found = await self.catalogs.find(session, asked.method, name, timeout_seconds=asked.timeout_seconds)
+            validity = _validity_of(session, None if found is None else found[1])
         opinions = None if self._judged is None else self._opinions()
-        outcome = await self._judge(asked, envelope, opinions)
+        outcome = await self._judge(asked, envelope, opinions, validity)
         if asked.watches:
-            outcome = await self._settled(asked, envelope, session, unasked, outcome, opinions)
+            outcome = await self._settled(asked, envelope, session, unasked, outcome, opinions, validity)
         if asked.check is not None:
             outcome = outcome._replace(request=envelope["request"])
+        if found is not None:
+            outcome = _held_to_catalog(asked, envelope, outcome, *found, session=session, redact=self._redact)
         if beside:
             outcome = with_concurrency_hint(outcome)
         return outcome if exchange.size < CERTAINLY_SMALL else outcome._replace(size=exchange.size)
+
+    async def call_tool(
+        self,
+        sessions: Sessions,
+        server: str,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        timeout_seconds: float,
+        is_noted: bool = False,
+    ) -> Exchange:
+        """Call a tool for a composition, an eval or a model; the result is a valid one.
+
+        `is_noted`: the call stands in the ledger of effects already. Raises: ServerError, InvalidResult among them.
+        """
+        session = None
+        try:
+            session = await sessions.get(server)
+            self.catalogs.begin(session, _CALL)
+            params = {"name": tool, "arguments": arguments}
+            if not is_noted:
+                self.effects.note(server, tool, arguments)
+            exchange = await session.request(_CALL, params, timeout_seconds=timeout_seconds)
+        except ServerError as error:
+            if session is not None:
+                sessions.failed(server, session, error)
+            await asyncio.sleep(0)  # a server that is gone fails every call at once, and others want their turn
+            raise
+        if "result" not in exchange.answer:
+            return exchange
+        result = exchange.answer["result"]
+        if result.get("isError") is not True:
+            self.answered.setdefault(server, set()).add(tool)
+        found = await self.catalogs.find(session, _CALL, tool, timeout_seconds=timeout_seconds)
+        validity = _validity_of(session, None if found is None else found[1])
+        fault = find_task_handle(result)
+        if fault is None and validity is not None:
+            invalidity = find_invalidity(_CALL, result, validity, self._redact)
+            fault = None if invalidity is None else invalidity[0]
+        if fault is not None and (validity is None or validity.fails):
+            raise InvalidResult(fault, server=server)
+        if fault is not None:
+            self.catalogs.warnings[f"{tool}: {fault}"] = None
+        return exchange
 
     async def _requested(self, asked: Asked, session: Session, fault: Fault | None) -> Exchange:
         """Send it. A tool call stands among the effects however it ends; as denied, where the run's policy refuses it."""
@@ -238,7 +304,7 @@ class Caller:
         decision = CallDecision.DENIED if denied else CallDecision.EXECUTED
         self.effects.note(asked.server, name, params.get("arguments"), decision=decision, by=by, tool_class=tool_class)
 
-    async def judge_again(self, asked: Asked, kept: Kept) -> Outcome | None:
+    async def judge_again(self, asked: Asked, kept: Kept, validity: Validity | None) -> Outcome | None:
         """Judge an answer that was kept; None when it cannot be judged, since then the server is to be asked."""
         answer = kept.answer
         envelope = _envelope(asked, answer, number=1, duration_ms=kept.duration_ms, http=answer.get("http"))
@@ -247,7 +313,7 @@ class Caller:
             if asked.check is not None:
                 envelope["request"] = kept.request
                 asked = _held_to_rules(asked, envelope, kept.opened)
-            outcome = await self._judge(asked, envelope)
+            outcome = await self._judge(asked, envelope, validity=None if asked.check is not None else validity)
         except Exception:  # noqa: BLE001 - whatever is in a file must cost no test
             return None
         if asked.tool is not None and "result" in answer and answer["result"].get("isError") is not True:
@@ -288,6 +354,7 @@ class Caller:
         unasked: Unasked,
         outcome: Outcome,
         opinions: Opinions | None,
+        validity: Validity | None,
     ) -> Outcome:
         """Judge again at whatever comes, until no notification is missing or the time is over.
 
@@ -301,11 +368,17 @@ class Caller:
                 if not came and not unasked.grown(envelope):
                     break
             unasked.into(envelope)
-            outcome = await self._judge(asked, envelope, opinions)
+            outcome = await self._judge(asked, envelope, opinions, validity)
         return outcome
 
-    async def _judge(self, asked: Asked, envelope: dict[str, Any], opinions: Opinions | None = None) -> Outcome:
-        judging = partial(judge, asked, envelope, snapshots=self._snapshots, redact=self._redact)
+    async def _judge(
+        self,
+        asked: Asked,
+        envelope: dict[str, Any],
+        opinions: Opinions | None = None,
+        validity: Validity | None = None,
+    ) -> Outcome:
+        judging = partial(judge, asked, envelope, snapshots=self._snapshots, redact=self._redact, validity=validity)
         if self._judged is not None and uses_matcher(asked.expect, JUDGED):
             return await self.judged_by_models(judging, asked, envelope, opinions)
         return await self._done(judging, slow=asked.slow_to_judge)
@@ -348,6 +421,59 @@ class Caller:
 
             self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="judge")
         return self._thread
+
+
+def _validity_of(session: Session, entry: Entry | None) -> Validity | None:
+    """What a result over this session is held to; None where its server is not held to anything."""
+    if session.spec.validity == "off":
+        return None
+    return Validity(
+        session.protocol_version or "",
+        fails=session.spec.validity == "fail",
+        output_schema=None if entry is None else entry.output_schema,
+    )
+
+
+def _held_to_catalog(
+    asked: Asked,
+    envelope: Mapping[str, Any],
+    outcome: Outcome,
+    listing: Listing,
+    entry: Entry | None,
+    *,
+    session: Session,
+    redact: Callable[[Any], Any],
+) -> Outcome:
+    """The outcome, with what the server's list says of the call: an unknown name fails, odd arguments are a warning.
+
+    Neither counts where the test expects an error; where it expects neither, only of a call that succeeded.
+    """
+    params, came = asked.params or {}, what_came(envelope)
+    if asked.outcome is Wanted.ERROR or came is None or (asked.outcome is Wanted.ANY and came != SUCCESS):
+        return outcome
+    failure = outcome.failure
+    if entry is None:
+        message, hint = listing.unknown(session.spec.name, str(params.get("name")))
+        if failure is not None and failure.kind in ERROR_FAILURES:
+            failure = replace(failure, message=redact(f"{message}; {failure.message}"), hint=hint)
+        elif failure is None:
+            hint = hint or "a suite that calls it on purpose says `run_options: { catalog: off }`"
+            failure = Failure(kind=FailureKind.SUITE, message=redact(f"{message}, and answered the call"), hint=hint)
+        else:
+            return outcome
+        return outcome._replace(verdict=Verdict.FAIL, message=failure.message, failure=failure)
+    fault = entry.find_argument_fault(params.get("arguments") or {})
+    if fault is None:
+        return outcome
+    message, hint = redact(fault[0]), fault[1]
+    told = message if hint is None else f"{message}; {hint}"
+    if failure is not None and failure.kind in ERROR_FAILURES:
+        return outcome._replace(failure=replace(failure, hint=told))
+    outcome = outcome._replace(warnings=(*outcome.warnings, told))
+    if failure is None and session.spec.is_strict:
+        failure = Failure(kind=FailureKind.SUITE, message=message, hint=hint)
+        return outcome._replace(verdict=Verdict.FAIL, message=message, failure=failure)
+    return outcome
 
 
 def _bug(wrong: Exception) -> Failure:

@@ -23,6 +23,11 @@ def _count(record: RunRecord, verdict: Verdict) -> int:
     return record.totals.inconclusive if verdict is Verdict.INCONCLUSIVE else record.totals.skipped
 
 
+def _failing_findings(record: RunRecord) -> list[str]:
+    """What servers did beside their answers that fails the run."""
+    return [finding["message"] for server in record.servers for finding in server.findings if finding["fails"]]
+
+
 def exit_code(
     record: RunRecord,
     *,
@@ -46,7 +51,7 @@ def exit_code(
         return ExitCode.PASSED if empty_is_fine else ExitCode.NO_TESTS
     if capped:
         return ExitCode.POLICY
-    if record.totals.failed or any(_count(record, verdict) for verdict in failing):
+    if record.totals.failed or any(_count(record, verdict) for verdict in failing) or _failing_findings(record):
         return ExitCode.FAILED
     if only_skips and not empty_is_fine:
         return ExitCode.NO_TESTS
@@ -84,6 +89,9 @@ def concluded(
 
         warnings[:0] = short_lines(record.coverage)  # first: they may be why the run failed
     warnings[:0] = record.exceeded_effects
+    for message in reversed(_failing_findings(record)):
+        warnings[:0] = [f"{message} (fails the run: `hygiene: fail` or `--strict`)"]
+        warnings = [warning for warning in warnings if warning != message]
     if code is ExitCode.FAILED and not record.totals.failed:
         for verdict, said in failing.items():
             if count := _count(record, verdict):

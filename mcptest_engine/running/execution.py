@@ -15,6 +15,7 @@ from mcptest_engine.core.results import RunRecord, SuiteInfo, Verdict
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.matchers import preload
 from mcptest_engine.judging.snapshots import SnapshotStore
+from mcptest_engine.judging.validity import preload as preload_validity
 from mcptest_engine.running.conclude import WORDS, concluded
 from mcptest_engine.running.keeping import Keeper
 from mcptest_engine.running.noting import Noting
@@ -81,6 +82,9 @@ async def execute(
     )
     expectations = [expect for case in plan.cases for expect in case.expectations()]
     preload(key for expect in expectations for row in assertions_of(expect["assertions"]) for key in row["matcher"])
+    for spec in pool.specs.values():
+        if spec.validity != "off":
+            preload_validity(spec.protocol)
     if any(uses_matcher(expect, "snapshot") for expect in expectations):
         snapshots.lookup("")  # a file that cannot be read is told before anything is called
     freezer = _freezer(plan, suite, settings, workspace, pool)

@@ -65,6 +65,8 @@ def server_specs(
             keep_secret=keep_secret,
             default_connect_timeout_seconds=connect_ms / 1000,
             wait_for_ready_seconds=settings.wait_for_ready_seconds,
+            run_options=suite.run_options,
+            is_strict=settings.strict,
         )
     return specs
 

@@ -67,6 +67,7 @@ class Pool:
         self.restart = restart
         self.emit: Emit = lambda _event: None
         self.remarks: dict[str, list[str]] = {}
+        self._findings: dict[str, dict[str, str]] = {}
         self._entries: dict[str, _Entry] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._own: dict[str, Session | None] = {}
@@ -197,7 +198,12 @@ class Pool:
             entry = self._entries.get(name) or pinned.get(name)
             session = self._own.get(name) if entry is None else _session_of(entry)
             if entry is not None or name in self._own:
-                told.append(_record(spec, entry, session, self.redactor))
+                record = _record(spec, entry, session, self.redactor)
+                findings = tuple(
+                    {"kind": kind, "message": self.redactor.redact_text(text), "fails": spec.hygiene == "fail"}
+                    for kind, text in self._findings.get(name, {}).items()
+                )
+                told.append(replace(record, findings=findings) if findings else record)
         return tuple(told)
 
     def _opened(self, name: str, restarts: int = 0, *, after: Session | None = None) -> _Entry:
@@ -212,7 +218,12 @@ class Pool:
 
     def _end(self, session: Session) -> asyncio.Task[None]:
         """Close a session that another one replaces; `close` waits for it too."""
-        closing = asyncio.ensure_future(session.close())
+
+        async def end() -> None:
+            await session.close()
+            self._remember(session.spec.name, session)
+
+        closing = asyncio.ensure_future(end())
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
         return closing
@@ -248,6 +259,8 @@ class Pool:
     def _remember(self, name: str, session: Session) -> None:
         """Tell what was odd about the server, each thing once."""
         told = self.remarks.setdefault(_name_of(name), [])
+        if session.findings:
+            self._findings.setdefault(_name_of(name), {}).update(session.findings)
         for remark in session.remarks:
             text = self.redactor.redact_text(remark)
             if text not in told:

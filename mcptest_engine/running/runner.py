@@ -110,12 +110,13 @@ class Run:
                 await self._set_up(hooks)
                 await self._all(cases, hooks)
                 if self.survey is not None and self._halted is None:
-                    await self.survey.look(self.pool)
+                    await self.survey.look(self.pool, self._caller.catalogs.read())
                 if self.limits is not None and self._halted is None and self.blank.mode != "replayed":
                     self._unlisted = await self._caller.effects.list_servers(self.pool)
         except asyncio.CancelledError:
             interrupted = True
         duration_ms = (self.clock() - self._started) * 1000
+        await self._caller.catalogs.close()
         interrupted = await self._close() or interrupted
         if hooks is not None:
             interrupted = await self._clean_up(hooks, interrupted) or interrupted
@@ -319,7 +320,10 @@ class Run:
         for index, case in enumerate(self.plan.cases):
             if self._results[index] is None:
                 self._finish(index, case, self._interrupted(case), self.clock())
-        tests = tuple(with_tool_hint(result, self._caller.answered) for result in self._results if result is not None)
+        known = dict(self._caller.answered)
+        for server, lists in self._caller.catalogs.read().items():
+            known[server] = known.get(server, set()) | {str(tool.get("name")) for tool in lists.get("tools", ())}
+        tests = tuple(with_tool_hint(result, known) for result in self._results if result is not None)
         hooked = () if self.hooks is None else tuple(self.hooks.warnings)
         judged = _told_once(told for index in sorted(self._warnings) for told in self._warnings[index])
         record = replace(
@@ -331,7 +335,7 @@ class Run:
             warnings=(
                 *self.blank.warnings,
                 *self.pool.warnings(),
-                *(self.keeper.redact_text(problem) for problem in self._unlisted),
+                *(self.keeper.redact_text(problem) for problem in (*self._unlisted, *self._caller.catalogs.warnings)),
                 *judged,
                 *hooked,
                 *self._concurrency_hint(tests),

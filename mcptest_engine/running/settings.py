@@ -55,7 +55,8 @@ class RunSettings(NamedTuple):
     `cache`: results are replayed from `cache_dir`, None for the workspace's own, and kept there.
     `cost_gate` is what the run's costs are held against. `models` are asked in place of those that agent tests name;
     `max_cost_usd` is what models and scorers may cost in all, beyond which nothing more is asked (exit code 5).
-    `fail_on` holds the verdicts that fail the run besides "fail".
+    `fail_on` holds the verdicts that fail the run besides "fail". `strict`: unknown arguments and servers that
+    misbehave beside their answers fail too.
     `policy` holds for every tool call of a run that no person asked for test by test; a test whose call it refuses is skipped.
     """
 
@@ -82,6 +83,7 @@ class RunSettings(NamedTuple):
     max_cost_usd: float | None = None
     policy: ExecutionPolicy | None = None
     fail_on: tuple[Verdict, ...] = ()
+    strict: bool = False
 
     @property
     def mode(self) -> str:

@@ -55,11 +55,14 @@ class Survey:
     _offered: dict[str, Offered] | None = None
     _unknown: str | None = None
 
-    async def look(self, pool: Pool) -> None:
-        """Ask every server for its lists; one that does not give them leaves a floor unreached, and ends nothing."""
+    async def look(self, pool: Pool, known: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]) -> None:
+        """Ask every server for its lists, but for those that the run has read: by server, then "tools" or "prompts".
+
+        A server that does not give them leaves a floor unreached, and ends nothing.
+        """
         if not self.asks:
             return
-        found = await asyncio.gather(*(self._asked(pool, name) for name in self.servers))
+        found = await asyncio.gather(*(self._asked(pool, name, known.get(name, {})) for name in self.servers))
         self._offered = dict(zip(self.servers, found, strict=True))
 
     def seen(self, record: RunRecord, pool: Pool) -> RunRecord:
@@ -74,12 +77,12 @@ class Survey:
         )
         return replace(record, coverage=rows, warnings=(*record.warnings, *notes))
 
-    async def _asked(self, pool: Pool, name: str) -> Offered:
+    async def _asked(self, pool: Pool, name: str, known: Mapping[str, Sequence[Mapping[str, Any]]]) -> Offered:
         from mcptest_engine.servers.catalog import read_catalog
 
         try:
             async with asyncio.timeout(LISTING_SECONDS):
-                catalog = await read_catalog(await pool.session(name))
+                catalog = await read_catalog(await pool.session(name), known=known)
         except ServerError as error:
             self._unknown = self._unknown or pool.redactor.redact_text(error.message)
             return _UNASKED

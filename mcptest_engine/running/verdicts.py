@@ -7,11 +7,12 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.errors import AnswerLost, AuthFailed, CallTimeout, did_you_mean
+from mcptest_engine.core.errors import AnswerLost, AuthFailed, CallTimeout, InvalidResult, did_you_mean
 from mcptest_engine.core.kinds import ERROR_FAILURES, Wanted
 from mcptest_engine.core.results import AssertionResult, Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.judging.assertions import judge_assertions
+from mcptest_engine.judging.validity import find_invalidity, find_task_handle
 from mcptest_engine.servers.failures import is_refusal
 
 if TYPE_CHECKING:
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.opinions import Opinions
     from mcptest_engine.judging.scoring import Scored
     from mcptest_engine.judging.snapshots import SnapshotStore
+    from mcptest_engine.judging.validity import Validity
     from mcptest_engine.running.cases import Asked
 
 _ABOUT_ASKING = frozenset(
     {("result",), ("result", "resultType"), ("result", "inputRequests"), ("result", "requestState")}
 )
 UNKNOWN_NAME_CODES = frozenset({-32601, -32602})
+VALIDITY_HINT = "the server breaks the protocol; `run_options: { validity: warn }` makes this a warning"
 ERROR_HINT = "if the test expects this error, say `outcome: error`"
 CONCURRENCY_MATTERS = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT, FailureKind.SERVER})
 
@@ -70,6 +73,8 @@ def failure_of(error: ServerError) -> Failure:
         kind = FailureKind.TIMEOUT
     elif isinstance(error, AuthFailed):
         kind = FailureKind.AUTH
+    elif isinstance(error, InvalidResult):
+        kind = FailureKind.INVALID
     return Failure(kind=kind, message=error.message, hint=error.hint, stderr_tail=error.stderr_tail or None)
 
 
@@ -115,10 +120,12 @@ def judge(
     snapshots: SnapshotStore | None,
     redact: Callable[[Any], Any],
     opinions: Opinions | None = None,
+    validity: Validity | None = None,
 ) -> Outcome:
     """Judge one answer; messages are worded over `redact`. Without `opinions` what a model is to say stays open.
 
-    First of all the call must come to what the test wants of it: success where it says nothing (`asked.outcome`).
+    First of all the call must come to what the test wants of it: success where it says nothing (`asked.outcome`). Then the
+    result has to be valid, where `validity` says what that means.
     An assertion that fails comes before a budget that is exceeded: the failure is of its kind, and its message tells both.
     With a threshold the score decides in the assertions' place, and metrics may fail a test that passed (suite-composition).
     """
@@ -135,14 +142,8 @@ def judge(
             opinions=opinions,
         )
     scored = _scored(asked, rows) if rows and (asked.threshold is not None or asked.metrics) else None
-    failure = None
-    came = _what_came(envelope)
-    if asked.outcome is not Wanted.ANY and came is not None and not _expects_refusal(rows, envelope["http"]):
-        row = _outcome_row(len(rows), asked.outcome, came)
-        if not row.passed:
-            failure = _outcome_failure(envelope, came, redact)
-            row = replace(row, message=f"`outcome: {asked.outcome}` failed: {failure.message}")
-        rows = (*rows, row)
+    implicit, failure, warnings = _judge_unasked(asked, envelope, rows, validity, redact)
+    rows = (*rows, *implicit)
     if failure is None and (asked.threshold is None or not assertions):
         failure = next((_assertion_failure(row) for row in rows if row.passed is False), None)
     if failure is None and scored is not None:
@@ -166,7 +167,7 @@ def judge(
         failure=failure,
         assertions=rows,
         output=_output(envelope),
-        warnings=() if budgets is None else budgets.warnings,
+        warnings=warnings if budgets is None else (*warnings, *budgets.warnings),
     )
     if scored is None:
         return outcome
@@ -176,6 +177,36 @@ def judge(
         metrics=scored.metrics,
         warnings=(*outcome.warnings, *_missing(scored)),
     )
+
+
+def _judge_unasked(
+    asked: Asked,
+    envelope: Mapping[str, Any],
+    rows: tuple[AssertionResult, ...],
+    validity: Validity | None,
+    redact: Callable[[Any], Any],
+) -> tuple[list[AssertionResult], Failure | None, tuple[str, ...]]:
+    """What is expected of every call without being written, as (its rows, the first failure, warnings)."""
+    came, made = what_came(envelope), []
+    failure: Failure | None = None
+    if asked.outcome is not Wanted.ANY and came is not None and not _expects_refusal(rows, envelope["http"]):
+        row = _outcome_row(len(rows), asked.outcome, came)
+        if not row.passed:
+            failure = _outcome_failure(envelope, came, redact)
+            row = replace(row, message=f"`outcome: {asked.outcome}` failed: {failure.message}")
+        made.append(row)
+    unfinished = find_task_handle(envelope.get("result"))
+    if unfinished is not None:
+        return made, failure or Failure(kind=FailureKind.INVALID, message=unfinished), ()
+    if validity is None or "result" not in envelope or not validity.covers(asked.method):
+        return made, failure, ()
+    fault = find_invalidity(asked.method, envelope["result"], validity, redact)
+    if not validity.fails:
+        return made, failure, () if fault is None else (fault[0],)
+    made.append(_validity_row(len(rows) + len(made), fault))
+    if failure is None and fault is not None:
+        failure = Failure(kind=FailureKind.INVALID, message=fault[0], hint=VALIDITY_HINT)
+    return made, failure, ()
 
 
 def _scored(asked: Asked, rows: tuple[AssertionResult, ...]) -> Scored:
@@ -213,7 +244,7 @@ def _unanswered_failure(envelope: Mapping[str, Any], rows: tuple[AssertionResult
 SUCCESS = "success"
 
 
-def _what_came(envelope: Mapping[str, Any]) -> str | None:
+def what_came(envelope: Mapping[str, Any]) -> str | None:
     """What a call came to: "success", "tool_error" or "protocol_error"; None where no answer came."""
     if envelope["error"] is not None:
         return FailureKind.PROTOCOL_ERROR.value
@@ -234,6 +265,36 @@ def _outcome_row(index: int, wanted: Wanted, came: str) -> AssertionResult:
         weight=0.0,
         actual=came,
         implicit="outcome",
+    )
+
+
+_VALID_MATCHER: Mapping[str, Any] = {"exact": "valid"}
+
+
+def _validity_row(index: int, fault: tuple[str, str] | None) -> AssertionResult:
+    """The row of what every result is held to without being written. It has no weight: it enters no score."""
+    if fault is None:
+        return _valid_row(index)
+    message, place = fault
+    return replace(
+        _valid_row(index),
+        passed=False,
+        actual="invalid",
+        message=f"`validity` failed: {message}",
+        pointer=place or None,
+    )
+
+
+@lru_cache(maxsize=64)
+def _valid_row(index: int) -> AssertionResult:
+    return AssertionResult(
+        index=index,
+        target="validity",
+        matcher=_VALID_MATCHER,
+        passed=True,
+        weight=0.0,
+        actual="valid",
+        implicit="valid",
     )
 
 
@@ -279,7 +340,9 @@ def with_tool_hint(result: TestResult, answered: Mapping[str, Collection[str]]) 
 
 def _unknown_tool_hint(call: TestResult | VerifyResult, answered: Collection[str]) -> str | None:
     output = call.output or {}
-    if call.tool is None or not _says_unknown(output.get("error"), output.get("result"), call.tool):
+    if call.tool is None or call.tool in answered:
+        return None
+    if not _says_unknown(output.get("error"), output.get("result"), call.tool):
         return None
     return did_you_mean(call.tool, answered)
 
@@ -291,6 +354,8 @@ def _unknown_node_hint(trace: Mapping[str, Any], answered: Mapping[str, Collecti
     if node is None:
         return None
     message, tool = str(node.get("message", "")), str(node["tool"])
+    if tool in answered.get(node["server"], ()):
+        return None
     unknown = any(f"error {code} " in message for code in UNKNOWN_NAME_CODES)
     if not unknown and not _is_about_unknown(message, tool):
         return None

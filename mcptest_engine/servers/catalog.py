@@ -18,7 +18,7 @@ from mcptest_engine.servers.memory import MAX_LIST_BYTES, MOST_PER_BYTE, parsed_
 from mcptest_engine.servers.wire import METHOD_NOT_FOUND, clip
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from mcptest_engine.servers.session import Session
 
@@ -54,13 +54,23 @@ class Catalog:
     errors: Mapping[str, str] = field(default_factory=dict)
 
 
-async def read_catalog(session: Session, *, timeout_seconds: float | None = None) -> Catalog:
-    """All lists that the server declares, asked for at once. Raises: ServerError when its tools cannot be listed."""
+async def read_catalog(
+    session: Session,
+    *,
+    timeout_seconds: float | None = None,
+    known: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+) -> Catalog:
+    """All lists that the server declares, asked for at once, but for those that are `known` by now.
+
+    Raises: ServerError when its tools cannot be listed.
+    """
+    known = known or {}
     offered = [what for what, capability in LISTS.items() if capability in (session.capabilities or {})]
+    offered = [what for what in offered if what not in known]
     listed = [list_all(session, what, timeout_seconds=timeout_seconds) for what in offered]
     outcomes = dict(zip(offered, await asyncio.gather(*listed, return_exceptions=True), strict=True))
     errors: dict[str, str] = {}
-    found: dict[str, tuple[Mapping[str, Any], ...]] = {}
+    found: dict[str, tuple[Mapping[str, Any], ...]] = {what: tuple(entries) for what, entries in known.items()}
     for what, outcome in outcomes.items():
         if not isinstance(outcome, BaseException):
             found[what] = tuple(outcome)

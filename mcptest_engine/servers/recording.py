@@ -72,7 +72,8 @@ class _Unasked:
     def into(self, told: dict[str, Any], exchanges: list[dict[str, Any]]) -> None:
         """Add an exchange that has ended, with what came meanwhile."""
         exchanges.append(told)
-        self._last = told
+        if self._last is None or not self._session.is_listing:
+            self._last = told
         self.take()
 
     def take(self) -> None:

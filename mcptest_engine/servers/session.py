@@ -117,6 +117,8 @@ class Session:
     says who asks; `is_expired` whether the server has forgotten it (HTTP 404). `notifications` grows by what the server sends
     unasked, as sent, and `server_requests` by what it asks of this client, as {"method", "params", "result" or "error"} with
     what it was answered; past 64 MiB of memory no more are kept. `remarks` are oddities that fail nothing, without secrets.
+    `findings` are faults beside the answers, by kind: "stdout_noise", "outlives_stdin"; each is a remark as well.
+    `is_listing`: a list is being read that no test asked for.
     `noise_count` is how many lines were no message. `ending` is set once the connection is gone. `heard`, where set, is told
     every exchange as it ends, and None before a request that is sent while none waits; it must be quick and not raise. `gate`,
     where set, decides about every `tools/call`; `tool_list_changes` is how often the server has said that its tools changed.
@@ -134,6 +136,8 @@ class Session:
         self.notifications: list[dict[str, Any]] = []
         self.server_requests: list[dict[str, Any]] = []
         self.remarks: list[str] = []
+        self.findings: dict[str, str] = {}
+        self.is_listing = False
         self._noise_lines: deque[tuple[float, bytes]] = deque(maxlen=_KEPT_NOISE)
         self.noise_count = 0
         self.traffic = Traffic()
@@ -249,9 +253,14 @@ class Session:
         if self._noise_lines:
             first = self._shown(self._noise_lines[0][1], 160)
             lines = "a line that is" if self.noise_count == 1 else f"{self.noise_count} lines that are"
-            self._remark(f"wrote {lines} no message to stdout, such as: {first}")
+            self._find("stdout_noise", f"wrote {lines} no message to stdout, such as: {first}")
         before = self.ending
         closed = await self._transport.close()
+        if before is None and closed.how_far in ("SIGTERM", "SIGKILL") and self.spec.grace_seconds > 0:
+            seconds = f"{self.spec.grace_seconds:g} s"
+            self._find(
+                "outlives_stdin", f"still ran {seconds} after its stdin was closed, and was ended by {closed.how_far}"
+            )
         # How it was lost says more than how it was closed after that; but only closing may have got an exit out of it.
         self.ending = closed if before is None else replace(closed, clause=before.clause)
 
@@ -354,6 +363,12 @@ class Session:
             from mcptest_engine.servers.asking import ask_for_notifications
 
             await ask_for_notifications(self)
+
+    def _find(self, kind: str, text: str) -> None:
+        """Take note of a fault beside the answers, once of each kind; a remark as well, where such faults are told."""
+        if self.spec.hygiene != "off" and kind not in self.findings:
+            self._remark(text)
+            self.findings[kind] = self.remarks[-1]
 
     def _remark(self, text: str) -> None:
         self.remarks.append(self.spec.redact(f'server "{self.spec.name}" {text}'))

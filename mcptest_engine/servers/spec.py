@@ -57,6 +57,11 @@ class Readiness(NamedTuple):
 DEFAULT_READINESS_SECONDS = 60.0
 
 
+DEFAULT_GRACE_SECONDS = 2.0
+"""How long a server may go on after the end of its stdin before it is ended, and counts as one that outlives it."""
+_NO_OPTIONS: Mapping[str, Any] = {}
+
+
 def _forget(secret: str) -> None:
     """For a spec whose user shows nothing."""
 
@@ -75,6 +80,9 @@ class ServerSpec:
     secrets out of a text before the server's words in it are clipped; what is not clipped is left to the caller.
     `redact_known` takes only the secrets that it knows out of a value that is shown as the server sent it.
     `keep_secret` is told each token that is got on the way, so that `redact`, and all that the run shows, is without it.
+
+    `validity` and `hygiene` say what an invalid result, and a server that misbehaves beside its answers, come to: "fail",
+    "warn" or "off". `reads_catalog`: the run lists its tools and prompts. `is_strict`: what would be a warning fails.
     """
 
     name: str
@@ -90,12 +98,16 @@ class ServerSpec:
     protocol: str | None = None
     timeout_seconds: float = 30.0
     connect_timeout_seconds: float = 15.0
-    grace_seconds: float = 0.5
+    grace_seconds: float = DEFAULT_GRACE_SECONDS
     auth: str = "none"
     bearer_token_env: str | None = None
     secret_headers: frozenset[str] = frozenset()
     withheld: frozenset[str] = field(default=frozenset(), repr=False)
     config_dir: str | None = None
+    validity: str = "fail"
+    hygiene: str = "warn"
+    reads_catalog: bool = True
+    is_strict: bool = False
     max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
     redact: Callable[[str], str] = field(default=as_it_is, repr=False, compare=False)
     redact_known: Callable[[Any], Any] = field(default=as_it_is, repr=False, compare=False)
@@ -113,6 +125,8 @@ def spec_from_settings(
     default_timeout_seconds: float = 30.0,
     default_connect_timeout_seconds: float = 15.0,
     wait_for_ready_seconds: float | None = None,
+    run_options: Mapping[str, Any] = _NO_OPTIONS,
+    is_strict: bool = False,
     redact: Callable[[str], str] = as_it_is,
     redact_known: Callable[[Any], Any] = as_it_is,
     keep_secret: Callable[[str], None] | None = None,
@@ -121,7 +135,7 @@ def spec_from_settings(
 
     `wait_for_ready_seconds` is the command line's, over the suite's, and holds for a URL. `environ` is what the child may
     inherit from; `lookups` is where tokens and headers are looked up, `environ` when None
-    (a suite's `.env` feeds look-ups and never a server).
+    (a suite's `.env` feeds look-ups and never a server). `run_options` are the suite's, for what the server leaves unsaid.
 
     Raises: SuiteError when a header names a variable that is not set.
     Source: decisions 4 and 14 (what reaches a server, what commands are relative to).
@@ -137,6 +151,7 @@ def spec_from_settings(
         secret |= {"authorization"}
     env = child_environment(settings, suite_env=suite_env, environ=environ)
     command = settings.get("command")
+    options = {**run_options, **settings}
     return ServerSpec(
         name=name,
         command=own_command(tuple(str(word) for word in command)) if command else None,
@@ -151,12 +166,16 @@ def spec_from_settings(
         protocol=settings.get("protocol"),
         timeout_seconds=_seconds(settings, "timeout_ms", default_timeout_seconds),
         connect_timeout_seconds=_seconds(settings, "connect_timeout_ms", default_connect_timeout_seconds),
-        grace_seconds=_seconds(settings, "shutdown_grace_ms", 0.5),
+        grace_seconds=_seconds(settings, "shutdown_grace_ms", DEFAULT_GRACE_SECONDS),
         auth="bearer" if token_env else "oauth" if oauth is not None else "headers" if headers else "none",
         bearer_token_env=token_env,
         secret_headers=secret,
         withheld=frozenset(environ) - frozenset(env),
         config_dir=None if config_dir is None else str(config_dir),
+        validity=_gate(options, "validity", "fail", is_strict=is_strict),
+        hygiene=_gate(options, "hygiene", "warn", is_strict=is_strict),
+        reads_catalog=options.get("catalog") != "off",
+        is_strict=is_strict,
         redact=redact,
         redact_known=redact_known,
         keep_secret=keep_secret or _forget,
@@ -271,6 +290,12 @@ def _unset_header(name: str, header: str, variable: str) -> Problem:
 
 def _env_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def _gate(options: Mapping[str, Any], key: str, default: str, *, is_strict: bool) -> str:
+    """What an option says, where `--strict` makes a failure of what would be a warning."""
+    said: str = options.get(key) or default
+    return "fail" if is_strict and said == "warn" else said
 
 
 def _seconds(settings: Mapping[str, Any], key: str, default: float) -> float:

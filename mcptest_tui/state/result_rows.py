@@ -202,6 +202,13 @@ def _verdict_of(assertion: Mapping[str, Any]) -> str:
     return "pass" if passed is True else "fail" if passed is False else "inconclusive"
 
 
+_IMPLICIT = {
+    "success": "the call succeeded",
+    "error": "the call failed, as the test expects",
+    "valid": "the result is valid MCP",
+}
+
+
 def _assertion(assertion: Mapping[str, Any], share: str = "") -> Iterator[TextLine]:
     passed, verdict = assertion.get("passed"), _verdict_of(assertion)
     name, expected = safe(matcher_name(assertion)), expected_of(assertion)
@@ -209,7 +216,7 @@ def _assertion(assertion: Mapping[str, Any], share: str = "") -> Iterator[TextLi
     short = _value(expected if rubric is None else rubric, 60)
     held = (f"  {name} {short}", "dim") if passed is True else (f"  {name}", "bold")
     if "implicit" in assertion and passed is True:
-        held = ("  the call succeeded" if expected == "success" else "  the call failed, as the test expects", "dim")
+        held = (f"  {_IMPLICIT.get(str(expected), '')}", "dim")
     own = assertion.get("name")
     yield line(
         (f"{mark(verdict)} ", verdict),

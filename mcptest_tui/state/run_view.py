@@ -22,6 +22,7 @@ FAULTS = {
     "assertion": "the server answered, and the answer is another than expected",
     "tool_error": "the tool reported an error, which the test does not expect",
     "protocol_error": "the server answered with an error, which the test does not expect",
+    "invalid": "the result breaks the protocol, or the tool's own output schema",
     "budget": "the server answered, and went over the budget",
     "score": "the server answered, and the score is too low",
     "metric": "the server answered, and the metric is out of range",

@@ -57,7 +57,8 @@ def test_tests_agents_and_evals_are_all_in_it(record_of, models, suite):
 
 
 def test_a_run_that_sees_no_list_says_so_and_asks_for_none(record_of, suite, store):  # noqa: F811
-    record = record_of(suite(tools=[{"name": "t", "tool": "create_thing", "args": {"b": 1, "a": "é"}}]))
+    tools = [{"name": "t", "tool": "create_thing", "args": {"b": 1, "a": "é"}}]
+    record = record_of(suite(tools=tools, run_options={"catalog": "off"}))
     assert rows_of(record) == [("create_thing", "unlisted", "executed", "suite", 1)]
     assert record.effects.calls[0].arguments == (digest('{"a":"é","b":1}'),)
     assert record.exit_code == 0
@@ -124,7 +125,8 @@ def test_what_was_not_executed_exceeds_nothing(record_of, models, suite):
 
 
 def test_an_unlisted_tool_counts_by_what_its_name_suggests(record_of, suite):
-    record = record_of(suite(tools=[{"name": "t", "tool": "delete_other"}], effects={"destructive": 0}))
+    tools, off = [{"name": "t", "tool": "delete_other"}], {"catalog": "off"}
+    record = record_of(suite(tools=tools, effects={"destructive": 0}, run_options=off))
     assert record.exit_code == 6
     assert (record.effects.calls[0].tool_class, record.effects.calls[0].limited_as) == ("unlisted", "destructive")
 

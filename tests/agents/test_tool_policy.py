@@ -24,6 +24,7 @@ SENT = {
     "properties": {"id": {"type": "integer", "minimum": 1}, "state": {"enum": ["sent", "queued"]}},
     "required": ["id", "state"],
 }
+DONE = {"result": {"content": [{"type": "text", "text": "ok"}], "structuredContent": {"id": 1, "state": "sent"}}}
 TOOLS = [
     {"name": "get_ro", "inputSchema": OBJECT, "annotations": {"readOnlyHint": True}},
     {"name": "look", "inputSchema": OBJECT},
@@ -37,7 +38,9 @@ TOOLS = [
 def store(tmp_path):
     """A server with `TOOLS`: its command, and what was called of it."""
     script, diary = tmp_path / "script.json", tmp_path / "diary.txt"
-    script.write_text(json.dumps({"tools": TOOLS, "answers": {}}), encoding="utf-8")
+    script.write_text(
+        json.dumps({"tools": TOOLS, "answers": {key: [DONE] for key in ["create_thing", "drop_all"]}}), encoding="utf-8"
+    )
 
     class Store:
         folder = tmp_path

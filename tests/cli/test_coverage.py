@@ -82,6 +82,7 @@ def test_a_replay_counts_by_the_lists_that_were_recorded(mcptest: Run, write: Ca
     again = mcptest("run", "--replay", "with", "--reporter", "minimal")
     assert (again.returncode, "tools 25 % (1 of 4)" in again.stderr) == (6, True)
     path.write_text(PASSING)
+    path.write_text(PASSING + "run_options: { catalog: off }\n")
     assert mcptest("run", "--record", "without").returncode == 0
     path.write_text(FLOORED)
     lost = mcptest("run", "--replay", "without", "--reporter", "minimal")

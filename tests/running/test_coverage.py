@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     Record = Callable[..., RunRecord]
 
+NO_CATALOG = "run_options: { catalog: off }\n"
 TESTS = """\
 tools:
   - { name: "celsius", tool: weather, args: { unit: C } }
@@ -128,7 +129,7 @@ def test_an_empty_block_measures_and_demands_nothing(record_of: Record) -> None:
 
 
 def test_without_the_block_no_list_is_asked_for(record_of: Record, tmp_path: Path) -> None:
-    record = record_of(suite("", tmp_path / "log"))
+    record = record_of(suite("", tmp_path / "log", more=NO_CATALOG))
     assert record.coverage == ()
     assert not (tmp_path / "log").exists()
 
@@ -141,7 +142,7 @@ def test_with_the_block_the_lists_are_asked_for_once(record_of: Record, tmp_path
 def test_a_run_whose_own_tests_list_the_tools_knows_its_coverage(record_of: Record, tmp_path: Path) -> None:
     """Of what was not listed nothing is said."""
     listing = "tools:\n  - { name: lists, tool: tools/list }\n  - { name: rests, tool: rest }\n"
-    record = record_of(suite("", tmp_path / "log", tests=listing))
+    record = record_of(suite("", tmp_path / "log", tests=listing, more=NO_CATALOG))
     assert percents(record) == {"tools": 33.3, "parameters": 0.0, "enum_values": 0.0, "error_paths": 0.0}
     assert (tmp_path / "log").read_text() == "listed\n"
 
@@ -152,7 +153,8 @@ def test_a_run_whose_own_tests_list_the_tools_knows_its_coverage(record_of: Reco
 def test_a_part_of_the_tests_is_not_measured_by_the_floors(
     record_of: Record, tmp_path: Path, selection: Selection
 ) -> None:
-    record = record_of(suite("coverage: { tools: 100 }", tmp_path / "log"), selection=selection)
+    suite_text = suite("coverage: { tools: 100 }", tmp_path / "log", more=NO_CATALOG)
+    record = record_of(suite_text, selection=selection)
     assert record.exit_code == (7 if selection.tags else 0)
     note = ["coverage: its floors are not judged, as 1 of 4 tests were selected"]
     assert told(record) == ([] if selection.tags else note)
@@ -235,7 +237,8 @@ def test_a_run_that_its_hook_stopped_lists_nothing(record_of: Record, tmp_path: 
 
 def test_a_floor_on_what_nobody_offers_is_told(record_of: Record) -> None:
     """It is reached, and guards nothing: perhaps a server has lost its list."""
-    record = record_of(suite("coverage: { tools: 100, prompts: 0, parameters: 5 }", "/dev/null", "bare"))
+    block = "coverage: { tools: 100, prompts: 0, parameters: 5 }"
+    record = record_of(suite(block, "/dev/null", "bare", more=NO_CATALOG))
     assert record.exit_code == 0
     assert told(record) == ["coverage: no tools are offered, so the floor of 100 % demands nothing"]
 

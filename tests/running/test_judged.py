@@ -88,7 +88,7 @@ def test_an_assertion_holds_where_the_model_says_so(run: Callable[..., RunRecord
     record = run({"servers": {"s": ECHO}, "judge": CLAUDE, "tools": [tool({"llm-judge": KIND})]})
     (test,) = record.tests
     assert told(record) == [("pass", None)]
-    row, _ = test.assertions
+    row, *_ = test.assertions
     assert row.judgement is not None
     assert (row.judgement["score"], row.judgement["output"]) == (0.9, "hello")
     assert test.tokens == 120

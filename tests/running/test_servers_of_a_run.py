@@ -205,7 +205,7 @@ def test_an_unknown_tool_that_comes_as_a_tool_error_gets_the_nearest_name(mcptes
         '      response: { isError: true, content: [{ type: text, text: "Unknown tool: add_notes" }] }\n'
     )
     (tmp_path / "mcptest.yml").write_text(
-        "servers: { s: { command: [mcptest, mock, --tools-from, manifest.yml] } }\ntools:\n"
+        "servers: { s: { command: [mcptest, mock, --tools-from, manifest.yml], catalog: off } }\ntools:\n"
         "  - { name: known, tool: add_note }\n  - { name: unknown, tool: add_notes }\n"
     )
     known, unknown = rows_of(mcptest("run", "--reporter", "json"))

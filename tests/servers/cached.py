@@ -13,6 +13,7 @@ import minimcp
 LOG = pathlib.Path(os.environ["LOG"])
 ITEMS = []
 CALLS = []
+TOOLS = ["look", "add_item", "list_items", "number", "refuse", "fail", "die", "stay_fresh", "ask", "say", "once"]
 
 
 def enter(line):
@@ -22,7 +23,7 @@ def enter(line):
 
 def answer(method, params, _message):
     if method == "tools/list":
-        return {"tools": []}
+        return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]}
     name, arguments = params["name"], params.get("arguments") or {}
     enter(name)
     CALLS.append(name)
@@ -43,4 +44,4 @@ def answer(method, params, _message):
 
 
 enter("start")
-minimcp.serve(answer)
+minimcp.serve(answer, lists=True)

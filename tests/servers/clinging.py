@@ -37,6 +37,6 @@ def handler(method, params, message):
     return minimcp.NO_ANSWER
 
 
-minimcp.serve(handler)
+minimcp.serve(handler, lists=True)
 tell("eof")
 threading.Event().wait()

@@ -79,7 +79,7 @@ def _initialize(request_id, params, options):
         data = {"supported": ["2026-07-28"], "requested": params.get("protocolVersion")}
         error = {"code": -32602, "message": "Unsupported protocol version", "data": data}
         return {"jsonrpc": "2.0", "id": request_id, "error": error}
-    result = minimcp.initialized(params, options.name) | {"instructions": "call echo", "vendor/extra": 1}
+    result = minimcp.initialized(params, options.name, {"tools": {}}) | {"instructions": "call echo", "vendor/extra": 1}
     if options.version_answered:
         result["protocolVersion"] = options.version_answered
     return {"jsonrpc": "2.0", "id": request_id, "result": result}

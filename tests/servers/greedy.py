@@ -61,4 +61,4 @@ def handler(method, params, message):
     return minimcp.text("done")
 
 
-minimcp.serve(handler)
+minimcp.serve(handler, lists=True)

@@ -40,10 +40,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif message["method"] == "initialize":
             result = {
                 "protocolVersion": params["protocolVersion"],
-                "capabilities": {"tools": {}, "logging": {}},
+                "capabilities": {"logging": {}},
                 "serverInfo": {"name": "late", "version": "1"},
             }
             self.answer(message["id"], result, {"Mcp-Session-Id": "s-1"})
+        elif message["method"] == "tools/list":
+            error = {"code": -32601, "message": "unknown method tools/list"}
+            line = json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}).encode()
+            self.reply(200, line, headers={"Mcp-Session-Id": "s-1"})
         elif params.get("name") == "locked" and self.headers.get("x-key") != "right":
             self.reply(403, b"<p>the door is locked</p>", "text/html", {"Set-Cookie": "visitor=abc123def456"})
         else:

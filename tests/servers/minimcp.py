@@ -44,7 +44,7 @@ def text(value):
 def initialized(params, name="fixture", capabilities=None):
     return {
         "protocolVersion": (params or {}).get("protocolVersion", "2025-11-25"),
-        "capabilities": {"tools": {}} if capabilities is None else capabilities,
+        "capabilities": capabilities or {},
         "serverInfo": {"name": name, "version": "1.0"},
     }
 
@@ -58,8 +58,13 @@ def handshake(name="fixture"):
             return
 
 
-def serve(handler, name="fixture", capabilities=None):
-    """Answer every request by `handler`; `initialize` and `ping` are answered here."""
+def serve(handler, name="fixture", capabilities=None, *, lists=False):
+    """Answer every request by `handler`; `initialize` and `ping` are answered here.
+
+    A server that `lists` its tools has the capability for it; any other has no `tools/list`.
+    """
+    if capabilities is None:
+        capabilities = {"tools": {}} if lists else {}
     for message in messages():
         method, params = message.get("method"), message.get("params")
         if method is None or "id" not in message:
@@ -67,6 +72,10 @@ def serve(handler, name="fixture", capabilities=None):
             continue
         if method == "initialize":
             answer(message["id"], initialized(params, name, capabilities))
+            continue
+        if method == "tools/list" and not lists:
+            error = {"code": -32601, "message": f"unknown method {method}"}
+            send({"jsonrpc": "2.0", "id": message["id"], "error": error})
             continue
         try:
             result = {} if method == "ping" else handler(method, params or {}, message)

@@ -30,4 +30,4 @@ def handler(method, _params, message):
     return {"tools": [tool(description="\x9b31mred\u202e")]}
 
 
-minimcp.serve(handler)
+minimcp.serve(handler, lists=True)

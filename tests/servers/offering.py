@@ -53,4 +53,4 @@ def handle(method, params, message):
     return minimcp.text("done")
 
 
-minimcp.serve(handle, "offering", {"tools": {}, "resources": {}, "prompts": {}})
+minimcp.serve(handle, "offering", {"tools": {}, "resources": {}, "prompts": {}}, lists=True)

@@ -42,4 +42,4 @@ def handler(method, params, message):
     return result
 
 
-minimcp.serve(handler)
+minimcp.serve(handler, lists=True)

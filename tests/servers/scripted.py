@@ -39,4 +39,4 @@ def answer(method, params, message):
     return told["result"]
 
 
-minimcp.serve(answer, capabilities={"tools": {"listChanged": True}})
+minimcp.serve(answer, capabilities={"tools": {"listChanged": True}}, lists=True)

@@ -121,7 +121,7 @@ for message in minimcp.messages():
         if given.shuts_out_initialize or not any(version < "2026" for version in VERSIONS):
             error(request_id, -32022, "Unsupported protocol version", {"supported": VERSIONS, "requested": "?"})
         else:
-            minimcp.answer(request_id, minimcp.initialized(params, "stateless"))
+            minimcp.answer(request_id, minimcp.initialized(params, "stateless", {"tools": {}}))
         for late in held:
             discover(late)
         held.clear()

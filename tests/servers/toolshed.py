@@ -93,7 +93,7 @@ def main():
             return called(params["name"], params.get("arguments") or {}, message["id"])
         raise minimcp.RpcError(-32601, "Method not found")
 
-    minimcp.serve(handler, "toolshed", {} if told.without_tools else None)
+    minimcp.serve(handler, "toolshed", {} if told.without_tools else None, lists=True)
 
 
 main()

@@ -52,4 +52,4 @@ if sys.argv[2:] == ["http"]:
     print(server.server_address[1], flush=True)
     sys.stdin.read()
 else:
-    minimcp.serve(answer, capabilities=CAPABILITIES)
+    minimcp.serve(answer, capabilities=CAPABILITIES, lists=True)

@@ -148,7 +148,7 @@ def test_a_list_that_fails_costs_no_other(child: Child, tmp_path: Path) -> None:
         "    if m.get('method') == 'initialize':\n"
         "        minimcp.answer(m['id'], minimcp.initialized(m['params'], capabilities={'tools': {}, 'prompts': {}}))\n"
         "        break\n"
-        "minimcp.serve(handle)\n",
+        "minimcp.serve(handle, lists=True)\n",
         encoding="utf-8",
     )
     child.ask("connect", session="s", target={"command": [sys.executable, "-S", str(server)]})

@@ -50,8 +50,8 @@ def test_sets_scores_and_metrics_are_told(child: Child, suite_on: SuiteOn) -> No
     suite_on("echo", tests=[scored, *echoes(1)])
     record = run(child)["record"]
     first, second = (told["result"] for told in child.events("case.finished"))
-    row, outcome = first["assertions"]
-    assert outcome["implicit"] == "outcome"
+    row, outcome, validity = first["assertions"]
+    assert (outcome["implicit"], validity["implicit"]) == ("outcome", "valid")
     assert (first["score"], first["threshold"], row["set"]["score"]) == (0.0, 0.5, 0.0)
     assert len(row["set"]["assertions"][1]["message"]) < 3_000
     assert first["derived_metrics"] == [{"name": "quality", "value": 0.0}]

@@ -247,6 +247,7 @@ class _Run:
                     "dealt": True,
                 },
                 "workers": settings.workers,
+                "strict": settings.strict,
                 "retries": settings.retries,
                 "repeat": settings.repeat,
                 "models": settings.models,

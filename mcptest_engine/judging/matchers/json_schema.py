@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import show
 from mcptest_engine.core.pointers import pointer
@@ -66,20 +67,32 @@ def _judged(validator: Validator, actual: object) -> Reason | None:
 
 
 def _explained(validator: Validator, actual: object) -> Mismatch:
+    found = first_fault(validator, actual)
+    if found is None:
+        return Mismatch(message=f"`{show(actual)}` is not valid under the schema")
+    where = f"at `{show_pointer(found.place)}`: " if found.place else ""
+    return Mismatch(message=f"{where}{found.words} (`{show_pointer(found.rule)}` in the schema)", pointer=found.place)
+
+
+class Fault(NamedTuple):
+    """What of a value breaks a schema: its JSON Pointer in the value, the validator's words, the rule's JSON Pointer."""
+
+    place: str
+    words: str
+    rule: str
+
+
+def first_fault(validator: Validator, actual: object) -> Fault | None:
+    """The first fault of a value; None where the validator finds none, or cannot quote it (half a character)."""
     import jsonschema_rs
 
     try:
         validator.validate(actual)  # stops at the first; `iter_errors` makes all of them before it gives one
     except jsonschema_rs.ValidationError as error:
-        first = error
-    except ValueError:  # half a character (a lone surrogate), which the validator cannot quote
-        return Mismatch(message=f"`{show(actual)}` is not valid under the schema")
-    else:
-        return Mismatch(message=f"`{show(actual)}` is not valid under the schema")
-    place = pointer(first.instance_path)
-    where = f"at `{show_pointer(place)}`: " if place else ""
-    rule = f" (`{show_pointer(pointer(first.schema_path))}` in the schema)"
-    return Mismatch(message=f"{where}{_words(first)}{rule}", pointer=place)
+        return Fault(pointer(error.instance_path), _words(error), pointer(error.schema_path))
+    except ValueError:
+        return None
+    return None
 
 
 def _words(error: ValidationError) -> str:
@@ -87,6 +100,9 @@ def _words(error: ValidationError) -> str:
     instance = error.instance
     kind = error.kind.name if hasattr(error.kind, "name") else ""
     said = str(error.message)
+    if kind == "enum" and said.endswith("other candidates"):  # which the validator names only two of
+        options = ", ".join(map(json.dumps, getattr(error.kind, "options", ())))
+        said = f"{show(instance)} is not one of {options}" if len(options) <= _OPTIONS else said
     if kind == "pattern" or said.count("\n"):
         said = said.partition("\n")[0]
     if isinstance(instance, (dict, list, str)) and len(said) > 120:
@@ -104,6 +120,8 @@ def show_tail(text: str) -> str:
     return one_line(_ARTICLE.sub(r" is not an \1", text), 300)
 
 
+_OPTIONS = 160
+"""How many characters the allowed values may take to be named all."""
 _ARTICLE = re.compile(r' is not a ("[aeio])(?=[\w-]*"$)')
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.cases import Case
     from mcptest_engine.running.effects import EffectLedger
     from mcptest_engine.running.sessions import Sessions
-    from mcptest_engine.servers.session import Session
+    from mcptest_engine.servers.session import Exchange, Session
 
 EXCERPT = 200
 TRIALS_AT_ONCE = 4
@@ -61,7 +61,7 @@ _WHY = {
 
 @dataclass(frozen=True, kw_only=True)
 class AgentWorld:
-    """What agent tests need of a run. `answered` hears of each tool that answered without an error.
+    """What agent tests need of a run. `call_tool` is the run's own.
 
     `judge` says what the assertions and budgets of a case come to for a trace. `cut_short` is given what a trace was when the
     run was interrupted. `selected` are the runs measured so far of each test, by its id.
@@ -72,7 +72,7 @@ class AgentWorld:
     redact: Callable[[Any], Any]
     clock: Callable[[], float]
     emit: Emit | None
-    answered: Callable[[str, str], object]
+    call_tool: Callable[..., Awaitable[Exchange]]
     judge: Callable[[Case, dict[str, Any]], Awaitable[Outcome]]
     cut_short: Callable[[str, Mapping[str, Any]], object]
     selected: dict[str, dict[str, bool]] = field(default_factory=dict)
@@ -121,20 +121,10 @@ class SessionDesk:
 
     async def call(self, server: str, tool: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer of one call. Raises: ServerError."""
-        session = None
-        params = {"name": tool, "arguments": args}
-        try:
-            session = await self._sessions.get(server)
-            exchange = await session.request("tools/call", params, timeout_seconds=self._case.timeout_seconds)
-        except ServerError as error:
-            if session is not None:
-                self._sessions.failed(server, session, error)
-            await asyncio.sleep(0)  # a server that is gone fails every call at once, and others want their turn
-            raise
-        answer = exchange.answer
-        if "result" in answer and answer["result"].get("isError") is not True:
-            self._world.answered(server, tool)
-        return answer
+        exchange = await self._world.call_tool(
+            self._sessions, server, tool, args, timeout_seconds=self._case.timeout_seconds, is_noted=True
+        )
+        return exchange.answer
 
     async def ask(self, request: ModelRequest) -> ModelReply:
         """Raises: ModelError."""

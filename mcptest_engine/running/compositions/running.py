@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.events import NodeChanged
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
@@ -27,22 +26,23 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from concurrent.futures import Executor
 
+    from mcptest_engine.core.errors import ServerError
     from mcptest_engine.core.events import Emit
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.running.cases import Case
     from mcptest_engine.running.compositions.freezing import Freezer
     from mcptest_engine.running.compositions.trace import Call, NodeTrace, Trace
-    from mcptest_engine.running.effects import EffectLedger
     from mcptest_engine.running.sessions import Sessions
+    from mcptest_engine.servers.session import Exchange
 
 _SHOWN = 3
 """Of nodes that failed, how many are named after the first."""
-_UNANSWERED = frozenset({FailureKind.SERVER, FailureKind.TIMEOUT, FailureKind.AUTH})
+_UNANSWERED = frozenset({FailureKind.SERVER, FailureKind.TIMEOUT, FailureKind.AUTH, FailureKind.INVALID})
 _EMPTY: Mapping[str, Any] = {"error": None, "notifications": (), "server_requests": (), "http": None}
 
 
 class RunningWorld:
-    """What a walk needs, over the sessions of a run. `tell` is given a case's id and a node of it, begun or ended."""
+    """What a walk needs, over the sessions of a run. `call_tool` is the run's own, for this case's sessions."""
 
     def __init__(
         self,
@@ -50,11 +50,10 @@ class RunningWorld:
         sessions: Sessions,
         *,
         executor: Executor,
-        effects: EffectLedger,
         redact: Callable[[Any], Any],
         clock: Callable[[], float],
         emit: Emit | None,
-        answered: Callable[[str, str], None],
+        call_tool: Callable[..., Awaitable[Exchange]],
         freezer: Freezer | None = None,
         cut_short: Callable[[Mapping[str, Any]], None] | None = None,
         judge_by_models: Callable[..., Awaitable[Outcome]] | None = None,
@@ -62,9 +61,8 @@ class RunningWorld:
         self._case = case
         self._sessions = sessions
         self._executor = executor
-        self._effects = effects
         self._emit = emit
-        self._answered = answered
+        self._call_tool = call_tool
         self._freezer = freezer
         self._cut_short = cut_short
         self._judge_by_models = judge_by_models
@@ -73,21 +71,8 @@ class RunningWorld:
 
     async def call(self, server: str, tool: str, args: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
         """The answer of one call. Raises: ServerError."""
-        session = None
-        try:
-            session = await self._sessions.get(server)
-            params = {"name": tool, "arguments": args}
-            self._effects.note(server, tool, args)
-            exchange = await session.request("tools/call", params, timeout_seconds=timeout_seconds)
-        except ServerError as error:
-            if session is not None:
-                self._sessions.failed(server, session, error)
-            await asyncio.sleep(0)  # a server that is gone fails every call at once, and others want their turn
-            raise
-        answer = exchange.answer
-        if "result" in answer and answer["result"].get("isError") is not True:
-            self._answered(server, tool)
-        return answer
+        exchange = await self._call_tool(server, tool, args, timeout_seconds=timeout_seconds)
+        return exchange.answer
 
     async def compute(self, program: str, value: Any) -> list[Any]:
         """The outputs of a jq program, which runs beside the loop. Raises: ComputeError."""

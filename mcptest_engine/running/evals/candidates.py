@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from mcptest_engine.running.cases import Case
-    from mcptest_engine.running.effects import EffectLedger
     from mcptest_engine.running.evals.program import Candidate
     from mcptest_engine.running.sessions import Sessions
+    from mcptest_engine.servers.session import Exchange
 
 _TOLD = 300
 
@@ -48,20 +48,18 @@ class Answer(NamedTuple):
 class Candidates:
     """The answers of a run. `ask_agent` has a model answer: it is given the case, with the agent's program in it.
 
-    `answered` hears of each tool that answered without an error.
+    `call_tool` is the run's own.
     """
 
     def __init__(
         self,
         *,
-        effects: EffectLedger,
         redact: Callable[[Any], Any],
-        answered: Callable[[str, str], object],
+        call_tool: Callable[..., Awaitable[Exchange]],
         ask_agent: Callable[[Case, Sessions], Awaitable[Outcome]],
     ) -> None:
-        self._effects = effects
         self._redact = redact
-        self._answered = answered
+        self._call_tool = call_tool
         self._ask_agent = ask_agent
         self._found: dict[str, asyncio.Future[Answer]] = {}
 
@@ -106,21 +104,17 @@ class Candidates:
         server, tool = call["server"], call["tool"]
         params = {"name": tool, "arguments": call.get("args", {})}
         request = {"method": "tools/call", "params": params}
-        session = None
         try:
-            session = await sessions.get(server)
-            self._effects.note(server, tool, params["arguments"])
-            exchange = await session.request("tools/call", params, timeout_seconds=case.timeout_seconds)
+            exchange = await self._call_tool(
+                sessions, server, tool, params["arguments"], timeout_seconds=case.timeout_seconds
+            )
         except ServerError as error:
-            if session is not None:
-                sessions.failed(server, session, error)
-            outcome = failed(error, duration_ms=0.0)._replace(gone=session is None or not session.alive)
+            outcome = failed(error, duration_ms=0.0)
             return Answer(failed=outcome, request=request, output=outcome.output)
         answer = exchange.answer
         output = {key: answer[key] for key in ("result", "error") if answer.get(key) is not None}
         told = self._fault(tool, answer)
         if told is None:
-            self._answered(server, tool)
             text = text_of(answer["result"])
             if text is not None:
                 return Answer(text, request=request, output=output, size=exchange.size)

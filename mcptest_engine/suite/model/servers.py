@@ -11,6 +11,8 @@ from mcptest_engine.suite.forms import DURATION_OR_URL_PATTERN
 from mcptest_engine.suite.model.base import Duration, HttpUrl, Many, Milliseconds, OneWay, Part, Scalar, Text, one_of
 from mcptest_engine.suite.model.client import Client  # noqa: TC001  (pydantic reads the annotations)
 
+Gate = Literal["fail", "warn", "off"]
+
 
 class HeaderFromEnv(Part):
     """A header whose value stays out of the file."""
@@ -164,6 +166,23 @@ class Server(OneWay):
         examples=[{"sampling": "Paris", "elicitation": "accept"}],
     )
     serial: bool | None = Field(default=None, description="Run the tests of this server one after the other.")
+    validity: Gate | None = Field(
+        default=None,
+        description="What a result of this server means that breaks the protocol's schema or the tool's own `outputSchema`: "
+        "the test fails (`fail`), a warning (`warn`), or it is not checked (`off`); over `run_options`.",
+        examples=["warn"],
+    )
+    hygiene: Gate | None = Field(
+        default=None,
+        description="What it means that this server writes to stdout what is no message, or goes on when its stdin is closed: "
+        "the run fails (`fail`), a warning (`warn`), or nothing (`off`); over `run_options`.",
+        examples=["fail"],
+    )
+    catalog: Literal["on", "off"] | None = Field(
+        default=None,
+        description="Whether a run lists the tools and prompts of this server; over `run_options`.",
+        examples=["off"],
+    )
     server_version: Text | None = Field(
         default=None,
         description="Which build of the server this is, as you name it. A result kept by `run --cache` is replayed only while "

@@ -24,7 +24,7 @@ from mcptest_engine.suite.model.entries import (  # noqa: TC001  (pydantic reads
 from mcptest_engine.suite.model.evals import EvalTest, Price  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.hooks import Hooks  # noqa: TC001  (pydantic reads the annotations)
 from mcptest_engine.suite.model.judging import AnyScorer, Judge  # noqa: TC001  (pydantic reads the annotations)
-from mcptest_engine.suite.model.servers import Server  # noqa: TC001  (pydantic reads the annotations)
+from mcptest_engine.suite.model.servers import Gate, Server  # noqa: TC001  (pydantic reads the annotations)
 
 
 class FromEnv(Part):
@@ -113,6 +113,24 @@ class RunOptions(Part):
         description="What the calls of tests must come to that do not say so themselves: `success` (the default), `error` or "
         "`any`.",
         examples=["any"],
+    )
+    validity: Gate | None = Field(
+        default=None,
+        description="What a result means that breaks the protocol's schema or the tool's own `outputSchema`: the test fails "
+        "(`fail`, the default), a warning (`warn`), or it is not checked (`off`).",
+        examples=["warn"],
+    )
+    hygiene: Gate | None = Field(
+        default=None,
+        description="What it means that a server writes to stdout what is no message, or goes on when its stdin is closed: the "
+        "run fails (`fail`), a warning (`warn`, the default), or nothing (`off`).",
+        examples=["fail"],
+    )
+    catalog: Literal["on", "off"] | None = Field(
+        default=None,
+        description="Whether a run lists the tools and prompts of its servers, to know unknown names, unknown arguments and "
+        "output schemas (`on`, the default).",
+        examples=["off"],
     )
     inconclusive: Inconclusive | None = Field(
         default=None,

@@ -1,0 +1,228 @@
+"""Checks a result against the protocol: the schema of the agreed revision, a known `resultType`, the tool's `outputSchema`.
+
+The schemas are the official ones (`protocol/`). Where they offer several shapes, the one that the value claims to have is taken
+(by `type`, or by `blob`), so that a fault is named at its own place. Formats such as `uri` are not checked: JSON Schema 2020-12
+leaves them open unless a schema demands them, and the official ones do not.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.schemas import DEEPEST, nested_deeper_than, refuse_to_fetch
+from mcptest_engine.suite.compliance import HANDSHAKE_REVISIONS, REVISIONS, STATELESS_REVISION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from jsonschema_rs import Validator
+
+    from mcptest_engine.judging.matchers import Judge
+
+_FOLDER = Path(__file__).parent / "protocol"
+_DEFINITIONS = {
+    "tools/call": "CallToolResult",
+    "tools/list": "ListToolsResult",
+    "resources/read": "ReadResourceResult",
+    "resources/list": "ListResourcesResult",
+    "resources/templates/list": "ListResourceTemplatesResult",
+    "prompts/get": "GetPromptResult",
+    "prompts/list": "ListPromptsResult",
+    "completion/complete": "CompleteResult",
+}
+"""The schema that the result of a request is held to."""
+_SECTIONS = {
+    "tools/call": "server/tools#tool-result",
+    "tools/list": "server/tools#tool",
+    "resources/read": "server/resources#resource-contents",
+    "resources/list": "server/resources#resource",
+    "resources/templates/list": "server/resources#resource-templates",
+    "prompts/get": "server/prompts#promptmessage",
+    "prompts/list": "server/prompts#prompt",
+    "completion/complete": "server/utilities/completion#completion-results",
+}
+_BLOCK_SECTIONS = {
+    "text": "server/tools#text-content",
+    "image": "server/tools#image-content",
+    "audio": "server/tools#audio-content",
+    "resource_link": "server/tools#resource-links",
+    "resource": "server/tools#embedded-resources",
+}
+_LOOKED_INTO = frozenset(
+    {
+        "content",
+        "contents",
+        "messages",
+        "tools",
+        "resources",
+        "resourceTemplates",
+        "prompts",
+        "completion",
+        "inputRequests",
+    }
+)
+_RESULT_TYPE = "basic#result-responses"
+_MAY_ASK = frozenset({"tools/call", "resources/read", "prompts/get"})
+"""The requests whose result may ask for input. Source: MCP 2026-07-28, basic/patterns/mrtr."""
+_SECRET = "what breaks it is secret"
+
+
+class Validity(NamedTuple):
+    """What a result is held to: the agreed `revision`, and the judge of the tool's `outputSchema`, where it declares one.
+
+    `fails` tells whether an invalid result fails its test; else it is a warning. `is_known`: the result was checked before it
+    was stored, and only valid ones are.
+    """
+
+    revision: str
+    fails: bool
+    output_schema: Judge | None = None
+    is_known: bool = False
+
+    def covers(self, method: str) -> bool:
+        """Whether the results of `method` can be checked."""
+        return method in _DEFINITIONS and (self.is_known or self.revision in REVISIONS)
+
+
+def preload(revision: str | None) -> None:
+    """Import the validator and compile what most results are held to, while a server starts."""
+    if revision is None or revision in REVISIONS:
+        _validator(revision or HANDSHAKE_REVISIONS[-1], "CallToolResult")
+
+
+def find_task_handle(result: object) -> str | None:
+    """What is wrong with a result that only promises one: nothing was judged yet. None for any other result.
+
+    Source: MCP 2025-11-25, basic/utilities/tasks; 2026-07-28, the Tasks extension.
+    """
+    if not isinstance(result, dict) or "content" in result:
+        return None
+    task = result.get("task")
+    if result.get("resultType") != "task" and not (isinstance(task, dict) and "taskId" in task):
+        return None
+    return "the call is unfinished: the server answered with a task, and mcptest does not follow tasks yet"
+
+
+def find_invalidity(
+    method: str, result: object, validity: Validity, redact: Callable[[Any], Any]
+) -> tuple[str, str] | None:
+    """The first fault of the result of `method`, as (message, JSON Pointer into the result); None where it is valid.
+
+    Requests whose results have no schema here, and revisions that are not known, give None too. The message quotes redacted
+    values.
+    """
+    if validity.is_known or not validity.covers(method):
+        return None
+    definition, revision = _DEFINITIONS[method], validity.revision
+    if nested_deeper_than(result, DEEPEST) and isinstance(result, dict):
+        # What no schema of the protocol looks into may be as deep as it likes.
+        deep = {key for key, value in result.items() if nested_deeper_than(value, DEEPEST - 1)}
+        if not deep.isdisjoint(_LOOKED_INTO):
+            return f"the result is nested more than {DEEPEST} levels deep, too deep to be checked", ""
+        result = {key: {} if key in deep else value for key, value in result.items()}
+        validity = validity._replace(output_schema=None)
+    if revision == STATELESS_REVISION and isinstance(result, dict):
+        kind = result.get("resultType")
+        if kind == "input_required" and method in _MAY_ASK:
+            definition = "InputRequiredResult"
+        elif isinstance(kind, str) and kind != "complete":
+            known = '"complete" or "input_required"' if method in _MAY_ASK else '"complete"'
+            shown = one_line(redact(json.dumps(kind, ensure_ascii=False)), 60)
+            return f"the result is not valid MCP {revision}: /resultType is {shown}, not {known} ({_RESULT_TYPE})", (
+                "/resultType"
+            )
+    validator = _validator(revision, definition)
+    try:
+        is_valid = validator.is_valid(result)
+    except (ValueError, OverflowError):  # half a character, or a number that no schema can judge
+        return "the result cannot be checked: it holds half a character (a lone surrogate) or a number out of range", ""
+    if not is_valid:
+        from mcptest_engine.judging.matchers.json_schema import first_fault
+
+        fault = first_fault(validator, redact(result))
+        place, words = (fault.place, fault.words) if fault is not None else ("", _SECRET)
+        where = f"{one_line(place, 120)}: " if place else ""
+        return f"the result is not valid MCP {revision}: {where}{words} ({_section(method, place, result)})", place
+    if validity.output_schema is None or method != "tools/call":
+        return None
+    return _find_output_fault(result, validity.output_schema, redact)
+
+
+def _find_output_fault(result: Any, output_schema: Judge, redact: Callable[[Any], Any]) -> tuple[str, str] | None:
+    """Source: MCP 2025-06-18 and later, server/tools#output-schema: results MUST conform to it; errors need not."""
+    if result.get("isError") is True or result.get("resultType") == "input_required":
+        return None
+    section = "(server/tools#output-schema)"
+    if "structuredContent" not in result:
+        return f"the tool declares an `outputSchema`, and the result has no `structuredContent` {section}", ""
+    content = result["structuredContent"]
+    reason = output_schema(content)
+    if reason is None:
+        return None
+    fault, shown = reason(), redact(content)
+    if shown is not content:
+        again = output_schema(shown)
+        words, place = (_SECRET, "") if again is None else (again().message, again().pointer)
+    else:
+        words, place = fault.message, fault.pointer
+    return f"`structuredContent` breaks the tool's `outputSchema`: {words} {section}", f"/structuredContent{place}"
+
+
+def _section(method: str, place: str, result: Any) -> str:
+    """Where the specification says what is broken at `place`."""
+    parts = place.split("/")
+    if method == "tools/call" and parts[1:2] == ["content"] and len(parts) > 3 and parts[3] != "type":
+        block = result["content"][int(parts[2])]
+        return _BLOCK_SECTIONS.get(block.get("type"), _SECTIONS[method])
+    return _RESULT_TYPE if place == "/resultType" else _SECTIONS[method]
+
+
+@lru_cache(maxsize=64)
+def _validator(revision: str, definition: str) -> Validator:
+    import jsonschema_rs
+
+    schemas = _schemas(revision)
+    key = "$defs" if "$defs" in schemas else "definitions"
+    schema = {"$schema": schemas["$schema"], "$ref": f"#/{key}/{definition}", key: schemas[key]}
+    if key == "definitions":  # draft 7 ignores what stands beside a `$ref`
+        schema = {"$schema": schemas["$schema"], "allOf": [{"$ref": schema["$ref"]}], key: schemas[key]}
+    return jsonschema_rs.validator_for(schema, validate_formats=False, retriever=refuse_to_fetch)
+
+
+@lru_cache(maxsize=len(REVISIONS))
+def _schemas(revision: str) -> dict[str, Any]:
+    schemas: dict[str, Any] = json.loads((_FOLDER / f"{revision}.json").read_text(encoding="utf-8"))
+    key = "$defs" if "$defs" in schemas else "definitions"
+    definitions = schemas[key]
+    schemas[key] = {name: _told_apart(schema, definitions) for name, schema in definitions.items()}
+    return schemas
+
+
+def _told_apart(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """The schema with every `anyOf` whose branches differ by their `type`, or by having `blob`, as a choice by that member."""
+    if isinstance(schema, list):
+        return [_told_apart(one, definitions) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    branches = [(one, definitions[one["$ref"].rpartition("/")[2]]) for one in schema.get("anyOf", ()) if "$ref" in one]
+    if branches and len(branches) == len(schema["anyOf"]):
+        types = [branch.get("properties", {}).get("type", {}).get("const") for _, branch in branches]
+        if all(types):
+            return {
+                "type": "object",
+                "required": ["type"],
+                "properties": {"type": {"enum": types}},
+                "allOf": [
+                    {"if": {"required": ["type"], "properties": {"type": {"const": name}}}, "then": one}
+                    for name, (one, _) in zip(types, branches, strict=True)
+                ],
+            }
+        blob = [one for one, branch in branches if "blob" in branch.get("required", ())]
+        rest = [one for one, branch in branches if "blob" not in branch.get("required", ())]
+        if len(blob) == len(rest) == 1:
+            return {"type": "object", "if": {"required": ["blob"]}, "then": blob[0], "else": rest[0]}
+    return {key: _told_apart(value, definitions) for key, value in schema.items()}

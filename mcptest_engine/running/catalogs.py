@@ -1,0 +1,204 @@
+"""What the servers of a run list: read once a server, beside its first call, and held against what tests call.
+
+From it come the nearest name of an unknown tool or prompt, what is odd about arguments, and the `outputSchema` of results. A
+list that cannot be read fails nothing: what could not be checked is a warning. A name counts as unknown only after
+a second look, since a server may list more than it did at first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import AuthFailed, ServerDied, ServerError, did_you_mean
+from mcptest_engine.judging.matchers import Context
+from mcptest_engine.judging.matchers.json_schema import matches_schema
+from mcptest_engine.judging.validity import Validity, find_invalidity
+from mcptest_engine.servers.catalog import list_all
+from mcptest_engine.servers.replay import NotRecorded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcptest_engine.judging.matchers import Judge
+    from mcptest_engine.servers.session import Session
+
+_LISTS = {"tools/call": "tools", "prompts/get": "prompts"}
+_WHAT = {"tools": "tool", "prompts": "prompt"}
+_LIST_RESULT: Mapping[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
+_UNSENT = ServerDied, NotRecorded
+"""Why a list has not come that is no fault of the server's list: it is asked for again, or there is none to be had."""
+
+
+class Entry:
+    """One tool or prompt as its server lists it, with what is made of its schemas when first needed."""
+
+    __slots__ = ("_input", "_output", "descriptor", "is_tool")
+
+    def __init__(self, descriptor: Mapping[str, Any], *, is_tool: bool) -> None:
+        self.descriptor = descriptor
+        self.is_tool = is_tool
+        self._input: Judge | None = None
+        self._output: Judge | None = None
+
+    @property
+    def output_schema(self) -> Judge | None:
+        """The judge of `structuredContent`; None where the tool declares no `outputSchema`."""
+        schema = self.descriptor.get("outputSchema")
+        if self._output is None and isinstance(schema, dict):
+            self._output = matches_schema(schema, Context())
+        return self._output
+
+    def find_argument_fault(self, arguments: Any) -> tuple[str, str | None] | None:
+        """What is wrong with arguments, as (message, hint): one that is not declared, or what the schema refuses."""
+        schema = self.descriptor.get("inputSchema")
+        declared: set[str] | None = None
+        if self.is_tool:
+            if not isinstance(schema, dict):
+                return None
+            properties = schema.get("properties")
+            open_ended = {
+                "additionalProperties",
+                "patternProperties",
+                "unevaluatedProperties",
+                "$ref",
+                "allOf",
+                "anyOf",
+            }
+            if isinstance(properties, dict) and (
+                schema.get("additionalProperties") is False or open_ended.isdisjoint(schema)
+            ):
+                declared = set(properties)
+        else:
+            listed = self.descriptor.get("arguments") or []
+            declared = {str(one.get("name")) for one in listed if isinstance(one, dict)}
+        name = self.descriptor["name"]
+        unknown = next((key for key in arguments if key not in declared), None) if declared is not None else None
+        if unknown is not None:
+            what = _WHAT["tools" if self.is_tool else "prompts"]
+            hint = did_you_mean(unknown, declared or ()) or (
+                f"it has {', '.join(f'`{one}`' for one in sorted(declared or ())[:8])}" if declared else None
+            )
+            return f'the {what} "{name}" has no argument `{unknown}`', hint
+        if not self.is_tool:
+            listed = self.descriptor.get("arguments") or []
+            needed = (one["name"] for one in listed if isinstance(one, dict) and one.get("required") is True)
+            missing = next((one for one in needed if one not in arguments), None)
+            return None if missing is None else (f'the prompt "{name}" needs the argument `{missing}`', None)
+        if self._input is None:
+            self._input = matches_schema(schema, Context())
+        reason = self._input(arguments)
+        return (
+            None
+            if reason is None
+            else (f'the `inputSchema` of "{name}" refuses the arguments: {reason().message}', None)
+        )
+
+
+class Listing:
+    """The tools or prompts of one server by name. An entry that comes twice counts as it came first."""
+
+    def __init__(self, what: str, descriptors: list[dict[str, Any]]) -> None:
+        self.what = what
+        self.descriptors = descriptors
+        self.entries: dict[str, Entry] = {}
+        for descriptor in descriptors:
+            name = descriptor.get("name")
+            if isinstance(name, str):
+                self.entries.setdefault(name, Entry(descriptor, is_tool=what == "tools"))
+
+    def unknown(self, server: str, name: str) -> tuple[str, str | None]:
+        """That there is no such name, as (message, hint)."""
+        what = _WHAT[self.what]
+        hint = did_you_mean(name, self.entries)
+        if hint is None and self.entries:
+            count = f"1 {what}" if len(self.entries) == 1 else f"{len(self.entries)} {what}s"
+            hint = f"it lists {count}; `mcptest {self.what}` shows them"
+        return f'server "{server}" lists no {what} "{name}"', hint
+
+
+class RunCatalogs:
+    """The lists of a run's servers. `listed` is given each server's tools; `redact` takes secrets out of what is quoted."""
+
+    def __init__(self, *, redact: Callable[[Any], Any], listed: Callable[[str, object], None]) -> None:
+        self._redact = redact
+        self._listed = listed
+        self._listings: dict[tuple[str, str], asyncio.Task[Listing | None]] = {}
+        self._looked_again: set[tuple[str, str, str]] = set()
+        self.warnings: dict[str, None] = {}
+
+    def begin(self, session: Session, method: str) -> None:
+        """Have the list read that `method` calls from, unless it has been; the request goes out after those under way."""
+        what = _LISTS.get(method)
+        if what is None or not session.spec.reads_catalog:
+            return
+        key = (session.spec.name, what)
+        if key in self._listings or (what == "prompts" and "prompts" not in (session.capabilities or {})):
+            return
+        self._listings[key] = asyncio.get_running_loop().create_task(self._read(session, what))
+
+    async def find(
+        self, session: Session, method: str, name: str, *, timeout_seconds: float
+    ) -> tuple[Listing, Entry | None] | None:
+        """The list that `method` calls from, and the entry `name` of it; None where there is no list to go by."""
+        what = _LISTS.get(method)
+        key = (session.spec.name, what or "")
+        task = self._listings.get(key)
+        if what is None or task is None:
+            return None
+        listing = await self._within(task, timeout_seconds)
+        if listing is None:
+            return None
+        if name not in listing.entries and (*key, name) not in self._looked_again and session.alive:
+            self._looked_again.add((*key, name))
+            task = self._listings[key] = asyncio.get_running_loop().create_task(self._read(session, what))
+            listing = await self._within(task, timeout_seconds) or listing
+        return listing, listing.entries.get(name)
+
+    def read(self) -> dict[str, dict[str, list[dict[str, Any]]]]:
+        """The lists that have been read, as they were sent: by server, then "tools" or "prompts"."""
+        found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+        for (server, what), task in self._listings.items():
+            listing = task.result() if task.done() and not task.cancelled() else None
+            if listing is not None:
+                found.setdefault(server, {})[what] = listing.descriptors
+        return found
+
+    async def close(self) -> None:
+        """End what is still being read."""
+        for task in self._listings.values():
+            task.cancel()
+        await asyncio.gather(*self._listings.values(), return_exceptions=True)
+
+    async def _within(self, task: asyncio.Task[Listing | None], timeout_seconds: float) -> Listing | None:
+        if not task.done():
+            await asyncio.wait((task,), timeout=timeout_seconds)
+        return task.result() if task.done() and not task.cancelled() else None
+
+    async def _read(self, session: Session, what: str) -> Listing | None:
+        server = session.spec.name
+        try:
+            session.is_listing = True
+            found = await list_all(session, what)
+        except _UNSENT:
+            self._listings.pop((server, what), None)
+            return None
+        except AuthFailed:
+            return None  # the calls themselves say so
+        except ServerError as error:
+            if what not in (session.capabilities or {}):
+                return None  # it never said that it had any
+            unchecked = "names, arguments and output schemas" if what == "tools" else "names and arguments"
+            told = f'the {what} of server "{server}" could not be listed, so that {unchecked} are not checked'
+            self.warnings[f"{told}: {self._redact(error.message)}"] = None
+            return None
+        finally:
+            session.is_listing = False
+        if what == "tools":
+            self._listed(server, found)
+        if session.spec.validity != "off":
+            validity = Validity(session.protocol_version or "", fails=False)
+            fault = find_invalidity(f"{what}/list", {**_LIST_RESULT, what: found}, validity, self._redact)
+            if fault is not None:
+                self.warnings[f'server "{server}", {what}/list: {fault[0]}'] = None
+        return Listing(what, found)

@@ -1,0 +1,255 @@
+"""Answers that break the protocol or the tool's own `outputSchema` fail, over both transports and in both lifecycles."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcptest_engine.core.results import RunRecord
+from mcptest_engine.reporting.record_schema import record_fault
+from mcptest_engine.reporting.registry import render
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcptest_engine.core.results import TestResult
+
+SERVER = Path(__file__).parent.parent / "servers" / "breaking.py"
+STDIO = {"command": [sys.executable, "-S", str(SERVER)]}
+NOT_FAILED = {"target": "result.isError", "matcher": {"not": {"exact": True}}}
+SPOILT = {
+    "wrong_output": '`structuredContent` breaks the tool\'s `outputSchema`: at `/degrees`: "seven" is not of type "number"',
+    "no_output": "the tool declares an `outputSchema`, and the result has no `structuredContent`",
+    "number_as_text": '/content/0/text: 5 is not of type "string" (server/tools#text-content)',
+    "unknown_block": '/content/0/type: "textt" is not one of "text", "image", "audio", "resource_link", "resource"',
+    "bad_blob": '/content/0/resource/blob: 5 is not of type "string" (server/tools#embedded-resources)',
+    "empty": '"content" is a required property',
+    "task": "the call is unfinished: the server answered with a task",
+}
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    command = [sys.executable, "-S", str(SERVER), "http"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        assert server.stdin is not None
+        yield f"http://127.0.0.1:{int(server.stdout.readline())}/mcp"
+        server.stdin.close()
+
+
+@pytest.fixture
+def run(record_of: Callable[..., RunRecord]) -> Callable[..., RunRecord]:
+    """The record of a suite with one server `s`, which is valid and survives a round trip."""
+
+    def running(
+        *tools: dict[str, Any], server: dict[str, Any] = STDIO, settings: Any = None, **suite: Any
+    ) -> RunRecord:
+        text = json.dumps({"servers": {"s": server}, **({"tools": tools} if tools else {}), **suite})
+        record = record_of(text, **({} if settings is None else settings))
+        data = json.loads(json.dumps(record.to_json()))
+        assert record_fault(data) is None
+        assert RunRecord.from_json(data).to_json() == record.to_json()
+        return record
+
+    return running
+
+
+def calls(tool: str, **more: Any) -> dict[str, Any]:
+    return {"name": tool, "tool": tool, "expect": [NOT_FAILED], **more}
+
+
+def by_name(record: RunRecord) -> dict[str, TestResult]:
+    return {test.name: test for test in record.tests}
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_an_invalid_result_fails_whatever_is_asserted(
+    run: Callable[..., RunRecord], request: pytest.FixtureRequest, transport: str, revision: str
+) -> None:
+    reached = STDIO if transport == "stdio" else {"url": request.getfixturevalue("url")}
+    tools = [calls(name) for name in ("fine", "forecast", "bananas", *SPOILT)]
+    record = run(
+        *tools,
+        {"name": "list", "tool": "resources/list", "expect": [NOT_FAILED]},
+        server={**reached, "protocol": revision},
+        resources=[{"name": "resource", "uri": "x:1", "expect": [NOT_FAILED]}],
+        prompts=[{"name": "prompt", "prompt": "greet", "args": {"who": "you"}, "expect": [NOT_FAILED]}],
+    )
+    tests = by_name(record)
+    for name, words in SPOILT.items():
+        failure = tests[name].failure
+        assert failure is not None, name
+        assert (failure.kind.value, words in failure.message) == ("invalid", True), (name, failure.message)
+    assert {name for name, test in tests.items() if test.verdict.value == "pass"} == (
+        {"fine", "forecast"} if revision == "2026-07-28" else {"fine", "forecast", "bananas"}
+    )
+    assert "/contents/0" in (tests["resource"].message or "")
+    assert '/messages/0/role: "nobody"' in (tests["prompt"].message or "")
+    assert '"resources" is a required property' in (tests["list"].message or "")
+    if revision == "2026-07-28":
+        assert '/resultType is "banana", not "complete" or "input_required"' in (tests["bananas"].message or "")
+    assert record.exit_code == 1
+
+
+def test_the_row_of_validity_follows_the_written_ones_and_enters_no_score(run: Callable[..., RunRecord]) -> None:
+    held = {"target": "attempt", "matcher": {"exact": 1}}
+    record = run(calls("number_as_text", threshold=0.5, expect=[held]), calls("fine"))
+    bad, fine = record.tests
+    assert [row.implicit for row in bad.assertions] == [None, "outcome", "valid"]
+    row = bad.assertions[-1]
+    assert (row.passed, row.weight, row.actual, row.pointer) == (False, 0.0, "invalid", "/content/0/text")
+    assert (bad.score, bad.verdict.value, fine.assertions[-1].passed) == (1.0, "fail", True)
+
+
+def test_every_report_tells_what_is_invalid(run: Callable[..., RunRecord]) -> None:
+    record = run(calls("number_as_text"))
+    for reporter in ("pretty", "agent", "md", "junit", "tap", "github", "gitlab", "sarif", "ndjson", "json", "html"):
+        text = render(reporter, record).stdout
+        assert "/content/0/text" in text, reporter
+    assert "<failure" in render("junit", record).stdout
+
+
+@pytest.mark.parametrize("where", ["run_options", "server"])
+def test_validity_may_be_a_warning_or_off(run: Callable[..., RunRecord], where: str) -> None:
+    for said, count in (("warn", 1), ("off", 0)):
+        options = {"validity": said}
+        suite = {"run_options": options} if where == "run_options" else {"server": {**STDIO, **options}}
+        record = run(calls("number_as_text"), **suite)
+        assert record.exit_code == 0
+        assert [("/content/0/text" in text) for text in record.warnings] == [True] * count
+        assert not any(row.implicit == "valid" for row in record.tests[0].assertions)
+
+
+def test_a_task_is_unfinished_also_where_validity_is_off(run: Callable[..., RunRecord]) -> None:
+    record = run(calls("task"), run_options={"validity": "off"})
+    assert record.tests[0].verdict.value == "fail"
+
+
+def test_an_error_needs_no_output(run: Callable[..., RunRecord]) -> None:
+    """MCP, server/tools#output-schema: it is about results that are no errors."""
+    (test,) = run(calls("failing_output", outcome="error", expect=[])).tests
+    assert test.verdict.value == "pass", test.message
+
+
+def test_an_invalid_answer_of_a_node_fails_its_composition(run: Callable[..., RunRecord]) -> None:
+    nodes = [{"id": "a", "tool": "number_as_text"}, {"id": "b", "tool": "fine"}]
+    total = {"target": "cost.total", "matcher": {"lte": 1}}
+    record = run(compositions=[{"name": "c", "nodes": nodes, "expect": [total]}])
+    (test,) = record.tests
+    assert test.failure is not None
+    assert (test.failure.kind.value, "/content/0/text" in test.failure.message) == ("invalid", True)
+
+
+# --- the catalog
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_an_unknown_tool_fails_with_the_nearest_name(
+    run: Callable[..., RunRecord], request: pytest.FixtureRequest, transport: str, revision: str
+) -> None:
+    reached = STDIO if transport == "stdio" else {"url": request.getfixturevalue("url")}
+    held = {"target": "error.message", "matcher": {"contains": "fien"}}
+    record = run(
+        {"name": "wrong", "tool": "fien"},
+        {"name": "wanted", "tool": "fien", "outcome": "error", "expect": [held]},
+        server={**reached, "protocol": revision},
+    )
+    wrong, wanted = record.tests
+    assert wrong.failure is not None
+    assert wrong.failure.message.startswith('server "s" lists no tool "fien"; the server answered error -32602')
+    assert (wrong.failure.kind.value, wrong.failure.hint) == ("protocol_error", "did you mean `fine`?")
+    assert wanted.verdict.value == "pass"
+
+
+def test_an_unlisted_prompt_fails_although_it_is_answered(run: Callable[..., RunRecord]) -> None:
+    options = {"validity": "off"}
+    prompts = [{"name": "p", "prompt": "gret", "args": {"who": "x"}}]
+    (test,) = run(prompts=prompts, run_options=options).tests
+    assert test.failure is not None
+    assert (test.failure.kind.value, test.failure.hint) == ("suite", "did you mean `greet`?")
+    assert run(prompts=prompts, run_options={**options, "catalog": "off"}).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"citty": "x"}, 'the tool "fine" has no argument `citty`; did you mean `city`?'),
+        ({"days": "3"}, 'the `inputSchema` of "fine" refuses the arguments: at `/days`: "3" is not of type "integer"'),
+    ],
+)
+def test_odd_arguments_are_a_warning_and_a_failure_under_strict(
+    run: Callable[..., RunRecord], arguments: dict[str, Any], words: str
+) -> None:
+    record = run(calls("fine", args=arguments))
+    assert record.exit_code == 0
+    assert [text.startswith(f"fine: {words}") for text in record.warnings] == [True]
+    strict = run(calls("fine", args=arguments), settings={"strict": True})
+    (test,) = strict.tests
+    assert test.failure is not None
+    assert (strict.exit_code, test.failure.kind.value) == (1, "suite")
+    wanted = run(calls("failing_output", args=arguments, outcome="error", expect=[]), settings={"strict": True})
+    assert (wanted.exit_code, wanted.warnings) == (0, ())
+
+
+def test_the_list_is_read_once_and_not_at_all_when_it_is_off(run: Callable[..., RunRecord], tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    server = {"command": [sys.executable, "-S", str(SERVER.with_name("offering.py")), str(log)]}
+    tests = [{"name": f"t{number}", "tool": "rest"} for number in range(5)]
+    assert run(*tests, server=server).exit_code == 0
+    assert log.read_text() == "listed\n"
+    log.unlink()
+    assert run(*tests, server={**server, "catalog": "off"}).exit_code == 0
+    assert not log.exists()
+
+
+def test_a_list_that_cannot_be_read_fails_nothing_and_says_what_is_not_checked(run: Callable[..., RunRecord]) -> None:
+    server = {"command": [sys.executable, "-S", str(SERVER.with_name("offering.py")), "/dev/null", "closed"]}
+    record = run({"name": "t", "tool": "rest"}, server=server)
+    assert record.exit_code == 0
+    (warning,) = record.warnings
+    assert warning == (
+        'the tools of server "s" could not be listed, so that names, arguments and output schemas are not checked: server "s" '
+        'answered "tools/list" with error -32000 "not today"'
+    )
+
+
+# --- hygiene
+
+NOISE = """
+import sys, time
+sys.path.insert(0, FOLDER)
+import minimcp
+print("starting up", flush=True)
+minimcp.serve(lambda *_: minimcp.text("ok"))
+if "stays" in sys.argv:
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(("mode", "kinds"), [("goes", ["stdout_noise"]), ("stays", ["stdout_noise", "outlives_stdin"])])
+def test_what_a_server_does_beside_its_answers_is_found(
+    run: Callable[..., RunRecord], tmp_path: Path, mode: str, kinds: list[str]
+) -> None:
+    script = tmp_path / "noise.py"
+    script.write_text(NOISE.replace("FOLDER", repr(str(SERVER.parent))))
+    server = {"command": [sys.executable, str(script), mode], "shutdown_grace_ms": 300}
+    record = run({"name": "t", "tool": "x"}, server=server)
+    (found,) = record.servers
+    assert [finding["kind"] for finding in found.findings] == kinds
+    assert record.exit_code == 0
+    assert tuple(finding["message"] for finding in found.findings) == record.warnings
+    for failing in ({"settings": {"strict": True}}, {"run_options": {"hygiene": "fail"}}):
+        failed = run({"name": "t", "tool": "x"}, server=server, **failing)
+        assert (failed.exit_code, failed.verdict.value, failed.totals.passed) == (1, "fail", 1)
+        assert all(finding["fails"] for finding in failed.servers[0].findings)
+        assert "fails the run" in render("agent", failed).stdout
+    off = run({"name": "t", "tool": "x"}, server={**server, "hygiene": "off"})
+    assert (off.servers[0].findings, off.warnings) == ((), ())
