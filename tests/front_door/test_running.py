@@ -318,7 +318,7 @@ def test_a_run_says_how_many_of_its_calls_changed_something(writer: Door) -> Non
         "tools: [{ name: t, tool: %s, expect: [{ target: result.isError, matcher: { not: { exact: true } } }] }]"
     )
     assert "effects" not in writer.call("run_tool_test", suite=text % "status")
-    assert writer.call("run_tool_test", suite=text % "create_record")["effects"] == "1 mutating by its name executed"
+    assert writer.call("run_tool_test", suite=text % "create_record")["effects"] == "1 mutating executed"
 
 
 def test_a_run_of_a_huge_composition_has_room_in_an_answer(writer: Door) -> None:
