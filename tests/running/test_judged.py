@@ -243,7 +243,7 @@ def test_each_metric_of_a_composition_is_a_row_of_its_own(run: Callable[..., Run
     assert judgement["extra"]["findings"] == [{"call": 1, "tool": "say", "ok": False, "reasoning": "made up"}]
     asked = models.questions[0].last
     assert "Greet somebody." in asked
-    assert 'call 1: say (step `a`)\nargs: {"x": 1}\nreturned: hi' in asked
+    assert 'call 1: say (step `a`)\nargs: {"x": 1}\nreturned: "hi"' in asked
     assert record.exit_code == 1
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.judging.rubrics import Rubric, read_rubric
 from mcptest_engine.judging.scorers.fences import Material
 from mcptest_engine.judging.scorers.judge import Graded
@@ -20,6 +21,8 @@ RUBRIC = "rubric"
 MOST_CALLS = 60
 VALUE_LIMIT = 2_000
 """Characters of one call's arguments or result that a judge is shown."""
+_LINE_BREAKS = {ord(mark): f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
+"""The ends of lines that JSON leaves as they are."""
 _BY_CALL = frozenset({"mcp_use", "argument_correctness"})
 
 _QUESTIONS = {
@@ -113,7 +116,7 @@ def is_judgeable(trace: Mapping[str, Any] | None) -> bool:
 
 def _agent_calls(trace: Mapping[str, Any]) -> Iterator[_Call]:
     for call in trace.get("tool_calls", ()):
-        name = str(call.get("name"))
+        name = one_line(str(call.get("name")))
         server = f" (server {call['server']})" if call.get("server") else ""
         lines = [
             f"{name}{server}",
@@ -133,19 +136,18 @@ def _node_calls(trace: Mapping[str, Any]) -> Iterator[_Call]:
     order = [*trace.get("composition", {}).get("order", ())]
     for node_id in [*order, *(name for name in nodes if name not in order)]:
         node = nodes[node_id]
-        head = f"{node['tool']} (step `{node_id}`" + (
-            f", after {', '.join(node['needs'])})" if node.get("needs") else ")"
-        )
+        tool = one_line(str(node["tool"]))
+        head = f"{tool} (step `{node_id}`" + (f", after {', '.join(node['needs'])})" if node.get("needs") else ")")
         if node["status"] == "skipped":
             continue
         rows = node["calls"] if isinstance(node.get("calls"), list) else [node]
         for row in rows:
             lines = [head, f"args: {_json(row.get('args'))}"]
             if row.get("status") == "err":
-                lines.append(f"failed: {row.get('message', 'without a reason')}")
+                lines.append(f"failed: {_json(row.get('message', 'without a reason'))}")
             else:
                 lines.append(f"returned: {_json(_texts(row.get('output')))}")
-            yield _Call(str(node["tool"]), "\n".join(lines))
+            yield _Call(tool, "\n".join(lines))
 
 
 def _task(trace: Mapping[str, Any]) -> str:
@@ -165,5 +167,6 @@ def _texts(result: Any) -> Any:
 
 
 def _json(value: Any, limit: int = VALUE_LIMIT) -> str:
-    text: str = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    """`value` as JSON on one line, a text in quotes too: what a server wrote must not look like a line of ours."""
+    text = json.dumps(value, ensure_ascii=False).translate(_LINE_BREAKS)
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
