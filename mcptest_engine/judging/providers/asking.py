@@ -278,9 +278,9 @@ class AskedModels:
         """What asks an endpoint, made once."""
         name = endpoint.provider.name
         if name not in self._providers:
-            self._providers[name] = asyncio.ensure_future(asyncio.to_thread(_imported, endpoint.provider.sdk))
+            self._providers[name] = asyncio.ensure_future(self._make_provider(endpoint))
         try:
-            made = await asyncio.shield(self._providers[name])
+            return await asyncio.shield(self._providers[name])
         except ImportError as wrong:
             raise ModelError(
                 ModelFault.PROVIDER,
@@ -288,14 +288,12 @@ class AskedModels:
                 f"{self._redact(str(wrong))[:200]}",
                 hint=INSTALL,
             ) from None
-        if isinstance(made, type):
-            from mcptest_engine.judging.providers.wire import Teller
 
-            made = made(endpoint, Teller(shown_url(endpoint.base), self._masked))
-            ready = asyncio.get_running_loop().create_future()
-            ready.set_result(made)
-            self._providers[name] = ready
-        return made
+    async def _make_provider(self, endpoint: Endpoint) -> Any:
+        provider = await asyncio.to_thread(_imported, endpoint.provider.sdk)
+        from mcptest_engine.judging.providers.wire import Teller
+
+        return provider(endpoint, Teller(shown_url(endpoint.base), self._masked))
 
     def _masked(self, text: str) -> str:
         for key in self._setup.secrets():
@@ -312,14 +310,9 @@ class AskedModels:
     async def close(self) -> None:
         """End what is under way, and close the connections."""
         self._flights.cancel()
-        for ready in self._providers.values():
-            if (
-                ready.done()
-                and not ready.cancelled()
-                and ready.exception() is None
-                and not isinstance(ready.result(), type)
-            ):
-                await ready.result().close()
+        for made in await asyncio.gather(*self._providers.values(), return_exceptions=True):
+            if not isinstance(made, BaseException):
+                await made.close()
         self._providers.clear()
 
 
