@@ -10,7 +10,7 @@ What scorers said is kept in the same way in `.mcptest/cache/verdicts`:
 
 and what models answered in `.mcptest/cache/models`:
 
-    { schema_version: "mcptest.model/v1", key, mcptest_version, model, duration_ms,
+    { schema_version: "mcptest.model/v2", key, mcptest_version, model, duration_ms,
       answer: {text, stop, tokens_in, tokens_out, cost_usd, uses?, thinking?} }
 
 Any number of processes may read and write here at once without a lock: a file is there whole or not at all, and whatever
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = "mcptest.result/v1"
 VERDICT_SCHEMA = "mcptest.verdict/v1"
-MODEL_SCHEMA = "mcptest.model/v1"
+MODEL_SCHEMA = "mcptest.model/v2"
 LARGEST = 1024 * 1024
 """Bytes of one result that is kept."""
 MOST_RESULTS = 5_000

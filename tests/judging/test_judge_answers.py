@@ -21,6 +21,10 @@ GOOD = '{"reasoning": "it names both", "score": 0.8}'
         GOOD,
         f"```json\n{GOOD}\n```",
         f"\n ```\n{GOOD}\n```\n",
+        f"```json\r\n{GOOD}\r\n```\r\n",
+        f"```\n{GOOD}```",
+        f"\ufeff{GOOD}",
+        f"\ufeff```json\n{GOOD}\n```",
         '{"score": 0.8, "reasoning": "it names both", "confidence": "high"}',
     ],
 )
@@ -38,6 +42,7 @@ def test_a_grade_is_the_whole_answer_or_all_of_its_one_fence(text: str) -> None:
         (f"Here is my grade:\n\n{GOOD}\n\nI hope this helps.", "nothing before or after it"),
         (f"{GOOD}\n{GOOD}", "nothing before or after it"),
         (f"It wrote:\n```json\n{GOOD}\n```\n", "nothing before or after it"),
+        (f"```json\n{GOOD}\n```\n```json\n{GOOD}\n```", "nothing before or after it"),
         (f"```json\n{GOOD}\n```\nwhich I reject: it is rude", "nothing before or after it"),
         (f"```\nshort\n```\n```json\n{GOOD}\n```", "nothing before or after it"),
         ('{"score": 1, "score": 0}', "an object in it has a member twice"),

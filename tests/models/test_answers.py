@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
 
+from mcptest_engine.judging.providers import asking
+from mcptest_engine.judging.providers.asking import open_models
 from mcptest_engine.judging.providers.values import Role, ToolAnswer, ToolOffer, ToolUse, Turn
 from tests.models.conftest import CLAUDE, GPT, question
 from tests.servers.model_endpoint import Reply, Use
@@ -39,7 +42,9 @@ def test_tool_calls_come_in_parallel_with_arguments_put_together_from_their_piec
     assert models.questions[0].tools == ("get_weather",)
 
 
-@pytest.mark.parametrize("raw", ['{"city": ', "[1]", "nonsense", '"text"', "[" * 5_000])
+@pytest.mark.parametrize(
+    "raw", ['{"city": ', "[1]", "nonsense", '"text"', "[" * 5_000, '{"a": NaN}', '{"a": [-Infinity]}', '{"a": 1e999}']
+)
 def test_arguments_that_are_no_json_object_are_kept_as_they_were_written(ask, models, model, raw):
     models.answers(Reply(uses=[Use("get_weather", raw=raw), Use("get_weather", {"city": "Oslo"})], piece=500))
     first, second = ask(question(model=model, tools=(WEATHER,))).uses
@@ -144,9 +149,10 @@ def test_an_answer_of_a_form_is_asked_for_by_the_means_of_its_provider(ask, mode
 def test_a_form_that_an_endpoint_refuses_is_asked_for_in_words_from_then_on(ask, models, model):
     parameter = "output_config" if model == CLAUDE else "response_format"
     models.refusing(parameter, f"{parameter}: this model does not support it")
-    models.answers('Here you are:\n```json\n{"score": 0.5}\n```\nBye.', '{"score": 1}')
+    written = 'Here you are:\n```json\n{"score": 0.5}\n```\nBye.'
+    models.answers(written, '{"score": 1}')
     one, two = ask(question(model=model, schema=SCHEMA, system="be fair"), question("2", model=model, schema=SCHEMA))
-    assert (one.text, two.text) == ('{"score": 0.5}', '{"score": 1}')
+    assert (one.text, two.text) == (written, '{"score": 1}'), "who asked decides what of an answer counts"
     assert [parameter in asked.body for asked in models.questions] == [True, False, False]
     assert '"score"' in models.questions[1].system
     assert models.questions[1].system.startswith("be fair")
@@ -201,3 +207,31 @@ def test_keys_go_in_their_header_and_an_endpoint_of_ones_own_needs_none(ask, mod
 def test_an_empty_answer_is_an_answer(ask, models, model):
     models.answers(Reply(""))
     assert ask(question(model=model)).text == ""
+
+
+def test_first_questions_that_come_at_once_share_one_provider_which_is_closed(models, model, monkeypatch):
+    made, closed = [], []
+    import_provider = asking._imported
+
+    def import_counted(sdk):
+        class Counted(import_provider(sdk)):
+            def __init__(self, *arguments):
+                super().__init__(*arguments)
+                made.append(self)
+
+            async def close(self):
+                closed.append(self)
+                await super().close()
+
+        return Counted
+
+    monkeypatch.setattr(asking, "_imported", import_counted)
+
+    async def ask_four():
+        opened = open_models({}, models.environ)
+        await asyncio.gather(*(opened.prepare(model) for _ in range(4)))
+        await opened.close()
+
+    asyncio.run(ask_four())
+    assert len(made) == 1
+    assert closed == made

@@ -5,6 +5,7 @@ Importing the SDK takes seconds, so this module is imported when a model is aske
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import anthropic
@@ -22,7 +23,6 @@ from mcptest_engine.judging.providers.wire import (
     count_of,
     is_event_stream,
     json_body,
-    unfenced,
     with_words,
     word_of,
 )
@@ -76,13 +76,13 @@ class Provider:
                 **_params(request, names, without), stream=True
             ) as response:
                 if not is_event_stream(response.headers):
-                    return _read(json_body(self._teller, await response.read(), response.headers), self._teller).said(
-                        request, names
-                    )
+                    return _read(
+                        json_body(self._teller, await response.read(), response.headers), self._teller
+                    ).whole_answer(names)
                 answer = _Answer(self._teller)
                 async for event in await response.parse():
                     answer.take(event.to_dict(mode="python", warnings=False) if hasattr(event, "to_dict") else {})
-                return answer.said(request, names)
+                return answer.whole_answer(names)
         except anthropic.APIStatusError as wrong:
             raise self._teller.of_status(wrong.status_code, wrong.body, wrong.response.headers) from None
         except anthropic.APITimeoutError as wrong:
@@ -148,7 +148,7 @@ class _Answer:
     def _use(self, usage: object) -> None:
         self.usage.update({name: count for name, count in _dict(usage).items() if count_of(count) is not None})
 
-    def said(self, request: ModelRequest, names: ToolNames) -> Said:
+    def whole_answer(self, names: ToolNames) -> Said:
         """All of it. Raises: Trouble for an answer that ended before its end."""
         if not self.whole:
             raise self._teller.broken_off("no `message_stop` came")
@@ -159,9 +159,8 @@ class _Answer:
                 text.append(written)
             elif block.get("type") == "tool_use":
                 if not written and isinstance(whole := block.get("input"), dict):
-                    args, raw = whole, ""
-                else:
-                    args, raw = arguments_of(written)  # type: ignore[assignment]
+                    written = json.dumps(whole)
+                args, raw = arguments_of(written)
                 uses.append(
                     ToolUse(str(block.get("id") or f"call_{index}"), names.own(str(block.get("name"))), args, raw)
                 )
@@ -172,7 +171,7 @@ class _Answer:
         said = "".join(text)
         stop = _STOPS.get(str(self.stop)) or word_of(self.stop)
         return Said(
-            unfenced(said) if request.schema is not None else said,
+            said,
             tuple(uses),
             "tools" if uses and stop == "end" else stop,
             _tokens_in(self.usage),

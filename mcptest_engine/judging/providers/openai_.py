@@ -26,7 +26,6 @@ from mcptest_engine.judging.providers.wire import (
     error_of,
     is_event_stream,
     json_body,
-    unfenced,
     with_words,
     word_of,
 )
@@ -85,11 +84,11 @@ class Provider:
             async with self._client.chat.completions.with_streaming_response.create(**params, stream=True) as response:
                 if not is_event_stream(response.headers):
                     told = json_body(self._teller, await response.read(), response.headers)
-                    return _read(told, self._teller).said(request, names)
+                    return _read(told, self._teller).whole_answer(names)
                 answer = _Answer(self._teller)
                 async for chunk in await response.parse():
                     answer.take(chunk.to_dict(mode="python", warnings=False) if hasattr(chunk, "to_dict") else {})
-                return answer.said(request, names)
+                return answer.whole_answer(names)
         except openai.APIStatusError as wrong:
             body = wrong.body if wrong.body is not None else wrong.response.text
             raise self._teller.of_status(wrong.status_code, body, wrong.response.headers) from None
@@ -175,7 +174,7 @@ class _Answer:
             if self._size > LARGEST:
                 raise self._teller.bad(f"more than {LARGEST // (1024 * 1024)} MiB")
 
-    def said(self, request: ModelRequest, names: ToolNames) -> Said:
+    def whole_answer(self, names: ToolNames) -> Said:
         """All of it. Raises: Trouble for an answer that ended before its end."""
         if not self._choices:
             raise self._teller.bad("no `choices`")
@@ -189,7 +188,7 @@ class _Answer:
         if refusal and not text:
             text, stop = refusal, "refusal"
         return Said(
-            unfenced(text) if request.schema is not None else text,
+            text,
             uses,
             stop,
             count_of(self._usage.get("prompt_tokens")),

@@ -22,7 +22,6 @@ LARGEST = 16 * 1024 * 1024
 _QUOTED = 300
 _ENVELOPE = 2_000
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?```", re.DOTALL)
 
 FAULTS_OF_STATUS = {
     400: ModelFault.REFUSED,
@@ -185,24 +184,18 @@ def json_body(teller: Teller, data: bytes, headers: Mapping[str, str]) -> dict[s
 
 
 def arguments_of(raw: str) -> tuple[dict[str, Any] | None, str]:
-    """What a model wants a tool called with: (args, ""), or (None, what it wrote) where that is no JSON object."""
+    """What a model wants a tool called with: (args, ""), or (None, what it wrote) where that is no JSON object.
+
+    A number that JSON cannot carry (`NaN`, `1e999`) is none: no server could be sent it.
+    """
     if not raw.strip():
         return {}, ""
     try:
         args = json.loads(raw)
+        json.dumps(args, allow_nan=False)
     except (ValueError, RecursionError):
         return None, raw
     return (args, "") if isinstance(args, dict) else (None, raw)
-
-
-def unfenced(text: str) -> str:
-    """JSON text without the fence that models like to put around it; `text` where there is no such."""
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        found = _FENCED.search(text)
-        return found[1] if found is not None else text
-    return text
 
 
 def asked_in_words(schema: Mapping[str, Any]) -> str:

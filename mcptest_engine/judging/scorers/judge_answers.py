@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 READ_LIMIT = 200_000
 REASONING_LIMIT = 2_000
 _NOT_A_NUMBER = float("nan")
-_FENCE = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)```", re.DOTALL | re.IGNORECASE)
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 class NoGrade(ValueError):
@@ -69,9 +70,10 @@ def _only(text: str, key: str) -> dict[str, Any]:
     """
     if len(text) > READ_LIMIT:
         raise NoGrade(f"it has more than {READ_LIMIT:,} characters")
+    text = text.strip().removeprefix(_BYTE_ORDER_MARK).strip()
     fence = _FENCE.fullmatch(text)
     try:
-        value = _DECODER.decode((fence[1] if fence else text).strip())
+        value = _DECODER.decode(fence[1].strip() if fence else text)
     except NoGrade:
         raise
     except (ValueError, RecursionError):
