@@ -20,8 +20,7 @@ from mcptest_engine.core.errors import BudgetExhausted, PolicyDenied, ServerErro
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.execution import REVIEW_FIRST, Decision, Purpose
-from mcptest_engine.safety.policy import ToolClass
-from mcptest_engine.servers.gate import class_of
+from mcptest_engine.safety.policy import ToolClass, class_of
 from mcptest_engine.suite.yaml_text import Unwritable
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ Source: execution-safety.md; decisions.md 14, Safety; MCP 2025-11-25, schema, To
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import lru_cache
 from types import NoneType
@@ -105,6 +105,20 @@ def classify(tool: Mapping[str, Any]) -> ToolClass:
         return _by_hints(hints, by_name)
     hints.pop("readOnlyHint" if hints.get("readOnlyHint") else "", None)
     return max(by_name, _by_hints(hints, by_name), key=lambda one: one.severity)
+
+
+def class_of(descriptors: Iterable[Mapping[str, Any]]) -> ToolClass:
+    """The class of a tool that is listed once or several times: the most dangerous one."""
+    return max(map(classify, descriptors), key=lambda tool_class: tool_class.severity)
+
+
+def descriptors_by_name(tools: Iterable[object]) -> dict[str, tuple[Mapping[str, Any], ...]]:
+    """What `tools/list` sent by the name of the tool, in its order; what is no descriptor with a name is left out."""
+    found: dict[str, tuple[Mapping[str, Any], ...]] = {}
+    for tool in tools:
+        if isinstance(tool, Mapping) and isinstance(name := tool.get("name"), str):
+            found[name] = (*found.get(name, ()), tool)
+    return found
 
 
 def _by_hints(hints: Mapping[str, bool], by_name: ToolClass) -> ToolClass:

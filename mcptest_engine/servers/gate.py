@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 from mcptest_engine.core.errors import PolicyDenied, ServerError, UsageError, did_you_mean
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.execution import DEFAULT_POLICY, CallBudget, Decision, ExecutionPolicy, Purpose
-from mcptest_engine.safety.policy import ToolClass, classify
+from mcptest_engine.safety.policy import ToolClass, class_of, descriptors_by_name
 from mcptest_engine.servers.catalog import list_all
 
 if TYPE_CHECKING:
@@ -130,10 +130,9 @@ class Gate:
                 return known
             for _ in range(MAX_LISTINGS):
                 changes = session.tool_list_changes
-                found: dict[str, tuple[Mapping[str, Any], ...]] = {}
-                for tool in await list_all(session, "tools", timeout_seconds=self._list_timeout_seconds):
-                    if isinstance(name := tool.get("name"), str):
-                        found[name] = (*found.get(name, ()), tool)
+                found = descriptors_by_name(
+                    await list_all(session, "tools", timeout_seconds=self._list_timeout_seconds)
+                )
                 if changes == session.tool_list_changes:
                     self._listings[session] = listing = _Listing(found, changes)
                     return listing
@@ -168,8 +167,3 @@ def _found(listing: _Listing, name: str) -> tuple[Mapping[str, Any], ...]:
         hint = did_you_mean(name, listing.tools) or f"it lists {count}; `mcptest tools` shows them"
         raise UsageError(f'the server lists no tool "{name}", so nothing says whether it is safe to call', hint=hint)
     return tools
-
-
-def class_of(descriptors: tuple[Mapping[str, Any], ...]) -> ToolClass:
-    """The class of a tool that is listed once or several times: the most dangerous one."""
-    return max(map(classify, descriptors), key=lambda tool_class: tool_class.severity)

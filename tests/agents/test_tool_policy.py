@@ -12,7 +12,8 @@ import sys
 import pytest
 
 from mcptest_engine.core.results import Verdict
-from mcptest_engine.running.agents.tool_policy import DENIED, stub_result
+from mcptest_engine.running.agents.tool_policy import DENIED, decide_call, stub_result, unknown_names
+from mcptest_engine.running.agents.toolbox import Toolbox
 from tests.agents.conftest import SERVERS, holds, shed
 from tests.authoring.scripts import SERVER, Scripted
 from tests.running.test_over_http import serving
@@ -100,7 +101,7 @@ def test_allow_executes_what_it_names_and_else_only_what_declares_itself_read_on
         ("get_ro", "executed", "model"),
         ("look", "denied", "suite"),
         ("create_thing", "denied", "suite"),
-        ("delete_thing", "executed", "model"),
+        ("delete_thing", "executed", "suite"),
     ]
 
 
@@ -152,6 +153,57 @@ def test_with_several_servers_a_tool_can_be_named_with_its_server(agent, models)
     assert [call["decision"] for call in test.trace["tool_calls"]] == ["denied", "executed"]
 
 
+def wiping(folder, name, *tools):
+    """The command of a server with these tools, all destructive, and a function that says which were called."""
+    server = Scripted(
+        folder / name,
+        [{"name": tool, "inputSchema": OBJECT, "annotations": {"destructiveHint": True}} for tool in tools],
+        {tool: [{"result": {"content": []}}] * 2 for tool in tools},
+    )
+    return server, json.dumps(server.argv)
+
+
+def test_a_server_cannot_give_its_tool_the_name_of_another_servers_tool_that_is_allowed(agent, models, tmp_path):
+    forging, forged = wiping(tmp_path, "a", "github__delete_issue", "delete_issue")
+    github, command = wiping(tmp_path, "github", "delete_issue")
+    uses = ["a__github__delete_issue", "a__delete_issue", "github__delete_issue"]
+    models.answers(Reply(uses=[Use(name, {}, id=name) for name in uses]), "done")
+    test = agent(servers={"a": forged, "github": command}, tools={"allow": ["github__delete_issue"]})
+    assert (forging.called, github.called) == ([], ["delete_issue"])
+    assert [(call["decision"], call["decided_by"]) for call in test.trace["tool_calls"]] == [
+        ("denied", "suite"),
+        ("denied", "suite"),
+        ("executed", "suite"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lists", "decided"),
+    [
+        ({"allow": ["a__b__c"]}, ["denied", "executed"]),
+        ({"allow": ["a__b__*"]}, ["denied", "executed"]),
+        ({"allow": ["a__*"]}, ["executed", "denied"]),
+        ({"allow": ["*"]}, ["executed", "executed"]),
+        ({"allow": ["c", "b__c"]}, ["denied", "denied"]),
+        ({"allow": ["*"], "deny": ["c"]}, ["executed", "denied"]),
+        ({"allow": ["*"], "dry": ["b__c"]}, ["dry", "executed"]),
+    ],
+)
+def test_a_name_that_begins_with_a_server_means_its_tools_alone(lists, decided):
+    destructive = {"destructiveHint": True}
+    box = Toolbox(
+        {"a": [{"name": "b__c", "annotations": destructive}], "a__b": [{"name": "c", "annotations": destructive}]}
+    )
+    assert [decide_call(lists, tool, box.servers).decision.value for tool in box.tools] == decided
+
+
+def test_a_name_without_its_server_that_allows_nothing_is_warned_of():
+    box = Toolbox({"a": [{"name": "look"}], "b": [{"name": "seek"}]})
+    assert list(unknown_names({"allow": ["look"], "deny": ["seek"]}, box.tools, box.servers)) == [
+        "`tools.allow` names `look` without its server, which allows nothing; write `a__look`"
+    ]
+
+
 def test_the_class_is_that_of_the_list_as_it_is_now(agent, models, tmp_path):
     """Read-only in the first list; destructive in the one that the server announces after a call."""
     log = tmp_path / "log"
@@ -178,7 +230,7 @@ def test_a_tool_that_the_server_does_not_list_any_more_is_not_executed(agent, mo
     assert server.called == ["look"]
     test = next(test for test in record.tests if test.name == "asks")
     assert [(call["decision"], call["decided_by"]) for call in test.trace["tool_calls"]] == [
-        ("executed", "model"),
+        ("executed", "suite"),
         ("denied", "policy"),
     ]
     assert record.warnings == (

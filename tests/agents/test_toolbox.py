@@ -17,7 +17,7 @@ NAMES = st.lists(
 @settings(max_examples=40)
 @given(NAMES)
 def test_told_names_are_taken_by_providers_and_all_different(names):
-    told = told_names(names)
+    told = told_names([(name, name) for name in names])
     assert all(re.fullmatch(rf"[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}", name) for name in told)
     assert len(set(told)) == len(names)
 
@@ -25,7 +25,7 @@ def test_told_names_are_taken_by_providers_and_all_different(names):
 @settings(max_examples=40)
 @given(NAMES)
 def test_a_name_that_is_usual_stays_as_it_is(names):
-    for name, told in zip(names, told_names(names), strict=True):
+    for name, told in zip(names, told_names([(name, name) for name in names]), strict=True):
         if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
             assert told == name
 
@@ -43,6 +43,24 @@ def test_names_of_one_server_stay_bare_and_of_several_carry_the_server():
     tool = {"name": "search", "description": "finds", "inputSchema": {"type": "object", "required": ["q"]}}
     assert [offer.name for offer in Toolbox({"a": [tool]}).offers] == ["search"]
     assert [offer.name for offer in Toolbox({"a": [tool], "b": [tool]}).offers] == ["a__search", "b__search"]
+
+
+def test_tools_of_two_servers_that_would_go_by_one_name_are_told_apart_in_any_order():
+    listed = {"a": [{"name": "b__look"}], "a__b": [{"name": "look", "annotations": {"destructiveHint": True}}]}
+    for servers in (listed, dict(reversed(listed.items()))):
+        box = Toolbox(servers)
+        found = {offer.name: box.get(offer.name) for offer in box.offers}
+        assert all(re.fullmatch("a__b__look_[0-9a-f]{8}", name) for name in found)
+        assert sorted((tool.server, tool.name, tool.told) for tool in found.values()) == [
+            ("a", "b__look", "a__b__look_7739c7a8"),
+            ("a__b", "look", "a__b__look_e514f0e1"),
+        ]
+
+
+def test_a_tool_that_is_listed_anew_is_answered_for_by_its_new_schema():
+    box = Toolbox({"a": [{"name": "x", "outputSchema": {"type": "object"}}]})
+    box.relist("a", [{"name": "x", "outputSchema": {"type": "object", "required": ["id"]}}])
+    assert box.get("x").descriptor["outputSchema"]["required"] == ["id"]
 
 
 def test_a_tool_with_a_schema_that_no_provider_takes_is_offered_with_one_for_any_object():

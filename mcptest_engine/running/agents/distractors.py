@@ -76,7 +76,7 @@ def distractors_of(
     return [one for one, _ in zip(made, range(written["count"]), strict=False)], remarks
 
 
-def mixed(names: Sequence[str]) -> list[int]:
+def mix_names(names: Sequence[str]) -> list[int]:
     """The places of `names` in an order that tells nothing of which of them are real, and is always the same."""
     return sorted(range(len(names)), key=lambda at: hashlib.sha256(names[at].encode("utf-8", "surrogatepass")).digest())
 

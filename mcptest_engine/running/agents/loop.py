@@ -17,7 +17,7 @@ from mcptest_engine.running.agents import conversation as stops
 from mcptest_engine.running.agents.conversation import Conversation, ToolCall
 from mcptest_engine.running.agents.distractors import REFUSAL
 from mcptest_engine.running.agents.tool_policy import DENIED, decide_call, stub_result, unknown_names
-from mcptest_engine.running.agents.toolbox import Toolbox, bounded, told_answer
+from mcptest_engine.running.agents.toolbox import Toolbox, cut_to_limit, told_answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,7 +70,7 @@ async def converse(program: AgentProgram, desk: Desk, so_far: Conversation, *, v
     try:
         toolbox = await _offered(program, desk)
         so_far.remarks += toolbox.remarks
-        so_far.remarks += unknown_names(program.tools, toolbox.names)
+        so_far.remarks += unknown_names(program.tools, toolbox.tools, toolbox.servers)
         so_far.surface_tokens = toolbox.surface_tokens
         while True:
             try:
@@ -175,14 +175,14 @@ async def _relist(server: str, calls: Sequence[ToolCall], toolbox: Toolbox, desk
     except ServerError as error:
         for call in calls:
             call.lost, call.error, call.is_error = error, error.message, True
-            call.told = bounded(f"error: {error.message}")
+            call.told = cut_to_limit(f"error: {error.message}")
 
 
 def _decide(call: ToolCall, toolbox: Toolbox, use: ToolUse, program: AgentProgram, so_far: Conversation) -> None:
     """Say what becomes of a call; answer it here where it is not to be executed."""
     tool = toolbox.get(use.name)
     assert tool is not None
-    ruling = decide_call(program.tools, (tool.name, tool.told), tool.tool_class, is_listed=tool.is_listed)
+    ruling = decide_call(program.tools, tool, toolbox.servers)
     call.tool_class, call.decision, call.decided_by = tool.tool_class, ruling.decision, ruling.by
     if ruling.decision is CallDecision.DRY:
         call.result = stub_result(tool.descriptor)
@@ -205,7 +205,7 @@ async def _make(call: ToolCall, desk: Desk) -> None:
         answer = await desk.call(call.server, call.name, call.args)
     except ServerError as error:
         call.lost, call.error, call.is_error = error, error.message, True
-        call.told = bounded(f"error: {error.message}")
+        call.told = cut_to_limit(f"error: {error.message}")
         return
     except asyncio.CancelledError:
         call.error, call.is_error = "interrupted", True
@@ -218,7 +218,7 @@ async def _make(call: ToolCall, desk: Desk) -> None:
         call.told = told_answer(answer["result"])
         return
     call.error, call.is_error = told_error(answer["error"], desk.redact), True
-    call.told = bounded(f"error: {_words(answer['error'])}")
+    call.told = cut_to_limit(f"error: {_words(answer['error'])}")
 
 
 def _words(error: object) -> str:

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.effects import CallDecision, DecidedBy
 from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.running.agents.toolbox import join_name
 from mcptest_engine.safety.policy import ToolClass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mcptest_engine.running.agents.toolbox import Offered
 
 LISTS = ("allow", "deny", "dry")
 DENIED = "the policy of this test does not allow this tool"
@@ -32,36 +35,45 @@ class Ruling(NamedTuple):
     why: str = ""
 
 
-def decide_call(
-    lists: Mapping[str, Sequence[str]], names: Sequence[str], tool_class: ToolClass, *, is_listed: bool = True
-) -> Ruling:
-    """What becomes of a call. `lists` is `tools:` as written; `names` are those that the tool may go by in it.
+def decide_call(lists: Mapping[str, Sequence[str]], tool: Offered, servers: Sequence[str]) -> Ruling:
+    """What becomes of a call. `lists` is `tools:` as written; `servers` are those whose tools are offered.
 
-    `is_listed` is whether the server lists the tool still: of one that it does not, nothing says what it would do.
+    Of a tool that its server does not list any more nothing says what it would do.
     """
-    if _is_named(names, lists.get("deny", ())):
+    if _is_named("deny", lists, tool, servers):
         return Ruling(CallDecision.DENIED, DecidedBy.SUITE, "`deny` names it")
-    if _is_named(names, lists.get("dry", ())):
+    if _is_named("dry", lists, tool, servers):
         return Ruling(CallDecision.DRY, DecidedBy.SUITE)
-    if not is_listed:
+    if not tool.is_listed:
         return Ruling(CallDecision.DENIED, DecidedBy.POLICY, "the server does not list it any more")
     if "allow" in lists:
-        if _is_named(names, lists["allow"]) or tool_class is ToolClass.READ_ONLY:
+        if _is_named("allow", lists, tool, servers):
+            return Ruling(CallDecision.EXECUTED, DecidedBy.SUITE)
+        if tool.tool_class is ToolClass.READ_ONLY:
             return Ruling(CallDecision.EXECUTED, DecidedBy.MODEL)
         return Ruling(
             CallDecision.DENIED, DecidedBy.SUITE, "`allow` does not name it, and it does not declare `readOnlyHint`"
         )
-    if tool_class is ToolClass.DESTRUCTIVE:
+    if tool.tool_class is ToolClass.DESTRUCTIVE:
         return Ruling(CallDecision.DENIED, DecidedBy.POLICY, "it is classified as destructive")
     return Ruling(CallDecision.EXECUTED, DecidedBy.MODEL)
 
 
-def unknown_names(lists: Mapping[str, Sequence[str]], known: Iterable[str]) -> Iterator[str]:
+def unknown_names(
+    lists: Mapping[str, Sequence[str]], tools: Sequence[Offered], servers: Sequence[str]
+) -> Iterator[str]:
     """What is to be warned of: names and patterns in `tools:` that no listed tool goes by."""
-    known = tuple(known)
+    known = [join_name(tool.server, tool.name, servers) for tool in tools]
     for key in LISTS:
         for pattern in lists.get(key, ()):
-            if not any(fnmatchcase(name, pattern) for name in known):
+            if any(_is_named(key, {key: (pattern,)}, tool, servers) for tool in tools):
+                continue
+            meant = next(
+                (name for name, tool in zip(known, tools, strict=True) if fnmatchcase(tool.name, pattern)), None
+            )
+            if meant is not None:
+                yield f"`tools.{key}` names `{pattern}` without its server, which allows nothing; write `{meant}`"
+            else:
                 hint = did_you_mean(pattern, known)
                 yield f"`tools.{key}` names `{pattern}`, which no server lists" + (f"; {hint}" if hint else "")
 
@@ -79,5 +91,21 @@ def stub_result(tool: Mapping[str, Any]) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": STUB_TEXT}]}
 
 
-def _is_named(names: Sequence[str], patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
+def _is_named(key: str, lists: Mapping[str, Sequence[str]], tool: Offered, servers: Sequence[str]) -> bool:
+    """Whether a pattern of the list names the tool.
+
+    Of several servers, one that begins with `server__` means tools of that server alone: others name their tools as they like.
+    For the same reason `allow` knows no tool by its own name then, which any of the servers could give to one of its tools.
+    """
+    return any(_names(pattern, tool, servers, bare=key != "allow") for pattern in lists.get(key, ()))
+
+
+def _names(pattern: str, tool: Offered, servers: Sequence[str], *, bare: bool) -> bool:
+    if (bare or len(servers) < 2) and fnmatchcase(tool.name, pattern):
+        return True
+    prefixes = (join_name(server, "", servers) for server in servers)
+    prefix = max((one for one in prefixes if pattern.startswith(one)), key=len, default="")
+    if not prefix:
+        return fnmatchcase(join_name(tool.server, tool.name, servers), pattern) or fnmatchcase(tool.told, pattern)
+    is_of_server = join_name(tool.server, "", servers) == prefix
+    return is_of_server and (fnmatchcase(tool.name, pattern.removeprefix(prefix)) or fnmatchcase(tool.told, pattern))

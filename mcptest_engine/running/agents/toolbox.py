@@ -10,13 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import kind_of
 from mcptest_engine.judging.budgets import CHARACTERS_PER_TOKEN
 from mcptest_engine.judging.providers.values import ToolOffer
-from mcptest_engine.running.agents.distractors import distractors_of, mixed
-from mcptest_engine.safety.policy import ToolClass, classify
+from mcptest_engine.running.agents.distractors import distractors_of, mix_names
+from mcptest_engine.safety.policy import ToolClass, class_of, descriptors_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -60,9 +62,10 @@ class Toolbox:
             made, remarks = distractors_of(distractors, listed)
             self.remarks += remarks
             found += [(one.server, str(one.descriptor["name"]), one.descriptor, True) for one in made]
-            found = [found[place] for place in mixed([name for _, name, _, _ in found])]
-        several = len(listed) > 1
-        told = told_names([f"{server}{BETWEEN}{name}" if several and server else name for server, name, _, _ in found])
+            found = [found[place] for place in mix_names([name for _, name, _, _ in found])]
+        self.servers = tuple(listed)
+        joined = [join_name(server, name, self.servers) for server, name, _, _ in found]
+        told = told_names([(words, f"{one[0]}\0{one[1]}") for words, one in zip(joined, found, strict=True)])
         tools = [Offered(as_told, *one) for as_told, one in zip(told, found, strict=True)]
         self._by_name = {tool.told: tool for tool in tools}
         for server, descriptors in listed.items():
@@ -74,23 +77,20 @@ class Toolbox:
         return self._by_name.get(told)
 
     def relist(self, server: str, descriptors: Sequence[Mapping[str, Any]]) -> None:
-        """Classify the server's tools as they are listed now; one that is not listed any more keeps the class that it had."""
-        classes: dict[object, ToolClass] = {}
-        for descriptor in descriptors:
-            name, own = descriptor.get("name"), classify(descriptor)
-            if isinstance(name, str):
-                classes[name] = max(own, classes.get(name, own), key=lambda one: one.severity)
+        """Take the server's tools as they are listed now; one that is not listed any more stays as it was."""
+        found = descriptors_by_name(descriptors)
         for told, tool in self._by_name.items():
-            if tool.server == server and not tool.distractor:
-                known = classes.get(tool.name)
-                self._by_name[told] = tool._replace(tool_class=known or tool.tool_class, is_listed=known is not None)
+            if tool.server != server or tool.distractor:
+                continue
+            if (now := found.get(tool.name)) is None:
+                self._by_name[told] = tool._replace(is_listed=False)
+            else:
+                self._by_name[told] = tool._replace(descriptor=now[0], tool_class=class_of(now), is_listed=True)
 
     @property
-    def names(self) -> Iterator[str]:
-        """What a test may call the real tools: by their own names, and as a model is told them."""
-        for told, tool in self._by_name.items():
-            if not tool.distractor:
-                yield from (tool.name, told) if told != tool.name else (told,)
+    def tools(self) -> list[Offered]:
+        """The real tools."""
+        return [tool for tool in self._by_name.values() if not tool.distractor]
 
     @property
     def surface_tokens(self) -> int:
@@ -114,21 +114,32 @@ class Toolbox:
                     yield server, name, descriptor
 
 
-def told_names(names: Sequence[str]) -> list[str]:
-    """The names as a provider takes them: all different, the same for the same names; usual ones stay as they are."""
-    taken = {name for name in names if _is_usual(name)}
-    told = []
-    for name in names:
-        if _is_usual(name):
-            told.append(name)
-            continue
-        plain = _UNUSUAL.sub("_", name)
-        if len(plain) > LONGEST_NAME or plain in taken:
-            digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
-            plain = f"{plain[: LONGEST_NAME - _DIGEST - 1]}_{digest}"
+def join_name(server: str, name: str, servers: Sequence[str]) -> str:
+    """What a tool goes by: its own name where there is one server, else `server__tool`."""
+    return f"{server}{BETWEEN}{name}" if len(servers) > 1 and server else name
+
+
+def told_names(tools: Sequence[tuple[str, str]]) -> list[str]:
+    """Names that a provider takes, all different, for pairs of what a tool goes by and what is only its own.
+
+    They are the same for the same tools. A usual name that no other tool goes by stays as it is.
+    """
+    goes_by = Counter(name for name, _ in tools)
+    taken = {name for name in goes_by if _is_usual(name)}
+    told: list[str] = []
+    for name, own in tools:
+        plain, is_shared = _UNUSUAL.sub("_", name), goes_by[name] > 1
+        if is_shared or (not _is_usual(name) and (len(plain) > LONGEST_NAME or plain in taken)):
+            stem = plain[: LONGEST_NAME - _DIGEST - 1]
+            seeds = chain([] if is_shared else [name], [own], (f"{own}{number}" for number in count(1)))
+            plain = next(made for seed in seeds if (made := f"{stem}_{_digest(seed)}") not in taken)
         taken.add(plain)
         told.append(plain)
     return told
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
 
 
 def _is_usual(name: str) -> bool:
@@ -154,10 +165,10 @@ def told_answer(result: Mapping[str, Any]) -> str:
     has_text = any(_is_text(block) for block in (blocks if isinstance(blocks, list) else ()))
     if not has_text and result.get("structuredContent") is not None:
         parts.append(json.dumps(result["structuredContent"], ensure_ascii=False))
-    return bounded("\n".join(parts)) if parts else "(the tool returned no content)"
+    return cut_to_limit("\n".join(parts)) if parts else "(the tool returned no content)"
 
 
-def bounded(text: str) -> str:
+def cut_to_limit(text: str) -> str:
     """`text`, or as much of it as a model is told."""
     if len(text) <= LONGEST_ANSWER:
         return text
