@@ -216,7 +216,7 @@ class Caller:
         if asked.tool is not None and "result" in answer and answer["result"].get("isError") is not True:
             self.answered.setdefault(server, set()).add(asked.tool)
         if asked.method == "tools/list" and "result" in answer:
-            self.effects.listed(server, answer["result"].get("tools"))
+            self.effects.learn_classes(server, answer["result"].get("tools"))
         envelope = _envelope(asked, answer, number=number, duration_ms=exchange.duration_ms, http=exchange.http)
         unasked.into(envelope)
         validity, found = None, None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.effects import CHANGING, UNLISTED, CallDecision, DecidedBy, Effect, Effects, joined_rows
 from mcptest_engine.core.errors import ServerError
-from mcptest_engine.safety.policy import ToolClass, classify, classify_name
+from mcptest_engine.safety.policy import ToolClass, cautious_class, class_of, descriptors_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -46,8 +46,11 @@ class EffectLedger:
         by: DecidedBy = DecidedBy.SUITE,
         tool_class: ToolClass | None = None,
     ) -> None:
-        """Count a call, just before it is made. `tool_class` is that of the list it was decided by, where one was."""
-        key = (server, tool, decision, by, tool_class)
+        """Count a call, just before it is made. `tool_class` is that of the list it was decided by, where one was.
+
+        Else it is the class that is known by now, which no later list changes.
+        """
+        key = (server, tool, decision, by, tool_class or self._classes.get(server, {}).get(tool))
         calls = self._calls.get(key)
         if calls is None:
             calls = self._calls[key] = _Calls()
@@ -59,12 +62,12 @@ class EffectLedger:
                     calls.seen.add(same)
                     calls.arguments[hash_arguments(self._redact(arguments))] = None
 
-    def listed(self, server: str, tools: object) -> None:
-        """Take the classes of tools as a `tools/list` gave them, a page or all of them."""
+    def learn_classes(self, server: str, tools: object) -> None:
+        """Take the classes of tools as a `tools/list` gave them, a page or all of them; the most dangerous of a tool stays."""
         known = self._classes.setdefault(server, {})
-        for tool in tools if isinstance(tools, (list, tuple)) else ():
-            if isinstance(tool, dict) and isinstance(tool.get("name"), str):
-                known[tool["name"]] = classify(tool)
+        for name, listed in descriptors_by_name(tools if isinstance(tools, (list, tuple)) else ()).items():
+            own = class_of(listed)
+            known[name] = max(own, known.get(name, own), key=lambda tool_class: tool_class.severity)
 
     async def list_servers(self, pool: Pool) -> list[str]:
         """List the tools of the servers whose tools were called and are not known. Gives why one could not be listed."""
@@ -81,7 +84,7 @@ class EffectLedger:
 
         try:
             async with asyncio.timeout(LISTING_SECONDS):
-                self.listed(server, await list_all(await pool.session(server), "tools"))
+                self.learn_classes(server, await list_all(await pool.session(server), "tools"))
         except (ServerError, TimeoutError) as error:
             told = getattr(error, "message", f"no list came within {LISTING_SECONDS:g} s")
             return f'the tools of server "{server}" could not be listed, and count by their names: {told}'
@@ -93,10 +96,10 @@ class EffectLedger:
         return Effects(calls=rows, limits=limits) if rows or limits is not None else None
 
     def _rows(self, *, replayed: bool) -> Iterator[Effect]:
-        for (server, tool, decision, by, decided_on), calls in self._calls.items():
-            tool_class = decided_on or self._classes.get(server, {}).get(tool)
+        for (server, tool, decision, by, known), calls in self._calls.items():
+            tool_class = known or self._classes.get(server, {}).get(tool)
             changes_nothing = tool_class in (ToolClass.READ_ONLY, ToolClass.READ_ONLY_PRESUMED)
-            by_name = classify_name(tool).value if tool_class is None else None
+            by_name = cautious_class(tool).value if tool_class is None else None
             yield Effect(
                 server=self._redact(server),
                 tool=self._redact(tool),

@@ -13,6 +13,7 @@ from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import render
 from mcptest_engine.running.effects import MOST_ARGUMENTS, EffectLedger
 from tests.agents.test_tool_policy import store  # noqa: F401  (a fixture)
+from tests.authoring.scripts import Scripted
 from tests.servers.model_endpoint import Reply, Use
 
 CASE = {"server": "store", "model": "gpt-5.4"}
@@ -129,6 +130,58 @@ def test_an_unlisted_tool_counts_by_what_its_name_suggests(record_of, suite):
     record = record_of(suite(tools=tools, effects={"destructive": 0}, run_options=off))
     assert record.exit_code == 6
     assert (record.effects.calls[0].tool_class, record.effects.calls[0].limited_as) == ("unlisted", "destructive")
+
+
+@pytest.mark.parametrize(
+    ("tool", "counts_as"),
+    [
+        ("truncate_table", "destructive"),
+        ("rm_rf", "destructive"),
+        ("deleteuser", "destructive"),
+        ("terminate_instance", "destructive"),
+        ("execute_sql", "mutating"),
+        ("look", None),
+    ],
+)
+def test_the_name_of_an_unlisted_tool_counts_by_all_the_words_that_the_policy_knows(tool, counts_as):
+    ledger = EffectLedger(lambda value: value)
+    ledger.note("s", tool, {})
+    (row,) = ledger.effects(replayed=False, limits={}).calls
+    assert (row.tool_class, row.limited_as) == ("unlisted", counts_as)
+
+
+WIPING, READING = ({"name": "wipe", "annotations": {hint: True}} for hint in ("destructiveHint", "readOnlyHint"))
+
+
+@pytest.mark.parametrize("tools", [[WIPING, READING], [READING, WIPING]])
+def test_a_tool_that_is_listed_twice_has_the_more_dangerous_class(record_of, tmp_path, tools):
+    listed = [{**tool, "inputSchema": {"type": "object"}} for tool in tools]
+    server = Scripted(tmp_path / "server", listed, {"wipe": [{"result": {"content": []}}]})
+    servers = {"s": {"command": list(server.argv)}}
+    record = record_of({"servers": servers, "tools": [{"name": "t", "tool": "wipe"}], "effects": {"destructive": 0}})
+    assert rows_of(record) == [("wipe", "destructive", "executed", "suite", 1)]
+    assert record.exit_code == 6
+
+
+def test_no_list_of_later_changes_the_class_that_a_tool_had_when_it_was_called():
+    ledger = EffectLedger(lambda value: value)
+    ledger.learn_classes("s", [WIPING])
+    ledger.note("s", "wipe", {"a": 1})
+    ledger.learn_classes("s", [READING])
+    effects = ledger.effects(replayed=False, limits={"destructive": 0})
+    (row,) = effects.calls
+    assert (row.tool_class, len(row.arguments)) == ("destructive", 1)
+    assert effects.exceeded() == ["effects: 1 call of destructive tools, 0 are allowed: `wipe` (1)"]
+
+
+def test_calls_before_the_first_list_and_after_it_are_one_row():
+    ledger = EffectLedger(lambda value: value)
+    ledger.note("s", "wipe", {})
+    ledger.learn_classes("s", [WIPING])
+    ledger.note("s", "wipe", {})
+    assert [(row.tool_class, row.count) for row in ledger.effects(replayed=False, limits={}).calls] == [
+        ("destructive", 2)
+    ]
 
 
 def test_a_replay_executes_nothing(mcptest, store):  # noqa: F811

@@ -98,7 +98,7 @@ class SessionDesk:
                 return ()  # it said beforehand that it has none
             self._sessions.failed(server, session, error)
             raise
-        self._world.effects.listed(server, tools)
+        self._world.effects.learn_classes(server, tools)
         return tools
 
     def decided(self, call: ToolCall) -> None:
