@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.tasks import run_together
 from mcptest_engine.judging.opinions import Opinions, Said
 from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError
 from mcptest_engine.judging.scorers.judge import JudgeError, grade, paid_for
@@ -63,7 +64,7 @@ async def judged(
             break
         asked = (_ask(question, opinions, bench, task, variant, cut) for question in waiting)
         try:
-            came = await asyncio.gather(*asked)
+            came = await run_together(asked)
         except asyncio.CancelledError:
             if cut is not None:
                 cut(opinions.paid())

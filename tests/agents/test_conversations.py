@@ -126,7 +126,7 @@ def test_a_long_answer_is_cut_off_for_the_model_and_whole_for_targets(agent, mod
     assert told_last(models).endswith("… (cut off: 300000 characters)")
 
 
-@pytest.mark.parametrize("raw", ["{no json", "[1]", '"text"'])
+@pytest.mark.parametrize("raw", ["{no json", "[1]", '"text"', '{"text": NaN}', '{"text": 1e999}'])
 def test_malformed_arguments_are_told_and_kept(agent, models, raw):
     models.answers(Reply(uses=[Use("say", raw=raw)]), "sorry")
     test = agent(model=GPT)

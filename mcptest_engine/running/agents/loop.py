@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mcptest_engine.core.clipping import told_error
 from mcptest_engine.core.effects import CallDecision, DecidedBy
-from mcptest_engine.core.errors import ServerError
+from mcptest_engine.core.errors import ServerError, UsageError
+from mcptest_engine.core.tasks import run_together
 from mcptest_engine.judging.providers.values import ModelError, ModelFault, ModelRequest
 from mcptest_engine.running.agents import conversation as stops
 from mcptest_engine.running.agents.conversation import Conversation, ToolCall
@@ -109,7 +110,7 @@ async def _turn(
         if call.lost is None:
             _decide(call, toolbox, use, program, so_far)
             desk.decided(call)
-    await asyncio.gather(*(_make(call, desk) for _, call in pending if call.decision is CallDecision.EXECUTED))
+    await run_together(_make(call, desk) for _, call in pending if call.decision is CallDecision.EXECUTED)
     so_far.answered(reply.uses, calls)
     return stops.MAX_TURNS if number >= program.max_turns else None
 
@@ -205,6 +206,10 @@ async def _make(call: ToolCall, desk: Desk) -> None:
         answer = await desk.call(call.server, call.name, call.args)
     except ServerError as error:
         call.lost, call.error, call.is_error = error, error.message, True
+        call.told = cut_to_limit(f"error: {error.message}")
+        return
+    except UsageError as error:  # arguments that cannot be sent
+        call.error, call.is_error = error.message, True
         call.told = cut_to_limit(f"error: {error.message}")
         return
     except asyncio.CancelledError:

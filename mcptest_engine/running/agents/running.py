@@ -18,6 +18,7 @@ from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.events import AgentTurn
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
+from mcptest_engine.core.tasks import run_together
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError, ModelFault
@@ -372,7 +373,7 @@ async def _all_trials(
             return ended[-1]
 
     try:
-        outcomes = await asyncio.gather(*(one(run) for run in range(1, trials.runs + 1)))
+        outcomes = await run_together(one(run) for run in range(1, trials.runs + 1))
     except asyncio.CancelledError:
         _leave(case, world, ended, cut)
         raise

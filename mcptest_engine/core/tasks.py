@@ -1,0 +1,28 @@
+"""Tasks that stand and fall together."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterable
+
+T = TypeVar("T")
+
+
+async def run_together(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run all of them at once. Gives what they return, in their order.
+
+    Raises: the first exception of one, when the others are cancelled and have ended. `asyncio.gather` leaves them running, so
+    that models would be asked and tools called that no record holds; `asyncio.TaskGroup` raises a group.
+    """
+    tasks = [asyncio.create_task(one) for one in coroutines]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            if not task.cancelling():  # a second time would break off how a task ends
+                task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
