@@ -4,7 +4,8 @@ Under a cap, money is reserved before a call is made, and a call starts only if 
 can cost is known (a model's price, input and output limit; a scorer's `max_cost_usd`), that is reserved, and such calls run at
 the same time. Where it is not known, the largest cost seen so far is reserved, and one such call runs at a time. The first call
 of each payer counts as not known too, since it shows whether the payer keeps to what it says. So a run spends at most the cap
-and one call whose cost could not be known.
+and one call whose cost could not be known. A payer that costs more than it declared goes alone from then on; those of its
+calls that were under way by then may cost more than they declared as well, each of them.
 
 A call that fails without a cost counts as its reservation. A payer none of whose calls told a cost gets one call under a cap.
 """

@@ -222,6 +222,15 @@ def test_a_payer_that_costs_more_than_it_declares_is_believed_no_more() -> None:
     assert budget.exceeded == {"s": (1.0, 0.1)}
 
 
+@pytest.mark.parametrize("acts", [False, True])
+def test_of_a_payer_that_breaks_its_word_only_the_calls_that_are_under_way_cost_more(acts: bool) -> None:
+    """The first call keeps to what it declares; of the others as many have begun as run at once, whatever is reserved."""
+    dear = [Call(10.0, most=0.01, turns=5, acts=acts)] * 40
+    spent = spend(CostBudget(1.0), [Call(0.01, most=0.01), *dear], at_once=4)
+    assert [call.cost for call in spent.paid] == [0.01, *[10.0] * 4]
+    assert len(spent.refused) == 36
+
+
 def test_calls_that_fail_count_as_their_reservation() -> None:
     """A scorer that fails after it has paid somebody says no cost, forty times over."""
     spent = spend(CostBudget(1.0), [Call(0.1, most=0.1, fails=True)] * 40)
