@@ -7,6 +7,7 @@ from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.errors import UsageError
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
@@ -31,7 +32,10 @@ class Target:
 
 
 def declared_in_suite(suite: LoadedSuite, server: str) -> Target:
-    """A server of a suite, as the file that declares it writes it: with its templates, which are how it hides secrets."""
+    """A server of a suite, as the file that declares it writes it: with its templates, which are how it hides secrets.
+
+    Raises: UsageError where no file has it any more, since what was read of it holds the secrets themselves.
+    """
     from mcptest_engine.core.errors import SuiteError
     from mcptest_engine.suite.yaml import read_bytes
 
@@ -43,7 +47,11 @@ def declared_in_suite(suite: LoadedSuite, server: str) -> Target:
         written = tree.get("servers") if isinstance(tree, dict) else None
         if isinstance(written, dict) and isinstance(written.get(server), dict):
             return Target(settings=written[server], key=server)
-    return Target(settings=suite.servers[server], key=server)
+    raise UsageError(
+        f'the server "{server}" is not in {suite.path.name} any more, or the file cannot be read, so that nothing says '
+        "which of its values are secrets",
+        hint="try again once the file is whole",
+    )
 
 
 def untemplated(value: Any) -> Any:

@@ -10,13 +10,15 @@ from mcptest_engine.authoring.conformance import scaffold_conformance
 from mcptest_engine.authoring.evals import scaffold_eval
 from mcptest_engine.authoring.redteam import scaffold_redteam
 from mcptest_engine.authoring.scaffold import ScaffoldOptions, scaffold_into, scaffold_suite
-from mcptest_engine.authoring.targets import Target
-from mcptest_engine.core.errors import Severity
+from mcptest_engine.authoring.targets import Target, declared_in_suite
+from mcptest_engine.core.errors import Severity, UsageError
+from mcptest_engine.suite.load import LoadOptions, load_suite
 from mcptest_engine.suite.text_edits import EditRefused
 from tests.authoring.catalogs import TARGET, catalog, problems, text_tool, tool, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 SUITE = """\
 # my suite
@@ -171,3 +173,16 @@ def test_a_suite_that_cannot_be_read_is_refused() -> None:
 def test_a_suite_of_another_shape_is_refused(suite: str) -> None:
     with pytest.raises(EditRefused):
         scaffold_into(suite, catalog(tool()), TARGET)
+
+
+def test_a_server_that_no_file_declares_any_more_is_refused_and_its_secrets_are_not_taken_for_its_text(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "mcptest.yml"
+    path.write_text("servers: { s: { command: [srv, '${env.TOKEN_OF_IT}'] } }\ntools: []\n", encoding="utf-8")
+    environ = {"TOKEN_OF_IT": "hunter2-hunter2"}
+    suite = load_suite(path, LoadOptions(variables={}, environ=environ, workspace_root=tmp_path))
+    assert declared_in_suite(suite, "s").settings == {"command": ["srv", "${env.TOKEN_OF_IT}"]}
+    path.write_text("servers: {", encoding="utf-8")
+    with pytest.raises(UsageError, match=r'the server "s" is not in mcptest\.yml any more'):
+        declared_in_suite(suite, "s")
