@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
-from mcptest_engine.core.effects import CallDecision, DecidedBy
-from mcptest_engine.core.errors import InvalidResult, McptestError, PolicyDenied, ServerError, UsageError
+from mcptest_engine.core.effects import DecidedBy
+from mcptest_engine.core.errors import InvalidResult, McptestError, PolicyDenied, ServerError
 from mcptest_engine.core.kinds import ERROR_FAILURES, Wanted
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.evals.running import Graders
     from mcptest_engine.running.judged import Judged
     from mcptest_engine.running.sessions import Sessions
+    from mcptest_engine.safety.policy import ToolClass
     from mcptest_engine.servers.calls import Fault
     from mcptest_engine.servers.session import Exchange, Session
 
@@ -87,7 +88,7 @@ class Caller:
         self._under_way: dict[str, int] = {}
         self._thread: ThreadPoolExecutor | None = None
         self.effects = EffectLedger(redact)
-        self.catalogs = RunCatalogs(redact=redact, listed=self.effects.listed)
+        self.catalogs = RunCatalogs(redact=redact, listed=self.effects.learn_classes)
         self.answered: dict[str, set[str]] = {}
         self.cut_short: dict[str, Mapping[str, Any]] = {}
         self.spent: dict[str, list[Mapping[str, Any]]] = {}
@@ -245,20 +246,24 @@ class Caller:
         arguments: Mapping[str, Any],
         *,
         timeout_seconds: float,
-        is_noted: bool = False,
+        by: DecidedBy = DecidedBy.SUITE,
+        tool_class: ToolClass | None = None,
+        check: Callable[[Session], object] | None = None,
     ) -> Exchange:
         """Call a tool for a composition, an eval or a model; the result is a valid one.
 
-        `is_noted`: the call stands in the ledger of effects already. Raises: ServerError, InvalidResult among them.
+        `by` decided on the call, by `tool_class` where that is known. `check` is given the session just before the call is
+        sent, and may raise ServerError to keep it back. Raises: ServerError, InvalidResult among them.
         """
         session = None
         try:
             session = await sessions.get(server)
             self.catalogs.begin(session, _CALL)
+            if check is not None:
+                check(session)
             params = {"name": tool, "arguments": arguments}
-            if not is_noted:
-                self.effects.note(server, tool, arguments)
-            exchange = await session.request(_CALL, params, timeout_seconds=timeout_seconds)
+            with self.effects.note_call(session, server, tool, arguments, by=by, tool_class=tool_class) as noted:
+                exchange = await session.request(_CALL, params, timeout_seconds=timeout_seconds, on_sending=noted)
         except ServerError as error:
             if session is not None:
                 sessions.failed(server, session, error)
@@ -282,27 +287,13 @@ class Caller:
         return exchange
 
     async def _requested(self, asked: Asked, session: Session, fault: Fault | None) -> Exchange:
-        """Send it. A tool call stands among the effects however it ends; as denied, where the run's policy refuses it."""
-        denied = False
-        try:
-            return await session.request(asked.method, asked.params, timeout_seconds=asked.timeout_seconds, fault=fault)
-        except (PolicyDenied, UsageError):
-            denied = True
-            raise
-        finally:
-            if asked.method == _CALL:
-                self._note(asked, session, denied=denied)
-
-    def _note(self, asked: Asked, session: Session, *, denied: bool) -> None:
-        """Count a call. Under a gate nobody has read its test yet: the policy decides, or a person who allowed the tool."""
+        """Send it. A tool call stands among the effects."""
+        send = partial(session.request, asked.method, asked.params, timeout_seconds=asked.timeout_seconds, fault=fault)
+        if asked.method != _CALL:
+            return await send()
         params = asked.params or {}
-        name, by, tool_class = str(params.get("name")), DecidedBy.SUITE, None
-        if (gate := session.gate) is not None:
-            tool_class = gate.last_class(session, name)
-            allowed = not denied and gate.policy.is_allowed(name, tool_class)
-            by = DecidedBy.PERSON if allowed else DecidedBy.POLICY
-        decision = CallDecision.DENIED if denied else CallDecision.EXECUTED
-        self.effects.note(asked.server, name, params.get("arguments"), decision=decision, by=by, tool_class=tool_class)
+        with self.effects.note_call(session, asked.server, str(params.get("name")), params.get("arguments")) as noted:
+            return await send(on_sending=noted)
 
     async def judge_again(self, asked: Asked, kept: Kept, validity: Validity | None) -> Outcome | None:
         """Judge an answer that was kept; None when it cannot be judged, since then the server is to be asked."""

@@ -14,13 +14,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.effects import CHANGING, UNLISTED, CallDecision, DecidedBy, Effect, Effects, joined_rows
-from mcptest_engine.core.errors import ServerError
+from mcptest_engine.core.errors import PolicyDenied, ServerError, UsageError
 from mcptest_engine.safety.policy import ToolClass, cautious_class, class_of, descriptors_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from mcptest_engine.running.pool import Pool
+    from mcptest_engine.servers.session import Session
 
 MOST_ARGUMENTS = 100
 HASH_DIGITS = 16
@@ -61,6 +62,45 @@ class EffectLedger:
                 if same not in calls.seen:
                     calls.seen.add(same)
                     calls.arguments[hash_arguments(self._redact(arguments))] = None
+
+    @contextlib.contextmanager
+    def note_call(
+        self,
+        session: Session,
+        server: str,
+        tool: str,
+        arguments: object,
+        *,
+        by: DecidedBy = DecidedBy.SUITE,
+        tool_class: ToolClass | None = None,
+    ) -> Iterator[Callable[[ToolClass | None], None]]:
+        """Count the call that is sent within, however it ends. What this gives is the request's `on_sending`.
+
+        A call that the gate of the session refuses is counted as denied, one that was never sent not at all. Under a gate
+        nobody has read the test yet: its policy decides, or a person who allowed the tool, and by the class that it knows.
+        """
+        gate, decision = session.gate, None
+
+        def note_sending(class_of_gate: ToolClass | None) -> None:
+            nonlocal decision, tool_class
+            decision = CallDecision.EXECUTED
+            tool_class = class_of_gate or tool_class or self._classes.get(server, {}).get(tool)
+
+        try:
+            yield note_sending
+        except PolicyDenied:
+            decision = CallDecision.DENIED
+            tool_class = None if gate is None else gate.last_class(session, tool)
+            raise
+        except UsageError:  # the gate knows no such tool, or the arguments cannot be sent
+            decision = CallDecision.DENIED if decision is None else None
+            raise
+        finally:
+            if gate is not None:
+                allowed = decision is CallDecision.EXECUTED and gate.policy.is_allowed(tool, tool_class)
+                by = DecidedBy.PERSON if allowed else DecidedBy.POLICY
+            if decision is not None:
+                self.note(server, tool, arguments, decision=decision, by=by, tool_class=tool_class)
 
     def learn_classes(self, server: str, tools: object) -> None:
         """Take the classes of tools as a `tools/list` gave them, a page or all of them; the most dangerous of a tool stays."""

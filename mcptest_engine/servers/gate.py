@@ -21,7 +21,7 @@ from mcptest_engine.safety.policy import ToolClass, class_of, descriptors_by_nam
 from mcptest_engine.servers.catalog import list_all
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 
     from mcptest_engine.servers.session import Exchange, Session
 
@@ -32,17 +32,62 @@ MAX_LISTINGS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Listing:
-    """A server's tools by name, and how many changes of the list it had announced by then."""
+class Listing:
+    """The tools that a server lists, in its order and by name, and how many changes of the list it had announced by then."""
 
+    descriptors: Sequence[Mapping[str, Any]]
     tools: Mapping[str, tuple[Mapping[str, Any], ...]]
     changes: int
+
+
+class ToolLists:
+    """What servers list, over any number of sessions, read again where it may have changed.
+
+    `timeout_seconds` holds for each page of a list; None takes the spec's.
+    """
+
+    def __init__(self, timeout_seconds: float | None = None) -> None:
+        self._timeout_seconds = timeout_seconds
+        self._listings: WeakKeyDictionary[Session, Listing] = WeakKeyDictionary()
+        self._locks: WeakKeyDictionary[Session, asyncio.Lock] = WeakKeyDictionary()
+
+    def last(self, session: Session) -> Listing | None:
+        """The list that was read last; None where none was. Asks nobody."""
+        return self._listings.get(session)
+
+    def is_current(self, session: Session) -> bool:
+        """Whether the list was read, and the server has announced no change since. Asks nobody."""
+        known = self._listings.get(session)
+        return known is not None and known.changes == session.tool_list_changes
+
+    async def read(self, session: Session) -> Listing:
+        """The tools as they are listed now. Raises: ServerError, also where the list changes each time that it is read."""
+        async with self._locks.setdefault(session, asyncio.Lock()):
+            known = self._listings.get(session)
+            if known is not None and self.is_current(session) and not may_miss_list_change(session):
+                return known
+            for _ in range(MAX_LISTINGS):
+                changes = session.tool_list_changes
+                tools = await list_all(session, "tools", timeout_seconds=self._timeout_seconds)
+                if changes == session.tool_list_changes:
+                    self._listings[session] = listing = Listing(tools, descriptors_by_name(tools), changes)
+                    return listing
+        raise restless_list(session.spec.name)
+
+
+def restless_list(server: str) -> ServerError:
+    """What is wrong with a server whose list changes each time that it is read."""
+    return ServerError(
+        f'server "{server}" announced a change of its tools each of the {MAX_LISTINGS} times that they were '
+        "listed, so that nothing says whether they are safe to call",
+        server=server,
+    )
 
 
 class Gate:
     """Calls of tools under one policy, over any number of sessions; what was called is counted by server and tool.
 
-    `budget` may be shared by several gates. `list_timeout_seconds` holds for each page of a list; None takes the spec's.
+    `budget` may be shared by several gates. `list_timeout_seconds` is that of `ToolLists`.
     `sleep` and `clock` (seconds, monotonic) are for tests.
     """
 
@@ -57,11 +102,9 @@ class Gate:
     ) -> None:
         self.policy = policy
         self.budget = CallBudget(policy.max_calls) if budget is None else budget
-        self._list_timeout_seconds = list_timeout_seconds
-        self._listings: WeakKeyDictionary[Session, _Listing] = WeakKeyDictionary()
+        self._lists = ToolLists(list_timeout_seconds)
         self._called: dict[tuple[str, str], int] = {}
         self._free = asyncio.Semaphore(policy.concurrency)
-        self._listing_locks: WeakKeyDictionary[Session, asyncio.Lock] = WeakKeyDictionary()
         self._sleep = sleep
         self._clock = clock
         self._next_at = 0.0
@@ -72,15 +115,15 @@ class Gate:
 
         Raises: UsageError for a tool that the server does not list, since nothing is known of it; and what listing raises.
         """
-        return _found(await self._listed(session), name)
+        return _found(await self._lists.read(session), name)
 
     async def tool_class(self, session: Session, name: str) -> ToolClass:
         """The class of a tool as it is listed now, the most dangerous where it is listed twice. Raises as `descriptors`."""
-        return class_of(_found(await self._listed(session), name))
+        return class_of(_found(await self._lists.read(session), name))
 
     def last_class(self, session: Session, name: str) -> ToolClass | None:
         """The class of a tool in the list that was read last; None where it is not in it, or none was read. Asks nobody."""
-        listing = self._listings.get(session)
+        listing = self._lists.last(session)
         return None if listing is None or name not in listing.tools else class_of(listing.tools[name])
 
     async def call(
@@ -90,24 +133,26 @@ class Gate:
         params = {"name": name, "arguments": dict(arguments)}
         if session.gate is self:
             return await session.request("tools/call", params, timeout_seconds=timeout_seconds)
-        async with self.admitted(session, name):
+        async with self.admit(session, name):
             return await session.request("tools/call", params, timeout_seconds=timeout_seconds)
 
     @asynccontextmanager
-    async def admitted(self, session: Session, name: str) -> AsyncIterator[None]:
-        """Wait for a call's turn and decide about it; the call is sent in the block. Raises as `call` does, of itself."""
+    async def admit(self, session: Session, name: str) -> AsyncIterator[ToolClass]:
+        """Wait for a call's turn and decide about it by the class that this gives; the call is sent in the block.
+
+        Raises as `call` does, of itself.
+        """
         async with self._free:
             await self._wait_for_pace(session)
-            self._admit(
-                session, name, class_of(_found(await self._listed(session), name))
-            )  # nothing is waited for after it
+            tool_class = class_of(_found(await self._lists.read(session), name))
+            self._count(session, name, tool_class)  # nothing is waited for after it
             try:
-                yield
+                yield tool_class
             finally:
                 if session.transport != "stdio":
                     self._next_at = max(self._next_at, self._clock() + self.policy.call_delay_seconds)
 
-    def _admit(self, session: Session, name: str, tool_class: ToolClass) -> None:
+    def _count(self, session: Session, name: str, tool_class: ToolClass) -> None:
         """Count the call, or raise."""
         decision, described = self.policy.decide_tool(name, tool_class, Purpose.CALL), tool_class.described
         if decision in (Decision.REFUSE, Decision.GENERATE_ONLY):
@@ -121,26 +166,6 @@ class Gate:
             )
         self.budget.acquire()
         self._called[key] = self._called.get(key, 0) + 1
-
-    async def _listed(self, session: Session) -> _Listing:
-        """The tools as they are listed now."""
-        async with self._listing_locks.setdefault(session, asyncio.Lock()):
-            known = self._listings.get(session)
-            if known is not None and known.changes == session.tool_list_changes and not may_miss_list_change(session):
-                return known
-            for _ in range(MAX_LISTINGS):
-                changes = session.tool_list_changes
-                found = descriptors_by_name(
-                    await list_all(session, "tools", timeout_seconds=self._list_timeout_seconds)
-                )
-                if changes == session.tool_list_changes:
-                    self._listings[session] = listing = _Listing(found, changes)
-                    return listing
-        raise ServerError(
-            f'server "{session.spec.name}" announced a change of its tools each of the {MAX_LISTINGS} times that they were '
-            "listed, so that nothing says whether they are safe to call",
-            server=session.spec.name,
-        )
 
     async def _wait_for_pace(self, session: Session) -> None:
         """Between two calls over HTTP lies `call_delay_seconds`; a process on this machine needs none."""
@@ -160,7 +185,7 @@ def may_miss_list_change(session: Session) -> bool:
     return session.transport != "stdio" and isinstance(tools, dict) and tools.get("listChanged") is True
 
 
-def _found(listing: _Listing, name: str) -> tuple[Mapping[str, Any], ...]:
+def _found(listing: Listing, name: str) -> tuple[Mapping[str, Any], ...]:
     tools = listing.tools.get(name)
     if tools is None:
         count = "1 tool" if len(listing.tools) == 1 else f"{len(listing.tools)} tools"

@@ -36,6 +36,7 @@ from mcptest_engine.servers.wire import Kind, clip
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from mcptest_engine.safety.policy import ToolClass
     from mcptest_engine.servers.calls import Fault
     from mcptest_engine.servers.client_side import ClientSide
     from mcptest_engine.servers.gate import Gate
@@ -192,17 +193,28 @@ class Session:
         return tuple((at, self._shown(line)) for at, line in self._noise_lines)
 
     async def request(
-        self, method: str, params: Mapping[str, Any] | None, *, timeout_seconds: float, fault: Fault | None = None
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        *,
+        timeout_seconds: float,
+        fault: Fault | None = None,
+        on_sending: Callable[[ToolClass | None], object] | None = None,
     ) -> Exchange:
         """Send one request and wait for its answer; any number may be under way.
 
-        In the stateless era a result that asks for input is answered as `client:` has it, and the final one is what counts.
+        `on_sending` is called just before it is sent, with the class by which a `gate` lets a tool be called. In the stateless
+        era a result that asks for input is answered as `client:` has it, and the final one is what counts.
         Raises: CallTimeout (the session stays usable), ServerDied, ProtocolBroken (an answer that is not JSON-RPC), AuthFailed,
         AnswerLost when `fault` took the answer away; PolicyDenied where `gate` refuses. An answer with an `error` is an answer.
         """
         if method == "tools/call" and self.gate is not None:
-            async with self.gate.admitted(self, str((params or {}).get("name"))):
+            async with self.gate.admit(self, str((params or {}).get("name"))) as tool_class:
+                if on_sending is not None:
+                    on_sending(tool_class)
                 return await self._requested(method, params, timeout_seconds, fault)
+        if on_sending is not None:
+            on_sending(None)
         return await self._requested(method, params, timeout_seconds, fault)
 
     async def _requested(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from mcptest_engine.core.effects import CallDecision, DecidedBy, Effect, Effects
+from mcptest_engine.core.errors import PolicyDenied, ServerError, UsageError
 from mcptest_engine.core.results import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import render
 from mcptest_engine.running.effects import MOST_ARGUMENTS, EffectLedger
+from mcptest_engine.safety.policy import ToolClass
 from tests.agents.test_tool_policy import store  # noqa: F401  (a fixture)
 from tests.authoring.scripts import Scripted
 from tests.servers.model_endpoint import Reply, Use
@@ -182,6 +186,42 @@ def test_calls_before_the_first_list_and_after_it_are_one_row():
     assert [(row.tool_class, row.count) for row in ledger.effects(replayed=False, limits={}).calls] == [
         ("destructive", 2)
     ]
+
+
+def test_a_call_under_a_gate_has_the_class_that_it_was_decided_by():
+    """Another call may have the tools listed anew before the answer comes."""
+    ledger = EffectLedger(lambda value: value)
+    policy = SimpleNamespace(is_allowed=lambda *_: False)
+    gate = SimpleNamespace(policy=policy, last_class=lambda *_: ToolClass.DESTRUCTIVE)
+    with ledger.note_call(SimpleNamespace(gate=gate), "s", "gadget", {}) as note_sending:
+        note_sending(ToolClass.READ_ONLY)
+    (row,) = ledger.effects(replayed=False, limits=None).calls
+    assert (row.tool_class, row.decision, row.decided_by) == ("read_only", CallDecision.EXECUTED, DecidedBy.POLICY)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "is_sending", "decision"),
+    [
+        (PolicyDenied("no"), False, CallDecision.DENIED),
+        (UsageError("the server lists no such tool"), False, CallDecision.DENIED),
+        (UsageError("NaN"), True, None),
+        (ServerError("no list", server="s"), False, None),
+        (ServerError("died", server="s"), True, CallDecision.EXECUTED),
+        (asyncio.CancelledError(), False, None),
+        (asyncio.CancelledError(), True, CallDecision.EXECUTED),
+    ],
+)
+def test_a_call_is_counted_from_when_it_may_have_been_sent(wrong, is_sending, decision):
+    ledger = EffectLedger(lambda value: value)
+    with (
+        pytest.raises(type(wrong)),
+        ledger.note_call(SimpleNamespace(gate=None), "s", "gadget", {}) as note_sending,
+    ):
+        if is_sending:
+            note_sending(None)
+        raise wrong
+    effects = ledger.effects(replayed=False, limits=None)
+    assert (None if effects is None else effects.calls[0].decision) is decision
 
 
 def test_a_replay_executes_nothing(mcptest, store):  # noqa: F811

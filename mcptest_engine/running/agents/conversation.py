@@ -36,8 +36,8 @@ class ToolCall:
     """A call that the model asked for. `error` says why there is no result; `told` is what the model is told of it.
 
     `name` is the tool's own, or what the model made up; `server` is None then, and for a `distractor`, which is on no server.
-    `lost` is the server's failure to answer. `tool_class` and the decision are None for a call of no tool, and for one that was
-    not made since the conversation had ended.
+    `lost` is the server's failure to answer. `tool_class` and the decision are None for a call of no tool, for one that was
+    not made since the conversation had ended, and for one whose server could not be asked for its tools.
     """
 
     name: str
@@ -118,12 +118,12 @@ class Conversation:
         """The calls that a server failed to answer."""
         return (call for call in self.calls if call.lost is not None)
 
-    def replied(self, reply: ModelReply) -> None:
+    def take_reply(self, reply: ModelReply) -> None:
         """The model has answered."""
         self.replies.append(reply)
         self.turns.append(reply.as_turn())
 
-    def answered(self, uses: Sequence[ToolUse], calls: Sequence[ToolCall]) -> None:
+    def take_answers(self, uses: Sequence[ToolUse], calls: Sequence[ToolCall]) -> None:
         """The calls that the model asked for were made; it is told what came of them, in the order that it asked."""
         self._names.update((use.id, call.name) for use, call in zip(uses, calls, strict=True))
         answers = (ToolAnswer(use.id, call.told, call.is_error) for use, call in zip(uses, calls, strict=True))

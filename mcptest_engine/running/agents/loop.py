@@ -19,6 +19,7 @@ from mcptest_engine.running.agents.conversation import Conversation, ToolCall
 from mcptest_engine.running.agents.distractors import REFUSAL
 from mcptest_engine.running.agents.tool_policy import DENIED, decide_call, stub_result, unknown_names
 from mcptest_engine.running.agents.toolbox import Toolbox, cut_to_limit, told_answer
+from mcptest_engine.servers.gate import MAX_LISTINGS, restless_list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,27 +36,31 @@ class Desk(Protocol):
 
     def clock(self) -> float: ...
 
-    async def tools(self, server: str) -> Sequence[Mapping[str, Any]]:
-        """Every tool that the server lists. Raises: ServerError."""
+    async def list_tools(self, server: str) -> Sequence[Mapping[str, Any]]:
+        """Every tool that the server lists now. Raises: ServerError."""
         ...
 
-    async def is_listed_anew(self, server: str) -> bool:
-        """Whether the tools of the server may be others than `tools` gave last: it said so, or is another process now."""
+    def is_list_current(self, server: str) -> bool:
+        """Whether the server has announced no change of its tools since they were listed last. Asks nobody."""
         ...
 
-    def decided(self, call: ToolCall) -> None:
-        """It is decided whether a call is executed; it is answered already where it is not."""
+    def note_refusal(self, call: ToolCall) -> None:
+        """Count a call that is not executed; it is answered already."""
         ...
 
-    async def call(self, server: str, tool: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The answer of `tools/call`: {"result"} or {"error"}. Raises: ServerError when none came."""
+    async def call_tool(self, call: ToolCall) -> Mapping[str, Any]:
+        """The answer of `tools/call`: {"result"} or {"error"}.
+
+        Raises: ServerError when none came, or when the tools are not those any more by which it was decided; UsageError for
+        arguments that cannot be sent.
+        """
         ...
 
     async def ask(self, request: ModelRequest) -> ModelReply:
         """Raises: ModelError."""
         ...
 
-    def told(self, so_far: Conversation) -> None:
+    def tell_turn(self, so_far: Conversation) -> None:
         """The model has answered once more."""
         ...
 
@@ -92,26 +97,25 @@ async def _turn(
     program: AgentProgram, desk: Desk, so_far: Conversation, toolbox: Toolbox, reply: ModelReply
 ) -> str | None:
     """Take the model's answer: make the calls that it asks for. Gives why the conversation ends with it, or None."""
-    so_far.replied(reply)
+    so_far.take_reply(reply)
     number = len(so_far.replies)
     calls = [_asked(use, toolbox, number) for use in reply.uses]
     so_far.calls += calls
-    desk.told(so_far)
+    desk.tell_turn(so_far)
     stop = _ended(program, so_far, reply)
     if stop is not None:
         for call in calls:
             call.error, call.is_error = call.error or "not called: the conversation ended", True
         return stop
     pending = [(use, call) for use, call in zip(reply.uses, calls, strict=True) if call.error is None]
-    for server in dict.fromkeys(call.server for _, call in pending if call.server is not None):
-        if await desk.is_listed_anew(server):
-            await _relist(server, [call for _, call in pending if call.server == server], toolbox, desk)
-    for use, call in pending:
+    await _list_anew([call for _, call in pending], toolbox, desk)
+    for use, call in pending:  # nothing is waited for since the lists were seen to be current
         if call.lost is None:
             _decide(call, toolbox, use, program, so_far)
-            desk.decided(call)
+            if call.decision is not CallDecision.EXECUTED:
+                desk.note_refusal(call)
     await run_together(_make(call, desk) for _, call in pending if call.decision is CallDecision.EXECUTED)
-    so_far.answered(reply.uses, calls)
+    so_far.take_answers(reply.uses, calls)
     return stops.MAX_TURNS if number >= program.max_turns else None
 
 
@@ -125,7 +129,7 @@ def _ended(program: AgentProgram, so_far: Conversation, reply: ModelReply) -> st
 
 async def _offered(program: AgentProgram, desk: Desk) -> Toolbox:
     servers = tuple(dict.fromkeys(program.servers))
-    listing = [asyncio.ensure_future(_listed(desk, server)) for server in servers]
+    listing = [asyncio.ensure_future(_list_tools(desk, server)) for server in servers]
     try:
         listed = dict(zip(servers, await asyncio.gather(*listing), strict=True))
         return Toolbox(listed, program.gates.get("distractors"))
@@ -134,8 +138,8 @@ async def _offered(program: AgentProgram, desk: Desk) -> Toolbox:
         raise
 
 
-async def _listed(desk: Desk, server: str) -> Sequence[Mapping[str, Any]]:
-    return await desk.tools(server)
+async def _list_tools(desk: Desk, server: str) -> Sequence[Mapping[str, Any]]:
+    return await desk.list_tools(server)
 
 
 def turn_request(
@@ -169,14 +173,33 @@ def _asked(use: ToolUse, toolbox: Toolbox, turn: int) -> ToolCall:
     return call
 
 
-async def _relist(server: str, calls: Sequence[ToolCall], toolbox: Toolbox, desk: Desk) -> None:
-    """Classify a server's tools anew; where they cannot be listed, none of `calls` is made."""
-    try:
-        toolbox.relist(server, await desk.tools(server))
-    except ServerError as error:
-        for call in calls:
-            call.lost, call.error, call.is_error = error, error.message, True
-            call.told = cut_to_limit(f"error: {error.message}")
+async def _list_anew(calls: Sequence[ToolCall], toolbox: Toolbox, desk: Desk) -> None:
+    """Have the tools of `calls` classified by lists that are all current when this returns.
+
+    While one server is listed another may announce a change. Where a server's tools cannot be listed, or change each time,
+    none of its calls is made.
+    """
+    servers = {call.server for call in calls if call.server is not None}
+    stale = sorted(servers)
+    for _ in range(MAX_LISTINGS):
+        for server in stale:
+            try:
+                toolbox.relist(server, await desk.list_tools(server))
+            except ServerError as error:
+                servers.remove(server)
+                _lose(error, [call for call in calls if call.server == server])
+        stale = sorted(server for server in servers if not desk.is_list_current(server))
+        if not stale:
+            return
+    for server in stale:
+        _lose(restless_list(server), [call for call in calls if call.server == server])
+
+
+def _lose(error: ServerError, calls: Sequence[ToolCall]) -> None:
+    """Answer calls that got no answer from their server."""
+    for call in calls:
+        call.lost, call.error, call.is_error = error, error.message, True
+        call.told = cut_to_limit(f"error: {error.message}")
 
 
 def _decide(call: ToolCall, toolbox: Toolbox, use: ToolUse, program: AgentProgram, so_far: Conversation) -> None:
@@ -199,14 +222,11 @@ def _decide(call: ToolCall, toolbox: Toolbox, use: ToolUse, program: AgentProgra
 
 async def _make(call: ToolCall, desk: Desk) -> None:
     """Make one call; whatever comes of it is told to the model."""
-    assert call.server is not None
-    assert call.args is not None
     began = desk.clock()
     try:
-        answer = await desk.call(call.server, call.name, call.args)
+        answer = await desk.call_tool(call)
     except ServerError as error:
-        call.lost, call.error, call.is_error = error, error.message, True
-        call.told = cut_to_limit(f"error: {error.message}")
+        _lose(error, [call])
         return
     except UsageError as error:  # arguments that cannot be sent
         call.error, call.is_error = error.message, True

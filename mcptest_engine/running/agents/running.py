@@ -28,8 +28,7 @@ from mcptest_engine.running.agents.deferring import NO_PROVIDER, why_deferred
 from mcptest_engine.running.agents.loop import converse, turn_request
 from mcptest_engine.running.agents.program import runs_id
 from mcptest_engine.running.verdicts import Outcome, failed, failure_of
-from mcptest_engine.servers.catalog import list_all
-from mcptest_engine.servers.gate import may_miss_list_change
+from mcptest_engine.servers.gate import ToolLists
 from mcptest_engine.suite.items import assertions_of
 
 if TYPE_CHECKING:
@@ -86,24 +85,31 @@ class SessionDesk:
         self._case, self._sessions, self._world, self._run = case, sessions, world, run
         self.clock = world.clock
         self.redact = world.redact
-        self._listed: dict[str, tuple[Session, int]] = {}
+        self._lists = ToolLists()
+        self._listed: dict[str, Session] = {}
 
-    async def tools(self, server: str) -> Sequence[Mapping[str, Any]]:
-        """Every tool that the server lists; none where it declares none. Raises: ServerError."""
+    async def list_tools(self, server: str) -> Sequence[Mapping[str, Any]]:
+        """Every tool that the server lists now; none where it declares none. Raises: ServerError."""
         session = await self._sessions.get(server)
-        self._listed[server] = (session, session.tool_list_changes)
+        self._listed[server] = session
         try:
-            tools = await list_all(session, "tools")
+            listing = await self._lists.read(session)
         except ServerError as error:
             if type(error) is ServerError and "tools" not in session.capabilities:
+                del self._listed[server]
                 return ()  # it said beforehand that it has none
             self._sessions.failed(server, session, error)
             raise
-        self._world.effects.learn_classes(server, tools)
-        return tools
+        self._world.effects.learn_classes(server, listing.descriptors)
+        return listing.descriptors
 
-    def decided(self, call: ToolCall) -> None:
-        """Count a call whose decision was made."""
+    def is_list_current(self, server: str) -> bool:
+        """Whether the server has announced no change of its tools since they were listed last. Asks nobody."""
+        session = self._listed.get(server)
+        return session is None or self._lists.is_current(session)
+
+    def note_refusal(self, call: ToolCall) -> None:
+        """Count a call that is not executed."""
         assert call.server is not None
         assert call.decision is not None
         assert call.decided_by is not None
@@ -111,28 +117,38 @@ class SessionDesk:
             call.server, call.name, call.args, decision=call.decision, by=call.decided_by, tool_class=call.tool_class
         )
 
-    async def is_listed_anew(self, server: str) -> bool:
-        """Whether `tools` may give others now: over another session, or as the server said or may have said unheard."""
-        listed_on, seen = self._listed[server]
-        try:
-            session = await self._sessions.get(server)
-        except ServerError:
-            return False  # the call itself fails of it, and says so
-        return session is not listed_on or session.tool_list_changes > seen or may_miss_list_change(session)
-
-    async def call(self, server: str, tool: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The answer of one call. Raises: ServerError."""
+    async def call_tool(self, call: ToolCall) -> Mapping[str, Any]:
+        """The answer of one call. Raises: ServerError, UsageError."""
+        server = call.server
+        assert server is not None
+        assert call.args is not None
+        assert call.decided_by is not None
         exchange = await self._world.call_tool(
-            self._sessions, server, tool, args, timeout_seconds=self._case.timeout_seconds, is_noted=True
+            self._sessions,
+            server,
+            call.name,
+            call.args,
+            timeout_seconds=self._case.timeout_seconds,
+            by=call.decided_by,
+            tool_class=call.tool_class,
+            check=lambda session: self._check_list(server, session, call.name),
         )
         return exchange.answer
+
+    def _check_list(self, server: str, session: Session, tool: str) -> None:
+        """Raise ServerError where the tools of the server may be others than those by which a call was decided."""
+        if session is not self._listed.get(server) or not self._lists.is_current(session):
+            raise ServerError(
+                f'server "{server}" may have changed its tools since the call of `{tool}` was decided, so that it was not made',
+                server=server,
+            )
 
     async def ask(self, request: ModelRequest) -> ModelReply:
         """Raises: ModelError."""
         assert self._world.models is not None
         return await self._world.models.ask(request._replace(timeout_seconds=self._case.model_timeout_seconds))
 
-    def told(self, so_far: Conversation) -> None:
+    def tell_turn(self, so_far: Conversation) -> None:
         """The model has answered once more."""
         if self._world.emit is None:
             return
