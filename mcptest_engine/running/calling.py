@@ -388,10 +388,10 @@ class Caller:
         opinions: Opinions | None = None,
     ) -> Outcome:
         """Judge with models where they are to have a say. `judging` takes their opinions as `opinions`."""
-        from mcptest_engine.running.judged_rows import judged, task_of  # few suites have need of it
+        from mcptest_engine.running.judged_rows import judge_with_models, task_of  # few suites have need of it
 
         agent = getattr(asked, "agent", None)
-        return await judged(
+        return await judge_with_models(
             lambda known: self._done(partial(judging, opinions=known), slow=asked.slow_to_judge),
             self._opinions() if opinions is None else opinions,
             bench=None if self._judged is None else self._judged.bench,

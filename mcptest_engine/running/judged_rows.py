@@ -42,7 +42,7 @@ class Bench(NamedTuple):
     timeout_seconds: float = DEFAULT_MODEL_TIMEOUT_MS / 1000
 
 
-async def judged(
+async def judge_with_models(
     judging: Judging,
     opinions: Opinions,
     *,
