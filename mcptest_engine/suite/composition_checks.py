@@ -9,13 +9,14 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.errors import Severity, did_you_mean
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import TargetSyntaxError, parse_target
 from mcptest_engine.suite.checks import FOCUSED, check_name
 from mcptest_engine.suite.graph import Parent, cycles, parents_of
 from mcptest_engine.suite.items import assertions_in
 from mcptest_engine.suite.places import quoted
-from mcptest_engine.suite.program_mentions import mentions
+from mcptest_engine.suite.program_mentions import input_paths, mentions
 from mcptest_engine.suite.references import (
     ID_PATTERN,
     RESERVED,
@@ -49,7 +50,12 @@ _NODE_MEMBERS = (
 )
 _SHOWN_CYCLE = 12
 _MOST_CYCLES = 5
-_PROGRAMS = (("transform", "jq"), ("when",), ("loop", "until"))
+_PROGRAMS: Mapping[tuple[str, ...], tuple[str, ...]] = {
+    ("transform", "jq"): ("result",),
+    ("when",): ("parents",),
+    ("loop", "until"): ("output", "iteration", "parents"),
+}
+"""The programs of a node by their keys, each with the members of its input. Source: compositions, Data flow, Control flow."""
 _PROGRAM_MENTIONS = re.compile(r"""\.parents(?:\.|\[\s*")([A-Za-z_][A-Za-z0-9_-]*)""")
 _ID = re.compile(ID_PATTERN)
 _FOR_EACH = re.compile(r"\s*\$\{([^{}]*)\}\s*")
@@ -224,15 +230,39 @@ class CompositionChecks:
 
     def _check_programs(self, node: _Node, known: set[str], file: int) -> None:
         needs = {parent.id for _, parent in node.parents}
-        for way in _PROGRAMS:
+        for way, members in _PROGRAMS.items():
             if way[0] not in node.data:
                 continue
             value: Any = node.data
             for key in way:
                 value = value.get(key) if isinstance(value, dict) else None
             self._assertions.check_program(value, file, (*node.path, *way))
-            if way[0] != "transform" and isinstance(value, str):
-                self._check_mentions(value, node, needs, known, file, way)
+            if isinstance(value, str):
+                self._check_input_paths(value, members, known, file, (*node.path, *way))
+                if way[0] != "transform":
+                    self._check_mentions(value, node, needs, known, file, way)
+
+    def _check_input_paths(
+        self, program: str, members: Sequence[str], ids: set[str], file: int, place: Pointer
+    ) -> None:
+        """What a program reads from its input has to be a member of it: anything else is null, in silence."""
+        paths = list(input_paths(program))
+        works = any(path.names[0] in members for path in paths)
+        for path in paths:
+            name = path.names[0]
+            if name in members:
+                continue
+            shown = ", ".join(f"`.{member}`" for member in members)
+            message = f"`{one_line(path.text, 80)}` is always null: the input of this program has only {shown}"
+            severity = Severity.WARNING if path.has_fallback and works else Severity.ERROR
+            hint = did_you_mean(name[:80], members)
+            if hint is None or name in ids:
+                holder = next((one for one in members if name in ids and one in {"nodes", "parents"}), members[0])
+                rest = path.text[1:] if path.text.startswith(".[") else path.text
+                hint = f"did you mean `.{holder}{one_line(rest, 80)}`?"
+            else:
+                hint = hint.replace("`", "`.", 1)
+            self._places.tell(file, place, message, hint, severity=severity, inside=(program, path.start))
 
     def _check_mentions(
         self, program: str, node: _Node, needs: set[str], known: set[str], file: int, way: tuple[str, ...]
@@ -288,6 +318,8 @@ class CompositionChecks:
             place = (*path, "output", "assemble")
             self._assertions.check_program(output.get("assemble"), file, place)
             program = output.get("assemble")
+            if isinstance(program, str):
+                self._check_input_paths(program, ("nodes",), known, file, place)
             for name in dict.fromkeys(mentions(program, "nodes") if isinstance(program, str) else ()):
                 if name not in known:
                     message = f"`{_path('nodes', name)}` names {quoted(name)}, and the composition has no such node"
