@@ -84,7 +84,11 @@ SECTIONS = (
     ("Loop", "A node's `loop`", ""),
     ("Assembly", "A composition's `output`", "Either a node's id, or this mapping."),
     ("CompositionCase", "A case", "A row of `cases:`."),
-    ("CompositionBudget", "A composition's `budget`", "One cap is enough; they hold for all cases together."),
+    (
+        "CompositionBudget",
+        "A composition's `budget`",
+        "One cap is enough. They hold for all cases together, with `scope: case` for each by itself.",
+    ),
     (
         "AgentTest",
         "A test of an agent",

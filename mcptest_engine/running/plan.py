@@ -236,12 +236,13 @@ class _Drafting:
     def _with_row(self, case: Case, data: Mapping[str, Any], row: Row) -> Case:
         servers = set(row.program.servers())
         called = {node.tool for node in row.program.nodes if not node.stood_in}
-        changes = "serial" not in data and any(map(self._changes_state, called))
+        alone = "serial" not in data and any(map(self._changes_state, called))
+        alone = alone or row.program.spending.of_all  # so that the same case crosses the budget, whatever the workers
         return case._replace(
             composition=row,
             row_name=row.case,
             server=next(row.program.servers(), case.server),
-            serial=case.serial or changes or not servers.isdisjoint(self._serial_servers),
+            serial=case.serial or alone or not servers.isdisjoint(self._serial_servers),
             tool=None,
         )
 

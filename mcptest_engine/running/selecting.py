@@ -151,7 +151,7 @@ def shard_of(cases: Iterable[Case], shard: tuple[int, int], *, dealt: bool) -> l
 
 def repeated(case: Case, number: int) -> Case:
     mark = f"{RUN_MARK}{number}"
-    agent, row, metric = case.agent, case.eval_row, case.metric_row
+    agent, row, metric, composition = case.agent, case.eval_row, case.metric_row, case.composition
     if row is not None:
         key, of_row = f"{row.candidate.key}{mark}", row.candidate.agent
         row = row._replace(candidate=row.candidate._replace(key=key, agent=of_row and _asked_anew(of_row, number)))
@@ -160,6 +160,8 @@ def repeated(case: Case, number: int) -> Case:
         name=f"{case.name} #{number}",
         base_name=case.base_name or case.name,
         agent=agent and _asked_anew(agent, number),
+        composition=composition and composition.anew(),
+        serial=case.serial or (composition is not None and composition.shares_budget),
         eval_row=row,
         metric_row=metric and metric._replace(subject=f"{metric.subject}{mark}"),
     )

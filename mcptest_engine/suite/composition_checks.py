@@ -114,6 +114,9 @@ class CompositionChecks:
         self._check_expected(entry.get("expect"), inheriting, file, (*path, "expect"))
         if rows is not None:
             self._check_cases(rows, known, file, path)
+        if isinstance(budget := entry.get("budget"), dict) and budget.keys() == {"scope"}:
+            message, hint = "`budget` has no cap, so that `scope` does nothing", "add `max_cost_usd: 0.5`, or remove it"
+            self._places.warn(file, (*path, "budget", "scope"), message, hint, key=True)
         if "eval" in entry:
             self._check_metrics(entry["eval"], file, (*path, "eval"))
 

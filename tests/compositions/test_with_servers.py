@@ -368,13 +368,12 @@ def test_caps_add_up_over_the_cases(run: Run) -> None:
         node("b", "give", "a", args={"value": "${a.structuredContent}"}),
     ]
     record = run({"nodes": nodes, "cases": cases, "budget": {"max_tokens": 79}}, workers=1)
-    assert [test.verdict for test in record.tests] == [Verdict.PASS, Verdict.FAIL, Verdict.FAIL]
+    assert [test.verdict for test in record.tests] == [Verdict.PASS, Verdict.FAIL, Verdict.SKIP]
     assert [test.message for test in record.tests[1:]] == [
-        "budget max_tokens: the calls took 80 tokens, over 79",
-        "budget max_tokens: the calls took 80 tokens, over 79",
+        "budget max_tokens: the calls of all cases took 80 tokens, over 79",
+        "not run: the budget of all cases was used up before (max_tokens)",
     ]
     assert [nodes_of(record, 1)[name]["status"] for name in "ab"] == ["ok", "skipped"]
-    assert {item["status"] for item in nodes_of(record, 2).values()} == {"skipped"}
     assert (record.tests[0].cost_usd, record.tests[0].tokens) == (0.02, 40)
     assert record.tests[0].trace is not None
     assert record.tests[0].trace["models"] == [{"model": "m", "calls": 1, "tokens": 40, "cost_usd": 0.02}]
@@ -384,6 +383,38 @@ def test_a_cost_that_is_exactly_the_cap_is_within_it(run: Run) -> None:
     nodes = [node(name, "spend", args={"cost_usd": 0.1}) for name in "abc"]
     record = run({"nodes": nodes, "budget": {"max_cost_usd": 0.3}, "expect": [wants("cost.total", 0.3)]})
     assert record.tests[0].verdict is Verdict.PASS, record.tests[0].message
+
+
+@pytest.mark.parametrize("workers", [1, 8])
+def test_the_case_that_crosses_a_budget_of_all_fails_whatever_the_workers(run: Run, workers: int) -> None:
+    """One failure with the total; those before it stay as they are, those after it are not run."""
+    spends = node("a", "spend", args={"tokens": 1, "cost_usd": 0.01, "model": "m"})
+    cases = [{"name": f"c{number}"} for number in range(1, 6)]
+    record = run({"nodes": [spends], "cases": cases, "budget": {"max_cost_usd": 0.025}}, workers=workers)
+    verdicts = [test.verdict for test in record.tests]
+    assert verdicts == [Verdict.PASS, Verdict.PASS, Verdict.FAIL, Verdict.SKIP, Verdict.SKIP]
+    assert record.tests[2].message == "budget max_cost_usd: the calls of all cases cost $0.03, over $0.025"
+    assert record.warnings == ()
+
+
+@pytest.mark.parametrize("workers", [1, 8])
+def test_a_budget_of_each_case_is_no_other_cases(run: Run, workers: int) -> None:
+    """Neither what others cost nor the time that they take counts, nor what an earlier repeat cost."""
+    spends = node("a", "spend", args={"tokens": "${var.tokens}", "cost_usd": 0.01, "model": "m"})
+    cases = [{"name": name, "vars": {"tokens": tokens}} for name, tokens in (("big", 50), ("small", 5), ("fits", 10))]
+    budget = {"scope": "case", "max_tokens": 10, "max_cost_usd": 0.01, "max_duration_ms": 60_000}
+    record = run({"nodes": [spends], "cases": cases, "budget": budget}, workers=workers, repeat=2)
+    assert [test.verdict for test in record.tests] == [Verdict.FAIL, Verdict.PASS, Verdict.PASS] * 2
+    assert record.tests[0].message == "budget max_tokens: the calls took 50 tokens, over 10"
+
+
+def test_a_case_that_is_out_of_time_leaves_the_others_theirs(run: Run) -> None:
+    hangs = node("a", "hang")
+    cases = [{"name": "first"}, {"name": "second"}]
+    record = run({"nodes": [hangs], "cases": cases, "budget": {"scope": "case", "max_duration_ms": 100}}, workers=2)
+    assert [test.message for test in record.tests] == ["budget max_duration_ms: it took longer than 100 ms"] * 2
+    shared = run({"nodes": [hangs], "cases": cases, "budget": {"max_duration_ms": 100}}, workers=2)
+    assert [test.verdict for test in shared.tests] == [Verdict.FAIL, Verdict.SKIP]
 
 
 def test_a_budget_that_no_call_counts_towards_is_told(run: Run) -> None:

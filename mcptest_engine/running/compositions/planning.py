@@ -27,16 +27,17 @@ def composed(
     data: Mapping[str, Any], *, only_server: str, timeouts: Mapping[str, float], timeout_ms: float
 ) -> Iterator[tuple[Mapping[str, Any], Row]]:
     """The entries that a composition comes to, each with its row; times are in milliseconds."""
+    budget, cases = data.get("budget") or {}, data.get("cases")
+    of_each = budget.get("scope") == "case"
     program = make_program(
         data,
-        Spending(data.get("budget")),
+        Spending(budget, of_all=bool(budget) and not of_each and cases is not None and len(cases) > 1),
         only_server=only_server,
         timeouts={server: value / 1000 for server, value in timeouts.items()},
         timeout_seconds=timeout_ms / 1000,
     )
-    cases = data.get("cases")
     if cases is None:
-        yield {**data, "expect": _filled(data["expect"], {})}, Row(program, None, {})
+        yield {**data, "expect": _filled(data["expect"], {})}, Row(program, None, {}, of_each)
         return
     for case in cases:
         variables = case.get("vars", {})
@@ -48,7 +49,8 @@ def composed(
         own = {key: case[key] for key in _OF_CASES if key in case}
         tags = [*data.get("tags", ()), *case.get("tags", ())]
         entry = {**data, **own, "name": name_of_case(data["name"], case["name"]), "expect": expect, "tags": tags}
-        yield entry, Row(program, case["name"], variables)
+        own_program = program._replace(spending=Spending(budget)) if of_each else program
+        yield entry, Row(own_program, case["name"], variables, of_each)
 
 
 def _filled(expect: Mapping[str, Any], variables: Mapping[str, Any]) -> Mapping[str, Any]:

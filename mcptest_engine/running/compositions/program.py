@@ -81,7 +81,7 @@ class Program(NamedTuple):
     """A composition. `order` is the topological order of the nodes' numbers.
 
     `output` is the number of the node whose output is the composition's, or the jq program that makes one of all. `spending` is
-    shared by its cases.
+    shared by its cases, unless each has a budget of its own.
     """
 
     name: str
@@ -97,11 +97,26 @@ class Program(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A composition with one case's variables; `case` is None and `variables` is empty where it has no cases."""
+    """A composition with one case's variables; `case` is None and `variables` is empty where it has no cases.
+
+    `has_own_budget` says that what other cases and repeats cost does not count.
+    """
 
     program: Program
     case: str | None
     variables: Mapping[str, Any]
+    has_own_budget: bool = False
+
+    @property
+    def shares_budget(self) -> bool:
+        """Whether what other cases and repeats cost counts."""
+        return self.program.spending.has_caps and not self.has_own_budget
+
+    def anew(self) -> Row:
+        """The row for a repeat: with a budget that nothing was spent of, where it has its own."""
+        if not self.has_own_budget:
+            return self
+        return self._replace(program=self.program._replace(spending=self.program.spending.anew()))
 
 
 def make_program(

@@ -137,6 +137,10 @@ async def run_composition(case: Case, world: RunningWorld, *, number: int, snaps
     """The `number`-th attempt at a composition."""
     row = case.composition
     assert row is not None
+    spending = row.program.spending
+    if spending.tripped is not None:
+        message = f"not run: the budget of all cases was used up before ({spending.tripped})"
+        return Outcome(verdict=Verdict.SKIP, duration_ms=0.0, message=message)
     walk = Walk(row, world)
     try:
         trace = await walk.run()
@@ -162,7 +166,7 @@ def _unsaid(trace: Trace) -> str | None:
         if cap is not None
     ]
     calls = [call for node in trace.nodes for call in node.calls]
-    if not caps or not calls or any(call.usage.said for call in calls):
+    if trace.tripped is not None or not caps or not calls or any(call.usage.said for call in calls):
         return None
     return f'no call said what it cost (`_meta["{USAGE}"]`), so that nothing counts towards `{"` and `".join(caps)}`'
 

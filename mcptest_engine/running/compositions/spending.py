@@ -1,4 +1,4 @@
-"""What the calls of a composition cost, over all its cases, and the caps on it.
+"""What the calls of a composition cost, and the caps on it: those of all its cases together, or of each.
 
 A call says what it cost in `result._meta["mcptest/usage"]`: {"cost_usd", "tokens", "model"}. One that says nothing counts
 zero. One that says anything, and no price, has an unknown price, and so has every sum that it is part of; and so with tokens.
@@ -81,10 +81,14 @@ def by_model(usages: Iterable[Usage]) -> list[dict[str, Any]]:
 
 
 class Spending:
-    """What all cases of one composition have come to so far, against its caps. Times are in seconds."""
+    """What one case of a composition has come to so far, or all of them, against its caps. Times are in seconds.
 
-    def __init__(self, budget: Mapping[str, Any] | None = None) -> None:
-        budget = budget or {}
+    `of_all` says that several cases share it: they run one after another, so that the same one crosses a cap in every run.
+    """
+
+    def __init__(self, budget: Mapping[str, Any] | None = None, *, of_all: bool = False) -> None:
+        self._budget = budget = budget or {}
+        self.of_all = of_all
         self.max_cost_usd: float | None = budget.get("max_cost_usd")
         self.max_tokens: int | None = budget.get("max_tokens")
         self.max_duration_ms: int | None = budget.get("max_duration_ms")
@@ -95,6 +99,15 @@ class Spending:
         self._cost = Decimal(0)
         self._tokens = 0
         self._seconds = 0.0
+
+    @property
+    def has_caps(self) -> bool:
+        """Whether anything can cross it."""
+        return (self.max_cost_usd, self.max_tokens, self.max_duration_ms) != (None, None, None)
+
+    def anew(self) -> Spending:
+        """The same caps, of which nothing was spent."""
+        return Spending(self._budget, of_all=self.of_all)
 
     def add(self, usage: Usage) -> str | None:
         """Count a call; the cap that it crossed, None where it crossed none or one had been crossed before."""
@@ -131,12 +144,13 @@ class Spending:
             self.tripped = "max_duration_ms"
 
     def words(self) -> str:
-        """What was crossed, and how far: "max_cost_usd: $0.06 of $0.05"."""
+        """What was crossed, and how far: "max_cost_usd: the calls cost $0.06, over $0.05"."""
+        calls, they = ("the calls of all cases", "all cases") if self.of_all else ("the calls", "it")
         if self._unknown:
             told, most = ("price", self.max_cost_usd) if self.tripped == "max_cost_usd" else ("tokens", self.max_tokens)
             return f"{self.tripped}: a call told what it used, and no {told}, so that it may be over {most}"
         if self.tripped == "max_cost_usd":
-            return f"max_cost_usd: the calls cost ${float(self._cost)}, over ${self.max_cost_usd}"
+            return f"max_cost_usd: {calls} cost ${float(self._cost)}, over ${self.max_cost_usd}"
         if self.tripped == "max_tokens":
-            return f"max_tokens: the calls took {self._tokens} tokens, over {self.max_tokens}"
-        return f"max_duration_ms: it took longer than {self.max_duration_ms} ms"
+            return f"max_tokens: {calls} took {self._tokens} tokens, over {self.max_tokens}"
+        return f"max_duration_ms: {they} took longer than {self.max_duration_ms} ms"

@@ -73,16 +73,11 @@ class Walk:
         spending = self._program.spending
         self._began = self._world.clock()
         left = spending.seconds_left()
-        timer = None
-        if spending.tripped is not None:
-            self._skip_all(f"not run: the budget was used up before ({spending.tripped})")
-        else:
-            if left is not None:
-                timer = asyncio.get_running_loop().call_later(left, self._out_of_time)
-            for number, parents in enumerate(self._waiting):
-                if parents == 0:
-                    heappush(self._ready, self._position[number])
-            self._pump()
+        timer = None if left is None else asyncio.get_running_loop().call_later(left, self._out_of_time)
+        for number, parents in enumerate(self._waiting):
+            if parents == 0:
+                heappush(self._ready, self._position[number])
+        self._pump()
         spending.stops.add(self._stop)
         try:
             await self._over.wait()
@@ -144,12 +139,6 @@ class Walk:
                 heappush(self._ready, self._position[child])
         if self._left == 0:
             self._over.set()
-
-    def _skip_all(self, reason: str) -> None:
-        for node in self._nodes:
-            node.reason = reason
-        self._left = 0
-        self._over.set()
 
     def _out_of_time(self) -> None:
         if self._program.spending.tripped is None:

@@ -153,10 +153,15 @@ class CompositionCase(Part):
 
 
 class CompositionBudget(Part):
-    """What all cases of a composition together may come to; crossing a cap ends the run of it."""
+    """What a composition may come to, all its cases together or each of them; crossing a cap ends it."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
+    scope: Literal["all", "case"] | None = Field(
+        default=None,
+        description="`all` (when left out): the caps hold for all cases together, which then run one after another; the case "
+        "that crosses one fails. `case`: for each case by itself.",
+    )
     max_cost_usd: Dollars | None = Field(default=None, description="What the calls may cost, in US dollars.")
     max_tokens: Tokens | None = Field(default=None, description="How many tokens the calls may take.")
     max_duration_ms: Milliseconds | None = Field(default=None, description="How long it may take, in milliseconds.")
@@ -191,7 +196,9 @@ class Composition(Part):
         default=None, description="Rows of data: the composition is run once for each."
     )
     budget: CompositionBudget | None = Field(
-        default=None, description="Caps on cost, tokens and time.", examples=[{"max_cost_usd": 0.5}]
+        default=None,
+        description="Caps on cost, tokens and time.",
+        examples=[{"max_cost_usd": 0.5}, {"scope": "case", "max_tokens": 2000}],
     )
     eval: AgentEval | None = Field(
         default=None,
