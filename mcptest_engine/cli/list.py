@@ -107,6 +107,7 @@ def _print_json(suite: LoadedSuite, plan: Plan) -> None:
             "params": redact(case.params),
             "description": redact(case.description),
             "tags": list(case.tags),
+            **({} if case.group is None else {"group": case.group}),
             "serial": case.serial,
             "skip": redact(case.skip),
             "file": case.file,
@@ -219,7 +220,8 @@ def _node_lines(program: Program) -> Iterator[str]:
 def _notes(case: Case) -> str:
     notes: Sequence[str] = (
         *(f"#{tag}" for tag in case.tags),
-        *(("serial",) if case.serial else ()),
+        *((f"group {case.group}",) if case.group is not None else ()),
+        *(("serial",) if case.serial and case.group is None else ()),
         *((f"skip: {case.skip}",) if case.skip else ()),
         *((case.deferred,) if case.deferred and not case.skip else ()),
     )

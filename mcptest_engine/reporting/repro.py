@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.costs import composition_name
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.workspace.workspace import SUITE_FILES
@@ -23,13 +24,15 @@ _HARMLESS_WORD = lazy_pattern(r"[\w\-./,:@%+=]+")
 
 def repro_line(record: RunRecord, test: TestResult, options: RenderOptions) -> str:
     """`mcptest run --filter "name"`, with `--config PATH` where the default would not find the suite. One line."""
+    tripped_all = ((test.trace or {}).get("composition") or {}).get("budget_scope") == "all"
+    name = composition_name(test) if tripped_all else test.name  # the cases before it spent most of what was there
     path = options.config if options.config is not None else record.suite.path
     flags = "".join(f" {_quoted_word(one_line(word))}" for word in record.flags)
     if path.startswith(INLINE):
-        return inline_repro(path, test.name) + flags
+        return inline_repro(path, name) + flags
     found_anyway = path in SUITE_FILES if options.default_config is None else options.default_config
     config = "" if found_anyway else f" --config {_quoted_word(one_line(path))}"
-    return f"mcptest run --filter {quoted_name(one_line(test.name))}{config}{flags}"
+    return f"mcptest run --filter {quoted_name(one_line(name))}{config}{flags}"
 
 
 def inline_repro(path: str, test: str) -> str:

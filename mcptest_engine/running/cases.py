@@ -99,7 +99,8 @@ class Case(NamedTuple):
 
     `id` is `suite-path::kind::full name`, with ` #2` for a repeat of the same; `method` and `params` are what goes on the
     wire; `expect` is the mapping form of the suite's `expect`. `skip` is the reason for not running it, or None. A serial
-    case runs alone: earlier ones finish first, later ones follow. One that is `slow_to_judge` runs jq programs.
+    case runs alone: earlier ones finish first, later ones follow. One that is `slow_to_judge` runs jq programs. Cases of one
+    `group` depend on each other: a run takes all of them or none.
     `outcome` is what the call must come to; ANY for what is no single call of the suite's.
     `base_name` is what snapshots go by where it is not the name: without the number of a repeat, with that of a namesake.
     `client` is what the test's own session offers the server, None for the server's shared one. `fault` befalls the first
@@ -131,6 +132,7 @@ class Case(NamedTuple):
     only: bool = False
     skip: str | None = None
     tags: tuple[str, ...] = ()
+    group: str | None = None
     description: str | None = None
     base_name: str | None = None
     watches: bool = False

@@ -14,7 +14,7 @@ from mcptest_engine.core.kinds import TestKind, Wanted
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, Case, Plan, VerifyStep
 from mcptest_engine.running.ids import DeclaredIds, Shared, name_of_metric
-from mcptest_engine.running.selecting import repeated, select, shard_of, why_none
+from mcptest_engine.running.selecting import repeated, select, shard_of, why_none, with_groups
 from mcptest_engine.safety.policy import ToolClass, classify_name
 from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.checks import LIST_METHODS
@@ -59,7 +59,7 @@ def make_plan(
     default_retries = retries if retries is not None else int(options.get("retries", 0))
     drafting = _Drafting(suite, default_retries, relative, models)
     declared = [case for entry in suite.tests for case in drafting.cases(entry)]
-    focused = [case for case in declared if case.only]
+    focused = with_groups([case for case in declared if case.only], declared)
     selected = select(focused or declared, selection, servers=suite.servers)
     cases = selected if selection.shard is None else shard_of(selected, selection.shard, dealt=selection.dealt)
     places = [] if selection.shard is None else _places(cases, selected, repeat)
@@ -203,7 +203,9 @@ class _Drafting:
             changes = call is not None and "serial" not in entry.data and self._changes_state(call["tool"])
             yield case._replace(
                 eval_row=row._replace(candidate=row.candidate._replace(key=key)),
-                serial=entry.data.get("serial", False) or changes or not servers.isdisjoint(self._serial_servers),
+                serial=entry.data.get("serial", "group" in entry.data)
+                or changes
+                or not servers.isdisjoint(self._serial_servers),
             )
 
     @cached_property
@@ -278,6 +280,7 @@ class _Drafting:
             only=data.get("only", False),
             skip=_skip_reason(data.get("skip")),
             tags=tuple(data.get("tags", ())),
+            group=data.get("group"),
             description=data.get("description"),
             base_name=base_name,
             watches=watches,
@@ -317,7 +320,7 @@ class _Drafting:
         serial = data.get("serial")
         if serial is not None:
             return bool(serial)
-        if "fault" in data or "verify" in data:
+        if "fault" in data or "verify" in data or "group" in data:
             return True
         tool = data.get("tool")
         return tool is not None and self._changes_state(tool)

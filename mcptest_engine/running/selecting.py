@@ -48,10 +48,19 @@ def select(cases: Sequence[Case], selection: Selection, *, servers: Iterable[str
         and (selection.ids is None or case.id in selection.ids)
     ]
     needed = {case.metric_row.subject for case in taken if case.metric_row is not None} - {case.id for case in taken}
-    if not needed:
+    if needed:
+        needed.update(case.id for case in taken)
+        taken = [case for case in cases if case.id in needed]
+    return with_groups(taken, [case for case in cases if selection.skip_tags.isdisjoint(case.tags)])
+
+
+def with_groups(taken: list[Case], cases: Sequence[Case]) -> list[Case]:
+    """The cases that were taken with all others of their groups, in declared order."""
+    groups = {case.group for case in taken if case.group is not None}
+    if not groups:
         return taken
-    needed.update(case.id for case in taken)
-    return [case for case in cases if case.id in needed]
+    ids = {case.id for case in taken}
+    return [case for case in cases if case.id in ids or case.group in groups]
 
 
 def why_none(cases: Sequence[Case], selection: Selection) -> str:
@@ -76,8 +85,12 @@ def _subject(case: Case, subjects: Mapping[str, Case]) -> Case:
     return case if case.metric_row is None else subjects.get(case.metric_row.subject, case)
 
 
-def _kept_with(case: Case) -> str:
-    """By which id a case is put into a shard: that of its subject, or of the answer that it grades with others."""
+def _kept_with(case: Case, subject: Case) -> str:
+    """What a case is put into a shard by: its group, the budget that it shares, its subject, or the answer that it grades."""
+    if case.group is not None:
+        return f"group {case.group}"
+    if subject.composition is not None and subject.composition.program.spending.of_all:
+        return f"budget of {subject.composition.program.name}"
     if case.metric_row is not None:
         return case.metric_row.subject
     return case.id if case.eval_row is None else case.eval_row.candidate.key
@@ -139,7 +152,8 @@ def shard_of(cases: Iterable[Case], shard: tuple[int, int], *, dealt: bool) -> l
     cases = tuple(cases)
     counted = {case.id: runs_id(case.id, case.agent.run) for case in cases if case.agent and case.agent.counts_runs}
     index, count = shard
-    kept = [_kept_with(case) for case in cases]
+    subjects = {case.id: case for case in cases}
+    kept = [_kept_with(case, _subject(case, subjects)) for case in cases]
     keys = [counted.get(key, key) for key in kept]
     places = {key: at for at, key in enumerate(dict.fromkeys(keys))} if dealt else {}
     return [

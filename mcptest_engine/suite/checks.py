@@ -213,6 +213,7 @@ class _TestChecks:
         self._merged = merged
         self._hints: dict[str, str] = {}
         self._mocks: dict[str, frozenset[str] | None] = {}
+        self._groups: dict[str, tuple[int, Pointer, int]] = {}
 
     def _default(self, key: str, otherwise: Any) -> Any:
         return self._defaults[key].value if key in self._defaults else otherwise
@@ -233,6 +234,11 @@ class _TestChecks:
     def finish(self) -> None:
         """What is to be said of all tests together."""
         self.assertions.finish()
+        for group, (file, path, count) in self._groups.items():
+            if count == 1 and self._merged.complete:
+                message = f"the group {quoted(group)} has one test, so that nothing is kept together with it"
+                others = [name for name in self._groups if name != group]
+                self._places.warn(file, path, message, did_you_mean(group[:80], others) or "give others the same group")
         for scorer in self._merged.scorers:  # it stands in the names of tests
             name = scorer.value.get("name") if isinstance(scorer.value, dict) else None
             check_name(name, "a scorer's name", scorer.file, (*scorer.path, "name"), self._places)
@@ -280,6 +286,10 @@ class _TestChecks:
             self._check_server(entry, file, path, may_be_left_out=left_out)
         if entry.get("only") is True and self._surroundings.in_ci:
             self._places.tell(file, (*path, "only"), *FOCUSED, key=True)
+        if type(group := entry.get("group")) is str:
+            check_name(group, "a group's name", file, (*path, "group"), self._places)
+            place = self._groups.get(group, (file, (*path, "group"), 0))
+            self._groups[group] = (*place[:2], place[2] + (2 if len(entry.get("cases") or ()) > 1 else 1))
         if "cache" in entry or "effects" in entry:
             self._check_cache(test)
         if not shares:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 ROOTS = ("composition", "nodes", "output", "cost", "tokens", "duration_ms")
 """What a target may start with in a composition: the members of its trace. Source: compositions, Trace shape."""
 _MEMBERS: Mapping[str, tuple[str, ...]] = {
-    "composition": ("ran", "order", "critical_path", "cost_total", "tokens_total", "budget_tripped"),
+    "composition": ("ran", "order", "critical_path", "cost_total", "tokens_total", "budget_tripped", "budget_scope"),
     "cost": ("total",),
     "tokens": ("total",),
 }

@@ -43,6 +43,10 @@ _TEST_ALIASES = {
     "label": "tags",
     "focus": "only",
     "sequential": "serial",
+    "depends_on": "group",
+    "needs": "group",
+    "order": "group",
+    "together": "group",
     "summary": "description",
     "desc": "description",
     "_meta": "meta",
@@ -73,7 +77,9 @@ _TEST_ALIASES = {
     "derived_metrics": "derivedMetrics",
 }
 
-_OF_ANY_TEST = frozenset({"description", "expect", "name", "only", "retries", "serial", "skip", "tags", "timeout_ms"})
+_OF_ANY_TEST = frozenset(
+    {"description", "expect", "group", "name", "only", "retries", "serial", "skip", "tags", "timeout_ms"}
+)
 _ANY_TEST_ALIASES = {word: meant for word, meant in _TEST_ALIASES.items() if meant in _OF_ANY_TEST}
 
 # The name of a definition in the schema -> a foreign word -> the key it means there.

@@ -17,6 +17,7 @@ _TESTS = ("tools", "resources", "prompts", "compliance", "compositions", "agents
 _ASKED = frozenset({"agents", "evals"})
 _TOP = re.compile(r"""["']?(\w+)["']?\s*:""")
 _NAMED = re.compile(r"""(?:^\s*-\s+|^\s+|[{,]\s*)name:\s+("[^"]*"|'[^']*'|[^\s,}#][^,}#]*)""")
+_GROUPED = re.compile(r"""(?:^\s*-\s+|^\s+|[{,]\s*)group:\s+("[^"]*"|'[^']*'|[^\s,}#][^,}#]*)""")
 _TARGETS = {
     "tools": (
         ("result.content[0].text", "The text of the first part of the answer."),
@@ -100,6 +101,11 @@ class Offers:
         if last == "server" or path[-2:-1] == ("servers",):
             for name, told in self.servers():
                 yield name, "server", told
+        elif len(path) == 3 and last == "group":
+            groups = (
+                unquoted(match[1].strip()) for line in self._lines if (match := _GROUPED.search(line)) is not None
+            )
+            yield from ((name, "group", "tests that are kept together") for name in dict.fromkeys(groups))
         elif path[0] == "evals" and path[-2:-1] == ("scorers",):
             yield from ((name, "scorer", "") for name in self.scorers())
         elif _is_in_a_tool_list(path) or (

@@ -9,6 +9,7 @@ import pytest
 from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.reporting.facts import failed_server
 from mcptest_engine.reporting.registry import RenderOptions, render
+from mcptest_engine.reporting.repro import repro_line
 from mcptest_engine.servers.failures import duration
 from tests.compositions.conftest import calls_in, nodes_of
 from tests.processes import longer
@@ -395,6 +396,8 @@ def test_the_case_that_crosses_a_budget_of_all_fails_whatever_the_workers(run: R
     assert verdicts == [Verdict.PASS, Verdict.PASS, Verdict.FAIL, Verdict.SKIP, Verdict.SKIP]
     assert record.tests[2].message == "budget max_cost_usd: the calls of all cases cost $0.03, over $0.025"
     assert record.warnings == ()
+    repro = repro_line(record, record.tests[2], RenderOptions())
+    assert repro == 'mcptest run --filter "c0"', "all cases are needed to spend as much"
 
 
 @pytest.mark.parametrize("workers", [1, 8])

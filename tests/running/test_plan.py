@@ -246,3 +246,66 @@ def test_tests_that_look_at_what_others_may_do_run_alone(suite_of: Load) -> None
     """With a fault or a `verify` unless it says otherwise; who watches what comes unasked always."""
     serial = {case.name: case.serial for case in planned(suite_of(NEW)).cases if case.serial}
     assert serial.keys() == {"faulted", "verified", "asks", "asks later"}
+
+
+GROUPED = """\
+servers: { s: { command: ["true"] } }
+tools:
+  - { name: stands alone, tool: look }
+  - { name: opens, tool: open, group: account, tags: [slow] }
+  - { name: reads, tool: look, group: account, tags: [quick] }
+  - { name: also stands alone, tool: look }
+  - { name: other, tool: look, group: other, serial: false }
+compositions:
+  - { name: closes, group: account, nodes: [{ id: a, tool: close }] }
+  - name: other too
+    group: other
+    nodes: [{ id: a, tool: look }]
+    eval: { mcp_use: { threshold: 0.5 } }
+    cases: [{ name: c }]
+"""
+
+
+@pytest.mark.parametrize("selection", [Selection(filter="reads"), Selection(tags=frozenset({"quick"}))])
+def test_selecting_one_test_of_a_group_selects_all_of_it_in_order(suite_of: Load, selection: Selection) -> None:
+    """So a repro line, which names one test, runs what must run before it."""
+    plan = planned(suite_of(GROUPED), selection)
+    assert names(plan) == ["opens", "reads", "closes"]
+    assert all(case.serial for case in plan.cases)
+
+
+def test_what_is_left_out_by_its_tag_stays_out_of_its_group(suite_of: Load) -> None:
+    selection = Selection(filter="reads", skip_tags=frozenset({"slow"}))
+    assert names(planned(suite_of(GROUPED), selection)) == ["reads", "closes"]
+
+
+def test_a_focused_test_brings_its_group(suite_of: Load) -> None:
+    focused = GROUPED.replace("tags: [quick]", "only: true")
+    assert names(planned(suite_of(focused))) == ["opens", "reads", "closes"]
+
+
+def test_a_group_leaves_the_order_open_where_its_tests_say_so(suite_of: Load) -> None:
+    serial = {case.name: case.serial for case in planned(suite_of(GROUPED)).cases}
+    assert (serial["other"], serial["other too [c]"], serial["reads"]) == (False, True, True)
+
+
+@pytest.mark.parametrize("dealt", [True, False])
+@pytest.mark.parametrize("count", [2, 3, 7])
+def test_a_group_is_never_split_over_shards(suite_of: Load, count: int, dealt: bool) -> None:
+    """Neither are cases that share a budget: which of them crosses it must not depend on the shard."""
+    shared = (
+        GROUPED
+        + """\
+  - name: dear
+    nodes: [{ id: a, tool: look }]
+    cases: [{ name: one }, { name: two }, { name: three }, { name: four }]
+    budget: { max_tokens: 5 }
+"""
+    )
+    suite = suite_of(shared)
+    shards = [names(planned(suite, Selection(shard=(part, count), dealt=dealt))) for part in range(1, count + 1)]
+    assert sorted(name for shard in shards for name in shard) == sorted(names(planned(suite)))
+    for shard in shards:
+        for group in ({"opens", "reads", "closes"}, {"other", "other too [c]", "other too [c]: mcp_use"}):
+            assert group.isdisjoint(shard) or group <= set(shard)
+        assert len([name for name in shard if name.startswith("dear")]) in {0, 4}

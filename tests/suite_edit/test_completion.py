@@ -110,6 +110,8 @@ def _after(marked: str, label: str) -> str:
         ("evals:\n  - name: x\n    judge: { ¦ }", ["model", "models", "jury", "guarded"]),
         (SCORERS + "evals:\n  - name: x\n    scorers: [¦]", ["polite", "brief one"]),
         (SCORERS + "evals:\n  - name: x\n    scorers:\n      - br¦", ["brief one"]),
+        (TEST + "    group: accounts\n  - name: two\n    group: ¦", ["accounts"]),
+        (TEST + "    group: accounts\ncompositions:\n  - { name: two, group: a¦ }", ["accounts"]),
         ("scorers:\n  - { name: x, type: exec, ¦ }", ["command", "env", "cwd"]),
         ("agents:\n  - name: x\n    tool_selection: { tool: ¦ }", ["get_weather", "echo"]),
         ("agents:\n  - name: x\n    trajectory:\n      calls: [get_weather, e¦]", ["echo"]),

@@ -120,7 +120,9 @@ def _check(suite: LoadedSuite, settings: RunSettings, plan: Plan) -> None:
         more = f" and {len(serial) - 1} more" if len(serial) > 1 else ""
         told = f'"{one_line(serial[0], 100)}"{more} must run alone on a server, and each batch starts its own'
         raise UsageError(
-            told, hint="say `serial: false` where that is safe, leave them out (--skip-tag), or run without --executor"
+            told,
+            hint="say `serial: false` (of a budget, `scope: case`) where that is safe, leave them out (--skip-tag), or run "
+            "without --executor",
         )
     budgets = (suite.document.get("budget"), *(entry.data.get("budget") for entry in suite.tests))
     if any("per_suite_usd_cents" in budget for budget in budgets if budget):

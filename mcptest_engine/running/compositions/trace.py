@@ -183,6 +183,7 @@ class Trace:
         composition["cost_total"], composition["tokens_total"] = usage.cost_usd, usage.tokens
         if self.tripped is not None:
             composition["budget_tripped"] = self.tripped
+            composition["budget_scope"] = "all" if self.program.spending.of_all else "case"
         composition["critical_path"] = self.critical_path()
         ids = [node.plan.id for node in self.nodes]
         out: dict[str, Any] = {

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from mcptest_engine.suite.model.base import Many, Milliseconds, OneWay, Part, Text, one_of
+from mcptest_engine.suite.model.base import Group, Many, Milliseconds, OneWay, Part, Text, one_of
 from mcptest_engine.suite.model.entries import Expect, ExpectItem, Reason
 from mcptest_engine.suite.model.gates import (  # noqa: TC001  (pydantic reads the annotations)
     Distractors,
@@ -222,6 +222,7 @@ class AgentTest(OneWay):
     )
     only: bool | None = Field(default=None, description="Run only tests so marked; refused in CI.")
     tags: Many[Text] = Field(default=(), description="Labels that `--tag` selects by.", examples=[["smoke"]])
+    group: Group | None = None
     serial: bool | None = Field(
         default=None, description="Run alone, after the tests before it and before those after it."
     )

@@ -16,6 +16,16 @@ Many = Annotated[tuple[T, ...], Strict(strict=False)]
 """A list in the file, a tuple in the model; only the container is read leniently, never its items."""
 
 Text = Annotated[str, Field(min_length=1)]
+Group = Annotated[
+    str,
+    Field(
+        min_length=1,
+        description="Tests of one group depend on each other: they run in order, one after another, and selecting one selects "
+        "all of them, so that shards, `--filter` and repro lines keep them together.",
+        examples=["accounts"],
+    ),
+]
+"""The name that tests which depend on each other have in common."""
 Milliseconds = Annotated[int, Field(ge=1, le=2_147_483_647)]
 Duration = Annotated[str, Field(pattern=DURATION_PATTERN)]
 """A number and its unit, such as `30s`."""

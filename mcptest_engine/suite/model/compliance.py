@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mcptest_engine.suite.model.base import Many, Milliseconds, Part, Text
+from mcptest_engine.suite.model.base import Group, Many, Milliseconds, Part, Text
 from mcptest_engine.suite.model.entries import Cache, Expect, ExpectItem, Reason  # noqa: TC001  (pydantic reads the annotations)
 
 Check = Literal[
@@ -60,6 +60,7 @@ class ComplianceCheck(Part):
     )
     only: bool | None = Field(default=None, description="Run only tests so marked; refused in CI.")
     tags: Many[Text] = Field(default=(), description="Labels that `--tag` selects by.", examples=[["smoke"]])
+    group: Group | None = None
     serial: bool | None = Field(
         default=None, description="Run alone, after the tests before it and before those after it."
     )

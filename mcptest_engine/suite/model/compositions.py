@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from mcptest_engine.suite.model.agents import AgentEval  # noqa: TC001  (pydantic reads the annotations)
-from mcptest_engine.suite.model.base import Many, Milliseconds, Part, Text
+from mcptest_engine.suite.model.base import Group, Many, Milliseconds, Part, Text
 from mcptest_engine.suite.model.entries import (  # noqa: TC001  (pydantic reads the annotations)
     Expect,
     ExpectItem,
@@ -157,14 +157,14 @@ class CompositionBudget(Part):
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
+    max_cost_usd: Dollars | None = Field(default=None, description="What the calls may cost, in US dollars.")
+    max_tokens: Tokens | None = Field(default=None, description="How many tokens the calls may take.")
+    max_duration_ms: Milliseconds | None = Field(default=None, description="How long it may take, in milliseconds.")
     scope: Literal["all", "case"] | None = Field(
         default=None,
         description="`all` (when left out): the caps hold for all cases together, which then run one after another; the case "
         "that crosses one fails. `case`: for each case by itself.",
     )
-    max_cost_usd: Dollars | None = Field(default=None, description="What the calls may cost, in US dollars.")
-    max_tokens: Tokens | None = Field(default=None, description="How many tokens the calls may take.")
-    max_duration_ms: Milliseconds | None = Field(default=None, description="How long it may take, in milliseconds.")
 
     @model_validator(mode="after")
     def _says_something(self) -> CompositionBudget:
@@ -214,6 +214,7 @@ class Composition(Part):
     )
     only: bool | None = Field(default=None, description="Run only tests so marked; refused in CI.")
     tags: Many[Text] = Field(default=(), description="Labels that `--tag` selects by.", examples=[["smoke"]])
+    group: Group | None = None
     serial: bool | None = Field(
         default=None, description="Run alone, after the tests before it and before those after it."
     )
