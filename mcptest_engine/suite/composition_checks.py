@@ -20,6 +20,7 @@ from mcptest_engine.suite.program_mentions import input_paths, mentions
 from mcptest_engine.suite.references import (
     ID_PATTERN,
     RESERVED,
+    WHOLE,
     Reference,
     ReferenceSyntaxError,
     Unresolved,
@@ -58,7 +59,6 @@ _PROGRAMS: Mapping[tuple[str, ...], tuple[str, ...]] = {
 """The programs of a node by their keys, each with the members of its input. Source: compositions, Data flow, Control flow."""
 _PROGRAM_MENTIONS = re.compile(r"""\.parents(?:\.|\[\s*")([A-Za-z_][A-Za-z0-9_-]*)""")
 _ID = re.compile(ID_PATTERN)
-_FOR_EACH = re.compile(r"\s*\$\{([^{}]*)\}\s*")
 _ESCAPE_HINT = "write `$${` for a literal `${`"
 
 
@@ -214,7 +214,7 @@ class CompositionChecks:
         self, source: str, below: Pointer, node: _Node, known: set[str], needs: set[str], file: int
     ) -> None:
         place, key = (*node.path, *below), ".".join(map(str, below))
-        found = _FOR_EACH.fullmatch(source)
+        found = WHOLE.fullmatch(source.strip())
         hint = f'write a parent\'s output, such as `{below[-1]}: "${{search}}"`'
         if found is None:
             self._places.tell(file, place, f"`{key}` is one template, found {quoted(source)}", hint)

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 ID_PATTERN = r"[A-Za-z_][A-Za-z0-9_-]*"
 RESERVED = ("var", "item", "env")
-TEMPLATE = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
+_INSIDE = r"""((?:[^{}"]|"(?:[^"\\]|\\.)*")*|[^{}]*)"""
+"""What stands between the braces. A key in double quotes may hold braces; a quote that is not closed means nothing."""
+TEMPLATE = re.compile(rf"\$\$\{{|\$\{{{_INSIDE}\}}|\$\{{")
+WHOLE = re.compile(rf"\$\{{{_INSIDE}\}}")
 _NONE: frozenset[str] = frozenset()
-_WHOLE = re.compile(r"\$\{([^{}]*)\}")
 _HEAD = re.compile(ID_PATTERN)
 
 
@@ -138,7 +140,7 @@ def fill(value: Any, look_up: Callable[[Reference], Any], literal: frozenset[str
 
 
 def _filled(text: str, look_up: Callable[[Reference], Any]) -> Any:
-    whole = _WHOLE.fullmatch(text)
+    whole = WHOLE.fullmatch(text)
     if whole is not None:
         reference = parse_reference(whole[1])
         value = look_up(reference)

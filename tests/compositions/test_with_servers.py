@@ -361,6 +361,25 @@ def test_what_to_do_about_a_node_that_failed_is_told_below_an_assertion_too(run:
     assert "`${a.structuredContent.value}` is there" in failure.hint
 
 
+def test_a_key_with_braces_is_written_in_quotes(run: Run) -> None:
+    """In arguments, mixed text, `for_each`, mocks, and parts of a case's variable and of an element."""
+    odd = {"x}y": [{"n}": 1}], "a{b": "text", 'q"}': 2}
+    nodes = [
+        node("a", mock={"result": [odd]}),
+        node("b", "give", "a", args={"value": '${a[0]["x}y"]}'}),
+        node("c", "give", "a", args={"value": 'is ${a[0]["a{b"]} and ${a[0]["q\\"}"]}, {} "quoted}"'}),
+        node("d", "give", "a", for_each='${a[0]["x}y"]}', args={"value": '${item["n}"]}'}),
+        node("e", mock={"result": '${var.row["k}"]}'}),
+    ]
+    record = run({"nodes": nodes, "cases": [{"name": "one", "vars": {"row": {"k}": True}}}]})
+    assert record.tests[0].message is None
+    found = nodes_of(record)
+    assert found["b"]["args"] == {"value": [{"n}": 1}]}
+    assert found["c"]["args"] == {"value": 'is text and 2, {} "quoted}"'}
+    assert [call["args"] for call in found["d"]["calls"]] == [{"value": 1}]
+    assert found["e"]["output"] is True
+
+
 def test_caps_add_up_over_the_cases(run: Run) -> None:
     """Decisions 14: composition caps add up over all its cases."""
     cases = [{"name": name, "vars": {"tokens": 40}} for name in ("one", "two", "three")]
