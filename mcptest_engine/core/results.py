@@ -73,7 +73,8 @@ class Mismatch:
 class Failure:
     """Why a test failed. `message` is one line; `stderr_tail` the end of the server's stderr where that tells something.
 
-    `scorer_error` is {"scorer", "kind", "message", "stderr_tail"} where a scorer gave no verdict (decisions 6).
+    `scorer_error` is {"scorer", "kind", "message", "stderr_tail"} where a scorer gave no verdict (decisions 6). `line` is that
+    of the case or the node at fault in the test's file, where it is not the test's own.
     """
 
     kind: FailureKind
@@ -81,9 +82,12 @@ class Failure:
     hint: str | None = None
     stderr_tail: str | None = None
     scorer_error: Mapping[str, Any] | None = None
+    line: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"kind": self.kind.value, "message": self.message}
+        if self.line is not None:
+            out["line"] = self.line
         if self.hint is not None:
             out["hint"] = self.hint
         if self.stderr_tail:
@@ -100,6 +104,7 @@ class Failure:
             hint=data.get("hint"),
             stderr_tail=data.get("stderr_tail"),
             scorer_error=data.get("scorer_error"),
+            line=data.get("line"),
         )
 
 

@@ -164,6 +164,7 @@ def reasons(test: TestResult) -> tuple[Reason, ...]:
     """
     found = [Reason(_weighed(test, row), row) for row in failed_assertions(test)]
     own = _own_failure(test)
+    root = _root_cause(own, found)
     if own is not None and _fails_first(test):
         found = _told(own) + [_without(reason, own.message) for reason in found]
     elif own is not None and own.kind in _SCORED_FAILURES:
@@ -176,9 +177,18 @@ def reasons(test: TestResult) -> tuple[Reason, ...]:
         found = [Reason(crossed), *found]
     elif own is not None and found and found[0].assertion is not None:
         found += _told_after(own, found[0].assertion)
+    found = root + found
     for step in _failed_steps(test):
         found += _step_reasons(step)
     return tuple(found) or (Reason(one_line(test.message or "failed without a reason", MESSAGE_LIMIT)),)
+
+
+def _root_cause(failure: Failure | None, found: list[Reason]) -> list[Reason]:
+    """What failed in a composition, before the failed assertions, which may follow from it; a failure tells both."""
+    if failure is None or failure.kind is not FailureKind.ASSERTION or not found or found[0].assertion is None:
+        return []
+    before, mark, _ = failure.message.partition(f"; {found[0].assertion.message}")
+    return [Reason(one_line(before, MESSAGE_LIMIT))] if mark else []
 
 
 def _without(reason: Reason, told: str) -> Reason:
@@ -221,8 +231,8 @@ def _told(failure: Failure) -> list[Reason]:
 
 def _told_after(failure: Failure, first: AssertionResult) -> Iterator[Reason]:
     """What a failure tells after its first assertion: a budget that was exceeded, a measure that was missed."""
-    before, mark, after = failure.message.partition(f"{first.message}; ")
-    if first.message and mark and not before:
+    _, mark, after = failure.message.partition(f"{first.message}; ")
+    if first.message and mark:
         yield Reason(one_line(after, MESSAGE_LIMIT))
 
 
@@ -394,9 +404,15 @@ def warning_texts(record: RunRecord) -> tuple[str, ...]:
 
 
 def place(test: TestResult) -> str:
-    """`file:line` of the test's entry, the file alone without a line, or ""."""
-    file = one_line(test.file)
-    return f"{file}:{test.line}" if file and test.line > 0 else file
+    """`file:line` of what failed or of the test's entry, the file alone without a line, or ""."""
+    file, line = one_line(test.file), line_of(test)
+    return f"{file}:{line}" if file and line > 0 else file
+
+
+def line_of(test: TestResult) -> int:
+    """The line that a report points at: that of the case or the node at fault, else that of the test's entry."""
+    at_fault = None if test.failure is None else test.failure.line
+    return test.line if at_fault is None else at_fault
 
 
 def diff_lines(assertion: AssertionResult) -> list[str]:

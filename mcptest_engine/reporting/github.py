@@ -73,7 +73,11 @@ def _of_test(record: RunRecord, test: TestResult, options: RenderOptions) -> str
 
 def _at(record: RunRecord, test: TestResult, level: str, message: str) -> str:
     return _annotation(
-        level, message, file=facts.file_in_repository(record, test.file), line=test.line, title=one_line(test.name)
+        level,
+        message,
+        file=facts.file_in_repository(record, test.file),
+        line=facts.line_of(test),
+        title=one_line(test.name),
     )
 
 

@@ -57,11 +57,11 @@ def _of_run(record: RunRecord, told: str, check: str, severity: str, *, title: s
 
 
 def _entry(record: RunRecord, test: TestResult) -> dict[str, Any]:
-    name, file, line = one_line(test.name), facts.file_in_repository(record, test.file), max(test.line, 1)
+    name, file, line = one_line(test.name), facts.file_in_repository(record, test.file), max(facts.line_of(test), 1)
     return {
         "description": f"{name}: {_message(test)}",
         "check_name": CHECK_NAME if test.failure is None else f"mcptest.{test.failure.kind.value}",
-        "fingerprint": _fingerprint(name, file, line),
+        "fingerprint": _fingerprint(name, file, max(test.line, 1)),
         "severity": "major" if test.verdict is Verdict.FAIL else "minor",
         "location": {"path": file, "lines": {"begin": line}},
         "properties": {

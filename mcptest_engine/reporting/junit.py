@@ -102,8 +102,8 @@ def _case(record: RunRecord, test: TestResult, hooks: str, options: RenderOption
         "time": _seconds(test.duration_ms),
         "file": facts.file_in_repository(record, test.file),
     }
-    if test.line > 0:
-        attributes["line"] = str(test.line)
+    if (line := facts.line_of(test)) > 0:
+        attributes["line"] = str(line)
     body = [*_properties(_case_facts(test), "      "), *_outcome(record, test, options)]
     tail = facts.stderr_lines(test, _STDERR_LINES) if test.verdict is Verdict.FAIL else []
     if tail or hooks:

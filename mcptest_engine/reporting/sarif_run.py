@@ -72,7 +72,7 @@ def _result(record: RunRecord, test: TestResult, options: RenderOptions) -> Sari
         message=f"{one_line(test.name)}: {text}",
         place=one_line(test.id),
         file=facts.file_in_repository(record, test.file) or None,
-        line=test.line,
+        line=facts.line_of(test),
         member="function",
         properties={
             "duration_ms": test.duration_ms,

@@ -90,7 +90,7 @@ def _failure(record: RunRecord, test: TestResult, options: RenderOptions) -> Ite
     yield from _marks(test)
     yield "at:"
     yield f"  file: {_quoted(one_line(test.file))}"
-    yield f"  line: {test.line}"
+    yield f"  line: {facts.line_of(test)}"
     yield f"server: {_quoted(facts.failed_server(test) if test.trace is not None else one_line(test.server))}"
     yield from _scores(test)
     assertion = facts.shown_assertion(test)

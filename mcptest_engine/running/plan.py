@@ -164,7 +164,13 @@ class _Drafting:
     def _composed(self, entry: TestEntry) -> Iterator[Case]:
         from mcptest_engine.running.compositions.planning import composed  # few suites have one
 
-        rows = composed(entry.data, only_server=entry.server, timeouts=self._server_ms, timeout_ms=self._default_ms)
+        rows = composed(
+            entry.data,
+            only_server=entry.server,
+            timeouts=self._server_ms,
+            timeout_ms=self._default_ms,
+            lines=entry.lines,
+        )
         for data, row in rows:
             case = self._with_row(self.case(replace(entry, data=data)), data, row)
             yield case

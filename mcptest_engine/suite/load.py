@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, Severity, Span, SuiteError, did_you_mean
+from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.checks import Surroundings, check_merged
@@ -33,8 +34,8 @@ from mcptest_engine.suite.templates import Declared, Fault, Templates, as_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mcptest_engine.core.kinds import TestKind
     from mcptest_engine.suite.model import Suite
+    from mcptest_engine.suite.yaml import Pointer
 
 _LARGEST_DOTENV = 1_000_000
 
@@ -63,7 +64,8 @@ class TestEntry:
     `data` is the entry with its templates replaced, what `defaultTest` says put in, and `expect` as a mapping:
     {"assertions": […], "max_duration_ms"?, "max_response_tokens"?}. Each step under its `verify` has `expect` as such a
     mapping too, and a `server` only where it is not the test's. `file` is absolute; `line` is that of the entry's first
-    key; `pointer` is its JSON Pointer in that file; `server` names the server also where the entry leaves it out.
+    key; `pointer` is its JSON Pointer in that file; `server` names the server also where the entry leaves it out. `lines` are
+    those of the nodes, the cases and their `golden` of a composition, by their paths in it.
     """
 
     kind: TestKind
@@ -72,6 +74,7 @@ class TestEntry:
     line: int
     pointer: str
     server: str
+    lines: Mapping[Pointer, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: the models are kept once they are built
@@ -429,7 +432,17 @@ def _entry(test: PlacedTest, defaults: Mapping[str, Any], path: Path, places: Pl
         line=places.line(test.file, test.path),
         pointer=f"/{test.block}/{test.number}" if not test.below else pointer(test.path),
         server=_called_server(entry) or entry.get("server") or entry.get("servers", (only_server,))[0],
+        lines=_lines_within(test, places) if test.kind is TestKind.COMPOSITION else {},
     )
+
+
+def _lines_within(test: PlacedTest, places: Places) -> dict[Pointer, int]:
+    """The lines of what a report on a composition points at, by the path in it."""
+    cases = list(enumerate(test.entry.get("cases") or ()))
+    paths: list[Pointer] = [("nodes", number) for number in range(len(test.entry["nodes"]))]
+    paths += [("cases", number) for number, _ in cases]
+    paths += [("cases", number, "golden") for number, case in cases if "golden" in case]
+    return {path: places.line(test.file, (*test.path, *path)) for path in paths}
 
 
 def _called_server(entry: Mapping[str, Any]) -> str | None:

@@ -250,7 +250,7 @@ class TestActions(Screen[None]):
         screen = self._tests
         entry = screen.test_list.entry()
         if isinstance(entry, TestRow):
-            return entry.file, entry.line
+            return entry.file, entry.line_at_fault
         if isinstance(entry, Note):
             return entry.file, entry.line
         if isinstance(entry, Group):

@@ -122,7 +122,7 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
 
     def place(self, row: TestRow) -> str:
         """`weather.yml:12`."""
-        return f"{self.relative(row.file)}:{row.line}"
+        return f"{self.relative(row.file)}:{row.line_at_fault}"
 
     # What comes from the app
 

@@ -79,6 +79,10 @@ def result_lines(
     return lines
 
 
+_COMPARED = 60
+"""Characters of an assertion's message that tell it from what precedes it; what is long is cut off."""
+
+
 def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -> list[TextLine]:
     """What a test came to, below its verdict: score, failure, assertions, metrics, `verify`, attempts, last words."""
     lines: list[TextLine] = []
@@ -162,10 +166,15 @@ def _failure(result: Mapping[str, Any], failure: Mapping[str, Any]) -> Iterator[
     kind = str(failure.get("kind", ""))
     faults = {**FAULTS, **FAULTS_OF.get(str(result.get("kind")), {})}
     yield line((faults.get(kind, kind), "dim"), (f"  ({kind})" if kind not in ("", "assertion") else "", "dim"))
-    told = any(item.get("passed") is False for item in result.get("assertions") or () if isinstance(item, dict))
-    if kind != "assertion" or not told:
+    assertions = (item for item in result.get("assertions") or () if isinstance(item, dict))
+    first = next((item for item in assertions if item.get("passed") is False), None)
+    message = failure.get("message")
+    if kind == "assertion" and first is not None:  # told below, but for what failed before it in a composition
+        cause, found, _ = str(message).partition(f"; {str(first.get('message'))[:_COMPARED]}")
+        message = cause if found else ""
+    if message:
         yield BLANK
-        for text in safe_lines(failure.get("message")):
+        for text in safe_lines(message):
             yield line((text, "fail"))
     if failure.get("hint"):
         yield line(("hint: ", "hint"), (safe(failure["hint"]), "hint"))

@@ -73,6 +73,13 @@ class TestRow:
         return "deferred" if self.deferred and self.status == "inconclusive" else self.status
 
     @property
+    def line_at_fault(self) -> int:
+        """The line of the case or the node that failed, else that of the test."""
+        failure = None if self.outdated else (self.result or {}).get("failure")
+        found = failure.get("line") if isinstance(failure, dict) else None
+        return found if isinstance(found, int) else self.line
+
+    @property
     def busy(self) -> bool:
         """Whether it waits for a run or is in one."""
         return self.status in BUSY

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mcptest_engine.core.results import FailureKind, Verdict
-from mcptest_engine.reporting.facts import failed_server
+from mcptest_engine.reporting.facts import failed_server, reasons
 from mcptest_engine.reporting.registry import RenderOptions, render
 from mcptest_engine.reporting.repro import repro_line
 from mcptest_engine.servers.failures import duration
@@ -15,11 +16,13 @@ from tests.compositions.conftest import calls_in, nodes_of
 from tests.processes import longer
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
     from pathlib import Path
 
     from mcptest_engine.core.results import RunRecord
 
+    Command = Callable[..., subprocess.CompletedProcess[str]]
     Run = Callable[..., RunRecord]
 
 
@@ -357,8 +360,56 @@ def test_what_to_do_about_a_node_that_failed_is_told_below_an_assertion_too(run:
     failure = record.tests[0].failure
     assert failure is not None
     assert failure.hint is not None
-    assert "`a.value` is absent" in failure.hint
     assert "`${a.structuredContent.value}` is there" in failure.hint
+    assert failure.message.startswith("node `b` failed: `${a.value}`: `a.value` is absent")
+    first, second = reasons(record.tests[0])
+    assert (first.text.startswith("node `b` failed"), first.assertion) == (True, None)
+    assert second.text == 'assertion #0 (`nodes.b.status`) failed: expected `"ok"`, got `"err"`'
+    for name in ("pretty", "minimal", "junit", "tap", "md", "github", "sarif", "gitlab", "agent"):
+        text = render(name, record, RenderOptions()).text
+        cause, consequence = text.find("is absent"), text.find("assertion #0")
+        assert cause >= 0, name
+        assert consequence < 0 or cause < consequence, f"{name} tells the consequence first"
+
+
+def test_a_failure_that_an_assertion_expects_is_no_cause_of_another(run: Run) -> None:
+    nodes = [node("a", "flaky", args={"key": "k", "fails": 9}), node("b")]
+    expect = [wants("nodes.a.status", "err"), wants("nodes.b.status", "skipped")]
+    (test,) = run({"nodes": nodes, "expect": expect}).tests
+    assert test.message == 'assertion #1 (`nodes.b.status`) failed: expected `"skipped"`, got `"ok"`'
+    assert [reason.text for reason in reasons(test)] == [test.message]
+
+
+def test_a_failure_points_at_the_line_of_its_node_its_case_or_its_golden(mcptest: Command, tmp_path: Path) -> None:
+    """In the record, and in every report that gives a line; the composition's own line stays the test's."""
+    (tmp_path / "mcptest.yml").write_text(LINES, encoding="utf-8")
+    done = mcptest("run", "mcptest.yml", "--reporter", "pretty", "--reporter", "json=run.json", cwd=tmp_path)
+    record = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    assert {test["line"] for test in record["tests"]} == {4}
+    assert [test["failure"].get("line") for test in record["tests"]] == [6, 12, 15]
+    assert [f"mcptest.yml:{line}" in done.stdout for line in (6, 12, 15)] == [True, True, True]
+    for name, place in (("junit", 'line="15"'), ("tap", "line: 15"), ("github", "line=15"), ("gitlab", '"begin": 15')):
+        told = mcptest("report", "run.json", "--format", name, cwd=tmp_path).stdout
+        assert place in told, name
+
+
+LINES = """\
+servers:
+  none: { command: ["true"] }
+compositions:
+  - name: c
+    nodes:
+      - id: a
+        tool: t
+        mock: { result: { n: "${var.n}" } }
+        transform: { jq: '.result | if .n == 7 then error("boom") else . end' }
+    cases:
+      - { name: none, vars: { n: 7 } }
+      - { name: one, vars: { n: 1 }, expect: [{ target: output.n, matcher: { exact: 2 } }] }
+      - name: two
+        vars: { n: 1 }
+        golden: { n: 2 }
+"""
 
 
 def test_a_key_with_braces_is_written_in_quotes(run: Run) -> None:

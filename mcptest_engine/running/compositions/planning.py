@@ -6,6 +6,7 @@ Source: compositions, Cases; decisions 14, Assertions (a case's `expect` replace
 from __future__ import annotations
 
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.costs import GOLDEN
@@ -20,13 +21,20 @@ from mcptest_engine.suite.templates import LITERAL_KEYS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from mcptest_engine.suite.yaml import Pointer
+
 _OF_CASES = ("skip", "only")
 
 
 def composed(
-    data: Mapping[str, Any], *, only_server: str, timeouts: Mapping[str, float], timeout_ms: float
+    data: Mapping[str, Any],
+    *,
+    only_server: str,
+    timeouts: Mapping[str, float],
+    timeout_ms: float,
+    lines: Mapping[Pointer, int] = MappingProxyType({}),
 ) -> Iterator[tuple[Mapping[str, Any], Row]]:
-    """The entries that a composition comes to, each with its row; times are in milliseconds."""
+    """The entries that a composition comes to, each with its row; times are in milliseconds, `lines` as in `TestEntry`."""
     budget, cases = data.get("budget") or {}, data.get("cases")
     of_each = budget.get("scope") == "case"
     program = make_program(
@@ -35,11 +43,12 @@ def composed(
         only_server=only_server,
         timeouts={server: value / 1000 for server, value in timeouts.items()},
         timeout_seconds=timeout_ms / 1000,
+        lines=lines,
     )
     if cases is None:
         yield {**data, "expect": _filled(data["expect"], {})}, Row(program, None, {}, of_each)
         return
-    for case in cases:
+    for number, case in enumerate(cases):
         variables = case.get("vars", {})
         expect = normalised_expect(case["expect"]) if "expect" in case else data["expect"]
         if "golden" in case:
@@ -50,7 +59,9 @@ def composed(
         tags = [*data.get("tags", ()), *case.get("tags", ())]
         entry = {**data, **own, "name": name_of_case(data["name"], case["name"]), "expect": expect, "tags": tags}
         own_program = program._replace(spending=Spending(budget)) if of_each else program
-        yield entry, Row(own_program, case["name"], variables, of_each)
+        line = lines.get(("cases", number))
+        golden_line = lines.get(("cases", number, "golden"), line)
+        yield entry, Row(own_program, case["name"], variables, of_each, line, golden_line)
 
 
 def _filled(expect: Mapping[str, Any], variables: Mapping[str, Any]) -> Mapping[str, Any]:

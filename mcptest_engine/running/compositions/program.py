@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mcptest_engine.running.compositions.spending import Spending
+    from mcptest_engine.suite.yaml import Pointer
 
 
 class Cap(NamedTuple):
@@ -37,6 +38,7 @@ class NodePlan(NamedTuple):
 
     `args` holds templates if `templated`. `mock` is a one-tuple with the result that stands for the server's, else empty.
     `for_each` is the array that is gone over, or by names several whose elements are combined.
+    `line` is where it is written, where that is known.
     `freeze` is "record" where results are kept, "golden" where those that were kept stand for the server's, else None.
     """
 
@@ -58,6 +60,7 @@ class NodePlan(NamedTuple):
     freeze: str | None = None
     retries: int = 0
     cap: Cap = Cap()
+    line: int | None = None
 
     @property
     def stood_in(self) -> bool:
@@ -99,13 +102,16 @@ class Program(NamedTuple):
 class Row(NamedTuple):
     """A composition with one case's variables; `case` is None and `variables` is empty where it has no cases.
 
-    `has_own_budget` says that what other cases and repeats cost does not count.
+    `has_own_budget` says that what other cases and repeats cost does not count. `line` and `golden_line` are where the case and
+    its `golden` are written.
     """
 
     program: Program
     case: str | None
     variables: Mapping[str, Any]
     has_own_budget: bool = False
+    line: int | None = None
+    golden_line: int | None = None
 
     @property
     def shares_budget(self) -> bool:
@@ -126,6 +132,7 @@ def make_program(
     only_server: str,
     timeouts: Mapping[str, float],
     timeout_seconds: float,
+    lines: Mapping[Pointer, int],
 ) -> Program:
     """The program of a sound composition.
 
@@ -149,6 +156,7 @@ def make_program(
                 server=server,
                 parents=tuple(needs[number]),
                 children=tuple(children[number]),
+                line=lines.get(("nodes", number)),
                 defaults={at: parent.default for at, parent in needs[number].items() if parent.optional},
                 timeout_seconds=timeouts.get(server, timeout_seconds) if written is None else written / 1000,
             )

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.costs import GOLDEN
 from mcptest_engine.core.events import NodeChanged
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
@@ -23,7 +24,7 @@ from mcptest_engine.running.verdicts import Outcome, failure_of, judge
 from mcptest_engine.suite.items import assertions_of, uses_matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
     from concurrent.futures import Executor
 
     from mcptest_engine.core.errors import ServerError
@@ -174,13 +175,14 @@ def _unsaid(trace: Trace) -> str | None:
 def _ended(case: Case, trace: Trace, outcome: Outcome) -> Outcome:
     """With assertions they and the budget decide; without, every node has to have run.
 
-    A node without an answer fails the test all the same where no assertion looks at it, and comes first: the rest follows
-    from it. Any other failed node that none looks at is a warning. Otherwise an assertion that failed comes first, and what
-    failed in the graph is its hint.
+    What failed in the graph comes before the assertions that failed: they may follow from it. A node that an assertion expected
+    to fail is no such cause. A node without an answer fails the test also where no assertion looks at it, and any other failed
+    node that none looks at is a warning.
     """
     failure = outcome.failure
     asserts = bool(case.expect["assertions"])
-    unseen = [node for node in trace.failed if not _looked_at(node.plan.id, case)] if asserts else []
+    targets = [row["target"] for row in assertions_of(case.expect["assertions"])]
+    unseen = [node for node in trace.failed if not _looked_at(node.plan.id, targets)] if asserts else []
     unanswered = next((node for node in unseen if node.kind in _UNANSWERED), None)
     if failure is None and unanswered is None and trace.tripped is None:
         told = (f"node `{node.plan.id}` failed, and no assertion looks at it: {node.reason}" for node in unseen)
@@ -193,18 +195,46 @@ def _ended(case: Case, trace: Trace, outcome: Outcome) -> Outcome:
             failure = replace(failure, message=f"{failure.message}; {words}")
     elif unanswered is not None or (failure is None and not asserts and not trace.ran):
         failure = _graph_failure(trace, unanswered)
-    elif failure is not None and failure.hint is None and not trace.ran:
-        failure = replace(failure, hint=_graph_hint(trace), stderr_tail=_stderr_tail(trace))
-    if failure is outcome.failure:
+    elif failure is not None and not trace.ran:
+        failure = _after_its_cause(failure, trace, outcome)
+    if failure is None:
         return outcome
-    assert failure is not None
+    failure = replace(failure, line=_line_of(trace, outcome, case, unanswered))
     return outcome._replace(verdict=Verdict.FAIL, message=failure.message, failure=failure)
 
 
-def _looked_at(node_id: str, case: Case) -> bool:
-    """Whether an assertion is about the node: its target is in `nodes.ID`, or `nodes` or `composition.ran` itself."""
-    heads = (parse_target(row["target"]).segments[:2] for row in assertions_of(case.expect["assertions"]))
+def _looked_at(node_id: str, targets: Iterable[str]) -> bool:
+    """Whether one of the targets is about the node: it is in `nodes.ID`, or `nodes` or `composition.ran` itself."""
+    heads = (parse_target(target).segments[:2] for target in targets)
     return any(head in (("nodes",), ("nodes", node_id), ("composition", "ran")) for head in heads)
+
+
+def _after_its_cause(failure: Failure, trace: Trace, outcome: Outcome) -> Failure:
+    """The failure of assertions behind what failed in the graph, where no assertion expected that."""
+    node = _unexpected(trace, outcome)
+    if node is None and trace.failed:
+        return failure
+    return replace(
+        failure,
+        message=f"{_graph_words(trace, node)}; {failure.message}",
+        hint=failure.hint or (node.hint if node is not None else None),
+        stderr_tail=failure.stderr_tail or (node.stderr_tail if node is not None else None),
+    )
+
+
+def _unexpected(trace: Trace, outcome: Outcome) -> NodeTrace | None:
+    """The first failed node whose failure no assertion that holds looks at."""
+    holding = [leaf.target for row in outcome.assertions for leaf in row.leaves() if leaf.passed]
+    return next((node for node in trace.failed if not _looked_at(node.plan.id, holding)), None)
+
+
+def _line_of(trace: Trace, outcome: Outcome, case: Case, node: NodeTrace | None) -> int | None:
+    """The line of the node that is the cause, else of the case, or its `golden`; None for that of the composition itself."""
+    assert case.composition is not None
+    first = next((row for row in outcome.assertions if row.passed is False), None)
+    if trace.tripped is None and (node := node or _unexpected(trace, outcome)) is not None:
+        return node.plan.line
+    return case.composition.golden_line if first is not None and first.name == GOLDEN else case.composition.line
 
 
 def _graph_failure(trace: Trace, node: NodeTrace | None = None) -> Failure:
@@ -214,16 +244,6 @@ def _graph_failure(trace: Trace, node: NodeTrace | None = None) -> Failure:
         return Failure(kind=FailureKind.ASSERTION, message=_graph_words(trace))
     kind = first.kind or FailureKind.ASSERTION
     return Failure(kind=kind, message=_graph_words(trace, node), hint=first.hint, stderr_tail=first.stderr_tail)
-
-
-def _graph_hint(trace: Trace) -> str:
-    """What failed in the graph, and what to do about it, below an assertion that does not hold because of it."""
-    advice = trace.failed[0].hint if trace.failed else None
-    return _graph_words(trace) + (f"; {advice}" if advice else "")
-
-
-def _stderr_tail(trace: Trace) -> str | None:
-    return trace.failed[0].stderr_tail if trace.failed else None
 
 
 def _graph_words(trace: Trace, node: NodeTrace | None = None) -> str:

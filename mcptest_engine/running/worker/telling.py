@@ -191,7 +191,7 @@ def result_shown(result: TestResult) -> dict[str, Any]:
         shown["message"] = clipped(shown["message"])
     if "failure" in shown:
         shown["failure"] = {
-            name: text if name == "kind" else text[-LONGEST_TEXT:] if name == "stderr_tail" else clipped(text)
+            name: text if name in {"kind", "line"} else text[-LONGEST_TEXT:] if name == "stderr_tail" else clipped(text)
             for name, text in shown["failure"].items()
         }
     if "attempts" in shown:

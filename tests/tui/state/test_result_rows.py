@@ -55,6 +55,18 @@ def test_a_first_run_that_is_on_is_not_called_not_run_yet():
     )
 
 
+def test_what_failed_in_a_composition_stands_above_the_assertions_and_gives_the_line():
+    told = "assertion #0 (`nodes.b.status`) failed: expected `ok`, got `err`"
+    row = result_of(
+        verdict="fail",
+        kind="composition",
+        failure={"kind": "assertion", "message": f"node `b` failed: boom; {told}", "line": 7},
+        assertions=[{"index": 0, "target": "nodes.b.status", "matcher": {}, "passed": False, "message": told}],
+    )
+    assert shown(row).index("node `b` failed: boom\n") < shown(row).index("nodes.b.status")
+    assert row.line_at_fault == 7
+
+
 def test_each_assertion_says_what_was_expected_and_what_came():
     row = result_of(
         verdict="fail",
