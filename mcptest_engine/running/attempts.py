@@ -6,19 +6,21 @@ call failed while a retry is left decides nothing, and neither does one whose an
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.costs import added_up, model_rows_of
 from mcptest_engine.core.results import Attempt, Failure, FailureKind, Verdict
 from mcptest_engine.running.sessions import Sessions
+from mcptest_engine.running.verdicts import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mcptest_engine.running.calling import Caller
     from mcptest_engine.running.cases import Case
+    from mcptest_engine.running.hooks import Hooks, Stop
     from mcptest_engine.running.pool import Pool
-    from mcptest_engine.running.verdicts import Outcome
     from mcptest_engine.servers.calls import Fault
 
 _WRITTEN = {"delay": "delay_ms"}
@@ -38,8 +40,17 @@ class Decision(NamedTuple):
         return self.outcome.verdict is Verdict.PASS and self.failed_before
 
 
-async def decide(case: Case, *, pool: Pool, caller: Caller, stopped: Callable[[], bool]) -> Decision:
-    """Make as many attempts at a case as it takes and as it may have.
+def stopped_by(stop: Stop, attempts: Sequence[Attempt] = ()) -> Decision:
+    """What a test comes to that a hook let not begin, or not try again."""
+    failure = Failure(kind=FailureKind.HOOK, message=stop.reason) if stop.failed else None
+    verdict = Verdict.SKIP if failure is None else Verdict.FAIL
+    return Decision(Outcome(verdict=verdict, duration_ms=0.0, message=stop.reason, failure=failure), tuple(attempts))
+
+
+async def decide(
+    case: Case, *, pool: Pool, caller: Caller, stopped: Callable[[], bool], hooks: Hooks | None = None
+) -> Decision:
+    """Make as many attempts at a case as it takes and as it may have; `hooks` go around each of them.
 
     Once the run is `stopped` (bail), a failed attempt is not repeated. A test that has begun is brought to its end all the
     same: the attempt after a lost answer is made, and what is to be verified is verified.
@@ -48,9 +59,16 @@ async def decide(case: Case, *, pool: Pool, caller: Caller, stopped: Callable[[]
     attempts: list[Attempt] = []
     spent: list[Mapping[str, Any]] = []
     caller.spent[case.id] = spent
-    failed_before = False
+    failed_before = cleanup_is_due = False
     try:
         while True:
+            if hooks is not None:
+                cleanup_is_due = True
+                stop = await hooks.before_each(case)
+                if stop is not None:
+                    decision, cleanup_is_due = stopped_by(stop, attempts), False
+                    await hooks.after_each(case, decision.outcome.verdict, decision.outcome.message)
+                    return decision
             fault = case.fault if not attempts else None
             outcome = _struck(await caller.ask(case, sessions, number=len(attempts) + 1, fault=fault), fault)
             attempt = _told(outcome, fault)
@@ -67,6 +85,9 @@ async def decide(case: Case, *, pool: Pool, caller: Caller, stopped: Callable[[]
                 again = left and case.fault is None and called.failure is None and outcome.failure is not None
                 again = again and not stopped()
             attempts.append(attempt)
+            if hooks is not None:
+                cleanup_is_due = False
+                await hooks.after_each(case, outcome.verdict, outcome.message)
             if case.retries:
                 outcome = _with_spent(outcome, spent)
             if outcome.lost and not again and not case.verify:
@@ -76,6 +97,11 @@ async def decide(case: Case, *, pool: Pool, caller: Caller, stopped: Callable[[]
             failed_before = failed_before or _counts(outcome, fault)
             if not outcome.lost:
                 await sessions.close()
+    except asyncio.CancelledError:
+        if hooks is not None and cleanup_is_due:
+            hooks.hurry()
+            await hooks.after_each(case, Verdict.SKIP, "interrupted")
+        raise
     finally:
         await sessions.close()
 

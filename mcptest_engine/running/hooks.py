@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.redaction import Redactor
-    from mcptest_engine.core.results import TestResult
     from mcptest_engine.running.cases import Case
     from mcptest_engine.suite.load import LoadedSuite
 
@@ -118,6 +117,7 @@ class Hooks:
         self._redactor = redactor
         self._clock = clock
         default_ms = suite.hooks.get("timeout_ms") or DEFAULT_TIMEOUT_MS
+        self._is_per_attempt = bool(suite.hooks.get("per_attempt"))
         self._steps = {phase: tuple(_steps(suite.hooks.get(phase), default_ms)) for phase in PHASES}
         self._of_run = _Scope(suite.env, suite.variables)
         self._of_test: _Scope | None = None
@@ -131,23 +131,28 @@ class Hooks:
 
     @property
     def around_tests(self) -> bool:
-        """Whether something is done around each test."""
-        return any(self._steps[phase] for phase in PER_TEST)
+        """Whether something is done once around each test."""
+        return not self._is_per_attempt and any(self._steps[phase] for phase in PER_TEST)
+
+    @property
+    def around_attempts(self) -> bool:
+        """Whether something is done around each attempt at a test."""
+        return self._is_per_attempt and any(self._steps[phase] for phase in PER_TEST)
 
     async def before_all(self) -> Stop | None:
         """Set the run up."""
         return await self._phase("beforeAll", self._of_run)
 
     async def before_each(self, case: Case) -> Stop | None:
-        """Set a test up. `after_each` must follow, whatever came of it."""
+        """Set a test, or an attempt at it, up. `after_each` must follow, whatever came of it."""
         self._of_test = self._of_run.inner()
         return await self._phase("beforeEach", self._of_test, case)
 
-    async def after_each(self, case: Case, result: TestResult) -> None:
-        """Clean up after a test that came to this."""
+    async def after_each(self, case: Case, verdict: Verdict, message: str | None) -> None:
+        """Clean up after a test, or an attempt at it, that came to this."""
         scope = self._of_test or self._of_run.inner()
         try:
-            await self._phase("afterEach", scope, case, _told(result.verdict, result.message))
+            await self._phase("afterEach", scope, case, _told(verdict, message))
         finally:
             await scope.close()
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.costs import model_rows_of, sum_costs
 from mcptest_engine.core.events import CaseFinished, CaseStarted, PlannedTest, RunFinished, RunStarted, Warned
-from mcptest_engine.core.results import Failure, FailureKind, RunRecord, TestKind, TestResult, Verdict
+from mcptest_engine.core.results import FailureKind, RunRecord, TestKind, TestResult, Verdict
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
-from mcptest_engine.running.attempts import Decision, decide, with_models
+from mcptest_engine.running.attempts import Decision, decide, stopped_by, with_models
 from mcptest_engine.running.calling import Caller
 from mcptest_engine.running.verdicts import Outcome, with_tool_hint
 
@@ -186,7 +186,7 @@ class Run:
             if stop is None:
                 await self._decide(index, case)
             else:
-                self._finish(index, case, _stopped_by(stop), self.clock())
+                self._finish(index, case, stopped_by(stop), self.clock())
         except asyncio.CancelledError:
             hooks.hurry()
             self._finish(index, case, self._interrupted(case), self.clock())
@@ -197,14 +197,14 @@ class Run:
     async def _after(self, index: int, case: Case, hooks: Hooks) -> None:
         result = self._results[index]
         assert result is not None
-        await hooks.after_each(case, result)
+        await hooks.after_each(case, result.verdict, result.message)
 
     def _settled(self, case: Case) -> Decision | None:
         """What a case comes to without being begun, or None."""
         if case.skip is not None:
             return _skipped(case.skip)
         if self._halted is not None:
-            return _stopped_by(self._halted)
+            return stopped_by(self._halted)
         if case.deferred is not None:
             return _deferred(case.deferred)
         return None if self._stopped is None else _skipped(self._stopped)
@@ -223,7 +223,11 @@ class Run:
         decision = None if self.cache is None else await self.cache.judged_again(case, self._caller)
         if decision is None:
             decision = await decide(
-                case, pool=self.pool, caller=self._caller, stopped=lambda: self._stopped is not None
+                case,
+                pool=self.pool,
+                caller=self._caller,
+                stopped=lambda: self._stopped is not None,
+                hooks=self.hooks if self.hooks is not None and self.hooks.around_attempts else None,
             )
             if self.cache is not None:
                 self.cache.note(case, decision)
@@ -410,14 +414,6 @@ def _servers_of(cases: Sequence[Case], pool: Pool) -> dict[str, None]:
         for server in case.servers
         if case.client is None or server != case.server
     )
-
-
-def _stopped_by(stop: Stop) -> Decision:
-    """A test that a hook let not begin."""
-    if not stop.failed:
-        return _skipped(stop.reason)
-    failure = Failure(kind=FailureKind.HOOK, message=stop.reason)
-    return Decision(Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=stop.reason, failure=failure), ())
 
 
 def _told_once(warnings: Iterable[tuple[str, str]]) -> tuple[str, ...]:

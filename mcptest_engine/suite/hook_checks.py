@@ -38,6 +38,10 @@ def check_hooks(hooks: Mapping[str, Placed], places: Places) -> None:
             command, at = (step.get("command"), (*path, "command")) if isinstance(step, dict) else (step, path)
             if isinstance(command, str) and command:
                 _check_command(command, placed.file, at, places)
+    if "per_attempt" in hooks and PER_TEST.isdisjoint(hooks):
+        placed = hooks["per_attempt"]
+        message = "`per_attempt` does nothing without a `beforeEach` or an `afterEach`"
+        places.warn(placed.file, placed.path, message, "add one of the two, or remove it", key=True)
 
 
 def _placed_steps(phase: Any, path: Pointer) -> Iterator[tuple[Any, Pointer]]:

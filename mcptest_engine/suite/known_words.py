@@ -246,6 +246,10 @@ ALIASES: dict[str, dict[str, str]] = {
         "teardown": "afterAll",
         "setUp": "beforeEach",
         "tearDown": "afterEach",
+        "beforeAttempt": "per_attempt",
+        "afterAttempt": "per_attempt",
+        "perAttempt": "per_attempt",
+        "each_attempt": "per_attempt",
         "timeout": "timeout_ms",
     },
     "ContextStep": {

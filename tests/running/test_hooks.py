@@ -105,6 +105,36 @@ def test_a_test_has_one_bracket_around_all_its_attempts(folder: Folder, record_o
     assert kept == ["before", "fail", "fail", "fail", "after", "before", "v", "verified", "after"]
 
 
+def test_hooks_go_around_each_attempt_where_the_suite_says_so(folder: Folder, record_of: RecordOf) -> None:
+    """The steps of `verify` belong to their attempt."""
+    step = {"tool": "write", "args": {"text": "verified"}}
+    hooks = {"per_attempt": True, "beforeEach": folder.script("before"), "afterEach": folder.context("after")}
+    suite = folder.suite(hooks, failing("f", retries=1), writing("v", verify=[step]))
+    record = record_of(suite)
+    kept = [line for line in folder.lines() if not line.startswith("server")]
+    assert kept == ["before", "fail", "before", "fail", "before", "v", "verified"]
+    assert [context["result"]["verdict"] for context in folder.contexts()] == ["fail", "fail", "pass"]
+    assert len(record.tests[0].attempts) == 2
+
+
+def test_a_before_each_that_fails_before_a_retry_fails_the_test(folder: Folder, record_of: RecordOf) -> None:
+    """The bracket is closed all the same, and the attempt that was made is kept."""
+    once = folder.script("before", 'test "$(grep -c before "$diary")" -lt 2')
+    hooks = {"per_attempt": True, "beforeEach": once, "afterEach": folder.script("after")}
+    record = record_of(folder.suite(hooks, failing("f", retries=5)))
+    kept = [line for line in folder.lines() if not line.startswith("server")]
+    assert kept == ["before", "fail", "after", "before", "after"]
+    failure = record.tests[0].failure
+    assert failure is not None
+    assert (failure.kind, failure.message) == (FailureKind.HOOK, f"beforeEach failed: {once} exited with 1")
+
+
+def test_a_hook_around_each_attempt_makes_the_run_serial(folder: Folder, record_of: RecordOf) -> None:
+    events: list[Any] = []
+    record_of(folder.suite({"per_attempt": True, "afterEach": "true"}), emit=events.append, workers=5)
+    assert [event.workers for event in events if isinstance(event, RunStarted)] == [1]
+
+
 def test_hooks_around_the_run_alone_leave_tests_concurrent(folder: Folder, record_of: RecordOf) -> None:
     """Only a per-test hook makes a run serial."""
     workers = []

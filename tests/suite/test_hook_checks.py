@@ -98,6 +98,13 @@ def test_what_only_a_shell_would_understand_is_warned_of(command: str, words: st
         assert [words in problem.message for problem in found.problems] == [True]
 
 
+def test_brackets_of_attempts_need_a_hook_to_be_made_of() -> None:
+    assert told({"per_attempt": True, "beforeEach": "true"}) == []
+    assert told({"per_attempt": True, "beforeAll": "true"}) == [
+        "/hooks/per_attempt: `per_attempt` does nothing without a `beforeEach` or an `afterEach`"
+    ]
+
+
 def test_templates_stand_in_commands() -> None:
     """`${CONFIG_DIR}` above all, since a path is relative to where mcptest is started."""
     hooks = {"beforeAll": ["${CONFIG_DIR}/seed.sh ${port}", {"command": "x ${env.WHO} $${kept}", "mode": "context"}]}

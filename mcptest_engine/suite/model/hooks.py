@@ -49,6 +49,10 @@ class Hooks(Part):
         description="After each test, whatever came of it; tests then run one after the other. "
         "A failure is reported and fails nothing.",
     )
+    per_attempt: bool | None = Field(
+        default=None,
+        description="`beforeEach` and `afterEach` go around each attempt at a test, retries included, and not once around all.",
+    )
     timeout_ms: Milliseconds | None = Field(
         default=None,
         description="How long each command may take, in milliseconds, before it is killed; 60000 when left out.",
