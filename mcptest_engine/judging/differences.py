@@ -21,6 +21,8 @@ _MOST_SHOWN = 200
 _CONTEXT = 3
 _LINE_WIDTH = 400
 _DEEPEST = 60
+_IDENTITIES = ("name", "id", "uri", "uriTemplate")
+"""What tells the elements of a list apart, the first that all of them have. Source: MCP 2025-11-25, schema."""
 
 
 class _Nothing:
@@ -36,11 +38,15 @@ Step = tuple[str | int, Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first place where two values differ; a side that has nothing there is `NOTHING`."""
+    """The first place where two values differ; a side that has nothing there is `NOTHING`.
+
+    `path` leads there in the actual value, and in the expected one as well unless that has an `expected_path` of its own.
+    """
 
     path: tuple[str | int, ...]
     expected: Any
     actual: Any
+    expected_path: tuple[str | int, ...] | None = None
 
     @property
     def pointer(self) -> str:
@@ -81,12 +87,64 @@ def first_difference(expected: Any, actual: Any, *, subset: bool = False) -> Dif
     return None
 
 
+def aligned_difference(expected: Any, actual: Any) -> Difference | None:
+    """The same, with elements that have an identity compared with their like, wherever that stands in the other list.
+
+    So a tool that was inserted is the difference, and not the one that stands in its place now.
+    """
+    ours: tuple[str | int, ...] = ()
+    theirs: tuple[str | int, ...] = ()
+    while (difference := first_difference(expected, actual)) is not None:
+        left, right = expected, actual
+        for depth, segment in enumerate(difference.path):
+            pairs = align(left, right) if isinstance(left, list) and isinstance(right, list) else None
+            if pairs is not None and any(here != there for here, there in pairs):
+                before = difference.path[:depth]
+                at, expected, actual, place = next(
+                    step for step in _paired(left, right, pairs) if not equal(step[1], step[2])
+                )
+                ours, theirs = (*ours, *before, at), (*theirs, *before, place)
+                break
+            left, right = _member(left, segment), _member(right, segment)
+        else:
+            path = difference.path
+            return Difference((*theirs, *path), difference.expected, difference.actual, (*ours, *path))
+    return None
+
+
+def align(left: list[Any], right: list[Any]) -> list[tuple[int | None, int | None]] | None:
+    """The indexes of elements that belong together by their name, id or URI, in order; None beside what one list lacks.
+
+    None where the elements have no such identity, or stand in another order.
+    """
+    for key in _IDENTITIES:
+        ours, theirs = _places(left, key), _places(right, key)
+        if ours is not None and theirs is not None:
+            break
+    else:
+        return None
+    common = [name for name in ours if name in theirs]
+    if not common or common != [name for name in theirs if name in ours]:
+        return None
+    pairs: list[tuple[int | None, int | None]] = []
+    waiting = iter(theirs.items())
+    for name, here in ours.items():
+        if name not in theirs:
+            pairs.append((here, None))
+            continue
+        for other, there in waiting:
+            pairs.append((here if other == name else None, there))
+            if other == name:
+                break
+    return [*pairs, *((None, there) for _, there in waiting)]
+
+
 def unified_diff(expected: Any, actual: Any) -> str | None:
     """A unified diff of both as pretty JSON with sorted keys, or as the texts they are; None when the two are equal.
 
     Too large values are narrowed to the part that holds the first difference. The text is safe to show.
     """
-    difference = first_difference(expected, actual)
+    difference = aligned_difference(expected, actual)
     if difference is None:
         return None
     from mcptest_engine.core.sanitise import sanitise
@@ -130,10 +188,37 @@ def _elements(left: list[Any], right: list[Any], *, subset: bool) -> Iterator[St
         yield len(left), NOTHING, right[len(left)]
 
 
+def _places(elements: list[Any], key: str) -> dict[str | int, int] | None:
+    """The index of each element by its identity; None where one has none, or two have the same."""
+    found: dict[str | int, int] = {}
+    for at, element in enumerate(elements):
+        name = element.get(key) if isinstance(element, dict) else None
+        if not isinstance(name, (str, int)) or name in found:
+            return None
+        found[name] = at
+    return found
+
+
+def _paired(
+    left: list[Any], right: list[Any], pairs: list[tuple[int | None, int | None]]
+) -> Iterator[tuple[str | int, Any, Any, str | int]]:
+    """Each pair as (index in the expected list, both elements, index in the actual one); of what is lacking, the other's."""
+    for here, there in pairs:
+        ours = NOTHING if here is None else left[here]
+        theirs = NOTHING if there is None else right[there]
+        at = here if here is not None else there
+        assert at is not None
+        yield at, ours, theirs, at if there is None else there
+
+
 def _diff_lines(expected: Any, actual: Any, difference: Difference) -> list[str]:
     for depth in range(len(difference.path) + 1):
         place = difference.path[:depth]
-        left, right = _lines(_at(expected, place)), _lines(_at(actual, place))
+        if depth == len(difference.path):
+            left, right = _lines(difference.expected), _lines(difference.actual)
+        else:
+            left = _lines(_at(expected, (difference.expected_path or difference.path)[:depth]))
+            right = _lines(_at(actual, place))
         if left is None or right is None:
             continue
         if left == right:  # the difference lies beyond what a line shows
@@ -157,7 +242,9 @@ def _member(value: Any, segment: str | int) -> Any:
 
 
 def _lines(value: Any) -> list[str] | None:
-    """`value` as lines; None when there are too many."""
+    """`value` as lines, none where there is nothing; None when there are too many."""
+    if value is NOTHING:
+        return []
     if isinstance(value, str) and "\n" in value:
         if value.count("\n") >= _MOST_LINES:
             return None

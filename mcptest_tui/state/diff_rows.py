@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import compact
-from mcptest_engine.judging.differences import equal
+from mcptest_engine.judging.differences import align, equal
 from mcptest_tui.state.json_rows import readable
 
 if TYPE_CHECKING:
@@ -188,7 +188,11 @@ def _elements(left: list[Any], right: list[Any], key: str, depth: int, subset: b
 
 
 def _aligned(left: list[Any], right: list[Any], *, by_place: bool) -> Iterator[tuple[int | None, int | None]]:
-    """Pairs of indexes that belong together; by what is equal, unless there is too much of it."""
+    """Pairs of indexes that belong together: by name, id or URI, else by what is equal, unless there is too much of it."""
+    pairs = None if by_place else align(left, right)
+    if pairs is not None:
+        yield from pairs
+        return
     most = max(len(left), len(right))
     if by_place or len(left) == len(right) or most > MOST_ALIGNED:
         for at in range(most):

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.clipping import LIMIT, show
 from mcptest_engine.core.results import Mismatch
 from mcptest_engine.core.targets import Absent
-from mcptest_engine.judging.differences import NOTHING, Difference, equal, first_difference, unified_diff, wants_diff
+from mcptest_engine.judging.differences import (
+    NOTHING,
+    Difference,
+    aligned_difference,
+    equal,
+    first_difference,
+    unified_diff,
+    wants_diff,
+)
 from mcptest_engine.judging.matchers.reasons import absent, wrong_kind
 
 if TYPE_CHECKING:
@@ -27,8 +35,9 @@ def exact(expected: Any, _: Context) -> Judge:
         return judge_scalar
 
     def judge(actual: object) -> Reason | None:
-        difference = first_difference(expected, actual)
-        return None if difference is None else lambda: unequal(expected, actual, difference)
+        if first_difference(expected, actual) is None:
+            return None
+        return lambda: unequal(expected, actual, aligned_difference(expected, actual))
 
     return judge
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.clipping import show_text
 from mcptest_engine.core.schemas import nested_deeper_than
 from mcptest_engine.core.targets import EVERY, parse_target
-from mcptest_engine.judging.differences import NOTHING, first_difference
+from mcptest_engine.judging.differences import NOTHING, aligned_difference, first_difference
 from mcptest_engine.judging.matchers.equality import unequal
 from mcptest_engine.judging.matchers.reasons import absent_entry, because
 
@@ -43,13 +43,12 @@ def equals_snapshot(argument: Any, context: Context) -> Judge:
                 f"no snapshot `{show_text(name)}` is stored yet; accept what comes now with `--update-snapshots`"
             )
         stored = without(stored, ignored)
-        difference = first_difference(stored, value)
-        if difference is None:
+        if first_difference(stored, value) is None:
             store.confirm(name)
             return None
         if store.propose(name, value):
             return None
-        return lambda: unequal(stored, value, difference)
+        return lambda: unequal(stored, value, aligned_difference(stored, value))
 
     return judge
 

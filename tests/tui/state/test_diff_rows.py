@@ -24,6 +24,16 @@ def test_one_element_more_is_one_row_more():
     assert text(compare(["a", "b"], ["a", "x", "b"])) == ["  [", '    "a"', '+   "x"', '    "b"', "  ]"]
 
 
+def test_elements_with_a_name_are_compared_with_their_namesakes():
+    """Also where one came and another went, so that both lists are as long."""
+    before, after = ([{"name": name, "n": 1} for name in names] for names in (["a", "b", "c"], ["x", "a", "b"]))
+    rows = [row for row in compare(before, after) if row.kind == "changed"]
+    assert [(row.left, row.right) for row in rows if "name" in (row.left or row.right)] == [
+        (None, '    "name": "x"'),
+        ('    "name": "c"', None),
+    ]
+
+
 def test_what_a_subset_does_not_ask_for_is_no_difference():
     rows = compare({"a": 1}, {"a": 1, "b": 2}, subset=True)
     assert [row.kind for row in rows] == ["same", "same", "extra", "same"]
