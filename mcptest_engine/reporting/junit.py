@@ -75,7 +75,9 @@ def _suite(
 
 
 def _suite_facts(record: RunRecord, server: ServerRecord | None) -> dict[str, str]:
-    found = {"mcptest.run_id": record.run_id, "mcptest.version": record.mcptest_version, "mcptest.mode": record.mode}
+    unchecked = facts.unchecked_text(record)
+    found = {"mcptest.unchecked": unchecked, "mcptest.run_id": record.run_id, "mcptest.version": record.mcptest_version}
+    found["mcptest.mode"] = record.mode
     if server is not None:
         info = server.server_info or {}
         found |= {
@@ -178,13 +180,18 @@ def _outcome(record: RunRecord, test: TestResult, options: RenderOptions) -> Ite
         yield f"      <{element}{head}>{_text(body)}</{element}>"
 
 
+def _unchecked(record: RunRecord) -> Iterator[str]:
+    if unchecked := facts.unchecked_text(record):
+        yield unchecked
+
+
 def _run_suite(record: RunRecord, reason: str) -> Iterator[str]:
     """The failure that is the run's own: a suite of one test case, in error."""
     sums = _attributes({"name": "mcptest", **_sums((), run_failed=True), "time": "0.000"})
     message = _attributes({"message": reason, "type": "interrupted" if record.interrupted else "run"})
     yield f"  <testsuite{sums}>"
     yield f"    <testcase{_attributes({'name': 'the run', 'classname': 'mcptest', 'time': '0.000'})}>"
-    yield f"      <error{message}>{_text(chr(10).join([reason, *facts.warning_texts(record)]))}</error>"
+    yield f"      <error{message}>{_text(chr(10).join([*_unchecked(record), reason, *facts.warning_texts(record)]))}</error>"
     yield "    </testcase>"
     yield "  </testsuite>"
 

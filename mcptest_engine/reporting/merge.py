@@ -164,7 +164,18 @@ def _exit_code(records: Sequence[RunRecord], merged: RunRecord) -> ExitCode:
         return worst
     if not merged.tests and ExitCode.NO_TESTS in codes:
         return ExitCode.NO_TESTS
-    return ExitCode.PASSED if codes <= {0, int(ExitCode.NO_TESTS)} else ExitCode.FAILED
+    if codes <= {0, int(ExitCode.NO_TESTS)}:
+        return ExitCode.NO_TESTS if _only_skips(records, merged) else ExitCode.PASSED
+    return ExitCode.FAILED
+
+
+def _only_skips(records: Sequence[RunRecord], merged: RunRecord) -> bool:
+    """Whether the suite skips every test itself: no hook and no policy had a part in it."""
+    if any(record.hooks for record in records) or not merged.tests:
+        return False
+    return all(
+        test.verdict is Verdict.SKIP and not (test.message or "").startswith("not run:") for test in merged.tests
+    )
 
 
 def _servers(records: Sequence[RunRecord]) -> tuple[ServerRecord, ...]:

@@ -32,6 +32,8 @@ def render(record: RunRecord, options: RenderOptions) -> str:
     lines = ["TAP version 14", f"1..{len(record.tests)}"]
     if not record.tests and reason is None:
         lines[-1] += " # SKIP no tests"
+    if unchecked := facts.unchecked_text(record):
+        lines.append(f"# {_plain(unchecked)}")
     for number, test in enumerate(record.tests, start=1):
         lines += _point(record, number, test, options)
     if reason is not None:

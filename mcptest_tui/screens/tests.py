@@ -129,6 +129,9 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
     def engine_events(self, events: list[dict[str, Any]]) -> None:
         """Runs and servers, and the first failure when that ends a run."""
         self.run_view.apply(events, self.workbench.store)
+        summary = self.run_view.summary
+        if summary is not None and summary.unchecked and any(event.get("event") == "run.finished" for event in events):
+            self.workbench.say(summary.unchecked, "warning")
         self._missed = True
         self.bail_out(events)
 

@@ -311,7 +311,7 @@ def _last_words(failure: Mapping[str, Any], server: ServerView | None) -> Iterat
 def summary_lines(summary: Summary, failing: Sequence[TestRow] = ()) -> list[TextLine]:
     """The last run, and what fails now."""
     ink = "pass" if summary.passed else "fail" if summary.counts.get("fail") or summary.gates else "bold"
-    lines = [line((summary.title, ink), ("   interrupted" if summary.interrupted else "", "inconclusive"))]
+    lines = [line((safe(summary.title), ink), ("   interrupted" if summary.interrupted else "", "inconclusive"))]
     lines += [line((f"{mark('fail')} ", "fail"), safe(gate), at=2) for gate in summary.gates]
     for title, names, sign in (
         ("failing since this run", summary.broken, "fail"),

@@ -5,6 +5,7 @@ A reducer over the engine's events, which the store has taken before.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -68,7 +69,8 @@ class Summary:
 
     `hooks` and `rollups` are those of the record; `gates` says which floors of the suite's `coverage` were missed and which
     limits of its `effects` exceeded; `effects` are the rows of the record's calls.
-    `deferred` are those of the inconclusive that wait for a model; the rest is the record's spending.
+    `deferred` are those of the inconclusive that wait for a model, `unchecked` says why nothing was checked; the rest is the
+    record's spending.
     """
 
     path: str = ""
@@ -87,6 +89,7 @@ class Summary:
     deferred: int = 0
     models: list[dict[str, Any]] = field(default_factory=list)
     scorers: list[dict[str, Any]] = field(default_factory=list)
+    unchecked: str = ""
 
     @property
     def passed(self) -> bool:
@@ -96,6 +99,7 @@ class Summary:
             and not self.counts.get("fail")
             and not self.counts.get("inconclusive")
             and not self.message
+            and not self.unchecked
             and not self.gates
         )
 
@@ -106,13 +110,14 @@ class Summary:
 
     @property
     def title(self) -> str:
-        """`120 passed in 3.2 s`, `2 failed, 118 passed in 3.2 s`."""
+        """`120 passed in 3.2 s`, `2 failed, 118 passed in 3.2 s`; that nothing was checked, and why, comes first."""
         words = (("fail", "failed"), ("inconclusive", "inconclusive"), ("pass", "passed"), ("skip", "skipped"))
         some = {"inconclusive": f" ({self.deferred} deferred)"} if self.deferred else {}
         told = ", ".join(
             f"{self.counts[status]} {word}{some.get(status, '')}" for status, word in words if self.counts.get(status)
         )
-        return f"{told or counted(0, 'test')} in {duration_shown(self.duration_ms / 1000)}"
+        sums = f"{told or counted(0, 'test')} in {duration_shown(self.duration_ms / 1000)}"
+        return f"{self.unchecked}; {sums}" if self.unchecked else sums
 
 
 class RunView:
@@ -185,8 +190,22 @@ class RunView:
             models=_mappings(spending.get("models")),
             scorers=_mappings(spending.get("scorers")),
             gates=[str(gate) for gate in record.get("gates") or ()],
+            unchecked="" if record.get("interrupted") else _why_unchecked(rows),
             effects=_mappings(effects.get("calls") if isinstance(effects := record.get("effects"), dict) else None),
         )
+
+
+def _why_unchecked(rows: Sequence[TestRow]) -> str:
+    """`nothing was checked: 2 tests skipped: REASON`, as the reports say it; "" where a test passed or failed."""
+    if not rows or any(row.verdict in {"pass", "fail"} for row in rows):
+        return ""
+    words = {"skip": "skipped"}
+    reasons = Counter(
+        (words.get(row.verdict, row.verdict), str((row.result or {}).get("message") or "")) for row in rows
+    )
+    ((word, reason), count), *others = reasons.most_common()
+    more = f"; {counted(len(others), 'more reason')}" if others else ""
+    return f"nothing was checked: {counted(count, 'test')} {word}{f': {reason}' if reason else ''}{more}"
 
 
 def _mappings(found: object) -> list[dict[str, Any]]:

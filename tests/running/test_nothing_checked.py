@@ -48,9 +48,21 @@ def test_a_suite_that_skips_every_test_has_checked_nothing(record_of: RecordOf) 
     told = "nothing was checked: 2 tests skipped: needs the staging database"
     for reporter in ("pretty", "minimal", "md", "github", "html"):
         assert f"{told}; 0 passed" in render(reporter, record).stdout, reporter
+    for line in ("TAP version 14", "1..2"):
+        assert line in render("tap", record).stdout.splitlines()[:2]
+    assert render("tap", record).stdout.splitlines()[2] == f"# {told}"
+    assert f'<property name="mcptest.unchecked" value="{told}"/>' in render("junit", record).stdout
     verdict, _, note = render("agent", record).stdout.splitlines()[:3]
     assert verdict.startswith("VERDICT fail 0/2 passed")
     assert note == f"NOTE {told}"
+
+
+def test_shards_of_a_suite_that_skips_every_test_have_checked_nothing_together(record_of: RecordOf) -> None:
+    """The batches of a cluster are merged so as well. What a hook skips, passes."""
+    shards = [record_of(SKIPPED, selection=Selection(shard=(number, 2))) for number in (1, 2)]
+    merged = merge_records(shards)
+    assert (merged.exit_code, merged.verdict) == (ExitCode.NO_TESTS, Verdict.FAIL)
+    assert merge_records([record_of(HOOKED, selection=Selection(shard=(1, 1)))]).exit_code == ExitCode.PASSED
 
 
 def test_one_test_that_runs_is_enough(record_of: RecordOf) -> None:

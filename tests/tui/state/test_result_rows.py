@@ -295,3 +295,15 @@ def test_of_a_composition_it_is_not_said_that_a_server_answered():
     failure = {"kind": "assertion", "message": "…", "hint": "node `a` failed: server `s` did not start"}
     assert "answered" not in shown(result_of(kind="composition", verdict="fail", failure=failure))
     assert "answered" not in shown(result_of(kind="composition", verdict="pass"))
+
+
+def test_a_run_in_which_nothing_was_checked_says_so_first():
+    store = store_of(item("a"))
+    told = "nothing was checked: 1 test skipped: off"
+    view = RunView()
+    events = [started("u1", id_of("a")), finished("u1", id_of("a"), "skip", message="off"), ended("u1")]
+    store.apply_many(events)
+    view.apply(events, store)
+    assert view.summary is not None
+    assert not view.summary.passed
+    assert text(summary_lines(view.summary)).startswith(f"{told}; 1 skipped in ")
