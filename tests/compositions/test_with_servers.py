@@ -502,7 +502,10 @@ def test_one_call_over_its_own_cap_fails_its_node(run: Run) -> None:
         node("b", "spend", args={"tokens": 9}, max_tokens_per_call=8),
         node("c", "spend", args={"cost_usd": None}, max_cost_per_call_usd=0.1),
     ]
-    told = nodes_of(run({"nodes": nodes}))
+    record = run({"nodes": nodes})
+    assert record.tests[0].failure is not None
+    assert record.tests[0].failure.kind is FailureKind.BUDGET
+    told = nodes_of(record)
     assert [told[name]["message"] for name in "abc"] == [
         "the call cost $0.2, over `max_cost_per_call_usd: 0.1`",
         "the call took 9 tokens, over `max_tokens_per_call: 8`",

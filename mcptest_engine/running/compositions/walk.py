@@ -14,6 +14,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import ServerError
+from mcptest_engine.core.results import FailureKind
 from mcptest_engine.core.targets import EVERY
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.compositions.sharing import sharing
@@ -25,7 +26,6 @@ from mcptest_engine.suite.references import Reference, Unresolved, fill, part_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from mcptest_engine.core.results import FailureKind
     from mcptest_engine.running.compositions.program import Cap, Loop, NodePlan, Row
     from mcptest_engine.running.compositions.spending import Usage
     from mcptest_engine.running.compositions.world import World
@@ -303,7 +303,7 @@ class Walk:
             output = await self._tried(node, by_id, item, iteration)
             told = _over_loop(node, loop, item)
             if told is not None:
-                raise _Failed(f"{'' if item is None else f'item {item[0]}: '}{told}")
+                raise _Failed(f"{'' if item is None else f'item {item[0]}: '}{told}", kind=FailureKind.BUDGET)
             context = {"output": output, "iteration": iteration, "parents": by_id}
             if await self._holds(loop.until, context, "loop.until"):
                 return output
@@ -375,7 +375,9 @@ class Walk:
         call.usage = usage_of(call.result)
         if self._program.spending.add(call.usage):  # at once, before whoever waits for a turn gets it
             self._program.spending.stop()
-        call.problem = self._refusal(call.result) or _over_cap(plan, call)
+        call.problem = self._refusal(call.result)
+        if call.problem is None and (over := _over_cap(plan, call)) is not None:
+            call.problem, call.kind = over, FailureKind.BUDGET
         if call.problem is None:
             call.output = call.result
             if plan.transform is not None:
