@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import McptestError, UsageError
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.workspace.files import leads_inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,6 +48,8 @@ def pipeline_for(kind: str, start: Path) -> Pipeline:
         raise UsageError(
             f"`{shown}` is there already, and is not changed", hint="docs/ci.md has the steps to add to it"
         )
+    if not leads_inside(found.path, root):
+        raise UsageError(f"`{_FILES[kind]}` leads out of the repository through a link, so nothing is written there")
     return found
 
 

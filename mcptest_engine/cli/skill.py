@@ -31,11 +31,17 @@ def command(wants_install: bool, install_path: str | None, force: bool) -> None:
     if not wants_install and install_path is None:
         sys.stdout.write(text)
         return
+    from mcptest_engine.workspace.files import leads_inside
     from mcptest_engine.workspace.suite_file import write_suite
     from mcptest_engine.workspace.workspace import find_workspace
 
-    folder = Path(install_path) if install_path is not None else find_workspace(Path.cwd()).root / PLACE
-    file = folder / "SKILL.md"
+    root = find_workspace(Path.cwd()).root
+    file = (Path(install_path) if install_path is not None else root / PLACE) / "SKILL.md"
+    if install_path is None and not leads_inside(file, root):
+        raise UsageError(
+            f"{PLACE / file.name} leads out of this workspace through a link, so nothing is written there",
+            hint="put a folder of your own in its place, or name one: --install-path DIR",
+        )
     if file.exists() and not force and file.read_text(encoding="utf-8", errors="replace") != text:
         raise UsageError(f"{file} is there and differs", hint="look at it; --force overwrites it")
     try:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import PolicyDenied, UsageError
-from mcptest_engine.workspace.files import DATA_DIR
+from mcptest_engine.workspace.files import DATA_DIR, leads_inside
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mcptest_engine.workspace.workspace import Workspace
 
 _WRITTEN_INTO = ("", "runs", "inline", "cassettes", "snapshots", "cache")
@@ -23,7 +23,7 @@ def named_file(root: Path, named: str) -> Path:
     shown = json.dumps(named, ensure_ascii=False)[:200]
     try:
         path = root / named
-        if not _leads_inside(path, root):
+        if not leads_inside(path, root):
             raise UsageError(f"{shown} lies outside of this workspace", hint="only files of the workspace are read")
         mode = path.stat().st_mode
     except (OSError, ValueError, RuntimeError):
@@ -36,7 +36,7 @@ def named_file(root: Path, named: str) -> Path:
 def is_own_file(root: Path, path: Path) -> bool:
     """Whether this is a regular file, and one of the workspace when links are followed."""
     try:
-        return path.is_file() and _leads_inside(path, root)
+        return path.is_file() and leads_inside(path, root)
     except (OSError, ValueError, RuntimeError):
         return False
 
@@ -67,7 +67,3 @@ def check_places(workspace: Workspace) -> None:
                 f"{DATA_DIR}/{name}".rstrip("/") + " is a link, so nothing is kept there",
                 hint="put a directory in its place",
             )
-
-
-def _leads_inside(path: Path, root: Path) -> bool:
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.errors import McptestError, UsageError
 from mcptest_engine.core.lenient_json import LenientError, loads
 from mcptest_engine.front_door.json_edit import NotEditable, with_member
+from mcptest_engine.workspace.atomic import write_atomic
+from mcptest_engine.workspace.files import leads_inside
 from mcptest_engine.workspace.suite_file import write_suite
 
 if TYPE_CHECKING:
@@ -42,6 +44,11 @@ def install(root: Path, path: Path | None, *, writes_enabled: bool, allowed_env:
     Raises: UsageError for a file that is no configuration or cannot be edited, McptestError when the disk refuses.
     """
     file = path if path is not None else root / DEFAULT_PATH
+    if path is None and not leads_inside(file, root):
+        raise UsageError(
+            f"{DEFAULT_PATH} leads out of this workspace through a link, so nothing is written there",
+            hint="put a file or folder of your own in its place, or name the file: --install-path FILE",
+        )
     text = _read(file)
     is_toml = file.suffix.lower() == ".toml"
     member = "mcp_servers" if is_toml else _member(file, text)
@@ -118,13 +125,19 @@ def _own_command() -> str:
 
 
 def _back_up(file: Path, text: str) -> Path | None:
-    """A copy beside the file, made once and never overwritten."""
+    """A copy beside the file, made once, never overwritten, and never written through a link.
+
+    A repository can hold a link of that name and, as the file, whatever is to be written where it leads.
+    """
     backup = file.with_name(f"{file.name}.before-mcptest")
-    if not text or backup.exists():
+    if not text:
+        return None
+    if backup.is_symlink():
+        raise UsageError(f"{file} is not changed: {backup.name}, its copy, is a link", hint="delete the link")
+    if backup.exists():
         return None
     try:
-        write_suite(backup, text.encode())
-        backup.chmod(file.stat().st_mode & 0o777)
+        write_atomic(backup, text.encode(), mode=file.stat().st_mode & 0o777)
     except OSError as wrong:
         raise McptestError(f"{file} is not changed: no copy of it could be made: {wrong.strerror or wrong}") from wrong
     return backup

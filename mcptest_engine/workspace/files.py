@@ -34,6 +34,12 @@ def is_data_path(path: StrPath) -> bool:
     return bool(_split(path)[1])
 
 
+def leads_inside(path: StrPath, root: StrPath) -> bool:
+    """Whether `path`, which need not exist, lies in `root` when every link is followed."""
+    inner, outer = os.path.realpath(path), os.path.realpath(root)
+    return os.path.commonpath((inner, outer)) == outer
+
+
 @contextlib.contextmanager
 def open_directory(directory: StrPath, *, make: bool = False, mode: int = 0o777) -> Iterator[int]:
     """Open a directory to reach what lies in it; the descriptor goes with `dir_fd` alone. With `make`, create what is missing.

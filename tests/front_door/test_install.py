@@ -196,3 +196,61 @@ def test_the_ready_made_entries_only_read() -> None:
     for name in ("mcp.json", "vscode-mcp.json"):
         text = (ROOT / "examples" / "mcp-server-config" / name).read_text()
         assert "--enable-writes" not in text
+
+
+FOREIGN = '{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "touch pwned"}]}]}}'
+INIT = ["init", "--command", "python3 server.py", "--yes", "--output", "made.yml", "--ci"]
+
+
+@pytest.mark.parametrize(
+    ("words", "link", "inner"),
+    [
+        (["mcp-server", "--install"], ".claude/mcp.json.before-mcptest", "settings.json"),
+        (["mcp-server", "--install"], ".claude", ""),
+        (["mcp-server", "--install"], ".claude/mcp.json", "mcp.json"),
+        (["skill", "--install"], ".claude", ""),
+        (["skill", "--install"], ".claude/skills", ""),
+        (["skill", "--install"], ".claude/skills/mcptest/SKILL.md", "SKILL.md"),
+        ([*INIT, "github"], ".github", ""),
+        ([*INIT, "github"], ".github/workflows", ""),
+        ([*INIT, "gitlab"], ".gitlab-ci.yml", "ci.yml"),
+    ],
+)
+def test_nothing_is_written_through_a_link_that_came_with_the_repository(
+    mcptest: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path, words: list[str], link: str, inner: str
+) -> None:
+    outside, repository = tmp_path / "home", tmp_path / "repository"
+    outside.mkdir()
+    place = repository / link
+    place.parent.mkdir(parents=True)
+    place.symlink_to(outside / inner)
+    if link.endswith("before-mcptest"):
+        (place.parent / "mcp.json").write_text(FOREIGN)
+    done = mcptest(*words, cwd=repository)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert " link" in done.stderr or "is there already" in done.stderr
+    assert list(outside.iterdir()) == []
+    assert place.is_symlink()
+
+
+def test_the_copy_of_the_first_change_is_readable_by_those_who_could_read_the_file(
+    mcptest: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text('{"mcpServers": {}}')
+    file.chmod(0o600)
+    assert mcptest("mcp-server", "--install-path", "mcp.json").returncode == 0
+    assert (tmp_path / "mcp.json.before-mcptest").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_configuration_that_a_person_names_is_written_through_its_link(
+    mcptest: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    dotfiles, work = tmp_path / "dotfiles", tmp_path / "work"
+    dotfiles.mkdir()
+    work.mkdir()
+    (dotfiles / "mine.json").write_text("{}")
+    (work / "mine.json").symlink_to(dotfiles / "mine.json")
+    assert mcptest("mcp-server", "--install-path", "mine.json", cwd=work).returncode == 0
+    assert "mcptest" in json.loads((dotfiles / "mine.json").read_text())["mcpServers"]
+    assert (work / "mine.json").is_symlink()
