@@ -81,12 +81,15 @@ _QUOTED = lazy_pattern(r"\s*(\\*[\"'])((?:(?!\1)(?:[^\\]|\\.))+)", re.DOTALL)
 _NUMBER = lazy_pattern(r"\s*([0-9]{4,})(?![0-9.])")
 _ASSIGNED = lazy_pattern(r"([^\s\"'&,;]+)")
 _SETTING = lazy_pattern(r"[ \t]*((?=\S*[0-9])[^\s\"']+|[^\s\"']{16,})[ \t]*$", re.MULTILINE)
-_CREDENTIALS = lazy_pattern(
-    r"[ \t]*((?i:basic|bearer|token|digest|apikey|negotiate|aws4-hmac-sha256)[ \t]+[^\r\n\"']+"
-    r"|(?:(?=[^\s\"']*[0-9])[^\s\"']{8,}|[^\s\"']{16,})(?=[ \t]*$|[\"']))",
+_SCHEME = lazy_pattern(r"[ \t]*((?i:basic|bearer|token|digest|apikey|negotiate|aws4-hmac-sha256)[ \t]+[^\r\n\"']+)")
+_CREDENTIAL = lazy_pattern(
+    r"[ \t]*((?:(?=[^\s\"']*[0-9])[^\s\"']{8,}|[^\s\"']{16,})(?=[ \t]*$|[\"']))",
     re.MULTILINE,
 )
 _COOKIES = lazy_pattern(r"[ \t]*([^\s\"'=]+=[^\r\n\"']+)")
+_READ_TO_THE_END = (_SETTING, _CREDENTIAL, _COOKIES)  # of the word: what they miss in it, they miss in its rest
+_WORD = lazy_pattern(r"[ \t]*[^\s\"']*")
+_OPENING = lazy_pattern(r"\s*\\*[\"']")
 
 
 def find_secrets(text: str) -> list[tuple[int, int]]:
@@ -161,21 +164,33 @@ def _looks_random(run: str) -> bool:
 
 
 def _named(separator: re.Pattern[str], text: str) -> Spans:
-    """Values after a secret-looking name and `separator`, which is a colon or an equals sign."""
-    assigned_up_to = 0
+    """Values after a secret-looking name and `separator`, which is a colon or an equals sign.
+
+    Each part of the text is read once, however many names stand in it: a value that was found holds the values of the names
+    within it, unless one's quotation begins at its very end.
+    """
+    done = 0
+    missed = dict.fromkeys(_READ_TO_THE_END, 0)
     for found in separator.finditer(text):
-        if found.end() < assigned_up_to:
-            continue  # `password=password=…`: it is part of a value that ends where its own would end
+        at = found.end()
+        if at < done:
+            opening = _OPENING.match(text, at)
+            if opening is None or opening.end() < done:
+                continue
         before = text[max(found.start() - _LONGEST_NAME, 0) : found.start()]
         name = _NAME_BACKWARDS.match(before[::-1])  # backwards, because only its end is known
         if name and looks_secret_name(name[3][::-1]):
             for pattern in _values_after(found[0], name):
-                value = pattern.match(text, found.end())
+                if at < missed.get(pattern, 0):
+                    continue
+                value = pattern.match(text, at)
                 if value:
-                    if pattern is _ASSIGNED:
-                        assigned_up_to = value.end()
+                    done = value.end()
                     yield value.span(value.lastindex or 0)
                     break
+                if pattern in missed:
+                    word = _WORD.match(text, at)
+                    missed[pattern] = word.end() if word else at
 
 
 def _values_after(separator: str, backwards: re.Match[str]) -> tuple[re.Pattern[str], ...]:
@@ -186,7 +201,7 @@ def _values_after(separator: str, backwards: re.Match[str]) -> tuple[re.Pattern[
     if separator == "=":
         return (_QUOTED, _SETTING if spaced else _ASSIGNED)
     if name.endswith("authorization"):
-        return (_QUOTED, _CREDENTIALS)
+        return (_QUOTED, _SCHEME, _CREDENTIAL)
     if name.endswith(("cookie", "cookies")):
         return (_QUOTED, _COOKIES)
     return (_QUOTED, _SETTING)

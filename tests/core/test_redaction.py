@@ -280,15 +280,60 @@ def _shape(value):
     return None
 
 
-def test_a_text_that_is_nothing_but_names_of_secrets_costs_time_linear_in_its_length():
-    """CPU time: each `password=` once had all the rest of the text for its value."""
+@pytest.mark.parametrize(
+    ("piece", "end"),
+    [
+        ("password=", "x"),
+        ("token:", ""),
+        ("token:", "a1"),
+        ("token: ", "x"),
+        ("token =a,", " x"),
+        ("token =a1,", ""),
+        ("Authorization: Basic x ", ""),
+        ("authorization:", "a b"),
+        ("cookie: a=b ", ""),
+        ("cookie:", ""),
+        ('"key": ', "x"),
+        ('"token": "', ""),
+        ("token:\\\\", '"x'),
+        ("eyJ", ""),
+        ("://a:", "@"),
+        ("Bearer Bearer aaaaaa", ""),
+    ],
+)
+def test_a_text_that_is_nothing_but_names_of_secrets_costs_time_linear_in_its_length(piece, end):
+    """CPU time: each name once had all the rest of the text, of the line or of the word for its value."""
     took = []
     for size in (20_000, 200_000):
         before = time.process_time()
-        spans = find_secrets("password=" * (size // 9) + "x")
+        spans = find_secrets(piece * (size // len(piece)) + end)
         took.append(time.process_time() - before)
-        assert (9, size // 9 * 9 + 1) in spans
+        assert piece != "password=" or (9, size // 9 * 9 + 1) in spans
     assert took[1] <= 40 * max(took[0], 0.01)
+
+
+def test_quotations_of_ever_fewer_backslashes_cost_time_linear_in_their_length():
+    text = "".join("token:" + "\\" * count + '"' for count in range(1_000, 0, -1)) + "x"
+    before = time.process_time()
+    find_secrets(text)
+    assert time.process_time() - before < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ('Authorization: Basic x token:\\"hunter2\\"', "hunter2"),
+        ('token:password:\\"hunter2\\"', "hunter2"),
+        ('token:password:"hunter2"', "hunter2"),
+        ("token:authorization:Bearer hunter2", "hunter2"),
+        ("authorization:authorization:Bearer hunter2", "hunter2"),
+        ('token:authorization:hunter2hunter2"', "hunter2"),
+        ("cookie:authorization:Bearer hunter2", "hunter2"),
+        ("token:cookie:session=hunter2 x", "hunter2"),
+    ],
+)
+def test_a_name_within_the_value_of_another_name_is_looked_at_where_its_own_value_begins(text, secret):
+    assert secret not in Redactor().redact_text(text)
 
 
 ODD_SECRET = "p\"w<d>'&/+ é\\ü%41"
