@@ -103,9 +103,26 @@ def command(
     found = _with_acceptances(found, acceptances)
     if write_baseline:
         found = _baseline(path, found, acceptances, fail_on=fail_on, reason=reason or "", expires=last_day)
+    found = _without_repeats(found)
     failed = any(_fails(one, fail_on) for one in found)
     write_out(_rendered(form, found, surfaces, saved, fail_on=fail_on, failed=failed, output=output), output)
     ctx.exit(ExitCode.FAILED if failed else ExitCode.PASSED)
+
+
+def _without_repeats(found: Sequence[Found]) -> list[Found]:
+    """Of each rule that fired on a tool and is not accepted, the first finding; and all that are accepted.
+
+    An acceptance is of one place: no other place may be left out before it is known what is accepted.
+    """
+    seen: set[tuple[str | None, str, str]] = set()
+    shown = []
+    for one in found:
+        key = (one.server, one.finding.tool, one.finding.rule)
+        if one.accepted is not None or key not in seen:
+            shown.append(one)
+        if one.accepted is None:
+            seen.add(key)
+    return shown
 
 
 def _fails(one: Found, fail_on: str) -> bool:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.unmasking import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 LONGEST_SUMMARY = 160
 LONGEST_EXCERPT = 60
@@ -53,6 +56,7 @@ class Finding:
     `tool` is the tool's name, or "prompt x", "resource x", "server instructions" for what is no tool. `where` is the place
     in the descriptor, as in "description" or "inputSchema.properties.q.description". `summary` is one line of at most 160
     characters, `excerpt` has at most 60, and `full_excerpt` at most 2,000, all without control and invisible characters.
+    `digest` is of everything that the rule read there, as it was sent: what is shown is a part of that, without secrets.
     """
 
     rule: str
@@ -63,12 +67,13 @@ class Finding:
     where: str
     excerpt: str = ""
     full_excerpt: str = ""
+    digest: str = ""
 
     @property
     def fingerprint(self) -> str:
-        """16 hexadecimal digits that stay the same while rule, tool, place and the words found there do."""
-        told = "\0".join((self.rule, self.tool, self.where, self.full_excerpt or self.summary))
-        return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
+        """16 hexadecimal digits that stay the same while rule, tool, place and the whole text there do."""
+        told = "\0".join((self.rule, self.tool, self.where, self.digest or self.summary))
+        return _digest(told)[:16]
 
 
 def warning_json(finding: Finding) -> dict[str, Any]:
@@ -212,8 +217,12 @@ def finding(
     excerpt: str = "",
     full_excerpt: str = "",
     severity: Level | None = None,
+    digest_of: str = "",
 ) -> Finding:
-    """A finding in the rule's own words; `subject` fills its blank. `severity` is the rule's unless it is given."""
+    """A finding in the rule's own words; `subject` fills its blank. `severity` is the rule's unless it is given.
+
+    `digest_of` is what the rule read there.
+    """
     rule = RULES[rule_id]
     said = f"{rule.name}: {rule.says.format(_clip(visible(subject), LONGEST_SUBJECT))}"
     whole = " ".join(visible(full_excerpt or excerpt).split())
@@ -229,7 +238,22 @@ def finding(
         where=_clip(visible(where), 200),
         excerpt=quoted,
         full_excerpt=_clip(whole, LONGEST_FULL_EXCERPT),
+        digest=_digest("\0".join((tool, where, digest_of))) if digest_of else "",
     )
+
+
+def worst_of_each_rule(found: Iterable[Finding]) -> list[Finding]:
+    """Of each rule that fired on a tool, the first finding of the worst severity."""
+    worst: dict[tuple[str, str], Finding] = {}
+    for one in found:
+        before = worst.get((one.tool, one.rule))
+        if before is None or Level(one.severity).rank < Level(before.severity).rank:
+            worst[one.tool, one.rule] = one
+    return list(worst.values())
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _clip(text: str, limit: int) -> str:

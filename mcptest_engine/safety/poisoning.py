@@ -18,7 +18,7 @@ from mcptest_engine.safety.credentials import find_credential
 from mcptest_engine.safety.definition_texts import Text, texts_of_tool, tool_name
 from mcptest_engine.safety.encodings import encoded_texts
 from mcptest_engine.safety.extents import LONG, Reading
-from mcptest_engine.safety.findings import RULES, Finding, Level, finding, warning_json
+from mcptest_engine.safety.findings import RULES, Finding, Level, finding, warning_json, worst_of_each_rule
 from mcptest_engine.safety.learned import steering, stems_of_name
 from mcptest_engine.safety.phrases import is_left_to_user, places_to_try
 from mcptest_engine.safety.tool_references import orders_about_tools
@@ -27,7 +27,7 @@ from mcptest_engine.safety.unmasking import first_hidden, plain_views, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["POISONING_RULES", "Finding", "Judge", "description_warnings", "warning_json"]
+__all__ = ["POISONING_RULES", "Finding", "Judge", "description_warnings", "findings_of_tools", "warning_json"]
 
 POISONING_RULES = ("SEC-001", "SEC-002", "SEC-003", "SEC-004", "SEC-005", "SEC-006", "SEC-008")
 _LONGEST_NAME = 64
@@ -54,12 +54,15 @@ def description_warnings(tools: Iterable[Mapping[str, Any]]) -> tuple[Finding, .
 
     Entries that are no objects are passed over: whoever read the list has told of them.
     """
+    return tuple(found for tool in findings_of_tools(tools) for found in worst_of_each_rule(tool))
+
+
+def findings_of_tools(tools: Iterable[Mapping[str, Any]]) -> Iterator[list[Finding]]:
+    """The same at every place where a rule fired, tool by tool."""
     listed = [tool for tool in tools if hasattr(tool, "get")]
     judge = Judge(tool_name(tool) for tool in listed)
-    found: list[Finding] = []
     for tool in listed:
-        found += judge.findings(tool_name(tool), texts_of_tool(tool))
-    return tuple(found)
+        yield judge.findings(tool_name(tool), texts_of_tool(tool))
 
 
 class Match(NamedTuple):
@@ -91,8 +94,8 @@ class Judge:
         self._reading = Reading()
 
     def findings(self, owner: str, texts: Iterable[Text]) -> list[Finding]:
-        """The findings of one tool, prompt or resource: of each rule the first of the worst severity, in the rules' order."""
-        found: dict[str, tuple[Text, Match]] = {}
+        """The findings of one tool, prompt or resource, in the rules' order: of each rule and text the first of the worst severity."""
+        found: dict[tuple[str, Text], Match] = {}
         name = owner.lower()
         texts = list(texts)
         arguments = frozenset(text.argument.lower() for text in texts if text.argument and text.is_name)
@@ -108,9 +111,11 @@ class Judge:
             if matches is None:
                 matches = self._known[key] = tuple(self._matches(text, secret_name, own, about))
             for match in (*matches, *self._about_tools(text, name, arguments)):
-                if match.rule not in found or match.severity.rank < found[match.rule][1].severity.rank:
-                    found[match.rule] = (text, match)
-        return [_finding(owner, *found[rule]) for rule in POISONING_RULES if rule in found]
+                before = found.get((match.rule, text))
+                if before is None or match.severity.rank < before.severity.rank:
+                    found[match.rule, text] = match
+        in_order = sorted(found.items(), key=lambda one: POISONING_RULES.index(one[0][0]))
+        return [_finding(owner, text, match) for (_rule, text), match in in_order]
 
     def _about_tools(self, text: Text, name: str, arguments: frozenset[str]) -> Iterator[Match]:
         if text.is_name or " " not in text.text or len(text.text) > LONG:
@@ -138,7 +143,14 @@ def _finding(owner: str, text: Text, match: Match) -> Finding:
     excerpt = _without_secrets(match.excerpt)
     whole = _without_secrets(match.sentences or match.excerpt)
     return finding(
-        match.rule, owner, text.where, subject=subject, excerpt=excerpt, full_excerpt=whole, severity=match.severity
+        match.rule,
+        owner,
+        text.where,
+        subject=subject,
+        excerpt=excerpt,
+        full_excerpt=whole,
+        severity=match.severity,
+        digest_of=text.text,
     )
 
 

@@ -82,7 +82,7 @@ def _remote_refs(schema: object, where: str) -> Iterator[str]:
 def _finding(rule: str, tool: str, places: list[str]) -> Finding:
     first = places[0].removeprefix("inputSchema.").replace("properties.", "") or "inputSchema"
     more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
-    return finding(rule, tool, places[0], subject=f"`{first[:40]}`{more}")
+    return finding(rule, tool, places[0], subject=f"`{first[:40]}`{more}", digest_of="\n".join(places))
 
 
 def _weak_places(schema: object) -> Iterator[tuple[str, str]]:

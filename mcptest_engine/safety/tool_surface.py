@@ -61,7 +61,7 @@ class Surface:
 
 
 def inspect(surface: Surface) -> tuple[Finding, ...]:
-    """Every finding, the worst first, then in the server's order. At most one for each entry and rule."""
+    """Every finding, the worst first, then in the server's order: one for each rule and text of an entry."""
     judge = Judge(tool_name(tool) for tool in surface.tools)
     found: list[Finding] = []
     for tool in surface.tools:
@@ -93,7 +93,8 @@ def _docstring(name: str, tool: Mapping[str, Any]) -> Iterator[Finding]:
     if lacking:
         listed = ", ".join(f"`{argument}`" for argument in lacking[:3])
         more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
-        yield _with_detail(finding("SEC-007", name, "description", subject="description"), f"{listed}{more}")
+        told = finding("SEC-007", name, "description", subject="description", digest_of=", ".join(lacking))
+        yield _with_detail(told, f"{listed}{more}")
 
 
 def _declared(description: str) -> Iterator[str]:

@@ -15,7 +15,8 @@ from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.changes.change import Change, Effect, Impact, SchemaChange
 from mcptest_engine.safety.changes.schemas import schema_changes
-from mcptest_engine.safety.poisoning import description_warnings
+from mcptest_engine.safety.findings import worst_of_each_rule
+from mcptest_engine.safety.poisoning import description_warnings, findings_of_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -221,10 +222,11 @@ def _likeness(one: str, other: str) -> float:
 
 def _new_warnings(old: Surface, new: Surface) -> Iterator[Finding]:
     """What the rules say of the new catalog's tools and did not say of the old one's."""
-    known = {(finding.tool, finding.rule, finding.excerpt) for finding in description_warnings(old.tools)}
-    for finding in description_warnings(new.tools):
-        if (finding.tool, finding.rule, finding.excerpt) not in known:
-            yield finding
+    known = {(found.tool, found.rule, found.excerpt) for of_tool in findings_of_tools(old.tools) for found in of_tool}
+    for of_tool in findings_of_tools(new.tools):
+        yield from worst_of_each_rule(
+            found for found in of_tool if (found.tool, found.rule, found.excerpt) not in known
+        )
 
 
 def _by(entries: Sequence[Any], key: str) -> dict[str, Mapping[str, Any]]:
