@@ -327,6 +327,9 @@ def test_what_a_script_or_an_emoji_needs_is_not_hidden(text: str) -> None:
         "See https://docs.example.com/reference/tools/configuration/of/everything/that/there/is/to/say.",
         "Set API_KEY=<your key>, or sk-xxxxxxxxxxxxxxxxxxxxxxxx, or password=changeme.",
         "Connects to postgres://user:password@localhost/db.",
+        "Runs the risk-assessment-pipeline-v2 job.",
+        "Encrypts with disk-encryption-aes-256-gcm, see https://docs.example.com/task-management-api-v2.",
+        "Uses the task-scheduler-background-worker-3 queue and desk-booking-service-v2-beta.",
         "THIS_IS_THE_NAME_OF_A_VERY_LONG_ENVIRONMENT_VARIABLE_THAT_NOBODY_LIKES_TO_TYPE_AGAIN_AND_AGAIN",
     ],
 )
