@@ -33,9 +33,12 @@ _SUSPECT = lazy_pattern(f"[{_ALWAYS}{_JOINERS}{_SELECTORS}]")  # one set: many t
 _UNSAFE = lazy_pattern(
     rf"[{_ALWAYS}]|(?<![^\x00-\x7f])[{_JOINERS}]|[{_JOINERS}](?![^\x00-\x7f])|(?<=[{_SELECTORS}])[{_SELECTORS}]"
 )
-# Azure's agent and TeamCity obey "##name[" anywhere in a line, GitHub's runner "##[" likewise and "::name" where a line begins.
+# Azure's agent and TeamCity obey "##name[" anywhere in a line, GitHub's runner "##[" likewise and "::name" where a line begins:
+# after any blank of Unicode's, which it trims, and after what its comparison of texts may pass over.
 CI_COMMAND_IN_LINE = lazy_pattern(r"##(?=[A-Za-z.]*\[)")
-_CI_COMMAND = lazy_pattern(r"##(?=[A-Za-z.]*\[)|^[ \t]*::(?=[A-Za-z])", re.MULTILINE)
+_CI_COMMAND = lazy_pattern(
+    rf"##(?=[A-Za-z.]*\[)|^(?:[^\S\n]|[\u00ad\u034f{_JOINERS}{_SELECTORS}])*::(?=[A-Za-z])", re.MULTILINE
+)
 _CONTROLS = tuple(chr(code) for code in (*range(32), 127) if chr(code) not in "\t\n")
 _CONTROL_MARKS = bytes(chr(code) in _CONTROLS for code in range(256))
 _LONG = 4096

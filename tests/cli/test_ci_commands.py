@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 SERVERS = Path(__file__).resolve().parents[1] / "servers"
 AZURE = "##vso[task.setvariable variable=forged]yes"
 GITHUB = "::stop-commands::forged"
-WICKED = f"a {AZURE} ##[error]forged\n{GITHUB}\n  ::add-mask::forged"
-FORGED = re.compile(r"##[A-Za-z.]*\[|^[ \t]*::[^\n]*forged", re.MULTILINE)
+WICKED = f"a {AZURE} ##[error]forged\n{GITHUB}\n  ::add-mask::forged\n\u00a0::error::forged\n\u3000 ::add-mask::forged"
+FORGED = re.compile(r"##[A-Za-z.]*\[|^[^\S\n]*::[^\n]*forged", re.MULTILINE)
 TOOL = "get_status"
 ANSWER = "result.content[0].text"
 SUITE = {
@@ -92,8 +92,8 @@ def test_no_command_prints_one(command: list[str], server: list[str], mcptest: R
     assert FORGED.search(done.stderr) is None, FORGED.search(done.stderr)
 
 
-NAME = f"x\n{GITHUB} {AZURE}"
-LINE = f"{GITHUB} {AZURE}"
+NAME = f"x\n\u00a0{GITHUB} {AZURE}"
+LINE = f"\u00a0{GITHUB} {AZURE}"
 NAMED = {
     "tools": [
         {
@@ -152,7 +152,9 @@ def named(tmp_path: Path, mcptest: Run) -> None:
     for suite, file in (("mcptest.yml", "run.json"), ("lost.yml", "lost.json")):
         assert mcptest("run", suite, "--reporter", f"json={file}").returncode == 1
         text = (tmp_path / file).read_text().replace("##vso", "#\\u0023vso")
-        record = json.loads(text.replace(f'"{GITHUB}', f'"x\\n{GITHUB}'))  # which the names of a suite may not hold
+        record = json.loads(
+            text.replace(f'"\u00a0{GITHUB}', f'"x\\n\u00a0{GITHUB}')
+        )  # which the names of a suite may not hold
         assert record["tests"][0]["name"] == NAME
         (tmp_path / file).write_text(json.dumps(record))
 
