@@ -83,5 +83,20 @@ def _origin(config: Path) -> str | None:
     except OSError:
         return None
     section = re.search(r'^\[remote "origin"\]\n((?:[ \t]+.*\n?)*)', text, re.MULTILINE)
-    url = re.search(r"^\s*url\s*=\s*(\S+)", section.group(1), re.MULTILINE) if section else None
-    return re.sub(r"^(\w+://)[^/@]*@", r"\1", url.group(1)) if url else None
+    url = re.search(r"^\s*url\s*=[ \t]*(.*)", section.group(1), re.MULTILINE | re.IGNORECASE) if section else None
+    return _without_credentials(_unquoted(url.group(1))) if url else None
+
+
+def _unquoted(value: str) -> str:
+    """A value as git reads it: quotes and backslashes taken off, a comment cut off. Source: git-config, "Syntax"."""
+    parts = re.findall(r'"((?:[^"\\]|\\.)*)"?|([^"\\#;]+|\\.)|([#;].*)', value)
+    return "".join(re.sub(r"\\(.)", r"\1", quoted or bare) for quoted, bare, _comment in parts).strip()
+
+
+def _without_credentials(url: str) -> str:
+    """A URL without what stands before its host: up to the last `@`, since a password may hold `/`, `?` and `@` as they are."""
+    scheme, separator, rest = url.partition("://")
+    if separator:
+        return f"{scheme}://{rest.rpartition('@')[2]}"
+    user, at, path = url.rpartition("@")
+    return path if ":" in user else f"{user}{at}{path}"
