@@ -406,6 +406,7 @@ class Session:
                 self.failed(call, broken_answer(call.method, wire.unread_because(wrong), self._shown(line)))
 
     def _receive(self, line: bytes, at: float, *, cut_off: bool) -> None:
+        self._repeated.clear()  # those of a line that turned out unreadable are no other message's
         try:
             message = wire.parse(line, self._decode)
         except wire.Unreadable as wrong:
@@ -474,15 +475,16 @@ class Session:
         self._end_calls(ending)
         self._wake(ended=True)
 
-    def _take(self, message: Any, line: bytes, at: float) -> None:
+    def _take(self, message: Any, line: bytes, at: float, *, size: int | None = None) -> None:
+        """Handle one message of `line`. `size` is how many bytes of memory it takes, where it is not the whole line."""
         kind = wire.kind_of(message)
         if kind is Kind.ANSWER:
             self._answer(message, line, at)
         elif kind is Kind.NOTIFICATION:
-            self._notification(message, line)
+            self._notification(message, size=value_bytes(line) if size is None else size)
         elif kind is Kind.REQUEST:
-            self._reply(message, line)
-        elif kind is Kind.BATCH:
+            self._reply(message, size=value_bytes(line) if size is None else size)
+        elif kind is Kind.BATCH and size is None:
             self._batch(message, line, at)
         else:
             self._noise(line, at)
@@ -546,8 +548,12 @@ class Session:
 
     def _batch(self, batch: list[Any], line: bytes, at: float) -> None:
         if self.protocol_version == wire.BATCH_REVISION:
+            share = value_bytes(line) // max(len(batch), 1)
             for message in batch:
-                self._take(message, line, at)
+                try:
+                    self._take(message, line, at, size=share)
+                except Exception:  # noqa: BLE001 - the boundary of `received`: the other messages are read as ever
+                    self._noise(line, at)
             return
         waiting = [self._calls.get(item.get("id")) for item in batch if wire.kind_of(item) is Kind.ANSWER]
         if not any(waiting):
@@ -559,15 +565,25 @@ class Session:
         self.noise_count += 1
         self._noise_lines.append((at, line[: wire.CLIPPED_FROM + 1]))  # with one more it is known to be cut off
 
-    def _notification(self, message: dict[str, Any], line: bytes) -> None:
+    def _notification(self, message: dict[str, Any], *, size: int) -> None:
         if message["method"] == "notifications/tools/list_changed":
             self.tool_list_changes += 1
-        self._notification_bytes += value_bytes(line)
-        if self._notification_bytes <= _KEPT_NOTIFICATION_BYTES:
+        if self._has_room_for(size):
             self.notifications.append(message)
         self._wake()
 
-    def _reply(self, message: dict[str, Any], line: bytes) -> None:
+    def _has_room_for(self, size: int) -> bool:
+        """Count what was sent unasked and takes `size` bytes of memory; false, with one remark, once no more is kept."""
+        was_full = self._notification_bytes > _KEPT_NOTIFICATION_BYTES
+        self._notification_bytes += size
+        is_full = self._notification_bytes > _KEPT_NOTIFICATION_BYTES
+        if is_full and not was_full:
+            self._remark(
+                "sent more unasked than 64 MiB of memory hold: notifications and requests after that are not kept"
+            )
+        return not is_full
+
+    def _reply(self, message: dict[str, Any], *, size: int) -> None:
         method = message["method"]
         call = self._calls.get(message["id"])
         if call is not None and _is_own(call, message):
@@ -579,12 +595,11 @@ class Session:
             return
         if not self.client_side.declares(method):
             self._refused = (monotonic(), method)
-        self.keep_request({"method": method, "params": message.get("params"), **answer}, size=value_bytes(line))
+        self.keep_request({"method": method, "params": message.get("params"), **answer}, size=size)
 
     def keep_request(self, request: dict[str, Any], *, size: int) -> None:
         """Keep what the server asked of this client, with what it was answered; `size` is how many bytes of memory it takes."""
-        self._notification_bytes += size
-        if self._notification_bytes <= _KEPT_NOTIFICATION_BYTES:
+        if self._has_room_for(size):
             self.server_requests.append(request)
         self._wake()
 

@@ -30,8 +30,17 @@ BESIDE = {
     "params of half a character": '{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"a":"\\udfff"}}',
     "a notification of half a character": '{"jsonrpc":"2.0","method":"\\ud800","params":{"\\ud800":"\\ud800"}}',
     "nesting without an end": "[" * 20_000,
+    "an array that names a member twice and breaks off": '[{"a":1,"a":2}, broken',
 }
 """Lines that are no answer to the call, and that something stumbles over."""
+
+
+def _is_json(line: str) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +91,60 @@ def test_an_event_that_cannot_be_handled_loses_no_other(
         assert "content" in exchange.answer["result"]
 
     loop_errors(with_session, web(hostile.calling(*stream(event(line), event(ANSWER)))), use)
+
+
+@pytest.mark.parametrize(
+    "line", [*(line for line in BESIDE.values() if _is_json(line)), "[" * 900 + "]" * 900, '[{"jsonrpc":"2.0"}]', "7"]
+)
+def test_a_message_of_a_batch_that_cannot_be_handled_loses_no_other(
+    line: str, script: Callable, with_session: Callable, loop_errors: Callable
+) -> None:
+    """MCP 2025-03-26, basic#batching."""
+
+    async def use(session: Session) -> None:
+        params = {"name": "line", "arguments": {"line": f"[{line},{GOOD}]"}}
+        exchange = await session.request("tools/call", params, timeout_seconds=LONG)
+        assert exchange.answer["result"] == {"content": []}
+
+    loop_errors(with_session, script("bad_answers", protocol="2025-03-26"), use)
+
+
+def test_a_batch_of_notifications_counts_once_as_what_it_takes(script: Callable, with_session: Callable) -> None:
+    """Each once counted as the whole batch, so that of 4,000 only 20 were kept and the budget of the session was used up."""
+    note = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hello"}}'
+
+    async def use(session: Session) -> None:
+        params = {"name": "line", "arguments": {"line": f"[{','.join([note] * 4_000)},{GOOD}]"}}
+        await session.request("tools/call", params, timeout_seconds=LONG)
+        assert len(session.notifications) == 4_000
+        assert session.remarks == []
+
+    with_session(script("bad_answers", protocol="2025-03-26"), use)
+
+
+def test_what_is_no_longer_kept_of_what_comes_unasked_is_remarked_upon_once(
+    script: Callable, with_session: Callable
+) -> None:
+    note = f'{{"jsonrpc":"2.0","method":"notifications/message","params":[{",".join(["{}"] * 200_000)}]}}'
+
+    async def use(session: Session) -> None:
+        params = {"name": "lines", "arguments": {"lines": [note, note, note, note, note, note, GOOD]}}
+        await session.request("tools/call", params, timeout_seconds=LONG)
+        assert 0 < len(session.notifications) < 6
+        assert len([remark for remark in session.remarks if "64 MiB" in remark]) == 1
+
+    with_session(script("bad_answers"), use)
+
+
+def test_names_of_an_unreadable_line_are_not_blamed_on_the_next_message(
+    script: Callable, with_session: Callable
+) -> None:
+    async def use(session: Session) -> None:
+        params = {"name": "lines", "arguments": {"lines": ['[{"a":1,"a":2}, broken', GOOD]}}
+        await session.request("tools/call", params, timeout_seconds=LONG)
+        assert session.remarks == []
+
+    with_session(script("bad_answers"), use)
 
 
 def test_a_ping_is_answered_whatever_its_id(hostile: HostileServer, with_session: Callable) -> None:
