@@ -12,6 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import AuthFailed, ProtocolBroken, ServerError
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.servers.failures import CallFailed, Ending
 from mcptest_engine.servers.tape import OPENINGS, Tape
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     Connect = Callable[[ServerSpec], Awaitable[Session]]
 
 METHOD_NOT_FOUND = -32601
+_LONGEST_MS = 1e9
 
 
 class NotRecorded(ServerError):
@@ -76,9 +78,20 @@ class _Transport:
             asyncio.get_running_loop().call_soon(self._answer, call)
 
     def _answer(self, call: Call) -> None:
+        """The boundary of this transport: a cassette is a file, so whatever is wrong with it fails this call alone, at once."""
         receiver = self._receiver
         if receiver is None or call.future.done():
             return
+        try:
+            self._answer_recorded(receiver, call)
+        except Exception as wrong:  # noqa: BLE001 - see above
+            why = one_line(f"{type(wrong).__name__}: {wrong}", 200)
+            message = f"is replayed from `{self._name}`, whose exchange for this {call.method} cannot be read: {why}"
+            receiver.failed(
+                call, CallFailed(NotRecorded, message, hint=f"record it again: mcptest run --record {self._name}")
+            )
+
+    def _answer_recorded(self, receiver: Receiver, call: Call) -> None:
         params = self._redact(call.params)
         exchange = self._tape.take(call.method, params)
         if exchange is not None:
@@ -104,7 +117,7 @@ class _Transport:
             receiver.failed(call, self._refusal(exchange["refusal"]))
             return
         took = exchange.get("duration_ms")
-        seconds = took / 1000 if isinstance(took, (int, float)) and took >= 0 else 0.0
+        seconds = took / 1000 if isinstance(took, (int, float)) and 0 <= took < _LONGEST_MS else 0.0
         self._say(receiver, call, exchange["answer"], at=call.sent_at + seconds)
 
     def _refusal(self, told: Mapping[str, Any]) -> CallFailed | ServerError:
@@ -114,7 +127,7 @@ class _Transport:
         return CallFailed(ProtocolBroken, message, hint=hint)
 
     def _say(self, receiver: Receiver, call: Call, answer: Mapping[str, Any], *, at: float | None = None) -> None:
-        line = _line({"jsonrpc": "2.0", "id": call.id, **answer})
+        line = _line({"jsonrpc": "2.0", **answer, "id": call.id})
         receiver.received(line, monotonic() if at is None else at)
 
     def withdraw(self, call: Call) -> bool:  # noqa: ARG002

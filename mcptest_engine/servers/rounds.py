@@ -21,7 +21,7 @@ from mcptest_engine.servers.memory import parsed_bytes
 from mcptest_engine.servers.param_headers import ParamHeaders
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from mcptest_engine.servers.calls import Fault
     from mcptest_engine.servers.session import Exchange, Session
@@ -39,10 +39,7 @@ async def ask_in_rounds(
     further: dict[str, Any] = {}
     taken_ms = 0.0
     for count in range(MAX_ROUNDS + 1):
-        left = deadline - monotonic()
-        if left <= 0:
-            raise timed_out(method, timeout_seconds, noise=None, unfinished=None)
-        exchange = await _ask(session, method, params, further, left, timeout_seconds, fault)
+        exchange = await _ask(session, method, params, further, deadline, timeout_seconds, fault)
         taken_ms += exchange.duration_ms
         answered = None if count == MAX_ROUNDS else await _answered(session, exchange)
         if answered is None:
@@ -56,7 +53,7 @@ async def _ask(
     method: str,
     params: Mapping[str, Any] | None,
     further: Mapping[str, Any],
-    left: float,
+    deadline: float,
     timeout_seconds: float,
     fault: Fault | None,
 ) -> Exchange:
@@ -64,12 +61,20 @@ async def _ask(
     given["_meta"] = {**session.request_meta, **(given.get("_meta") or {})}
     sent = {**given, **further}
     headers = _headers(session).of_call(method, params)
+
+    def left() -> float:
+        seconds = deadline - monotonic()
+        if seconds <= 0:
+            raise timed_out(method, timeout_seconds, noise=None, unfinished=None)
+        return seconds
+
     try:
-        exchange = await session.ask(method, params, left, fault, sent=sent, headers=headers)
+        exchange = await session.ask(method, params, left(), fault, sent=sent, headers=headers)
         if method == "tools/call" and _lacks_headers(exchange) and session.transport != "stdio":
-            await _look_up_headers(session, left)
+            taken_ms = exchange.duration_ms + await _look_up_headers(session, left)
             headers = _headers(session).of_call(method, params)
-            exchange = await session.ask(method, params, left, fault, sent=sent, headers=headers)
+            exchange = await session.ask(method, params, left(), fault, sent=sent, headers=headers)
+            exchange = replace(exchange, duration_ms=exchange.duration_ms + taken_ms)
     except CallFailed as failure:
         if failure.error is CallTimeout and "`http.timeout`" not in failure.clause:
             failure.clause = timed_out(method, timeout_seconds, noise=None, unfinished=None).clause
@@ -111,11 +116,16 @@ def _lacks_headers(exchange: Exchange) -> bool:
     return isinstance(error, dict) and error.get("code") == wire.HEADER_MISMATCH
 
 
-async def _look_up_headers(session: Session, seconds: float) -> None:
-    """Read the tools' schemas, all pages: what the server expects to find in headers stands there."""
+async def _look_up_headers(session: Session, left: Callable[[], float]) -> float:
+    """Read the tools' schemas, all pages: what the server expects to find in headers stands there.
+
+    `left` gives the seconds that the call still has, and raises where it has none. Returns how many milliseconds it took.
+    """
     params: dict[str, Any] = {}
+    taken_ms = 0.0
     for _ in range(_MAX_PAGES):
-        exchange = await session.ask("tools/list", params, seconds, sent={**params, "_meta": session.request_meta})
+        exchange = await session.ask("tools/list", params, left(), sent={**params, "_meta": session.request_meta})
+        taken_ms += exchange.duration_ms
         result = exchange.answer.get("result")
         _headers(session).learn(result)
         cursor = result.get("nextCursor") if isinstance(result, dict) else None
@@ -123,3 +133,4 @@ async def _look_up_headers(session: Session, seconds: float) -> None:
             break
         params = {"cursor": cursor}
     session.remarked("refused a call for lack of headers; its tools were listed to learn which it expects")
+    return taken_ms

@@ -125,6 +125,14 @@ def _is_stand_in(one: Mapping[str, Any]) -> bool:
     return bool(one.get("text")) and all(isinstance(one.get(key, ""), str) for key in ("text", "variable"))
 
 
+_KINDS: dict[str, tuple[type, ...]] = {
+    "http": (dict, type(None)),
+    "notifications": (list, type(None)),
+    "server_requests": (list, type(None)),
+    "duration_ms": (int, float, type(None)),
+}
+
+
 def _problem(servers: object) -> str | None:
     """What is wrong with the exchanges; None when nothing is."""
     if not isinstance(servers, dict):
@@ -137,6 +145,12 @@ def _problem(servers: object) -> str | None:
             place = f"exchange {number} of server `{name}`"
             if not isinstance(exchange, dict) or not isinstance(exchange.get("method"), str):
                 return f"{place} has no `method`"
+            wrong = next((key for key, kinds in _KINDS.items() if not isinstance(exchange.get(key), kinds)), None)
+            if wrong is not None:
+                return f"{place} has a `{wrong}` of the wrong type"
+            unasked = [*(exchange.get("notifications") or ()), *(exchange.get("server_requests") or ())]
+            if not all(isinstance(one, dict) for one in unasked):
+                return f"{place} has a notification or server request that is no object"
             refusal = exchange.get("refusal")
             if isinstance(refusal, dict) and isinstance(refusal.get("message"), str):
                 continue

@@ -469,6 +469,27 @@ def test_a_cut_connection_waits_for_the_final_answer(
     assert len(hostile.seen(url, "tools/call")) == 2
 
 
+def test_looking_up_headers_takes_no_more_than_the_call_has(hostile: HostileServer, with_session: Callable) -> None:
+    """Each of 50 pages once had the whole rest of the call's time, and the repeated call as well."""
+    pages = [
+        [
+            {"send": head(Connection="close") + '{"jsonrpc":"2.0","id":<id>,"result":{"tools":[],"x":"'},
+            {"fill": 500_000},
+            {"send": f'","nextCursor":"{number}"}}}}'},
+            CLOSE,
+        ]
+        for number in range(50)
+    ]
+    refusal = [{"send": head("400 Bad Request", Connection="close") + MISMATCH}, CLOSE]
+    url = hostile.url({"tools/call": [refusal, refusal], "tools/list": pages})
+
+    async def use(session: Session) -> None:
+        await call_fails(session, CallTimeout, seconds=0.1)
+
+    with_session(web(url, protocol="2026-07-28"), use)
+    assert len(hostile.seen(url, "tools/call")) == 1
+
+
 # --- the end
 
 

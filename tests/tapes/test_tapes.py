@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 
     Run = Callable[..., subprocess.CompletedProcess[str]]
 
+EDITED = {
+    "schema_version": "mcptest.cassette/v1",
+    "servers": {"diary": {"exchanges": [{"method": "x", "answer": {"result": {}}}]}},
+}
+DEEP: Any = []
+for _ in range(400):
+    DEEP = [DEEP]
 SUITE = """\
 servers: { diary: { command: [PYTHON, DIARY, diary.txt] } }
 tools:
@@ -70,6 +77,29 @@ def test_record_is_run_by_another_name(mcptest: Run, suite: Path, tmp_path: Path
     done = mcptest("record", "two", "mcptest.yml", "--filter", "it writes", "--reporter", "minimal")
     assert done.returncode == 0, done.stderr
     assert len(tape_of(tmp_path, "two")["servers"]["diary"]["exchanges"]) == 3
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"answer": {"result": {"content": []}, "id": 77, "jsonrpc": "1.0"}},
+        {"duration_ms": 10**400},
+        {"notifications": [{"method": "x", "params": {"deep": DEEP}}]},
+        {"params": {"name": "write", "arguments": {"text": DEEP}}},
+    ],
+)
+def test_an_exchange_that_was_edited_fails_at_once_or_is_answered(
+    mcptest: Run, suite: Path, tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    mcptest("run", "--record", "one")
+    tape = tape_of(tmp_path)
+    exchange = next(one for one in tape["servers"]["diary"]["exchanges"] if one["method"] == "tools/call")
+    exchange |= changes
+    (tmp_path / ".mcptest" / "cassettes" / "one.json").write_text(json.dumps(tape))
+    done = mcptest("run", "--replay", "one", "--reporter", "json")
+    assert "Traceback" not in done.stderr
+    assert "did not answer" not in done.stdout
+    assert max(test["duration_ms"] for test in json.loads(done.stdout)["tests"]) < 20_000
 
 
 def test_a_request_that_was_not_recorded_fails_at_once_and_says_which(mcptest: Run, suite: Path) -> None:
@@ -141,6 +171,19 @@ def test_a_name_that_could_lead_elsewhere_is_refused(mcptest: Run, suite: Path, 
         (
             '{"schema_version": "mcptest.cassette/v1", "servers": {"diary": {"exchanges": [{"method": "x", "answer": {}}]}}}',
             "`answer`",
+        ),
+        *(
+            (
+                json.dumps(EDITED)[:-5] + f", {member}" + "}]}}}",
+                told,
+            )
+            for member, told in (
+                ('"http": "x"', "`http`"),
+                ('"notifications": 5', "`notifications`"),
+                ('"notifications": [5]', "no object"),
+                ('"server_requests": {}', "`server_requests`"),
+                ('"duration_ms": "1"', "`duration_ms`"),
+            )
         ),
     ],
 )
