@@ -30,6 +30,7 @@ __all__ = ["MASK", "SHORTEST_SUBSTRING", "Disguise", "Redactor", "looks_secret_n
 MASK = "[REDACTED]"
 
 SHORTEST_SUBSTRING = 8  # a shorter registered value is masked only where it is the whole string (decisions.md 8)
+_LONGEST_WORD = 16
 _MOST_PASSES = 8
 _MOST_REMEMBERED = 4096
 _LONGEST_REMEMBERED = 64
@@ -49,6 +50,7 @@ class Redactor:
         self._whole: set[str] = set()
         self._anywhere: tuple[str, ...] = ()
         self._broken: dict[str, re.Pattern[str]] = {}  # by value: the value with line breaks anywhere in it
+        self._numbers: set[int] = set()  # those of the values that are whole numbers
         self._plain_names: set[str] = set()
         self.longest = 4096  # characters that a secret may have; the patterns find none that is longer
         self._disguise: Disguise | None = None
@@ -64,9 +66,12 @@ class Redactor:
             if not form or form in MASK:
                 continue
             self._whole.add(form)
+            if _WHOLE_NUMBER.fullmatch(form):
+                self._numbers.add(int(form))
             if len(form) >= SHORTEST_SUBSTRING:
-                self._anywhere = tuple(sorted({*self._anywhere, *_spellings(form)}))
-                for spelled in {form, *_in_json(form)} if not _LINE_BREAK.search(form) else ():
+                self._anywhere = tuple(dict.fromkeys((*self._anywhere, *_spellings(form))))
+                in_base64 = _within_base64(form.encode("utf-8", "surrogatepass"))
+                for spelled in {form, *_in_json(form), *in_base64} if not _LINE_BREAK.search(form) else ():
                     self._broken[spelled] = lazy_pattern(_BREAKS.join(map(re.escape, spelled)))
                 self.longest = max(self.longest, *map(len, self._anywhere))
 
@@ -74,7 +79,7 @@ class Redactor:
         """One that knows the same secrets, and puts a value of the same shape in the place of each."""
         other = Redactor()
         other._whole, other._anywhere, other._broken = set(self._whole), self._anywhere, dict(self._broken)
-        other._disguise, other.longest = disguise, self.longest
+        other._disguise, other.longest, other._numbers = disguise, self.longest, set(self._numbers)
         return other
 
     def redact_text(self, text: str) -> str:
@@ -91,6 +96,8 @@ class Redactor:
         return redacted
 
     def _redacted(self, text: str) -> str:
+        if self._disguise is not None and text in self._disguise.given_out:
+            return text
         # A mask may complete another match, such as the rest of an assigned value. What keeps its shape is found again.
         for _ in range(_MOST_PASSES if self._disguise is None else 1):
             spans = self._spans(text)
@@ -105,9 +112,23 @@ class Redactor:
     def _masked(self, text: str, spans: list[tuple[int, int]]) -> str:
         parts, done = [], 0
         for start, end in _united(spans):
-            parts += [text[done:start], self._stand_in(text[start:end])]
+            parts += [text[done:start], *self._stand_ins(text[start:end])]
             done = end
         return "".join([*parts, text[done:]])
+
+    def _stand_ins(self, secret: str) -> Iterator[str]:
+        """What stands in for a place; a registered value within it has the stand-in that it has everywhere."""
+        inner = [] if self._disguise is None else _united(list(self._registered(secret)))
+        done = 0
+        for start, end in inner:
+            yield self._stand_in_of_rest(secret[done:start])
+            yield self._stand_in(secret[start:end])
+            done = end
+        yield self._stand_in_of_rest(secret[done:]) if done else self._stand_in(secret)
+
+    def _stand_in_of_rest(self, text: str) -> str:
+        is_plain = _PREFIX.fullmatch(text) or not any(map(str.isalnum, text))
+        return text if is_plain else self._stand_in(text)
 
     def redact(self, value: Any) -> Any:
         """`value`, a JSON value of any depth, without its secrets; the same object when it holds none."""
@@ -134,10 +155,21 @@ class Redactor:
             return replace(value, **shown)
         if not isinstance(value, _CONTAINERS):
             return value
-        return self._copy(value, self._registered_only, lambda _key, item, _siblings: self._shown_member(item))
+        return self._copy(value, self._shown_key, lambda key, item, _siblings: self._shown_member(key, item))
 
-    def _shown_member(self, item: Any) -> Any:
-        return self._registered_only(item) if isinstance(item, str) else item
+    def _shown_key(self, key: str) -> str:
+        return key if _is_word(key) else self._registered_only(key)
+
+    def _shown_member(self, key: str, item: Any) -> Any:
+        if isinstance(item, str):
+            return item if key == "required" and _is_word(item) else self._registered_only(item)
+        return self._number(item)
+
+    def _number(self, item: Any) -> Any:
+        """A number that is a registered value masked; anything else as it is."""
+        if not self._numbers or type(item) not in (int, float) or item not in self._numbers:
+            return item
+        return MASK if self._disguise is None else self._disguise.number(item)
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         spans = find_secrets(text)
@@ -171,11 +203,15 @@ class Redactor:
                     elif isinstance(item, str) and not self._is_clean_text(item):
                         return False
                 items: Iterable[Any] = container.values()
+                if self._numbers and any(self._number(item) is not item for item in items):
+                    return False
             else:
                 items = container
                 for item in items:
                     if isinstance(item, str) and not self._is_clean_text(item):
                         return False
+                if self._numbers and any(self._number(item) is not item for item in items):
+                    return False
             for item in items:
                 if isinstance(item, _CONTAINERS):
                     stack.append(item)  # noqa: PERF401 - twice as fast as a comprehension where there is none
@@ -207,20 +243,22 @@ class Redactor:
                     if isinstance(new, _CONTAINERS):
                         stack.append((filled, new_key, new))
             else:
-                filled = [member("", item, {}) if isinstance(item, str) else item for item in source]
+                # Whether the names in `required` are shown is decided as for the names of members.
+                key = "required" if place == "required" else ""
+                filled = [item if isinstance(item, _CONTAINERS) else member(key, item, {}) for item in source]
                 stack += [(filled, at, item) for at, item in enumerate(source) if isinstance(item, _CONTAINERS)]
             holder[place] = filled
         return top[0]
 
     def _key(self, key: str) -> str:
-        return key if len(key) < SHORTEST_SUBSTRING else self.redact_text(key)
+        return key if len(key) < SHORTEST_SUBSTRING or _is_word(key) else self.redact_text(key)
 
     def _member(self, key: str, item: Any, siblings: dict[str, Any]) -> Any:
         """A member's value redacted; an object is given back as it is, and so is a list unless its name is secret."""
         if looks_secret_name(key):
             return self._concealed(item)
         if not isinstance(item, str):
-            return item
+            return self._number(item)
         if key in _MEDIA_MEMBERS and "mimeType" in siblings:
             return self._registered_only(item)
         return self.redact_text(item)
@@ -258,23 +296,30 @@ class Disguise:
 
         self._key = secrets.token_bytes(32)
         self.made: dict[str, str] = {}
+        self.given_out: set[str] = set()
 
     def of(self, secret: str) -> str:
-        """What stands in for a text; `[REDACTED]` where nothing of it could be another."""
+        """What stands in for a text; `[REDACTED]` where nothing of it could be another.
+
+        A stand-in stands for itself.
+        """
+        if secret in self.given_out:
+            return secret
         kept = _PREFIX.match(secret)
         prefix, rest = secret[: kept.end()] if kept else "", secret[kept.end() :] if kept else secret
         for attempt in range(_MOST_ATTEMPTS):
             found = prefix + self._changed(rest, attempt)
             if found != secret:
                 self.made[secret] = found
+                self.given_out.add(found)
                 return found
         return MASK
 
     def number(self, value: float) -> float:
-        """What stands in for a number: of as many digits, with a fraction where it has one."""
+        """What stands in for a number: another of as many digits, with a fraction where it has one."""
         if isinstance(value, int):
-            digits = self._changed(str(abs(value)), 0)
-            found: float = int(digits if digits[0] != "0" else f"1{digits[1:]}")
+            made = (int(self._changed(str(abs(value)), attempt)) for attempt in range(_MOST_ATTEMPTS))
+            found: float = next((number for number in made if number != abs(value)), abs(value) ^ 1)
             return -found if value < 0 else found
         found = float(f"{self._changed(str(int(abs(value)))[:15], 0)}.5") if math.isfinite(value) else 0.5
         return -found if value < 0 else found
@@ -285,23 +330,55 @@ class Disguise:
         noise = shake_256(self._key + bytes([attempt]) + text.encode("utf-8", "surrogatepass")).digest(len(text))
         hexadecimal = _HEXADECIMAL.fullmatch(text) and not text.isdecimal()
         letters = "abcdef" if hexadecimal else "abcdefghijklmnopqrstuvwxyz"
-        changed = []
-        for character, number in zip(text, noise, strict=True):
-            if character.isdigit():
-                character = "0123456789"[number % 10]
-            elif character.isalpha():
-                letter = letters[number % len(letters)]
-                character = letter.upper() if character.isupper() else letter
-            changed.append(character)
+        changed, done = [], 0
+        for escape in (*_ESCAPES.finditer(text), None):
+            end = len(text) if escape is None else escape.start()
+            for character, number in zip(text[done:end], noise[done:end], strict=True):
+                if character.isdigit():
+                    character = "0123456789"[number % 10]
+                elif character.isalpha():
+                    letter = letters[number % len(letters)]
+                    character = letter.upper() if character.isupper() else letter
+                changed.append(character)
+            if escape is not None:
+                changed.append(_changed_escape(escape[0], noise[end]))
+                done = escape.end()
+        if text.isdecimal() and changed[0] == "0":
+            changed[0] = str(noise[0] % 9 + 1)  # a JSON number begins with no zero
         return "".join(changed)
 
 
+def _changed_escape(escape: str, number: int) -> str:
+    """An escape for another character in the same notation; as it is where it stands for punctuation, or is a line of a PEM."""
+    digits = _CODE.search(escape)
+    if digits is None:
+        return escape
+    code = int(digits[1] or digits[2] or digits[3], 10 if digits[3] else 16)
+    if code < 128 and not chr(code).isalnum():
+        return escape
+    other = 97 + number % 26
+    if digits[1]:
+        return f"{escape[:-4]}{other:04x}"
+    return f"%{other:02X}" if escape[0] == "%" else f"&#{other};"
+
+
 _MOST_ATTEMPTS = 8
+_WHOLE_NUMBER = lazy_pattern("[1-9][0-9]{5,39}")
+_ESCAPES = lazy_pattern(
+    r"\\+u[0-9a-fA-F]{4}|\\+[\"/bfnrt]?|%[0-9A-Fa-f]{2}|-----[A-Z ]+-----"
+    r"|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|amp|lt|gt|quot|apos);"
+)
+_CODE = lazy_pattern(r"\A(?:\\+u([0-9a-fA-F]{4})|(?:%|&#[xX])([0-9a-fA-F]+);?|&#([0-9]+);)\Z")
 _HEXADECIMAL = lazy_pattern(r"[0-9a-f]+|[0-9A-F]+")
 _PREFIX = lazy_pattern(
     r"(?:[sprk]k[-_](?:live[-_]|test[-_]|proj-|ant-)?|gh[pousr]_|github_pat_|xox[a-z]-|glpat-|hf_|npm_|eyJ|A[KS]IA|AIza"
     r"|(?:Bearer|Basic|Token) +)"
 )
+
+
+def _is_word(name: str) -> bool:
+    """Whether a name is a plain word: a password that is one would rename the members of everything that is shown."""
+    return len(name) <= _LONGEST_WORD and name.isalpha()
 
 
 def _united(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -321,11 +398,15 @@ _LINE_BREAK = lazy_pattern(r"[\r\n]|\\[rn]")
 
 def _spellings(secret: str) -> set[str]:
     """The secret as it is and in the encodings of what it passes through, two of them over each other too, JSON three times."""
+    from base64 import b64encode
+
     once = _encoded(secret)
     twice = {again for form in once for again in _encoded(form)} if len(once) > 1 else set[str]()
     data = secret.encode("utf-8", "surrogatepass")
     thrice = {again for form in _in_json(secret) for text in _in_json(form) for again in _in_json(text)}
-    return {*once, *twice, *thrice, *_within_base64(data), data.hex(), data.hex().upper()}
+    in_hex = {data.hex(separator) if separator else data.hex() for separator in ("", ":", " ", "-")}
+    twice_base64 = set(_within_base64(b64encode(data).rstrip(b"=")))
+    return {*once, *twice, *thrice, *_within_base64(data), *twice_base64, *in_hex, *map(str.upper, in_hex)}
 
 
 def _encoded(text: str) -> set[str]:
@@ -336,9 +417,11 @@ def _encoded(text: str) -> set[str]:
     from urllib.parse import quote, quote_plus
 
     json_texts = _in_json(text)
+    json_texts |= {form.translate(_ESCAPED_FOR_HTML) for form in json_texts}
     in_html = {escape(text, quote=quotes) for quotes in (True, False)}
     in_html |= {form.replace("&#x27;", single) for form in in_html for single in ("&#39;", "&apos;")}
     in_html |= {form.replace("&quot;", "&#34;") for form in in_html}
+    in_html.add(escape(text).replace("&#x27;", "&#39;").translate(_ESCAPED_BY_MUSTACHE))
     in_url = {quote(text, safe=safe, errors="replace") for safe in ("", "/")} | {quote_plus(text, errors="replace")}
     in_url |= {_PERCENT.sub(lambda found: found[0].lower(), form) for form in in_url}
     return {text, *json_texts, *(form.replace("/", "\\/") for form in json_texts), *in_html, *in_url}
@@ -348,6 +431,8 @@ def _in_json(text: str) -> set[str]:
     return {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
 
 
+_ESCAPED_FOR_HTML = {ord(one): f"\\u{ord(one):04x}" for one in "&<>"}  # as Go's encoding/json does
+_ESCAPED_BY_MUSTACHE = {ord(one): f"&#x{ord(one):02X};" for one in "/=`"}
 _PERCENT = lazy_pattern("%[0-9A-F]{2}")
 
 

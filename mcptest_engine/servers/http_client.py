@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 _MAX_REDIRECTS = 5
 _KEPT_ALIVE = 64
 _KEPT_ALIVE_SECONDS = 2.0  # common servers close an idle connection after 5: never send into one that is being closed
-_MOST_KEPT_CREDENTIALS = (
-    1000  # a server that sets another cookie with each answer would slow all that looks for secrets
-)
+_MOST_KEPT_CREDENTIALS = 50  # a server that sets another cookie with each answer would slow all that looks for secrets
 _SHORTEST_CREDENTIAL = 8  # characters; a shorter one would be found in innocent words
 _CERTIFICATE_SUFFIXES = frozenset({".pem", ".crt", ".cer"})
 

@@ -2,6 +2,7 @@ import html
 import json
 import random
 import string
+import textwrap
 import time
 from base64 import b64encode, urlsafe_b64encode
 from urllib.parse import quote, quote_plus, unquote
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcptest_engine.core.redaction import MASK, Redactor, looks_secret_name
+from mcptest_engine.core.redaction import MASK, Disguise, Redactor, looks_secret_name
 from mcptest_engine.core.secret_names import is_secret_flag
 from mcptest_engine.core.secret_patterns import find_secrets
 
@@ -351,6 +352,12 @@ ODD_SECRET = "p\"w<d>'&/+ é\\ü%41"
         lambda text: json.dumps(json.dumps(text, ensure_ascii=False)),
         lambda text: json.dumps({"html": html.escape(text)}),
         lambda text: json.dumps(text).replace("/", "\\/"),
+        lambda text: json.dumps(text).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"),
+        lambda text: html.escape(text).replace("&#x27;", "&#39;").replace("/", "&#x2F;").replace("=", "&#x3D;"),
+        lambda text: text.encode().hex(":"),
+        lambda text: text.encode().hex(" ").upper(),
+        lambda text: b64encode(b64encode(text.encode())).decode(),
+        lambda text: "\n".join(textwrap.wrap(b64encode(text.encode() * 4).decode(), 19)),
         quote,
         quote_plus,
         lambda text: quote(quote(text, safe=""), safe=""),
@@ -388,3 +395,81 @@ def test_what_is_shown_as_it_was_sent_lacks_only_the_registered_values():
 def test_a_name_of_plain_words_is_secret_only_where_they_say_so():
     assert not any(map(looks_secret_name, ("odd key", "the first key", "Sort key")))
     assert all(map(looks_secret_name, ("API key", "secret key", "odd_key", "odd-key")))
+
+
+@pytest.mark.parametrize("number", [839201746512, 839201, 839201746512.0])
+def test_a_registered_value_that_is_a_whole_number_is_recognised_as_one(number):
+    redactor = Redactor(["839201746512", "839201"])
+    value = {"a": number, "b": [number, 1, True], "c": {"d": 839202}}
+    assert redactor.redact(value) == {"a": MASK, "b": [MASK, 1, True], "c": {"d": 839202}}
+    assert redactor.redact_registered(value) == redactor.redact(value)
+    shaped = redactor.keeping_shape(Disguise()).redact(value)
+    assert type(shaped["a"]) is type(number)
+    assert shaped["a"] == shaped["b"][0] != number
+    assert (shaped["b"][1:], shaped["c"]) == ([1, True], {"d": 839202})
+
+
+@pytest.mark.parametrize("value", [{"a": 123456}, [5, {"b": 12345.5}], {"n": 0}])
+def test_a_number_that_is_no_registered_value_stays(value):
+    assert Redactor(["012345", "12345"]).redact(value) is value
+
+
+@pytest.mark.parametrize("word", ["password", "inconclusive"])
+def test_a_password_that_is_a_plain_word_renames_no_member(word):
+    redactor = Redactor([word])
+    value = {"properties": {word: {"type": "string"}}, "required": [word], "text": f"it is {word}"}
+    masked = {"properties": {word: {"type": "string"}}, "required": [word], "text": f"it is {MASK}"}
+    assert redactor.redact_registered(value) == masked
+    assert list(redactor.redact({"a": {word: 1}})["a"]) == [word]
+
+
+PEM = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEF\nAASCBKcwggSjAgEAAoIBAQ\n-----END PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize("encode", [json.dumps, lambda value: json.dumps(json.dumps(value))])
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"id": 1, "pem": PEM},
+        {"id": 1, "password": 48213},
+        {"id": 1, "x": 'p"\u00e4\nw0rd-secret-1\u0434'},
+        {"id": 1, "x": ["p%41\\&amp;/q-secret-2"]},
+    ],
+)
+def test_a_stand_in_leaves_a_text_what_it_was(value, encode):
+    """A test that parses an answer passes at the replay as it did."""
+    registered = ['p"\u00e4\nw0rd-secret-1\u0434', "p%41\\&amp;/q-secret-2"]
+    for _ in range(30):
+        text = Redactor(registered).keeping_shape(Disguise()).redact_text(encode(value))
+        assert text != encode(value)
+        told = json.loads(text)
+        assert list(told if isinstance(told, dict) else json.loads(told)) == list(value)
+
+
+def test_a_letter_in_an_escape_is_another_letter_in_a_stand_in():
+    shaped = Redactor(["\u043f\u0430\u0440\u043e\u043b\u044c-12345"]).keeping_shape(Disguise())
+    text = shaped.redact_text(json.dumps("\u043f\u0430\u0440\u043e\u043b\u044c-12345"))
+    assert not set("\u043f\u0430\u0440\u043e\u043b\u044c") & set(json.loads(text))
+
+
+def test_a_secret_has_one_stand_in_wherever_it_stands():
+    secret = "the-api-key-of-mine-7"
+    disguise = Disguise()
+    shaped = Redactor([secret]).keeping_shape(disguise)
+    own = shaped.redact_text(secret)
+    for text in ("https://x/?api_key={}/v1", "Authorization: Bearer {}", "key {} of"):
+        assert own in shaped.redact_text(text.format(secret))
+    token = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4"
+    shown = shaped.redact({"tokens": [token, [token]], "text": f"use {token}", "access_token": token})
+    assert {shown["tokens"][0], shown["tokens"][1][0], shown["text"][4:], shown["access_token"]} == {
+        disguise.made[token]
+    }
+    assert not set(disguise.made.values()) & set(disguise.made)
+
+
+@pytest.mark.parametrize("number", [*range(10), 42, -7])
+def test_a_stand_in_for_a_number_is_another_number(number):
+    for _ in range(50):
+        shown = Redactor().keeping_shape(Disguise()).redact({"password": number})["password"]
+        assert shown != number
+        assert len(str(shown)) == len(str(number))
