@@ -9,6 +9,7 @@ The tree, one class for each thing a caller does differently:
     │   ├── ServerDidNotStart   not found, not executable, exited, never answered `initialize`
     │   │   └── NotReady        `wait_for_ready` ran out: exit 3
     │   ├── ServerDied          exited or closed the connection with calls pending
+    │   ├── ServerHung          stopped answering, and cannot be started again; what would be asked of it is not run
     │   ├── CallTimeout         no answer in time; the session stays usable
     │   ├── ProtocolBroken      an answer that is not the protocol's
     │   ├── AnswerLost          its answer was taken away on purpose, by the test's own `fault`
@@ -151,6 +152,10 @@ class NotReady(ServerDidNotStart):
 
 class ServerDied(ServerError):
     """Exited or closed its end while calls were waiting for an answer."""
+
+
+class ServerHung(ServerError):
+    """Stopped answering in an earlier call, and could not be started again: nothing more is asked of it."""
 
 
 class CallTimeout(ServerError):

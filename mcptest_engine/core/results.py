@@ -31,6 +31,7 @@ __all__ = [
     "AssertionResult",
     "AssertionSet",
     "Attempt",
+    "Cause",
     "DerivedMetric",
     "Failure",
     "FailureKind",
@@ -70,6 +71,26 @@ class Mismatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Why a test failed, as far as running it again has shown.
+
+    `kind` is "interference": it passes alone, and failed while calls of other tests were under way. `beside` is the name of a
+    test beside which it fails, None where none was found; `reruns` is how often it was run again.
+    """
+
+    kind: str
+    beside: str | None
+    reruns: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, **({} if self.beside is None else {"with": self.beside}), "reruns": self.reruns}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Cause:
+        return cls(kind=data["kind"], beside=data.get("with"), reruns=data["reruns"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """Why a test failed. `message` is one line; `stderr_tail` the end of the server's stderr where that tells something.
 
@@ -83,11 +104,14 @@ class Failure:
     stderr_tail: str | None = None
     scorer_error: Mapping[str, Any] | None = None
     line: int | None = None
+    cause: Cause | None = None
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"kind": self.kind.value, "message": self.message}
         if self.line is not None:
             out["line"] = self.line
+        if self.cause is not None:
+            out["cause"] = self.cause.to_json()
         if self.hint is not None:
             out["hint"] = self.hint
         if self.stderr_tail:
@@ -105,6 +129,7 @@ class Failure:
             stderr_tail=data.get("stderr_tail"),
             scorer_error=data.get("scorer_error"),
             line=data.get("line"),
+            cause=Cause.from_json(data["cause"]) if "cause" in data else None,
         )
 
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class SnapshotStore:
     """Looks up, takes and keeps values by name. `redact` takes secrets out of what is compared and stored.
 
-    `taken` names the values that this run accepted: nobody has looked at them yet.
+    `taken` names the values that this run accepted: nobody has looked at them yet. While it is `paused`, values are looked up
+    and nothing is kept.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class SnapshotStore:
         self._pending: dict[str, Any] = {}
         self._changed = self._pending_changed = False
         self.taken: set[str] = set()
+        self.paused = False
 
     def lookup(self, name: str) -> object:
         """The accepted value, or `NOTHING`. Raises: UsageError when the file cannot be read."""
@@ -48,6 +50,8 @@ class SnapshotStore:
     def propose(self, name: str, value: object) -> bool:
         """Take `value` for `name` if this run may, else keep it as pending; true when it was taken."""
         accepted = self._values()
+        if self.paused:
+            return False
         if self._update or (self._create and name not in accepted):
             accepted[name] = value
             self.taken.add(name)
@@ -61,7 +65,7 @@ class SnapshotStore:
 
     def confirm(self, name: str) -> None:
         """The accepted value was seen again: a change proposed earlier is out of date."""
-        if self._keep_pending:
+        if self._keep_pending and not self.paused:
             self._forget_pending(name)
 
     @property

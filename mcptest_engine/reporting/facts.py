@@ -191,6 +191,14 @@ def _root_cause(failure: Failure | None, found: list[Reason]) -> list[Reason]:
     return [Reason(one_line(before, MESSAGE_LIMIT))] if mark else []
 
 
+def first_reason(test: TestResult) -> str:
+    """Why a test failed, in one line, with what running it again has shown of the cause."""
+    text = reasons(test)[0].text
+    if test.failure is None or test.failure.cause is None or not test.failure.hint:
+        return text
+    return f"{text}; {one_line(test.failure.hint, MESSAGE_LIMIT)}"
+
+
 def _without(reason: Reason, told: str) -> Reason:
     """The reason without the server's error at its end, which has been told."""
     text = one_line(told, MESSAGE_LIMIT)

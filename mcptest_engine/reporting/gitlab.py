@@ -74,7 +74,7 @@ def _entry(record: RunRecord, test: TestResult) -> dict[str, Any]:
 
 def _message(test: TestResult) -> str:
     if test.verdict is Verdict.FAIL:
-        return facts.reasons(test)[0].text
+        return facts.first_reason(test)
     if test.verdict is Verdict.INCONCLUSIVE:
         return f"inconclusive: {facts.inconclusive_text(test)}"
     return f"skipped: {remark}" if (remark := facts.remark(test)) else "skipped"

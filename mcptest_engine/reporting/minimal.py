@@ -23,7 +23,7 @@ def render(record: RunRecord, options: RenderOptions) -> Rendered:  # noqa: ARG0
     told = f"{sums} in {facts.duration_text(record.duration_ms)}{f', {spent}' if spent else ''}"
     stdout = f"{told}{', interrupted' if record.interrupted else ''}\n"
     lines = [
-        f"FAIL {one_line(test.name)}: {facts.reasons(test)[0].text}" for test in facts.tests_with(record, Verdict.FAIL)
+        f"FAIL {one_line(test.name)}: {facts.first_reason(test)}" for test in facts.tests_with(record, Verdict.FAIL)
     ]
     reason = facts.run_reason(record)
     if reason is not None and not record.interrupted:

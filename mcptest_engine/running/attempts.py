@@ -21,18 +21,23 @@ if TYPE_CHECKING:
     from mcptest_engine.running.cases import Case
     from mcptest_engine.running.hooks import Hooks, Stop
     from mcptest_engine.running.pool import Pool
+    from mcptest_engine.running.sessions import Broken
     from mcptest_engine.servers.calls import Fault
 
 _WRITTEN = {"delay": "delay_ms"}
 
 
 class Decision(NamedTuple):
-    """What a test came to: the outcome of its last attempt, and every attempt in order; none where it was `cached`."""
+    """What a test came to: the outcome of its last attempt, and every attempt in order; none where it was `cached`.
+
+    `broken` are the shared sessions over which calls of the last attempt got no answer.
+    """
 
     outcome: Outcome
     attempts: tuple[Attempt, ...]
     failed_before: bool = False
     cached: bool = False
+    broken: tuple[Broken, ...] = ()
 
     @property
     def flaky(self) -> bool:
@@ -70,6 +75,7 @@ async def decide(
                     await hooks.after_each(case, decision.outcome.verdict, decision.outcome.message)
                     return decision
             fault = case.fault if not attempts else None
+            sessions.broken.clear()
             outcome = _struck(await caller.ask(case, sessions, number=len(attempts) + 1, fault=fault), fault)
             attempt = _told(outcome, fault)
             left = len(attempts) < case.retries
@@ -93,7 +99,7 @@ async def decide(
             if outcome.lost and not again and not case.verify:
                 outcome = _unjudged(outcome)
             if not again:
-                return Decision(outcome, tuple(attempts), failed_before)
+                return Decision(outcome, tuple(attempts), failed_before, broken=tuple(sessions.broken))
             failed_before = failed_before or _counts(outcome, fault)
             if not outcome.lost:
                 await sessions.close()

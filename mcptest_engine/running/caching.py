@@ -262,7 +262,8 @@ class Caching:
 def _is_judged(outcome: Outcome) -> bool:
     if outcome.verdict not in {Verdict.PASS, Verdict.FAIL}:
         return False
-    return outcome.failure is None or outcome.failure.kind in JUDGED_FAILURES - {FailureKind.INVALID}
+    failure = outcome.failure
+    return failure is None or (failure.kind in JUDGED_FAILURES - {FailureKind.INVALID} and failure.cause is None)
 
 
 def _opened(session: Session) -> Opened:

@@ -11,30 +11,23 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from mcptest_engine.core.effects import DecidedBy
-from mcptest_engine.core.errors import InvalidResult, McptestError, PolicyDenied, ServerError
+from mcptest_engine.core.errors import InvalidResult, McptestError, PolicyDenied, ServerError, ServerHung
 from mcptest_engine.core.kinds import ERROR_FAILURES, Wanted
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.judging.validity import Validity, find_invalidity, find_task_handle
+from mcptest_engine.running.cases import Case
 from mcptest_engine.running.catalogs import RunCatalogs
 from mcptest_engine.running.effects import EffectLedger
 from mcptest_engine.running.ids import grading_of
 from mcptest_engine.running.keeping import CERTAINLY_SMALL
 from mcptest_engine.running.plan import WATCHED
-from mcptest_engine.running.verdicts import (
-    SUCCESS,
-    Outcome,
-    failed,
-    judge,
-    refused,
-    what_came,
-    with_concurrency_hint,
-)
+from mcptest_engine.running.slow_work import SlowWork
+from mcptest_engine.running.verdicts import SUCCESS, Outcome, failed, judge, refused, what_came
 from mcptest_engine.suite.items import uses_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from concurrent.futures import ThreadPoolExecutor
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.results import TestResult
@@ -42,7 +35,7 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.running.agents.running import AgentWorld
     from mcptest_engine.running.caching import Kept, Opened
-    from mcptest_engine.running.cases import Asked, Case
+    from mcptest_engine.running.cases import Asked
     from mcptest_engine.running.catalogs import Entry, Listing
     from mcptest_engine.running.compositions.freezing import Freezer
     from mcptest_engine.running.evals.running import Graders
@@ -79,14 +72,13 @@ class Caller:
         freezer: Freezer | None = None,
         judged: Judged | None = None,
     ) -> None:
-        self._emit = emit
+        self.emit = emit
         self._freezer = freezer
         self._judged = judged
         self._snapshots = snapshots
         self._redact = redact
         self._clock = clock
-        self._under_way: dict[str, int] = {}
-        self._thread: ThreadPoolExecutor | None = None
+        self._slow = SlowWork()
         self.effects = EffectLedger(redact)
         self.catalogs = RunCatalogs(redact=redact, listed=self.effects.learn_classes)
         self.answered: dict[str, set[str]] = {}
@@ -138,10 +130,10 @@ class Caller:
         world = RunningWorld(
             case,
             sessions,
-            executor=self._slow_judge(),
+            slow=self._slow,
             redact=self._redact,
             clock=self._clock,
-            emit=self._emit,
+            emit=self.emit,
             call_tool=partial(self.call_tool, sessions),
             freezer=self._freezer,
             cut_short=lambda trace: self._left(case.id, trace),
@@ -181,7 +173,7 @@ class Caller:
             effects=self.effects,
             redact=self._redact,
             clock=self._clock,
-            emit=self._emit,
+            emit=self.emit,
             call_tool=self.call_tool,
             judge=self._judge,
             cut_short=self._left,
@@ -191,7 +183,6 @@ class Caller:
         began = self._clock()
         server = asked.server
         session: Session | None = None
-        beside = False
         try:
             session = await sessions.get(server)
             name = str((asked.params or {}).get("name"))
@@ -201,18 +192,13 @@ class Caller:
                 await self.catalogs.find(session, asked.method, name, timeout_seconds=asked.timeout_seconds)
                 await session.listening(LISTENING_SECONDS)
             unasked = Unasked(session, alone=asked.serial or sessions.is_own(server))
-            others = self._under_way.get(server, 0)
-            self._under_way[server] = others + 1
-            try:
-                exchange = None if asked.check is None else _at_hand(asked, session)
-                exchange = exchange or await self._requested(asked, session, fault)
-            finally:
-                self._under_way[server] -= 1
-                beside = others > 0 or self._under_way[server] > 0
+            exchange = None if asked.check is None else _at_hand(asked, session)
+            exchange = exchange or await self._requested(asked, session, fault)
         except ServerError as error:
+            if isinstance(error, ServerHung) and isinstance(asked, Case) and number == 1:
+                return Outcome(verdict=Verdict.SKIP, duration_ms=0.0, message=f"not run: {error.message}")
             duration_ms = (self._clock() - began) * 1000
-            outcome = await self._without_answer(asked, sessions, session, error, number, duration_ms)
-            return with_concurrency_hint(outcome) if beside else outcome
+            return await self._without_answer(asked, sessions, session, error, number, duration_ms)
         answer = exchange.answer
         if asked.tool is not None and "result" in answer and answer["result"].get("isError") is not True:
             self.answered.setdefault(server, set()).add(asked.tool)
@@ -234,8 +220,6 @@ class Caller:
             outcome = outcome._replace(request=envelope["request"])
         if found is not None:
             outcome = _held_to_catalog(asked, envelope, outcome, *found, session=session, redact=self._redact)
-        if beside:
-            outcome = with_concurrency_hint(outcome)
         return outcome if exchange.size < CERTAINLY_SMALL else outcome._replace(size=exchange.size)
 
     async def call_tool(
@@ -378,7 +362,7 @@ class Caller:
         if not slow:
             return judging()
         # a jq program may take its second while other answers are timed
-        return await asyncio.get_running_loop().run_in_executor(self._slow_judge(), judging)
+        return await self._slow.run(judging)
 
     async def judged_by_models(
         self,
@@ -404,14 +388,6 @@ class Caller:
         from mcptest_engine.judging.opinions import Opinions
 
         return Opinions(self._redact)
-
-    def _slow_judge(self) -> ThreadPoolExecutor:
-        """The one thread for slow judging, made when first needed."""
-        if self._thread is None:
-            from concurrent.futures import ThreadPoolExecutor
-
-            self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="judge")
-        return self._thread
 
 
 def _validity_of(session: Session, entry: Entry | None) -> Validity | None:

@@ -109,6 +109,10 @@ class EffectLedger:
             own = class_of(listed)
             known[name] = max(own, known.get(name, own), key=lambda tool_class: tool_class.severity)
 
+    def class_of(self, server: str, tool: str) -> ToolClass | None:
+        """The class of a tool as it was listed; None where no list was seen."""
+        return self._classes.get(server, {}).get(tool)
+
     async def list_servers(self, pool: Pool) -> list[str]:
         """List the tools of the servers whose tools were called and are not known. Gives why one could not be listed."""
         servers = {

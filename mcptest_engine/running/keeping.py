@@ -172,6 +172,7 @@ class Keeper:
             hint=self._text(failure.hint),
             stderr_tail=self._text(failure.stderr_tail),
             scorer_error=None if failure.scorer_error is None else self._keep_error(failure.scorer_error),
+            cause=None if failure.cause is None else replace(failure.cause, beside=self._text(failure.cause.beside)),
         )
 
     def _keep_error(self, error: Mapping[str, Any]) -> Mapping[str, Any]:

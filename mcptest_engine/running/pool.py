@@ -1,9 +1,10 @@
-"""The sessions of a run: one for each server, opened when first needed, given one more try when the server dies.
+"""The sessions of a run: one for each server, opened when first needed, opened again when the server dies or hangs.
 
 A server that checks are pinned to a revision of has a further session for each such revision; `pinned` gives what it goes by.
 
 A server that cannot be started fails every test that needs it with the same error, after a single try. One that dies later
-fails the tests in flight and is started once more for the rest.
+fails the tests in flight and is started again for the rest, until it has died `MOST_DEATHS` times in a row without an answer in
+between. One that stops answering is started again as well.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.errors import NotReady, ServerDied, ServerError
+from mcptest_engine.core.errors import CallTimeout, NotReady, ServerDied, ServerError, ServerHung
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
 
     Connect = Callable[[ServerSpec], Awaitable[Session]]
 
-MAX_RESTARTS = 1
+MOST_DEATHS = 3
+"""So many deaths in a row, each in another test and without an answer in between, and a server is not started again."""
 _PIN = "\0"  # between a server's name, which has no control characters, and a revision
 
 
@@ -42,6 +45,20 @@ class _Entry:
     session: Session | None = None
     restarts: int = 0
     lost: ServerDied | None = None
+    deaths: int = 0
+    died_in: str | None = None
+    probe: asyncio.Task[bool] | None = None
+    silent: CallTimeout | None = None
+    silent_in: str | None = None
+    hangs: bool = False
+
+    def count_death(self, session: Session, test: str | None) -> None:
+        """Count the end of a session in a call of `test`; one that is tried again may end it as often as it likes."""
+        if session.has_answered:
+            self.deaths = 1
+        elif test is None or test != self.died_in:
+            self.deaths += 1
+        self.died_in = test
 
 
 class Pool:
@@ -72,6 +89,7 @@ class Pool:
         self._closing: set[asyncio.Task[None]] = set()
         self._own: dict[str, Session | None] = {}
         self._own_open: set[Session] = set()
+        self._retired: list[Session] = []
         self.not_ready = False
 
     @property
@@ -118,32 +136,57 @@ class Pool:
     def ready(self, name: str) -> Session | None:
         """The server's session if it is open and well: the way of nearly every test, without a turn of the loop."""
         entry = self._entries.get(name)
-        return entry.session if entry is not None and entry.session is not None and entry.session.alive else None
+        if entry is None or entry.session is None or not entry.session.alive or entry.session.is_silent:
+            return None
+        return entry.session
 
     async def session(self, name: str) -> Session:
         """The server's session, opened now if need be.
 
-        Raises ServerError when the server did not start, or died and has had its second chance.
+        Raises ServerError when the server did not start, or died too often; ServerHung when it hangs and cannot be replaced.
         """
         while True:
             self.warm((name,))
             entry = self._entries[name]
             if entry.session is not None and not entry.session.alive:
                 self._restart(name, entry)
+            elif entry.session is not None and entry.session.is_silent:
+                if entry.hangs:
+                    raise _hung(name, entry.silent)
+                await self._probe(name, entry, entry.session)
+                continue
             opening = entry.opening
-            session = await asyncio.shield(opening)
+            try:
+                session = await asyncio.shield(opening)
+            except ServerError as error:
+                if entry.silent is None:
+                    raise
+                raise _hung(name, entry.silent) from error
+            entry.silent = None
             if opening is entry.opening:  # else it was found dead, and another is being opened in its place
                 entry.session = session
                 if session.alive:  # else it ended before anything was asked of it, and gets its second chance at once
                     return session
 
-    def lost(self, name: str, session: Session, error: ServerDied) -> None:
-        """Take note that a call ended with the death of `session`; told once for each death."""
+    def lost(self, name: str, session: Session, error: ServerDied, *, test: str | None = None) -> None:
+        """Take note that a call of `test` ended with the death of `session`; told once for each death."""
         entry = self._entries[name]
         gone = not session.alive and not session.is_expired
         if entry.session is session and gone and entry.lost is None:
             entry.lost = error
-            self._failed(name, error, restarting=self.restart and entry.restarts < MAX_RESTARTS)
+            entry.count_death(session, test)
+            self._failed(name, error, restarting=self.restart and entry.deaths < MOST_DEATHS)
+
+    def timed_out(self, name: str, session: Session, error: CallTimeout, *, test: str) -> None:
+        """Take note of what was asked, and by which test, when the server fell silent."""
+        entry = self._entries[name]
+        if entry.session is session and entry.silent is None:
+            entry.silent, entry.silent_in = error, test
+
+    def forgive(self) -> None:
+        """Forget how often servers have died in a row: tests that failed of it are to be tried again."""
+        for entry in self._entries.values():
+            entry.deaths, entry.died_in, entry.hangs = 0, None, False
 
     @asynccontextmanager
     async def own_session(self, name: str, client: Mapping[str, Any]) -> AsyncIterator[Session]:
@@ -183,7 +226,7 @@ class Pool:
             (outcome,) = await asyncio.gather(entry.opening, return_exceptions=True)
             if not isinstance(outcome, BaseException):
                 sessions.append(outcome)
-        sessions += self._own_open
+        sessions += [*self._own_open, *self._retired]
         await asyncio.gather(*(session.close() for session in sessions), *self._closing, return_exceptions=True)
         for name, entry in self._entries.items():
             late = _session_of(entry)  # what was odd after it had been opened
@@ -282,6 +325,39 @@ class Pool:
         )
         self.emit(ServerFailed(server=_name_of(name), failure=failure, restarting=restarting))
 
+    async def _probe(self, name: str, entry: _Entry, session: Session) -> None:
+        """Find out whether a server still answers, once for all who ask; one that does not is started anew."""
+        if entry.probe is None:
+            entry.probe = asyncio.get_running_loop().create_task(session.is_responsive())
+        responsive = await asyncio.shield(entry.probe)
+        if entry.session is not session or entry.probe is None:  # another test has seen to it meanwhile
+            return
+        entry.probe = None
+        if responsive:
+            entry.silent = None
+        else:
+            self.replace(name, session)
+
+    def replace(self, name: str, session: Session) -> None:
+        """Start the server anew in place of `session`, which is silent, unless that has been of no use too often.
+
+        The old session is ended with the run where calls of other tests still wait for their answers over it.
+        """
+        entry = self._entries[name]
+        if entry.session is not session or not session.alive or entry.hangs:
+            return
+        entry.count_death(session, entry.silent_in)
+        entry.hangs = not self.restart or entry.deaths >= MOST_DEATHS
+        if entry.silent is not None:
+            self._failed(name, entry.silent, restarting=not entry.hangs)
+        if entry.hangs:
+            return
+        self._retired.append(session)
+        if not session.is_busy:
+            self._end(session)
+        fresh = self._opened(name, entry.restarts + 1)
+        entry.opening, entry.session, entry.restarts, entry.lost = fresh.opening, None, fresh.restarts, None
+
     def _restart(self, name: str, entry: _Entry) -> None:
         dead = entry.session
         assert dead is not None
@@ -291,8 +367,8 @@ class Pool:
             return
         error = entry.lost or _idle_death(name, dead)
         self.lost(name, dead, error)
-        if not self.restart or entry.restarts >= MAX_RESTARTS:
-            raise error if entry.restarts == 0 else _given_up(name, error)
+        if not self.restart or entry.deaths >= MOST_DEATHS:
+            raise error if entry.restarts == 0 else _given_up(name, error, entry.restarts)
         self._end(dead)
         fresh = self._opened(name, entry.restarts + 1)
         entry.opening, entry.session, entry.restarts, entry.lost = fresh.opening, None, fresh.restarts, None
@@ -316,10 +392,18 @@ def _idle_death(name: str, dead: Session) -> ServerDied:
     )
 
 
-def _given_up(name: str, error: ServerDied) -> ServerDied:
+def _given_up(name: str, error: ServerDied, restarts: int) -> ServerDied:
     name = _name_of(name)
-    told = f"{error.message.partition('; its last message')[0]}; it had been restarted once already"
+    told = (
+        f"{error.message.partition('; its last message')[0]}; it had been restarted {counted(restarts, 'time')} already"
+    )
     return ServerDied(told, server=name, stderr_tail=error.stderr_tail, exit_code=error.exit_code, signal=error.signal)
+
+
+def _hung(name: str, silent: CallTimeout | None) -> ServerHung:
+    """Why nothing more is asked of a server that fell silent."""
+    name = _name_of(name)
+    return ServerHung(f'server "{name}" hung', server=name, hint=None if silent is None else silent.message)
 
 
 async def _abandon(connecting: asyncio.Task[Session]) -> None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.costs import model_rows_of, sum_costs
 from mcptest_engine.core.events import CaseFinished, CaseStarted, PlannedTest, RunFinished, RunStarted, Warned
-from mcptest_engine.core.results import FailureKind, RunRecord, TestKind, TestResult, Verdict
+from mcptest_engine.core.results import RunRecord, TestResult, Verdict
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.attempts import Decision, decide, stopped_by, with_models
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.running.caching import Caching
     from mcptest_engine.running.cases import Case, Plan
+    from mcptest_engine.running.causes import Causes, Held
     from mcptest_engine.running.compositions.freezing import Freezer
     from mcptest_engine.running.hooks import Hooks, Stop
     from mcptest_engine.running.judged import Judged
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
 
 INTERRUPTED = "not run: interrupted"
 _SHOWN = 4
+_REMEMBERED = 256
+"""Of so many tests that have ended it is known beside which others they ran."""
+_MOST_HELD = 50
+"""So many failed tests wait to be tried again, and no other is begun before they have been."""
 _MANY = 1_000
 """Results of a run with more tests than these are packed: it costs time, and holds a fraction of the memory."""
 
@@ -74,6 +80,11 @@ class Run:
     _warnings: dict[int, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     _places: dict[str, int] = field(default_factory=dict)
     _ended: dict[int, asyncio.Future[TestResult]] = field(default_factory=dict)
+    _tick: int = 0
+    _under_way: dict[int, int] = field(default_factory=dict)
+    _lately: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    _held: list[Held] = field(default_factory=list)
+    _causes: Causes | None = None
     _unlisted: list[str] = field(default_factory=list)
     _caller: Caller = field(init=False)
 
@@ -168,13 +179,55 @@ class Run:
                 await self._bracketed(*batch[0], hooks)
                 continue
             queue = iter(sorted(batch, key=_waits_for_another))
-            async with asyncio.TaskGroup() as workers:
-                for _ in range(min(self.plan.workers, len(batch))):
-                    workers.create_task(self._work(queue))
+            while True:
+                async with asyncio.TaskGroup() as workers:
+                    for _ in range(min(self.plan.workers, len(batch))):
+                        workers.create_task(self._work(queue))
+                if not self._held:
+                    break
+                await self._settle_held()
 
     async def _work(self, queue: Iterator[tuple[int, Case]]) -> None:
+        most = _MOST_HELD if self.plan.bail is None else 1
         for index, case in queue:
             await self._decide(index, case)
+            if len(self._held) >= most:
+                return  # they may have to end the run
+
+    async def _settle_held(self) -> None:
+        """Find out why tests failed that ran beside others, now that nothing else is under way."""
+        from mcptest_engine.running.causes import Causes
+
+        if self._causes is None:
+            self._causes = Causes(
+                self.plan.cases, pool=self.pool, caller=self._caller, clock=self.clock, snapshots=self.snapshots
+            )
+        await self._causes.settle(tuple(self._held), self._finish_held, so_far=self.clock() - self._started)
+
+    def _finish_held(self, held: Held, decision: Decision) -> None:
+        self._held.remove(held)
+        if self.cache is not None:
+            self.cache.note(held.case, decision)
+        self._finish(held.place, held.case, decision, held.began)
+
+    def _held_back(self, index: int, case: Case, decision: Decision, began: float, tick: int) -> bool:
+        """Whether a failed test waits to be tried again alone: calls of other tests to its servers were under way."""
+        failure = decision.outcome.failure
+        if failure is None or decision.cached or self.blank.mode == "replayed" or case.id in self._places:
+            return False
+        others = [(began, other) for other, began in self._under_way.items()]
+        others += [(0, other) for ended, other in self._lately if ended >= tick]
+        servers = set(case.servers)
+        beside = tuple(other for _, other in sorted(others) if not servers.isdisjoint(self.plan.cases[other].servers))
+        if not beside:
+            return False
+        from mcptest_engine.running.causes import DEPENDS_ON_NOBODY, Held
+
+        asks_model = case.agent is not None or case.eval_row is not None
+        if failure.kind in DEPENDS_ON_NOBODY or (asks_model and not decision.broken):
+            return False
+        self._held.append(Held(index, case, decision, began, beside))
+        return True
 
     async def _bracketed(self, index: int, case: Case, hooks: Hooks | None) -> None:
         """Bring one case to its verdict between its hooks, where it has any; they decide before it is begun."""
@@ -220,6 +273,7 @@ class Run:
             return
         began = self.clock()
         self.emit(CaseStarted(index=index, id=case.id))
+        self._tick = self._under_way[index] = tick = self._tick + 1
         decision = None if self.cache is None else await self.cache.judged_again(case, self._caller)
         if decision is None:
             decision = await decide(
@@ -229,8 +283,13 @@ class Run:
                 stopped=lambda: self._stopped is not None,
                 hooks=self.hooks if self.hooks is not None and self.hooks.around_attempts else None,
             )
-            if self.cache is not None:
-                self.cache.note(case, decision)
+        del self._under_way[index]
+        is_held = self._held_back(index, case, decision, began, tick)
+        self._lately.append((self._tick, index))
+        if is_held:
+            return
+        if self.cache is not None and not decision.cached:
+            self.cache.note(case, decision)
         self._finish(index, case, decision, began)
 
     async def _judge_metric(self, index: int, case: Case, subject_id: str) -> None:
@@ -321,6 +380,8 @@ class Run:
         return Decision(outcome._replace(judgement=judgement), ())
 
     def _record(self, duration_ms: float, interrupted: bool) -> RunRecord:
+        for held in tuple(self._held):  # interrupted: nobody knows more of them
+            self._finish_held(held, held.decision)
         for index, case in enumerate(self.plan.cases):
             if self._results[index] is None:
                 self._finish(index, case, self._interrupted(case), self.clock())
@@ -342,24 +403,10 @@ class Run:
                 *(self.keeper.redact_text(problem) for problem in (*self._unlisted, *self._caller.catalogs.warnings)),
                 *judged,
                 *hooked,
-                *self._concurrency_hint(tests),
             ),
             hooks=() if self.hooks is None else tuple(self.hooks.results),
         )
         return self.conclude(record)
-
-    def _concurrency_hint(self, tests: Sequence[TestResult]) -> tuple[str, ...]:
-        """For failed assertions the hint is told once for the run: most of them have nothing to do with it."""
-        judged = any(
-            test.failure is not None
-            and test.failure.kind is FailureKind.ASSERTION
-            and test.kind is not TestKind.COMPLIANCE  # what the protocol asks does not depend on other tests
-            and not test.cached
-            for test in tests
-        )
-        if not judged or all(len(batch) == 1 for batch in _batches(self.plan.cases, self.plan.workers)):
-            return ()
-        return ("tests ran concurrently; if one depends on another, run them in order with --workers 1",)
 
 
 def _request(case: Case, outcome: Outcome) -> Mapping[str, Any] | None:

@@ -6,28 +6,40 @@ A check that is pinned to a revision talks over the session of its server that o
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from mcptest_engine.core.errors import ServerDied
+from mcptest_engine.core.errors import CallTimeout, ServerDied, ServerError
 
 if TYPE_CHECKING:
-    from mcptest_engine.core.errors import ServerError
     from mcptest_engine.running.cases import Case
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.servers.session import Session
+
+
+class Broken(NamedTuple):
+    """A shared session over which a call got no answer: the server died, or the call timed out (`hung`).
+
+    `name` is what the pool calls it by, `session` None where none was to be had and nothing was asked.
+    """
+
+    name: str
+    session: Session | None
+    hung: bool = False
 
 
 class Sessions:
     """What a test's call and the steps of its `verify` are sent over. `close` must be awaited, whatever happened.
 
     A session of the test's own lasts for an attempt, since what its `client` answers may go on from one request to the next.
-    Only the attempt after an answer that the test had dropped goes over the same one, as a client's would.
+    Only the attempt after an answer that the test had dropped goes over the same one, as a client's would. `broken` are the
+    shared sessions over which calls of the last attempt got no answer.
     """
 
     def __init__(self, pool: Pool, case: Case) -> None:
         self._pool = pool
         self._case = case
         self._pinned = None if case.pin is None else pool.pinned(case.server, case.pin)
+        self.broken: list[Broken] = []
         self._own: Session | None = None
         self._held: AsyncExitStack | None = None
 
@@ -40,12 +52,27 @@ class Sessions:
         if self.is_own(server):
             return await self._get_own()
         server = self._pinned or server
-        return self._pool.ready(server) or await self._pool.session(server)
+        session = self._pool.ready(server)
+        if session is None:
+            try:
+                session = await self._pool.session(server)
+            except ServerError:
+                self.broken.append(Broken(server, None))
+                raise
+        return session
 
     def failed(self, server: str, session: Session, error: ServerError) -> None:
-        """A call over `session` failed: where the server died of it, the others are told."""
-        if isinstance(error, ServerDied) and not self.is_own(server):
-            self._pool.lost(self._pinned or server, session, error)
+        """A call over `session` failed: where the server died of it or fell silent, the others are told."""
+        if self.is_own(server):
+            return
+        name = self._pinned or server
+        if isinstance(error, ServerDied):
+            self._pool.lost(name, session, error, test=self._case.id)
+            self.broken.append(Broken(name, session))
+        elif isinstance(error, CallTimeout):
+            self.broken.append(Broken(name, session, hung=True))
+            if session.is_silent:
+                self._pool.timed_out(name, session, error, test=self._case.id)
 
     async def renew(self, server: str, session: Session) -> None:
         """`session` was cut off on purpose: another one is opened in its place."""

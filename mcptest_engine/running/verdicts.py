@@ -32,7 +32,6 @@ _ABOUT_ASKING = frozenset(
 UNKNOWN_NAME_CODES = frozenset({-32601, -32602})
 VALIDITY_HINT = "the server breaks the protocol; `run_options: { validity: warn }` makes this a warning"
 ERROR_HINT = "if the test expects this error, say `outcome: error`"
-CONCURRENCY_MATTERS = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT, FailureKind.SERVER})
 
 
 class Outcome(NamedTuple):
@@ -309,17 +308,6 @@ def _outcome_failure(envelope: Mapping[str, Any], came: str, redact: Callable[[A
     told = told_failure(envelope, redact)
     assert told is not None
     return Failure(kind=FailureKind(came), message=told, hint=ERROR_HINT)
-
-
-def with_concurrency_hint(outcome: Outcome) -> Outcome:
-    """What a failure may owe to other calls of its server. Source: decisions 4, it hints at `--workers 1`."""
-    failure = outcome.failure
-    if failure is None or failure.hint is not None or failure.kind not in CONCURRENCY_MATTERS:
-        return outcome
-    if failure.kind is FailureKind.BUDGET and "duration" not in failure.message:
-        return outcome
-    hint = "other calls to this server were under way; to see this one alone, run with --workers 1"
-    return outcome._replace(failure=replace(failure, hint=hint))
 
 
 def with_tool_hint(result: TestResult, answered: Mapping[str, Collection[str]]) -> TestResult:

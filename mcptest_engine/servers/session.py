@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 _KEPT_NOTIFICATION_BYTES = 64 * 1024 * 1024
 _KEPT_NOISE = 100
 _QUOTED_NOISE = 3
+_PROBE_SECONDS = 1.0
 _MOST_TOLD_REPEATED = 20
 _OPENING = frozenset({"initialize", "server/discover"})
 _ID_AS_TEXT = lazy_pattern(r"[0-9]{1,15}")  # not `isdecimal`: Python refuses to read thousands of digits
@@ -162,6 +163,8 @@ class Session:
         self.heard: Callable[[Exchange | None], None] | None = None
         self.gate: Gate | None = None
         self.tool_list_changes = 0
+        self._answered_at = 0.0
+        self._silent_since = 0.0
 
     @property
     def transport(self) -> str:
@@ -177,6 +180,29 @@ class Session:
     def alive(self) -> bool:
         """Whether a call made now can be answered."""
         return self.ending is None and self._closing is None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether calls wait for their answers."""
+        return bool(self._calls)
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether anything that was asked after the opening has been answered."""
+        return self._answered_at > self._ready_at
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether a call timed out, and nothing has been answered since it was sent."""
+        return self._answered_at < self._silent_since
+
+    async def is_responsive(self) -> bool:
+        """Ask whether the server still answers: `ping`, or `server/discover` in the stateless lifecycle. At most a second."""
+        try:
+            await self.request("server/discover" if self.stateless else "ping", None, timeout_seconds=_PROBE_SECONDS)
+        except ServerError:
+            return self.alive and not self.is_silent
+        return True
 
     @property
     def stderr_tail(self) -> str:
@@ -457,6 +483,8 @@ class Session:
         if isinstance(failure, CallFailed) and failure.error is CallTimeout and self._calls.get(call.id) is call:
             self._abandon(call, "no answer within `http.timeout`")
         self._calls.drop(call)
+        if isinstance(failure, CallFailed) and failure.error is CallTimeout and self._answered_at < call.sent_at:
+            self._silent_since = call.sent_at
         if not call.future.done():
             if call.http is not None and not call.size:
                 self.traffic.refused(monotonic(), {**call.http, "id": call.id})
@@ -492,6 +520,7 @@ class Session:
     def _answer(self, message: dict[str, Any], line: bytes, at: float) -> None:
         call_id = message.get("id")
         call = self._calls.get(call_id)
+        self._answered_at = at
         if call is None:
             self._unmatched(message, line, at)
             return

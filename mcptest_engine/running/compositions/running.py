@@ -25,7 +25,6 @@ from mcptest_engine.suite.items import assertions_of, uses_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
-    from concurrent.futures import Executor
 
     from mcptest_engine.core.errors import ServerError
     from mcptest_engine.core.events import Emit
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.compositions.freezing import Freezer
     from mcptest_engine.running.compositions.trace import Call, NodeTrace, Trace
     from mcptest_engine.running.sessions import Sessions
+    from mcptest_engine.running.slow_work import SlowWork
     from mcptest_engine.servers.session import Exchange
 
 _SHOWN = 3
@@ -50,7 +50,7 @@ class RunningWorld:
         case: Case,
         sessions: Sessions,
         *,
-        executor: Executor,
+        slow: SlowWork,
         redact: Callable[[Any], Any],
         clock: Callable[[], float],
         emit: Emit | None,
@@ -61,18 +61,41 @@ class RunningWorld:
     ) -> None:
         self._case = case
         self._sessions = sessions
-        self._executor = executor
+        self._slow = slow
         self._emit = emit
         self._call_tool = call_tool
         self._freezer = freezer
         self._cut_short = cut_short
         self._judge_by_models = judge_by_models
         self.redact = redact
-        self.clock = clock
+        self._now = clock
+        self._at_work = 0
+        self._queued = 0
+        self._still_since: float | None = None
+        self._stood_still = 0.0
+
+    def clock(self) -> float:
+        """Seconds, without those in which the walk did nothing but wait for its turn at jq."""
+        return (self._now() if self._still_since is None else self._still_since) - self._stood_still
+
+    def _count(self, *, at_work: int = 0, queued: int = 0) -> None:
+        """Take note that calls and programs begin or end, or begin or end to wait for their turn."""
+        self._at_work += at_work
+        self._queued += queued
+        is_still = self._queued > 0 and self._at_work == 0
+        if is_still and self._still_since is None:
+            self._still_since = self._now()
+        elif not is_still and self._still_since is not None:
+            self._stood_still += self._now() - self._still_since
+            self._still_since = None
 
     async def call(self, server: str, tool: str, args: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
         """The answer of one call. Raises: ServerError."""
-        exchange = await self._call_tool(server, tool, args, timeout_seconds=timeout_seconds)
+        self._count(at_work=1)
+        try:
+            exchange = await self._call_tool(server, tool, args, timeout_seconds=timeout_seconds)
+        finally:
+            self._count(at_work=-1)
         return exchange.answer
 
     async def compute(self, program: str, value: Any) -> list[Any]:
@@ -80,19 +103,33 @@ class RunningWorld:
         from mcptest_engine.core.clipping import show_text
         from mcptest_engine.core.jq import JqProgramError, JqRunError, run_program
 
-        beside = partial(asyncio.get_running_loop().run_in_executor, self._executor)
         try:
-            return await beside(run_program, program, value)
+            return await self._run_program(partial(run_program, program, value))
         except (JqProgramError, JqRunError) as wrong:
             told, is_late = wrong.message, isinstance(wrong, JqRunError) and wrong.timed_out
         shown = value if is_late else self.redact(value)
         if shown is not value:  # jq cuts off what it quotes, and half a secret is not known as one
             try:
-                await beside(run_program, program, shown)
+                await self._run_program(partial(run_program, program, shown))
                 told = "it fails because of a secret"
             except (JqProgramError, JqRunError) as wrong:
                 told = wrong.message
         raise ComputeError(show_text(self.redact(told)))
+
+    async def _run_program(self, run: Callable[[], list[Any]]) -> list[Any]:
+        """Run it when its turn has come; until then it may be that the clock stands still."""
+        waits = True
+        self._count(queued=1)
+
+        def begin() -> None:
+            nonlocal waits
+            waits = False
+            self._count(queued=-1, at_work=1)
+
+        try:
+            return await self._slow.run(run, begin)
+        finally:
+            self._count(queued=-1) if waits else self._count(at_work=-1)
 
     def frozen(self, node: NodeTrace, call: Call) -> Mapping[str, Any]:
         """The answer that was kept of a call. Raises: NotFrozen."""
@@ -116,7 +153,7 @@ class RunningWorld:
             return await self._judge_by_models(judging, self._case, envelope)
         if not self._case.slow_to_judge:
             return judging()
-        return await asyncio.get_running_loop().run_in_executor(self._executor, judging)
+        return await self._slow.run(judging)
 
     def kind_of(self, error: ServerError) -> FailureKind:
         """Whose failure an error is."""

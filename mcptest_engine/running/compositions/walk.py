@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.compositions.world import World
 
 MOST_COMBINATIONS = 1_000_000
+_LEAST_WAIT_SECONDS = 0.01
 AT_A_TIME = 100
 """Elements of a fan-out that are stood in for without a turn of the loop between them."""
 
@@ -66,6 +67,8 @@ class Walk:
         cap = row.program.concurrency
         self._calls = None if cap is None else asyncio.Semaphore(cap)
         self._began = 0.0
+        self._deadline = 0.0
+        self._timer: asyncio.TimerHandle | None = None
         self._places = count()
 
     async def run(self) -> Trace:
@@ -73,7 +76,9 @@ class Walk:
         spending = self._program.spending
         self._began = self._world.clock()
         left = spending.seconds_left()
-        timer = None if left is None else asyncio.get_running_loop().call_later(left, self._out_of_time)
+        if left is not None:
+            self._deadline = self._began + left
+            self._timer = asyncio.get_running_loop().call_later(left, self._out_of_time)
         for number, parents in enumerate(self._waiting):
             if parents == 0:
                 heappush(self._ready, self._position[number])
@@ -86,8 +91,8 @@ class Walk:
             raise
         finally:
             spending.stops.discard(self._stop)
-            if timer is not None:
-                timer.cancel()
+            if self._timer is not None:
+                self._timer.cancel()
             await _ended(self._tasks.values())
         seconds = self._world.clock() - self._began
         spending.took(seconds)
@@ -141,6 +146,10 @@ class Walk:
             self._over.set()
 
     def _out_of_time(self) -> None:
+        left = self._deadline - self._world.clock()
+        if left > 0:  # the clock stood still meanwhile
+            self._timer = asyncio.get_running_loop().call_later(max(left, _LEAST_WAIT_SECONDS), self._out_of_time)
+            return
         if self._program.spending.tripped is None:
             self._program.spending.tripped = "max_duration_ms"
         self._program.spending.stop()

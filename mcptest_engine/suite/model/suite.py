@@ -92,7 +92,7 @@ class RunOptions(Part):
         default=None, description="How many times a failed test is tried again."
     )
     restart: bool | None = Field(
-        default=None, description="Whether a server that died is started once more for the remaining tests."
+        default=None, description="Whether a server that died or hangs is started again for the remaining tests."
     )
     bail: bool | Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="Stop after the first failure, or after this many."

@@ -1,0 +1,342 @@
+"""Why a test failed while calls of other tests were under way: it is run again alone, and where it passes so, beside another.
+
+A test that fails again has failed by itself. One that passes alone fails for its server's sake, `interference`, and stays red.
+When a server dies or hangs, every call that was under way fails; those that pass alone were in the way, and only the one
+whose call ends the server again fails. The surprising thing is who is blamed where nobody's does: whoever began first.
+
+Nothing is called again that may change state, nor what asks a model. Source: capabilities A5; decisions 14, Safety.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcptest_engine.core.results import Cause, FailureKind, Verdict
+from mcptest_engine.core.words import counted
+from mcptest_engine.running.attempts import Decision, decide
+from mcptest_engine.running.verdicts import ERROR_HINT
+from mcptest_engine.safety.policy import ToolClass, classify
+from mcptest_engine.suite.items import uses_matcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from mcptest_engine.judging.snapshots import SnapshotStore
+    from mcptest_engine.running.calling import Caller
+    from mcptest_engine.running.cases import Case
+    from mcptest_engine.running.pool import Pool
+    from mcptest_engine.running.sessions import Broken
+
+MOST_PAIRS = 20
+MOST_HANGS = 3
+"""So many calls that hang again, and the others that timed out are not tried: each takes its whole time."""
+LEAST_SECONDS = 10.0
+"""How long tests are tried again at the least; where the run itself has taken longer, as long as that."""
+SLOW = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT})
+DEPENDS_ON_NOBODY = frozenset(
+    {FailureKind.AUTH, FailureKind.HOOK, FailureKind.SCORER, FailureKind.POLICY, FailureKind.SUITE}
+)
+_READING = frozenset(
+    {
+        "tools/list",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "prompts/list",
+        "prompts/get",
+        "completion/complete",
+        "initialize",
+        "server/discover",
+        "ping",
+    }
+)
+_SAFE = frozenset({ToolClass.READ_ONLY, ToolClass.READ_ONLY_PRESUMED})
+
+
+class Held(NamedTuple):
+    """A test that failed while others were under way: its place, and those of the others (`beside`), the first begun first."""
+
+    place: int
+    case: Case
+    decision: Decision
+    began: float
+    beside: tuple[int, ...]
+
+    def is_related(self, other: Held) -> bool:
+        """Whether both were under way at the same time."""
+        return other.place in self.beside or self.place in other.beside
+
+    def shares(self, other: Held) -> bool:
+        """Whether both were let down by the same session, in the same way."""
+        ends = {(broken.session, broken.hung) for broken in other.decision.broken}
+        return any(
+            (broken.session, broken.hung) in ends for broken in self.decision.broken if broken.session is not None
+        )
+
+    @property
+    def may_be_victim(self) -> bool:
+        """Whether its call could not be answered, whatever it was: the server had died, or stopped answering."""
+        return any(
+            not broken.hung or (broken.session is not None and broken.session.is_silent)
+            for broken in self.decision.broken
+        )
+
+
+class Causes:
+    """Tries failed tests again. `seconds` is how long that may take in all, for what is not a server's death."""
+
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        *,
+        pool: Pool,
+        caller: Caller,
+        clock: Callable[[], float],
+        snapshots: SnapshotStore | None,
+    ) -> None:
+        self._cases, self._pool, self._caller, self._clock, self._snapshots = cases, pool, caller, clock, snapshots
+        self._broken: list[Broken] = []
+        self._spent = 0.0
+        self._most = LEAST_SECONDS
+
+    async def settle(self, held: Sequence[Held], finish: Callable[[Held, Decision], None], *, so_far: float) -> None:
+        """Find out about each, and `finish` it with what it comes to. `so_far` is how many seconds the run has taken.
+
+        Nothing else may be under way meanwhile.
+        """
+        self._most = max(self._most, so_far)
+        self._pool.forgive()
+        ordered = sorted(held, key=lambda one: one.began)
+        lost = [one for one in ordered if one.decision.broken]
+        suspects: dict[int, Held] = {}
+        alone = await self._try_lost(lost)
+        culprits = [one for one in lost if isinstance(found := alone[one.place], str) or found.broken]
+        victims: dict[int, list[Held]] = {}
+        for one in lost:
+            found = alone[one.place]
+            if isinstance(found, str) or found.outcome.verdict is not Verdict.PASS:
+                continue
+            known = [*culprits, *suspects.values()] if one.may_be_victim else []
+            blamed = next((other for other in known if one.shares(other) and one.is_related(other)), None)
+            if blamed is not None:
+                victims.setdefault(blamed.place, []).append(one)
+            elif any(broken.session is not None for broken in one.decision.broken):
+                suspects[one.place] = one
+                continue
+            finish(one, found)
+        for one in lost:
+            found = alone[one.place]
+            if isinstance(found, str):
+                finish(one, _with_note(one.decision, f"not tried again alone: {found}", victims.get(one.place, [])))
+            elif found.outcome.verdict is not Verdict.PASS:
+                finish(one, _with_note(_decided_alone(one, found), None, victims.get(one.place, [])))
+        for one in ordered:
+            if one.decision.broken:
+                continue
+            again = await self._try_alone(one)
+            if isinstance(again, str):
+                finish(one, _with_note(one.decision, f"not tried again alone: {again}"))
+            elif again.outcome.verdict is Verdict.PASS:
+                suspects[one.place] = one
+            else:
+                finish(one, _decided_alone(one, again))
+        if suspects:
+            await self._find_partners(suspects, victims, finish)
+
+    async def _try_lost(self, lost: Sequence[Held]) -> Mapping[int, Decision | str]:
+        """What each comes to alone, on a server that is well; or why it was not tried."""
+        self._broken += [broken for one in lost for broken in one.decision.broken]
+        timed_out = {broken.session for broken in self._broken if broken.hung and broken.session is not None}
+        for session in timed_out:
+            if session.alive and not session.is_silent:
+                await session.is_responsive()  # else it is silent from now on
+        alone: dict[int, Decision | str] = {}
+        hangs = 0
+        for one in lost:
+            why_not = self._why_not(one.case)
+            if why_not is None and not self._pool.restart:
+                why_not = "the suite says `restart: false`"
+            if why_not is None and hangs >= MOST_HANGS and any(broken.hung for broken in one.decision.broken):
+                why_not = f"{hangs} calls have hung again"
+            if why_not is not None:
+                alone[one.place] = why_not
+                continue
+            found = alone[one.place] = await self._run_again(one.case)
+            hangs += any(broken.hung for broken in found.broken)
+        return alone
+
+    async def _try_alone(self, one: Held) -> Decision | str:
+        """What a test whose call was answered comes to alone, or why it was not tried."""
+        why_not = self._why_not(one.case)
+        if why_not is None and self._is_over(one.decision.outcome.duration_ms / 1000):
+            why_not = f"the {self._most:.0f} s for that are used up"
+        return await self._run_again(one.case) if why_not is None else why_not
+
+    async def _find_partners(
+        self,
+        suspects: Mapping[int, Held],
+        victims: Mapping[int, list[Held]],
+        finish: Callable[[Held, Decision], None],
+    ) -> None:
+        """Find for each test that passes alone another one beside which it fails, and `finish` it."""
+        emit, self._caller.emit = self._caller.emit, None  # tests that have ended are run again
+        if self._snapshots is not None:
+            self._snapshots.paused = True
+        found: dict[int, tuple[int, int]] = {}
+        try:
+            for one in suspects.values():
+                partner, reruns = found.get(one.place) or await self._find_partner(one, victims, suspects, found)
+                finish(one, self._interfered(one, partner, reruns, victims.get(one.place, [])))
+        finally:
+            self._caller.emit = emit
+            if self._snapshots is not None:
+                self._snapshots.paused = False
+
+    async def _find_partner(
+        self,
+        one: Held,
+        victims: Mapping[int, list[Held]],
+        suspects: Mapping[int, Held],
+        found: dict[int, tuple[int, int]],
+    ) -> tuple[int | None, int]:
+        """The place of the test beside which this one fails, None where none was found, and how often it was run again.
+
+        What is likely goes first: who was let down by the same server, then who failed too, then who calls the same tool.
+        """
+        case, kind = one.case, _kind(one.decision)
+        hit = {other.place for other in victims.get(one.place, [])}
+        others = [index for index in one.beside if self._why_not(self._cases[index]) is None]
+        others.sort(key=lambda at: (at not in hit, at not in suspects, self._cases[at].tool != case.tool))
+        reruns = 1
+        for number, index in enumerate(islice(cycle(others), MOST_PAIRS)):
+            if self._is_over(one.decision.outcome.duration_ms / 1000):
+                break
+            reruns += 1
+            pair = [(one.place, case), (index, self._cases[index])]
+            if number // len(others) % 2:
+                pair.reverse()  # who comes first may matter
+            async with asyncio.TaskGroup() as group:
+                tasks = {at: group.create_task(self._run_again(which)) for at, which in pair}
+            if _kind(tasks[one.place].result()) is kind:
+                if index in suspects and _kind(tasks[index].result()) is _kind(suspects[index].decision):
+                    found[index] = (one.place, 2)
+                return index, reruns
+        return None, reruns
+
+    def _interfered(self, one: Held, partner: int | None, reruns: int, victims: Sequence[Held]) -> Decision:
+        """The test as it failed, and why."""
+        outcome = one.decision.outcome
+        assert outcome.failure is not None
+        name = None if partner is None else self._cases[partner].name
+        words = _interference_words(outcome.failure.kind, name, len(one.beside), reruns)
+        cause = Cause(kind="interference", beside=name, reruns=reruns)
+        decision = _with_note(one.decision, words, victims)
+        failure = decision.outcome.failure
+        assert failure is not None
+        return decision._replace(outcome=decision.outcome._replace(failure=replace(failure, cause=cause)))
+
+    async def _run_again(self, case: Case) -> Decision:
+        """One more attempt, over sessions that are well."""
+        for broken in self._broken:
+            if broken.session is None or not broken.session.alive:
+                continue
+            if not broken.hung:  # over HTTP a new process knows no old session
+                await self._pool.renew(broken.name, broken.session)
+            elif broken.session.is_silent:
+                self._pool.replace(broken.name, broken.session)
+        self._broken.clear()
+        began = self._clock()
+        once = case if case.fault is not None else case._replace(retries=0)
+        decision = await decide(once, pool=self._pool, caller=self._caller, stopped=lambda: False)
+        self._broken += decision.broken
+        self._spent += self._clock() - began
+        return decision
+
+    def _is_over(self, seconds: float) -> bool:
+        """Whether there is no time for a test that takes so long."""
+        return self._spent + seconds > self._most
+
+    def _why_not(self, case: Case) -> str | None:
+        """Why a test must not be run again; None where it may."""
+        if (
+            case.agent is not None
+            or case.eval_row is not None
+            or case.metric_row is not None
+            or any(uses_matcher(expect, "llm-judge") for expect in case.expectations())
+        ):
+            return "that would ask a model"
+        if case.composition is not None and case.composition.program.spending.has_caps:
+            return "its budget is over all cases"
+        if case.retries:
+            return None  # the suite itself has it called again
+        for server, tool in _tools_of(case):
+            tool_class = self._caller.effects.class_of(server, tool) or classify({"name": tool})
+            if tool_class not in _SAFE:
+                return f"`{tool}` changes state"
+        methods = [case.method] if case.composition is None else []
+        methods += [step.method for step in case.verify]
+        other = next((method for method in methods if method != "tools/call" and method not in _READING), None)
+        return None if other is None else f"`{other}` may change state"
+
+
+def _tools_of(case: Case) -> Iterator[tuple[str, str]]:
+    """Each tool that a test calls, with its server."""
+    if case.composition is not None:
+        yield from ((node.server, node.tool) for node in case.composition.program.nodes if not node.stood_in)
+    elif case.tool is not None:
+        yield case.server, case.tool
+    yield from ((step.server, step.tool) for step in case.verify if step.tool is not None)
+
+
+def _kind(decision: Decision) -> FailureKind | None:
+    failure = decision.outcome.failure
+    return None if failure is None else failure.kind
+
+
+def _decided_alone(one: Held, again: Decision) -> Decision:
+    """A test that failed alone as well: as it failed at first, but for times, and where it failed otherwise."""
+    kind = _kind(again)
+    if again.outcome.verdict is not Verdict.FAIL or (kind is _kind(one.decision) and kind is not FailureKind.BUDGET):
+        return one.decision
+    if any(broken.session is None for broken in again.broken):
+        return one.decision  # it could not even ask
+    return again._replace(attempts=one.decision.attempts)
+
+
+def _with_note(decision: Decision, note: str | None, victims: Sequence[Held] = ()) -> Decision:
+    """The decision with a word on its cause, and a warning about those whose calls failed because of it."""
+    outcome = decision.outcome
+    if note is not None and outcome.failure is not None:
+        own = None if outcome.failure.hint == ERROR_HINT else outcome.failure.hint
+        hint = note if own is None else f"{note}; {own}"
+        outcome = outcome._replace(failure=replace(outcome.failure, hint=hint))
+    if victims:
+        what = "stopped answering" if any(broken.hung for broken in decision.broken) else "ended"
+        were = "was" if len(victims) == 1 else "were"
+        told = (
+            f"its server {what} while {counted(len(victims), 'other test')} {were} under way, "
+            f"which {were} run again on a fresh server"
+        )
+        outcome = outcome._replace(warnings=(*outcome.warnings, told))
+    return decision._replace(outcome=outcome)
+
+
+def _interference_words(kind: FailureKind, partner: str | None, beside: int, reruns: int) -> str:
+    if kind in SLOW:
+        fault = "the server delays parallel calls; where its times matter, give it `serial: true`"
+    elif kind is FailureKind.SERVER:
+        fault = "the server does not stand parallel calls"
+    else:
+        fault = "the server mixes up parallel calls"
+    if partner is not None:
+        return f'passes alone; fails beside "{partner}": {fault}'
+    others = "another test was" if beside == 1 else f"{beside} other tests were"
+    tried = f", and in {counted(reruns - 1, 'more run')} no pair of calls failed" if reruns > 1 else ""
+    if kind is FailureKind.SERVER:
+        fault += ", or it ended by itself"
+    elif kind not in SLOW:
+        fault += ", or this test needs what another one does first (then give that one `serial: true`)"
+    return f"passes alone; failed while {others} under way{tried}: {fault}"
