@@ -65,22 +65,17 @@ class Held(NamedTuple):
     began: float
     beside: tuple[int, ...]
 
-    def is_related(self, other: Held) -> bool:
-        """Whether both were under way at the same time."""
-        return other.place in self.beside or self.place in other.beside
+    def is_victim_of(self, other: Held) -> bool:
+        """Whether its call could not be answered because of the other's.
 
-    def shares(self, other: Held) -> bool:
-        """Whether both were let down by the same session, in the same way."""
+        It was under way when the server died, or asked when the server had stopped answering anybody.
+        """
+        at_once = other.place in self.beside or self.place in other.beside
         ends = {(broken.session, broken.hung) for broken in other.decision.broken}
         return any(
-            (broken.session, broken.hung) in ends for broken in self.decision.broken if broken.session is not None
-        )
-
-    @property
-    def may_be_victim(self) -> bool:
-        """Whether its call could not be answered, whatever it was: the server had died, or stopped answering."""
-        return any(
-            not broken.hung or (broken.session is not None and broken.session.is_silent)
+            broken.session is not None
+            and (broken.session, broken.hung) in ends
+            and (broken.session.is_silent if broken.hung else at_once)
             for broken in self.decision.broken
         )
 
@@ -119,8 +114,7 @@ class Causes:
             found = alone[one.place]
             if isinstance(found, str) or found.outcome.verdict is not Verdict.PASS:
                 continue
-            known = [*culprits, *suspects.values()] if one.may_be_victim else []
-            blamed = next((other for other in known if one.shares(other) and one.is_related(other)), None)
+            blamed = next((other for other in (*culprits, *suspects.values()) if one.is_victim_of(other)), None)
             if blamed is not None:
                 victims.setdefault(blamed.place, []).append(one)
             elif any(broken.session is not None for broken in one.decision.broken):

@@ -196,6 +196,18 @@ def test_one_hang_is_one_failure_and_the_rest_goes_on_with_a_fresh_server(
     assert record.servers[0].restarts > 0
 
 
+def test_a_call_that_comes_after_the_one_that_stopped_the_server_is_not_blamed(
+    record_of: Callable[..., RunRecord],
+) -> None:
+    """One worker waits for `later` while the other one's call has timed out, and begins another over the same session."""
+    rows = [
+        row("stuck", "freeze"),
+        row("later", "look", timeout_ms=1500),
+        *(row(f"t{number}", "look") for number in range(5)),
+    ]
+    assert red(record_of(suite(*rows, timeout_ms=500), workers=2)) == ["stuck"]
+
+
 def test_a_call_that_is_never_answered_ends_no_server_that_answers_others(
     record_of: Callable[..., RunRecord], server: str
 ) -> None:
