@@ -62,9 +62,6 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.catalog import Catalog
 
 LONGEST_NAME = 120
-INVALID_PARAMS = -32602
-
-
 _URL = re.compile(r"(?i)https?://")
 _CHANGING = (ToolClass.MUTATING, ToolClass.DESTRUCTIVE)
 
@@ -247,24 +244,18 @@ class _Writer:
         ]
         for case in wanted:
             if case is not None and isinstance(case.arguments, dict):
-                yield self._case(tool, case, tool_class)
+                yield self._case(tool, case, made, tool_class)
 
     def _happy(self, tool: Mapping[str, Any], made: Synthesis, tool_class: ToolClass) -> Entry:
         arguments = made.value if isinstance(made.value, dict) else {}
-        if made.problem is not None:
-            comment = f"No valid arguments were found: {one_line(made.problem, 160)}. Fill them in, and remove `skip:`."
-            skip = "fill in the arguments first"
-            return self._test(tool, "valid arguments", arguments, [_NO_ERROR], tool_class, comment, skip=skip)
-        if not made.guessed:
-            return self._test(tool, "valid arguments", arguments, [_NO_ERROR], tool_class)
-        names = ", ".join(f"`{one_line(name.lstrip('/') or name, 40)}`" for name in made.guessed[:6])
-        more = f" and {len(made.guessed) - 6} more" if len(made.guessed) > 6 else ""
-        real = "a real one" if len(made.guessed) == 1 else "real ones"
-        comment = f"Guessed: {names}{more}. Put in {real}, then expect more than an answer."
-        return self._test(tool, "valid arguments", arguments, [_ANSWERED], tool_class, comment)
+        if made.problem is None:
+            return self._test(tool, "valid arguments", arguments, tool_class, guessed=made.guessed, expect=[_CONTENT])
+        comment = f"No valid arguments were found: {one_line(made.problem, 160)}. Fill them in, and remove `skip:`."
+        skip = "fill in the arguments first"
+        return self._test(tool, "valid arguments", arguments, tool_class, comment, expect=[_CONTENT], skip=skip)
 
     def _conforming(self, tool: Mapping[str, Any], made: Synthesis, tool_class: ToolClass) -> Entry | None:
-        """The answer's `structuredContent` against the declared `outputSchema`. An error result need not conform."""
+        """The answer's `structuredContent` against the declared `outputSchema`."""
         if "outputSchema" not in tool:
             return None
         schema, wrong = usable_schema(tool["outputSchema"])
@@ -272,29 +263,36 @@ class _Writer:
             name = one_line(str(tool["name"]), 80)
             self._page.notes.append(f"`{name}`: its `outputSchema` is not tested: {wrong}")
             return None
-        matches = {"target": "result.structuredContent", "matcher": {"schema": schema}}
-        expect = (
-            [matches] if not made.guessed else [_enough("conforms, or reports an error", matches, _IS_ERROR, _REFUSED)]
+        return self._test(
+            tool,
+            "the answer matches the output schema",
+            made.value if isinstance(made.value, dict) else {},
+            tool_class,
+            guessed=made.guessed,
+            expect=[{"target": "result.structuredContent", "matcher": {"schema": schema}}],
+            skip="fill in the arguments first" if made.problem is not None else None,
         )
-        arguments = made.value if isinstance(made.value, dict) else {}
-        skip = "fill in the arguments first" if made.problem is not None else None
-        return self._test(tool, "the answer matches the output schema", arguments, expect, tool_class, skip=skip)
 
-    def _case(self, tool: Mapping[str, Any], case: ArgumentCase, tool_class: ToolClass) -> Entry:
+    def _case(self, tool: Mapping[str, Any], case: ArgumentCase, made: Synthesis, tool_class: ToolClass) -> Entry:
         if case.valid:
-            return self._test(tool, case.name, case.arguments, [_ANSWERED], tool_class)
-        return self._test(tool, f"{case.name}, refused", case.arguments, [_TURNED_DOWN], tool_class)
+            return self._test(tool, case.name, case.arguments, tool_class, guessed=case.guessed, expect=[_CONTENT])
+        good = made.value if isinstance(made.value, dict) else {}
+        unlike = [name for name in {**good, **case.arguments} if not _is_same(name, good, case.arguments)]
+        return self._test(tool, f"{case.name}, refused", case.arguments, tool_class, guessed=unlike, refused=True)
 
     def _test(
         self,
         tool: Mapping[str, Any],
         what: str,
         arguments: Mapping[str, Any],
-        expect: list[Any],
         tool_class: ToolClass,
         *comments: str,
+        guessed: Sequence[str] = (),
+        refused: bool = False,
+        expect: Sequence[Any] = (),
         skip: str | None = None,
     ) -> Entry:
+        """One call. With `refused` it has to fail because of its `guessed` arguments."""
         name = tool["name"]
         test: dict[str, Any] = {
             "name": f"{one_line(name, 80)}: {one_line(what, 80)}",
@@ -303,11 +301,17 @@ class _Writer:
         }
         if arguments:
             test["args"] = untemplated(plain(arguments))
+        if guessed or refused:
+            test["guess"] = _guess(guessed)
+        if refused or not guessed:
+            test["outcome"] = "error" if refused else "success"
         if tool_class in _CHANGING:
             test |= {"tags": [str(tool_class)], "serial": True}
         if skip is not None:
             test["skip"] = skip
-        return Entry(block="tools", test={**test, "expect": expect}, comments=comments)
+        if expect:
+            test["expect"] = list(expect)
+        return Entry(block="tools", test=test, comments=comments)
 
     def resources(self, resources: Sequence[Mapping[str, Any]], most: int | None) -> None:
         entries, seen = [], set()
@@ -341,12 +345,8 @@ class _Writer:
         }
         if not arguments:
             return Entry(block="prompts", test={**test, "expect": [_MESSAGES]})
-        names = ", ".join(f"`{one_line(argument, 40)}`" for argument in arguments)
-        # A prompt has no `isError`: whatever is wrong with a guessed text can only be said by an error of the protocol.
-        expect = [_enough("the prompt is rendered, or its arguments are refused", _MESSAGES, _ANY_ERROR)]
-        test |= {"args": untemplated(arguments), "expect": expect}
-        comment = f"Guessed: {names}. Put in real texts, then expect `result.messages` and what they say."
-        return Entry(block="prompts", test=test, comments=(comment,))
+        test |= {"args": untemplated(arguments), "guess": _guess(tuple(arguments)), "expect": [_MESSAGES]}
+        return Entry(block="prompts", test=test)
 
     def answers(self) -> None:
         """For a server that offers nothing that can be tested: that it is there."""
@@ -385,8 +385,7 @@ class _Writer:
         if test == entry.test and not holds_mask(test):
             return entry
         reason = "a value that looks like a secret was taken out: fill it in"
-        expect = test.pop("expect")
-        return Entry(block=entry.block, test={**test, "skip": reason, "expect": expect}, comments=entry.comments)
+        return Entry(block=entry.block, test=_skipped(test, reason), comments=entry.comments)
 
     def _masked_text(self, text: str) -> str:
         return text if self._redact is None else self._redact(text)
@@ -399,10 +398,27 @@ def _held(entry: Entry, tool_class: ToolClass, reason: str | None) -> Entry:
     test, comments = dict(entry.test), entry.comments
     if tool_class is ToolClass.DESTRUCTIVE:
         comments = (*comments, f"{REVIEW_FIRST.removeprefix('# ')}: {reason}")
-    expect = test.pop("expect")
     if "skip" not in test or tool_class is ToolClass.DESTRUCTIVE:
-        test["skip"] = f"review before first run: {reason}"
-    return Entry(block=entry.block, test={**test, "expect": expect}, comments=comments)
+        test = _skipped(test, f"review before first run: {reason}")
+    return Entry(block=entry.block, test=test, comments=comments)
+
+
+def _skipped(test: Mapping[str, Any], reason: str) -> dict[str, Any]:
+    """The test with a `skip:`, before its `expect:` where it has one."""
+    expect = {"expect": test["expect"]} if "expect" in test else {}
+    return {**{key: value for key, value in test.items() if key != "expect"}, "skip": reason, **expect}
+
+
+def _guess(places: Sequence[str]) -> list[str] | bool:
+    """The arguments that hold what was guessed, as a suite names them; `places` are as in `Synthesis`."""
+    names = [
+        place.split("/")[1].replace("~1", "/").replace("~0", "~") if place[:1] == "/" else place for place in places
+    ]
+    return [untemplated(name) for name in dict.fromkeys(names)] if names and all(names) else True
+
+
+def _is_same(name: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return name in one and name in other and repr(one[name]) == repr(other[name])
 
 
 def with_guessed_places(made: Synthesis, schema: object) -> Synthesis:
@@ -416,29 +432,18 @@ def with_guessed_places(made: Synthesis, schema: object) -> Synthesis:
     return replace(made, guessed=tuple(dict.fromkeys((*made.guessed, *places))))
 
 
-def _enough(name: str, *assertions: Mapping[str, Any]) -> dict[str, Any]:
-    """A set of which one is enough."""
-    share = {1: 1.0, 2: 0.5, 3: 0.3}[len(assertions)]
-    return {"assert-set": {"name": name, "threshold": share, "assertions": list(assertions)}}
-
-
-_NO_ERROR = {"target": "result.isError", "matcher": {"not": {"exact": True}}}
-_IS_ERROR = {"target": "result.isError", "matcher": {"exact": True}}
 _CONTENT = {"target": "result.content", "matcher": {"type": "array"}}
 _CONTENTS = {"target": "result.contents", "matcher": {"type": "array"}}
 _MESSAGES = {"target": "result.messages", "matcher": {"type": "array"}}
-_REFUSED = {"target": "error.code", "matcher": {"exact": INVALID_PARAMS}}
-_ANY_ERROR = {"target": "error.code", "matcher": {"type": "integer"}}
-_ANSWERED = _enough("the call is answered, or its arguments are refused", _CONTENT, _REFUSED)
-_TURNED_DOWN = _enough("the call is refused", {"target": "error.code", "matcher": {"type": "integer"}}, _IS_ERROR)
 
 
 def _header(catalog: Catalog, page: _Page) -> list[str]:
     lines = ["Generated by `mcptest generate suite`. Edit freely.", ""]
     lines += wrapped(f"{source_of(catalog)} Written from its lists alone: no tool was called.")
-    if any(line.startswith("Guessed") for one in page.tests for line in one.entry.comments):
+    if any("guess" in one.entry.test for one in page.tests):
         lines += wrapped(
-            "Arguments that are a mere guess are named above their test, which then expects no more than an answer."
+            "Arguments named by `guess` are made up. Where the server refuses them, the test is inconclusive, and "
+            "`mcptest review` asks for real ones."
         )
     held = [tool.name for tool in page.tools if tool.held_back is not None]
     changing = [tool.name for tool in page.tools if tool.held_back is None and tool.tool_class in _CHANGING]

@@ -17,6 +17,7 @@ import click
 from mcptest_engine.cli.common import find_here, is_terminal, load, tell_new_folder
 from mcptest_engine.cli.policy_flags import allowing_options, check_allowed, policy_options, take_policy
 from mcptest_engine.core.errors import AuthFailed, ExitCode, McptestError, ServerError, UsageError
+from mcptest_engine.core.kinds import Wanted
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.safety.policy import ToolClass
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from mcptest_engine.authoring.scaffold import Scaffold
     from mcptest_engine.cli.choosing import Chosen
     from mcptest_engine.cli.ci_files import Pipeline
+    from mcptest_engine.core.results import RunRecord
     from mcptest_engine.safety.execution import ExecutionPolicy
     from mcptest_engine.servers.catalog import Catalog
 
@@ -132,9 +134,11 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     _tell(output, found, chosen, catalog, flags)
     if pipeline is not None:
         _write_pipeline(pipeline, output, found, chosen)
-    runs = _has_live_tests(found) and _wants_run(found, flags, person)
-    code = _run(output, chosen, policy) if runs else ExitCode.PASSED
-    _tell_next(output, chosen, catalog, found, ran=runs)
+    code, record = int(ExitCode.PASSED), None
+    if _has_live_tests(found) and _wants_run(found, flags, person):
+        code, record = _run(output, chosen, policy)
+        _tell_checked(record)
+    _tell_next(output, chosen, catalog, found, record)
     ctx.exit(code)
 
 
@@ -382,9 +386,9 @@ def _tested(found: Scaffold) -> int:
     return sum(tool.tests_generated > 0 for tool in found.tools)
 
 
-def _run(output: Path, chosen: Chosen, policy: ExecutionPolicy) -> int:
+def _run(output: Path, chosen: Chosen, policy: ExecutionPolicy) -> tuple[int, RunRecord]:
     """One run under the policy; the secrets that were given and not written down are there for this run."""
-    from mcptest_engine.cli.run import run_once
+    from mcptest_engine.cli.run import run_and_report
     from mcptest_engine.cli.sinks import make_sinks
     from mcptest_engine.running.settings import RunSettings
 
@@ -393,7 +397,7 @@ def _run(output: Path, chosen: Chosen, policy: ExecutionPolicy) -> int:
     os.environ.update(chosen.secrets)
     workspace = find_here()
     settings = RunSettings(workers=policy.concurrency, policy=policy)
-    return run_once(load(output, workspace, {}), settings, workspace, make_sinks((), None))
+    return run_and_report(load(output, workspace, {}), settings, workspace, make_sinks((), None))
 
 
 # --- telling
@@ -434,13 +438,32 @@ def _tell(output: Path, found: Scaffold, chosen: Chosen, catalog: Catalog, flags
     sys.stdout.flush()
 
 
-def _tell_next(output: Path, chosen: Chosen, catalog: Catalog, found: Scaffold, *, ran: bool) -> None:
+def _tell_checked(record: RunRecord) -> None:
+    """How many tests have checked something, and of how many the made-up arguments did not do."""
+    needing = _needing(record)
+    unclear = sum(test.undecided == Wanted.ERROR for test in record.tests)
+    parts = [f"{record.totals.passed + record.totals.failed} checked"]
+    if needing:
+        parts.append(f"{needing} {'needs' if needing == 1 else 'need'} arguments")
+    if unclear:
+        parts.append(f"{unclear} failed for another reason than invalid arguments")
+    _say("\n" + ", ".join(parts))
+    sys.stdout.flush()
+
+
+def _needing(record: RunRecord) -> int:
+    return sum(test.undecided == Wanted.SUCCESS for test in record.tests)
+
+
+def _tell_next(output: Path, chosen: Chosen, catalog: Catalog, found: Scaffold, record: RunRecord | None) -> None:
     """What to do with it, in the order in which it is likely done."""
     import shlex
 
     file = "" if str(output) in SUITE_FILES else f" {shlex.quote(str(output))}"
     config = f" --config {shlex.quote(str(output))}" if file else ""
-    steps = [("run it again" if ran else "run it", f"mcptest run{file}")]
+    steps = [("run it again" if record is not None else "run it", f"mcptest run{file}")]
+    if record is not None and _needing(record):
+        steps.insert(0, ("give arguments", f"mcptest review{file}"))
     if _changing(found) and _has_reading(found):
         steps.append(("run what only reads", f"mcptest run{file} --skip-tag {ToolClass.MUTATING}"))
     learn = _worth_learning(catalog, found)

@@ -205,10 +205,23 @@ def run_once(
     agent_budget: int = 1024,
     saved_costs: str | None = None,
 ) -> int:
-    """One run from start to report. The record is saved and every report written also after Ctrl-C.
+    """One run from start to report, and its exit code. The record is saved and every report written also after Ctrl-C.
 
     `saved_costs` is the file that what it cost is kept in.
     """
+    return run_and_report(suite, settings, workspace, sinks, agent_budget=agent_budget, saved_costs=saved_costs)[0]
+
+
+def run_and_report(
+    suite: LoadedSuite,
+    settings: RunSettings,
+    workspace: Workspace,
+    sinks: Sequence[Sink],
+    *,
+    agent_budget: int = 1024,
+    saved_costs: str | None = None,
+) -> tuple[int, RunRecord]:
+    """`run_once` with the record of the run."""
     from mcptest_engine.cli.sinks import live_progress
 
     progress = live_progress(sinks)
@@ -217,7 +230,8 @@ def run_once(
     finally:
         if progress is not None:
             progress.close()
-    return _told(record, settings, workspace, sinks, agent_budget=agent_budget, saved_costs=saved_costs)
+    code = _told(record, settings, workspace, sinks, agent_budget=agent_budget, saved_costs=saved_costs)
+    return code, record
 
 
 def _on_a_cluster(

@@ -144,7 +144,7 @@ class AssertionResult:
     `judgement` is what a model said where the matcher asks one, as in `TestResult`. `implicit` is set in
     the rows of what is expected without being written: "outcome" (that the call succeeds, or fails; `actual` is "success",
     "tool_error" or "protocol_error") and "valid" (`actual` is "valid" or "invalid"). They follow the written ones, their weight
-    is 0.
+    is 0. `passed` is None in the row of the outcome where made-up arguments met with an error.
     """
 
     index: int
@@ -456,6 +456,14 @@ class TestResult:
     scorer: str | None = None
     judgement: Mapping[str, Any] | None = None
     trials: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def undecided(self) -> str | None:
+        """The outcome that was wanted of a call with made-up arguments, "success" or "error", where an error left it open."""
+        if self.verdict is not Verdict.INCONCLUSIVE:
+            return None
+        rows = (row for row in self.assertions if row.implicit == "outcome" and row.passed is None)
+        return next((str(row.matcher.get("exact")) for row in rows), None)
 
     def pack(self) -> None:
         """Hold the values in it as bytes, large ones compressed; reading such a member unpacks it each time.

@@ -15,6 +15,7 @@ from mcptest_engine.core.errors import InvalidResult, McptestError, PolicyDenied
 from mcptest_engine.core.kinds import ERROR_FAILURES, Wanted
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
+from mcptest_engine.judging.circumstances import told_failure
 from mcptest_engine.judging.validity import Validity, find_invalidity, find_task_handle
 from mcptest_engine.running.cases import Case
 from mcptest_engine.running.catalogs import RunCatalogs
@@ -60,6 +61,7 @@ class Caller:
     `redact` takes secrets out of what messages quote. `answered` tells for each server which tools answered without an error,
     `cut_short` for each composition or agent test that was interrupted what its trace was by then. `spent` and `paid` tell what
     the attempts at a test have cost so far, by its id: rows of models, and what a scorer was paid. `effects` counts the calls.
+    `errors` are the texts of errors that calls met with which were to succeed, by server, method and name.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Caller:
         self.effects = EffectLedger(redact)
         self.catalogs = RunCatalogs(redact=redact, listed=self.effects.learn_classes)
         self.answered: dict[str, set[str]] = {}
+        self.errors: dict[tuple[str, str, str], set[str]] = {}
         self.cut_short: dict[str, Mapping[str, Any]] = {}
         self.spent: dict[str, list[Mapping[str, Any]]] = {}
         self.paid: dict[str, float] = {}
@@ -353,6 +356,8 @@ class Caller:
         opinions: Opinions | None = None,
         validity: Validity | None = None,
     ) -> Outcome:
+        if asked.outcome is Wanted.SUCCESS and (told := told_failure(envelope, self._redact)) is not None:
+            self.errors.setdefault(call_of(asked), set()).add(told)
         judging = partial(judge, asked, envelope, snapshots=self._snapshots, redact=self._redact, validity=validity)
         if self._judged is not None and uses_matcher(asked.expect, JUDGED):
             return await self.judged_by_models(judging, asked, envelope, opinions)
@@ -418,6 +423,8 @@ def _held_to_catalog(
     params, came = asked.params or {}, what_came(envelope)
     if asked.outcome is Wanted.ERROR or came is None or (asked.outcome is Wanted.ANY and came != SUCCESS):
         return outcome
+    if outcome.verdict is Verdict.INCONCLUSIVE and came != SUCCESS:
+        return outcome  # made-up arguments were refused
     failure = outcome.failure
     if entry is None:
         message, hint = listing.unknown(session.spec.name, str(params.get("name")))
@@ -441,6 +448,11 @@ def _held_to_catalog(
         failure = Failure(kind=FailureKind.SUITE, message=message, hint=hint)
         return outcome._replace(verdict=Verdict.FAIL, message=message, failure=failure)
     return outcome
+
+
+def call_of(asked: Asked) -> tuple[str, str, str]:
+    """What is called: the server, the method and the name of the tool or prompt, "" where there is none."""
+    return asked.server, asked.method, str((asked.params or {}).get("name", ""))
 
 
 def _bug(wrong: Exception) -> Failure:

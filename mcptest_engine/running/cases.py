@@ -53,6 +53,8 @@ if TYPE_CHECKING:
         @property
         def outcome(self) -> Wanted: ...
         @property
+        def guess(self) -> tuple[str, ...] | None: ...
+        @property
         def threshold(self) -> float | None: ...
         @property
         def metrics(self) -> tuple[Mapping[str, Any], ...]: ...
@@ -84,6 +86,7 @@ class VerifyStep(NamedTuple):
     asks_http: bool = False
     slow_to_judge: bool = False
     outcome: Wanted = Wanted.SUCCESS
+    guess: None = None
     line: int = 0
     threshold: None = None
     metrics: tuple[()] = ()
@@ -101,7 +104,8 @@ class Case(NamedTuple):
     wire; `expect` is the mapping form of the suite's `expect`. `skip` is the reason for not running it, or None. A serial
     case runs alone: earlier ones finish first, later ones follow. One that is `slow_to_judge` runs jq programs. Cases of one
     `group` depend on each other: a run takes all of them or none.
-    `outcome` is what the call must come to; ANY for what is no single call of the suite's.
+    `outcome` is what the call must come to; ANY for what is no single call of the suite's. `guess` names the
+    arguments that are made up, () where nobody said which; None where none is.
     `base_name` is what snapshots go by where it is not the name: without the number of a repeat, with that of a namesake.
     `client` is what the test's own session offers the server, None for the server's shared one. `fault` befalls the first
     answer; the steps of `verify` follow the deciding attempt. `threshold` is what the combined score must reach, None where
@@ -129,6 +133,7 @@ class Case(NamedTuple):
     serial: bool = False
     slow_to_judge: bool = False
     outcome: Wanted = Wanted.ANY
+    guess: tuple[str, ...] | None = None
     only: bool = False
     skip: str | None = None
     tags: tuple[str, ...] = ()

@@ -301,15 +301,20 @@ class _Drafting:
         if entry.kind in _OTHER_KINDS:
             return _check(case, data) if entry.kind is TestKind.COMPLIANCE else case
         return case._replace(
-            outcome=self._wanted(data, steps), verify=tuple(_steps(case, steps, self._wanted)) if steps else ()
+            outcome=self._wanted(data, steps),
+            guess=_guess(data.get("guess")),
+            verify=tuple(_steps(case, steps, self._wanted)) if steps else (),
         )
 
     def _wanted(self, data: Mapping[str, Any], steps: Sequence[Mapping[str, Any]] = ()) -> Wanted:
         """What a call must come to: as its test says; else either, where an assertion looks at the error; else as for the run.
 
-        One in a step of `verify` counts only beside assertions of the call's own: green means checked.
+        One in a step of `verify` counts only beside assertions of the call's own: green means checked. A call with made-up
+        arguments must succeed, or be refused where the test says so; an error decides nothing else.
         """
         said = data.get("outcome")
+        if data.get("guess"):
+            return Wanted.ERROR if said == Wanted.ERROR else Wanted.SUCCESS
         own = data["expect"]["assertions"]
         if said is None and own and any(looks_at_errors(one["expect"]["assertions"]) for one in (data, *steps)):
             return Wanted.ANY
@@ -419,6 +424,13 @@ def _fault(written: object) -> Fault | None:
         return Fault(written)
     assert isinstance(written, dict)
     return Fault("delay", written["delay_ms"] / 1000)
+
+
+def _guess(written: object) -> tuple[str, ...] | None:
+    """The arguments that are made up, () for all of them."""
+    if isinstance(written, (list, tuple)):
+        return tuple(written) or None
+    return () if written is True else None
 
 
 def _skip_reason(skip: object) -> str | None:

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.costs import model_rows_of, sum_costs
 from mcptest_engine.core.events import CaseFinished, CaseStarted, PlannedTest, RunFinished, RunStarted, Warned
+from mcptest_engine.core.kinds import Wanted
 from mcptest_engine.core.results import RunRecord, TestResult, Verdict
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
+from mcptest_engine.judging.circumstances import told_failure
 from mcptest_engine.running.attempts import Decision, decide, stopped_by, with_models
-from mcptest_engine.running.calling import Caller
-from mcptest_engine.running.verdicts import Outcome, with_tool_hint
+from mcptest_engine.running.calling import Caller, call_of
+from mcptest_engine.running.verdicts import Outcome, doubted, with_tool_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -79,13 +81,14 @@ class Run:
     _halted: Stop | None = None
     _warnings: dict[int, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     _places: dict[str, int] = field(default_factory=dict)
-    _ended: dict[int, asyncio.Future[TestResult]] = field(default_factory=dict)
+    _ended: dict[int, asyncio.Future[None]] = field(default_factory=dict)
     _tick: int = 0
     _under_way: dict[int, int] = field(default_factory=dict)
     _lately: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
     _held: list[Held] = field(default_factory=list)
     _causes: Causes | None = None
     _unlisted: list[str] = field(default_factory=list)
+    _valid: dict[tuple[str, str, str], list[int]] | None = None
     _caller: Caller = field(init=False)
 
     def __post_init__(self) -> None:
@@ -287,9 +290,12 @@ class Run:
         is_held = self._held_back(index, case, decision, began, tick)
         self._lately.append((self._tick, index))
         if is_held:
+            self._release(index)
             return
         if self.cache is not None and not decision.cached:
             self.cache.note(case, decision)
+        if case.guess is not None and case.outcome is Wanted.ERROR:
+            decision = await self._compared(index, case, decision)
         self._finish(index, case, decision, began)
 
     async def _judge_metric(self, index: int, case: Case, subject_id: str) -> None:
@@ -305,15 +311,52 @@ class Run:
             settled = Decision(outcome, ())
         self._finish(index, case, settled, began)
 
+    async def _compared(self, index: int, case: Case, decision: Decision) -> Decision:
+        """A refusal of invalid arguments, once the earlier calls of the same with valid ones have ended: it shows nothing where
+        they met with the same error.
+        """
+        told = decision.outcome.output and told_failure(decision.outcome.output, self.keeper.redact)
+        if decision.outcome.verdict is not Verdict.PASS or not told:
+            return decision
+        call = call_of(case)
+        for place in self._valid_calls().get(call, ()):
+            if place < index and not any(held.place == place for held in self._held):
+                await self._wait_for(place)
+        if told not in self._caller.errors.get(call, ()):
+            return decision
+        from mcptest_engine.running.guesses import same_error  # few suites have made-up arguments
+
+        return decision._replace(outcome=doubted(decision.outcome, same_error(told)))
+
+    def _valid_calls(self) -> dict[tuple[str, str, str], list[int]]:
+        """Where the cases stand whose calls are to succeed, by what they call."""
+        if self._valid is None:
+            self._valid = {}
+            for place, case in enumerate(self.plan.cases):
+                if case.outcome is Wanted.SUCCESS:
+                    self._valid.setdefault(call_of(case), []).append(place)
+        return self._valid
+
     async def _result_of(self, place: int) -> TestResult:
         """The result of an earlier case, waited for where it is not there yet."""
+        await self._wait_for(place)
         result = self._results[place]
-        if result is not None:
-            return result
-        ended = self._ended.get(place)
-        if ended is None:
-            ended = self._ended[place] = asyncio.get_running_loop().create_future()
-        return await asyncio.shield(ended)  # others may wait for it too
+        assert result is not None  # what a model judges is not held back
+        return result
+
+    async def _wait_for(self, place: int) -> None:
+        """Wait until an earlier case has its result, or is held back to be tried again after all others."""
+        if self._results[place] is None:
+            ended = self._ended.get(place)
+            if ended is None:
+                ended = self._ended[place] = asyncio.get_running_loop().create_future()
+            await asyncio.shield(ended)  # others may wait for it too
+
+    def _release(self, index: int) -> None:
+        """Whoever waits for this case waits no longer."""
+        ended = self._ended.pop(index, None)
+        if ended is not None and not ended.done():
+            ended.set_result(None)
 
     def _finish(self, index: int, case: Case, decision: Decision, began: float) -> None:
         outcome, attempts = decision.outcome, decision.attempts
@@ -351,9 +394,7 @@ class Run:
         )
         result = self.keeper.keep(result, size=outcome.size)
         self._results[index] = result
-        ended = self._ended.pop(index, None)
-        if ended is not None and not ended.done():
-            ended.set_result(result)
+        self._release(index)
         if outcome.warnings:
             redact = self.keeper.redact_text
             self._warnings[index] = tuple((redact(case.name), redact(text)) for text in outcome.warnings)
@@ -444,8 +485,9 @@ def _batches(cases: Sequence[Case], workers: int) -> Iterator[list[tuple[int, Ca
 
 
 def _waits_for_another(item: tuple[int, Case]) -> bool:
-    """What judges other cases is taken last, so that no worker waits while there is another case to begin."""
-    return item[1].metric_row is not None
+    """What is judged by other cases is taken last, so that no worker waits while there is another case to begin."""
+    case = item[1]
+    return case.metric_row is not None or (case.guess is not None and case.outcome is Wanted.ERROR)
 
 
 def _planned(case: Case) -> PlannedTest:

@@ -123,13 +123,20 @@ def judge(
 ) -> Outcome:
     """Judge one answer; messages are worded over `redact`. Without `opinions` what a model is to say stays open.
 
-    First of all the call must come to what the test wants of it: success where it says nothing (`asked.outcome`). Then the
-    result has to be valid, where `validity` says what that means.
+    First of all the call must come to what the test wants of it: success where it says nothing (`asked.outcome`). Where made-up
+    arguments were refused there is nothing else to judge. Then the result has to be valid, as `validity` has it.
     An assertion that fails comes before a budget that is exceeded: the failure is of its kind, and its message tells both.
     With a threshold the score decides in the assertions' place, and metrics may fail a test that passed (suite-composition).
     """
     expect = asked.expect
     assertions = expect.get("assertions", ())
+    came = what_came(envelope)
+    if asked.guess is not None and came in _ERRORS:
+        from mcptest_engine.running.guesses import refused_guess  # few suites have one
+
+        told = refused_guess(asked, envelope, redact)
+        if told is not None:
+            return _undecided(asked, envelope, came, told)
     rows: tuple[AssertionResult, ...] = ()
     if assertions:
         rows = judge_assertions(
@@ -241,6 +248,7 @@ def _unanswered_failure(envelope: Mapping[str, Any], rows: tuple[AssertionResult
 
 
 SUCCESS = "success"
+_ERRORS = frozenset({FailureKind.TOOL_ERROR.value, FailureKind.PROTOCOL_ERROR.value})
 
 
 def what_came(envelope: Mapping[str, Any]) -> str | None:
@@ -251,6 +259,26 @@ def what_came(envelope: Mapping[str, Any]) -> str | None:
         return None
     result = envelope["result"]
     return FailureKind.TOOL_ERROR.value if isinstance(result, dict) and result.get("isError") is True else SUCCESS
+
+
+def _undecided(asked: Asked, envelope: Mapping[str, Any], came: str, message: str) -> Outcome:
+    """An error of which nobody knows whether the server or the made-up arguments are to blame. No assertion is judged."""
+    row = replace(_outcome_row(0, asked.outcome, came), passed=None, message=message)
+    return Outcome(
+        verdict=Verdict.INCONCLUSIVE,
+        duration_ms=envelope["duration_ms"],
+        message=message,
+        assertions=(row,),
+        output=_output(envelope),
+    )
+
+
+def doubted(outcome: Outcome, message: str) -> Outcome:
+    """The outcome of a refusal that turned out to show nothing: valid arguments got the same error."""
+    rows = tuple(replace(row, passed=None, message=message) for row in outcome.assertions if row.implicit == "outcome")
+    return outcome._replace(
+        verdict=Verdict.INCONCLUSIVE, message=message, assertions=rows, score=None, threshold=None, metrics=()
+    )
 
 
 @lru_cache(maxsize=256)

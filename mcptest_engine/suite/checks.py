@@ -314,6 +314,13 @@ class _TestChecks:
 
     def _check_outcome(self, entry: dict[str, Any], file: int, path: Pointer) -> None:
         """A test that looks for what reads like the text of an error, and does not say that it expects one."""
+        if entry.get("guess") and entry.get("outcome") == "any":
+            message = (
+                "`outcome: any` counts for nothing beside `guess`: an error lets no test with made-up arguments pass"
+            )
+            self._places.warn(
+                file, (*path, "outcome"), message, "say `error` if they are to be refused, or remove `guess`"
+            )
         if "outcome" in entry or self._outcome_by_default is not None:
             return
         first = None

@@ -56,11 +56,7 @@ def test_the_tests_stand_at_the_end_of_the_block_with_their_comments() -> None:
     after, found = scaffold_into(SUITE, catalog(text_tool(description="A page.")), TARGET, PLAIN)
     assert kept(SUITE, after)
     assert (
-        "expect: *ok }   # and me\n\n"
-        "  # get_page: A page.\n"
-        "  # Guessed: `query`. Put in a real one, then expect more than an answer.\n"
-        '  - name: "get_page: valid arguments"\n'
-        "    server: api\n"
+        'expect: *ok }   # and me\n\n  # get_page: A page.\n  - name: "get_page: valid arguments"\n    server: api\n'
     ) in after
     assert problems(after) == ()
     assert found.tools[0].tests_generated == 1

@@ -669,3 +669,32 @@ def test_a_pipeline_that_is_there_stays_as_it_is_and_nothing_is_started(mcptest:
     assert done.returncode == 2
     assert "`.gitlab-ci.yml` is there already, and is not changed" in done.stderr
     assert not (tmp_path / "mcptest.yml").exists()
+
+
+# --- made-up arguments
+
+
+def test_on_a_server_whose_every_tool_is_broken_no_generated_test_passes(mcptest: Run, tmp_path: Path) -> None:
+    """Findings, V1: nor is an error taken for the refusal of invalid arguments. What needed no guess fails."""
+    done = mcptest("init", "--command", server("library", "--broken", "all"), "--yes", "--presumed")
+    assert "PASS" not in done.stdout
+    record = json.loads(mcptest("report", "--format", "json").stdout)
+    verdicts = {test["name"]: test["verdict"] for test in record["tests"]}
+    assert record["totals"]["passed"] == 0
+    assert {verdicts.pop(name) for name in ("list_books: valid arguments", "find_books: valid arguments")} == {"fail"}
+    assert verdicts.pop("find_books: last choice of `shelf`") == "fail"
+    assert set(verdicts.values()) == {"inconclusive", "skip"}
+    assert "\n3 checked, 5 need arguments, 3 failed for another reason than invalid arguments\n" in done.stdout
+    assert done.returncode == 1
+
+
+def test_init_says_at_its_end_how_many_tests_need_arguments(mcptest: Run) -> None:
+    """Ruling A7: of a server that is well, no made-up argument fails the run."""
+    done = mcptest("init", "--command", server("library", "--broken", "get_chapter"), "--yes")
+    assert done.returncode == 0
+    refused = "the generated arguments were refused: database is down; replace them"
+    assert any(
+        "INCONC  get_chapter: highest `chapter`" in line and refused in line for line in done.stdout.splitlines()
+    )
+    assert "  give arguments        mcptest review\n" in done.stderr
+    assert done.stdout.endswith("need arguments, 1 failed for another reason than invalid arguments\n")

@@ -248,7 +248,19 @@ class DefaultTest(Shared):
     """What every test has too: its assertions come after the test's own, the rest holds where a test says nothing."""
 
 
-class ToolTest(Test):
+class Guessable(Test):
+    """A test of one call, whose arguments may be made up."""
+
+    guess: bool | Many[Text] | None = Field(
+        default=None,
+        description="The arguments are made up, or those named are: an error means that they were refused, and the test is "
+        "inconclusive. With `outcome: error` it passes only on an error that is about the arguments. `mcptest review` asks "
+        "for real ones.",
+        examples=[["id"], True],
+    )
+
+
+class ToolTest(Guessable):
     """One call of a tool."""
 
     tool: Text = Field(
@@ -259,13 +271,13 @@ class ToolTest(Test):
     args: dict[str, Any] = Field(default={}, description="The tool's arguments.", examples=[{"text": "hello"}])
 
 
-class ResourceTest(Test):
+class ResourceTest(Guessable):
     """One reading of a resource."""
 
     uri: Text = Field(description="The resource to read.", examples=["file:///readme.md"])
 
 
-class PromptTest(Test):
+class PromptTest(Guessable):
     """One prompt, rendered."""
 
     prompt: Text = Field(description="The prompt to get.")

@@ -1,0 +1,144 @@
+"""Made-up arguments: an error lets no test pass by itself, over a real server that is whole, half broken or broken."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcptest_engine.core.errors import SuiteError
+from mcptest_engine.reporting.record_schema import record_fault
+from mcptest_engine.running.settings import Selection
+from tests.conftest import SERVERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcptest_engine.core.results import RunRecord
+
+    RunOf = Callable[..., RunRecord]
+
+ANSWERED = "expect: [{ target: result.content, matcher: { type: array } }]"
+TESTS = f"""
+tools:
+  - {{ name: real, tool: get_book, args: {{ book_id: b-7741 }}, guess: true, {ANSWERED} }}
+  - {{ name: made up, tool: get_book, args: {{ book_id: "1" }}, guess: [book_id], {ANSWERED} }}
+  - {{ name: without, tool: get_book, guess: [book_id], outcome: error }}
+  - {{ name: of another type, tool: get_book, args: {{ book_id: 7 }}, guess: [book_id], outcome: error }}
+  - {{ name: accepted, tool: get_book, args: {{ book_id: b-9020 }}, guess: [book_id], outcome: error }}
+prompts:
+  - {{ name: prompt, prompt: review, args: {{ book_id: "1" }}, guess: true, {ANSWERED} }}
+"""
+DOWN = "the generated arguments were refused: database is down; replace them"
+
+
+def suite(tests: str, *arguments: str) -> str:
+    command = [sys.executable, "-S", str(SERVERS / "library.py"), *arguments]
+    return f"servers: {{ library: {{ command: {json.dumps(command)} }} }}\n{tests}"
+
+
+def told(record: RunRecord) -> dict[str, tuple[str, str | None]]:
+    assert record_fault(json.loads(json.dumps(record.to_json()))) is None
+    return {test.name: (test.verdict.value, test.message) for test in record.tests}
+
+
+def test_made_up_arguments_that_are_refused_leave_a_test_open(record_of: RunOf) -> None:
+    """Ruling A7: never a pass, never a failure, and the exit code stays as it is."""
+    record = record_of(suite(TESTS.replace("  - { name: accepted", "  - { skip: true, name: accepted")))
+    refused = "the generated arguments were refused: "
+    assert told(record) == {
+        "real": ("pass", None),
+        "made up": ("inconclusive", f"{refused}no book has the id 1; replace them"),
+        "without": ("pass", None),
+        "of another type": ("pass", None),
+        "accepted": ("skip", "skipped by the suite"),
+        "prompt": ("inconclusive", f'{refused}error -32602 "there is no such book"; replace them'),
+    }
+    assert record.exit_code == 0
+    row = record.tests[1].assertions[0]
+    assert (row.implicit, row.passed, row.actual) == ("outcome", None, "tool_error")
+
+
+def test_invalid_arguments_that_are_accepted_fail_a_test(record_of: RunOf) -> None:
+    verdict, message = told(record_of(suite(TESTS)))["accepted"]
+    assert (verdict, message) == ("fail", "the call succeeded, and the test wants an error (`outcome: error`)")
+
+
+@pytest.mark.parametrize("code", [None, "-32603", "-32602", "-32000"])
+@pytest.mark.parametrize("workers", [1, 8])
+def test_on_a_broken_server_nothing_made_up_passes(record_of: RunOf, code: str | None, workers: int) -> None:
+    """Also what is to be refused: valid arguments got the same error, whatever its code."""
+    flags = ("--broken", "all", *(("--as-error", code) if code else ()))
+    record = record_of(suite(TESTS, *flags), workers=workers)
+    assert {test.verdict.value for test in record.tests} == {"inconclusive"}
+    assert record.exit_code == 0
+
+
+def test_an_error_that_is_not_about_the_arguments_is_no_refusal_of_them(record_of: RunOf) -> None:
+    """Also where no valid call is there to compare with."""
+    record = record_of(suite(TESTS, "--broken", "all"), selection=Selection(filter="without"))
+    why = "the call failed, and nothing shows that its invalid arguments are why: database is down"
+    assert told(record) == {"without": ("inconclusive", why)}
+
+
+def test_valid_arguments_that_got_the_same_error_speak_against_a_refusal(record_of: RunOf) -> None:
+    """Although its words are those of a validation."""
+    record = record_of(suite(TESTS, "--broken", "all", "--as-error", "-32602"))
+    why = "valid arguments got the same error, so nothing shows that the invalid ones were refused"
+    message = told(record)["without"][1]
+    assert message == f'{why}: the server answered error -32602 "database is down"'
+
+
+def test_a_tool_that_the_server_does_not_have_fails_also_a_guess(record_of: RunOf) -> None:
+    """No arguments would help."""
+    test = f"tools: [{{ name: gone, tool: get_bok, args: {{ book_id: x }}, guess: true, {ANSWERED} }}]"
+    verdict, message = told(record_of(suite(test)))["gone"]
+    assert (verdict, message) == ("fail", 'the server answered error -32602 "Unknown tool: get_bok"')
+
+
+@pytest.mark.parametrize("outcome", ["any", "success"])
+def test_no_outcome_lets_a_guess_pass_on_an_error(record_of: RunOf, outcome: str) -> None:
+    """Nor an assertion that looks at the error, nor `run_options`."""
+    looks = "expect: [{ target: result.isError, matcher: { exact: true } }]"
+    test = f"{{ tool: get_book, args: {{ book_id: x }}, guess: true, {looks}"
+    tests = f"run_options: {{ outcome: any }}\ntools: [{test}, name: a, outcome: {outcome} }}, {test}, name: b }}]"
+    assert {verdict for verdict, _ in told(record_of(suite(tests))).values()} == {"inconclusive"}
+
+
+def test_what_was_to_be_looked_at_after_a_refused_call_is_not_looked_at(record_of: RunOf) -> None:
+    step = f"verify: [{{ tool: get_book, args: {{ book_id: x }}, {ANSWERED} }}]"
+    tests = f"tools: [{{ name: t, tool: get_book, args: {{ book_id: x }}, guess: true, {step} }}]"
+    record = record_of(suite(tests))
+    assert (record.tests[0].verdict.value, record.tests[0].verify) == ("inconclusive", ())
+
+
+def test_a_snapshot_is_not_taken_of_a_refusal(record_of: RunOf) -> None:
+    snapshot = "expect: [{ target: result.content, matcher: { snapshot: true } }]"
+    record = record_of(
+        suite(f"tools: [{{ name: t, tool: get_book, args: {{ book_id: x }}, guess: true, {snapshot} }}]")
+    )
+    assert [row.implicit for row in record.tests[0].assertions] == ["outcome"]
+
+
+def test_secrets_are_taken_out_of_the_text_of_a_refusal(record_of: RunOf) -> None:
+    secret = "ghp_" + "A1b2" * 9
+    tests = f"tools: [{{ name: t, tool: get_book, args: {{ book_id: {secret} }}, guess: true }}]"
+    message = record_of(suite(tests)).tests[0].message
+    assert message is not None
+    assert secret not in message
+    assert "no book has the id [REDACTED]" in message
+
+
+def test_a_guess_is_a_key_of_tools_resources_and_prompts_alone(suite_of: Callable[..., Any]) -> None:
+    for block in ("defaultTest: { guess: true }", "compliance: [{ name: c, check: ping, guess: true }]"):
+        with pytest.raises(SuiteError, match="guess"):
+            suite_of(suite(block))
+
+
+def test_an_outcome_that_counts_for_nothing_beside_a_guess_is_told(suite_of: Callable[..., Any]) -> None:
+    loaded = suite_of(suite("tools: [{ name: t, tool: get_book, guess: true, outcome: any }]"))
+    assert [problem.message for problem in loaded.warnings] == [
+        "`outcome: any` counts for nothing beside `guess`: an error lets no test with made-up arguments pass"
+    ]
