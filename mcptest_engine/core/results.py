@@ -423,6 +423,7 @@ class TestResult:
     "weight", "score", "passed", "reasoning"}], "path"?: [{"ask", "answer", "score", "reasoning"}], "jury"?: [{"model", "score",
     "passed", "reasoning"}], "model"?, "cost_usd", "extra"?, "models"?}. `trials` are the runs of a test that is decided by the
     share of them that passed: [{"verdict", "duration_ms", "message"?, "cost_usd"?, "tokens"?, "trace"?}].
+    `guess` helps a person whose test has made-up arguments that met with an error: {"input_schema"?, "arguments"?, "sources"?}.
     """
 
     id: str
@@ -456,6 +457,7 @@ class TestResult:
     scorer: str | None = None
     judgement: Mapping[str, Any] | None = None
     trials: tuple[Mapping[str, Any], ...] = ()
+    guess: Mapping[str, Any] | None = None
 
     @property
     def undecided(self) -> str | None:
@@ -519,6 +521,8 @@ class TestResult:
             out["judgement"] = self.judgement
         if self.trials:
             out["trials"] = list(self.trials)
+        if self.guess is not None:
+            out["guess"] = self.guess
         if self.trace is not None:
             out["trace"] = self.trace
         if self.tokens is not None:
@@ -560,6 +564,7 @@ class TestResult:
             scorer=data.get("scorer"),
             judgement=data.get("judgement"),
             trials=tuple(data.get("trials", ())),
+            guess=data.get("guess"),
         )
 
 

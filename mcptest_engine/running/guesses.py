@@ -7,22 +7,42 @@ the same one in the run.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import told_error
+from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.kinds import Wanted
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.judging.circumstances import told_texts
+from mcptest_engine.safety.policy import ToolClass, classify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from mcptest_engine.running.cases import Asked
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.running.cases import Asked, Case
+    from mcptest_engine.running.pool import Pool
 
 METHOD_NOT_FOUND, INVALID_PARAMS = -32601, -32602
 _LONGEST = 300
 _READ = 4_000
+LISTING_SECONDS = 60.0
+_MOST_SEEN, _MOST_ITEMS = 5_000, 50
+_LONGEST_VALUE, _LONGEST_PARSED = 300, 1_000_000
+_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_PATH = lazy_pattern(r"(?<![\w:/.~-])(?:/[\w.@+~-]+)+|(?<!\w)[A-Za-z]:\\[\w.\\@+~ -]+")
+_LINE = lazy_pattern(r"(?m)^[\s*-]*([A-Za-z][\w ]{0,30}):[ \t]+(\S.{0,200})$")
+_GENERIC = frozenset(("id", "name", "key", "number", "uri", "url", "path", "slug", "code", "uuid", "ref", "title"))
+"""Names that say nothing of what they belong to."""
+_PATHS = frozenset(("path", "dir", "directory", "folder", "file", "root", "cwd"))
+_VERBS = frozenset(
+    ("get", "list", "read", "find", "search", "show", "fetch", "query", "describe", "lookup", "look", "up", "all")
+)
 
 _ABOUT_ARGUMENTS = lazy_pattern(
     r"validation (error|failed|failure)|validationerror|zoderror"
@@ -106,3 +126,184 @@ def _is_unknown(asked: Asked, envelope: Mapping[str, Any]) -> bool:
         rf"\b(unknown|no such) (tool|prompt)\b|\b(tool|prompt) {called} ?(is |was )?(not found|unknown|does not exist)"
     )
     return re.search(unknown, _words_of(envelope), re.IGNORECASE) is not None
+
+
+# --- better arguments
+
+
+class Explained(NamedTuple):
+    """What helps a person to give arguments: the tool's own schema, and arguments made of values that the server returned.
+
+    `sources` names for each argument that was replaced the tool that returned its value.
+    """
+
+    schema: Any
+    arguments: Mapping[str, Any] | None
+    sources: Mapping[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        """As the record has it."""
+        told: dict[str, Any] = {} if self.schema is None else {"input_schema": self.schema}
+        return told | ({"arguments": self.arguments, "sources": self.sources} if self.arguments is not None else {})
+
+
+async def list_tools(pool: Pool, servers: Iterable[str]) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """The tools of servers by name; of one that does not list them none."""
+    from mcptest_engine.servers.catalog import list_all
+
+    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for server in servers:
+        try:
+            async with asyncio.timeout(LISTING_SECONDS):
+                tools = await list_all(await pool.session(server), "tools")
+        except (ServerError, TimeoutError):
+            tools = []
+        found[server] = {tool["name"]: tool for tool in tools if isinstance(tool.get("name"), str)}
+    return found
+
+
+def explain(
+    case: Case,
+    results: Iterable[TestResult],
+    tools: Mapping[str, Mapping[str, Any]],
+    redact: Callable[[Any], Any],
+) -> Explained:
+    """What is known of a case whose made-up arguments were refused. `results` are those of the run, `tools` its server's.
+
+    Only tools that declare `readOnlyHint: true` are a source, and what looks secret is none. An empty value stays: it is
+    what the test is about.
+    """
+    tool = tools.get(case.tool or "")
+    schema = None if tool is None else redact(tool.get("inputSchema"))
+    given = (case.params or {}).get("arguments")
+    arguments = dict(given) if isinstance(given, dict) else {}
+    if case.outcome is Wanted.ERROR or not arguments:
+        return Explained(schema, None, {})
+    members = schema.get("properties") if isinstance(schema, dict) else None
+    seen = list(_returned(case.server, results, tools))
+    sources: dict[str, str] = {}
+    for name in case.guess or tuple(arguments):
+        if arguments.get(name) in (None, "", [], {}):
+            continue
+        about = members.get(name) if isinstance(members, dict) else None
+        wanted = _Wanted(
+            _words(name), frozenset(_words(case.tool or "")) - _VERBS, about if isinstance(about, dict) else {}
+        )
+        value, source = wanted.best(seen)
+        if source and value != arguments[name] and redact({name: value}) == {name: value}:
+            arguments[name], sources[name] = value, source
+    if not sources or not _is_valid(schema, arguments):
+        return Explained(schema, None, {})
+    return Explained(schema, arguments, sources)
+
+
+class _Seen(NamedTuple):
+    """A scalar that a tool returned: the words of its name, those of what it lies in and of the tool, and the tool."""
+
+    words: tuple[str, ...]
+    around: frozenset[str]
+    value: str | int
+    tool: str
+
+
+class _Wanted(NamedTuple):
+    """An argument: the words of its name, those of the tool that takes it, and its schema."""
+
+    words: tuple[str, ...]
+    around: frozenset[str]
+    schema: Mapping[str, Any]
+
+    def best(self, seen: Iterable[_Seen]) -> tuple[Any, str]:
+        """The value whose name fits best, the first of several, and the tool that returned it; "" where none fits."""
+        found, source, best = None, "", 0
+        for one in seen:
+            score = self._score(one)
+            if score > best and (value := self._as_typed(one.value, self.schema)) is not None:
+                found, source, best = value, one.tool, score
+        return found, source
+
+    def _score(self, one: _Seen) -> int:
+        *before, last = self.words or ("",)
+        shared = not self.around.isdisjoint(one.around)
+        if self.words == one.words:
+            return 4 if before or last not in _GENERIC else 3 if shared else 1
+        if last in _GENERIC and one.words == (last,) and before and one.around.issuperset(before):
+            return 4  # `book_id` is the `id` of what `list_books` returned
+        if last in _GENERIC and not before and one.words[-1:] == (last,) and self.around.issuperset(one.words[:-1]):
+            return 3  # `id` of `get_book` is a `book_id`
+        if last not in _GENERIC and one.words[-1:] in (("name",), ("id",)) and (*before, last)[-1] in one.around:
+            return 2  # `city` is the `name` of what `list_cities` returned
+        return 2 if last in _PATHS and one.words == ("path",) else 0
+
+    def _as_typed(self, value: str | int, schema: Mapping[str, Any]) -> Any:
+        match schema.get("type"):
+            case "integer" | "number":
+                return (
+                    value if isinstance(value, int) else int(value) if value.isdecimal() and len(value) < 16 else None
+                )
+            case "array":
+                items = schema.get("items")
+                one = self._as_typed(value, items if isinstance(items, dict) else {})
+                return None if one is None else [one]
+            case "string":
+                return str(value)
+            case None:
+                return value
+        return None
+
+
+def _returned(server: str, results: Iterable[TestResult], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[_Seen]:
+    """The scalars in the answers of tools that declare to be read-only, at most `_MOST_SEEN`, in the order of the run."""
+    left = _MOST_SEEN
+    for result in results:
+        tool = tools.get(result.tool or "")
+        if result.server != server or tool is None or classify(tool) is not ToolClass.READ_ONLY:
+            continue
+        answer = (result.output or {}).get("result")
+        if not isinstance(answer, dict) or answer.get("isError") is True or not result.tool:
+            continue
+        content = answer.get("content")
+        texts = [block.get("text") for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+        values = [answer.get("structuredContent"), *(_parsed(text) for text in texts if isinstance(text, str))]
+        for words, around, value in _scalars(values, left):
+            left -= 1
+            yield _Seen(words, around | frozenset(_words(result.tool)) - _VERBS, value, result.tool)
+
+
+def _parsed(text: str) -> Any:
+    """What a text says as data: its JSON, else the paths and the `name: value` lines in it."""
+    if text.lstrip()[:1] in ("{", "[") and len(text) < _LONGEST_PARSED:
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(text)
+    lines: list[dict[str, str]] = [{"path": path} for path in _PATH.findall(text[:_READ])]
+    return [*lines, *({name: value.strip()} for name, value in _LINE.findall(text[:_READ]))]
+
+
+def _scalars(values: Any, most: int) -> Iterator[tuple[tuple[str, ...], frozenset[str], str | int]]:
+    """Texts and whole numbers, with the words of their names and of all that they lie in; breadth first."""
+    waiting: deque[tuple[tuple[str, ...], frozenset[str], Any]] = deque([((), frozenset(), values)])
+    while waiting and most > 0:
+        words, around, here = waiting.popleft()
+        if isinstance(here, dict):
+            inner = around | frozenset(words)
+            waiting.extend((_words(name), inner, one) for name, one in here.items() if isinstance(name, str))
+        elif isinstance(here, list):
+            waiting.extend((words, around, one) for one in here[:_MOST_ITEMS])
+        elif words and (type(here) is int or (isinstance(here, str) and 0 < len(here) <= _LONGEST_VALUE)):
+            most -= 1
+            yield words, around, here
+
+
+def _words(name: str) -> tuple[str, ...]:
+    """The words of a name, in lower case and in the singular: `recordIds` is `record`, `id`."""
+    found = (word.lower() for word in _WORD.findall(name[:200]))
+    return tuple(word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s") for word in found)
+
+
+def _is_valid(schema: Any, arguments: Mapping[str, Any]) -> bool:
+    if not isinstance(schema, dict):
+        return True
+    from mcptest_engine.core.synthesize.search import judged, readable
+
+    validator = readable(schema)[1]
+    return validator is not None and judged(validator, arguments)

@@ -125,6 +125,8 @@ class Run:
                 await self._all(cases, hooks)
                 if self.survey is not None and self._halted is None:
                     await self.survey.look(self.pool, self._caller.catalogs.read())
+                if self._halted is None and self.blank.mode != "replayed":
+                    await self._explain_guesses()
                 if self.limits is not None and self._halted is None and self.blank.mode != "replayed":
                     self._unlisted = await self._caller.effects.list_servers(self.pool)
         except asyncio.CancelledError:
@@ -327,6 +329,25 @@ class Run:
         from mcptest_engine.running.guesses import same_error  # few suites have made-up arguments
 
         return decision._replace(outcome=doubted(decision.outcome, same_error(told)))
+
+    async def _explain_guesses(self) -> None:
+        """Add to the results of refused guesses what helps a person to give arguments; their servers list their tools."""
+        made_up = (index for index, case in enumerate(self.plan.cases) if case.guess is not None)
+        open_ones = [
+            index for index in made_up if (result := self._results[index]) is not None and result.undecided is not None
+        ]
+        if not open_ones:
+            return
+        from mcptest_engine.running.guesses import explain, list_tools  # few suites have made-up arguments
+
+        servers = dict.fromkeys(self.plan.cases[index].server for index in open_ones)
+        tools = await list_tools(self.pool, servers)
+        done = [result for result in self._results if result is not None]
+        for index in open_ones:
+            case, result = self.plan.cases[index], self._results[index]
+            told = explain(case, done, tools[case.server], self.keeper.redact).to_json()
+            if told and result is not None:
+                self._results[index] = replace(result, guess=told)
 
     def _valid_calls(self) -> dict[tuple[str, str, str], list[int]]:
         """Where the cases stand whose calls are to succeed, by what they call."""

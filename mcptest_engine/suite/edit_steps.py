@@ -18,7 +18,7 @@ ASSERTIONS = "assertions"
 
 
 class Step(NamedTuple):
-    """One small change: "set" the value at a path, "insert" an item before the one at a path, or "remove" that item.
+    """One small change: "set" the value at a path, "insert" an item before the one at a path, or "remove" that item or key.
 
     "wrap" puts the list at a path under the key `value` of a mapping in its place.
     """
@@ -33,7 +33,11 @@ def steps_to(tree: Any, path: Pointer, value: Any) -> Iterator[Step]:
     there = get(tree, path)
     if same(there, value) and path:
         return
-    if isinstance(there, dict) and isinstance(value, dict) and there and list(value)[: len(there)] == list(there):
+    staying = [key for key in there if key in value] if isinstance(there, dict) and isinstance(value, dict) else []
+    if staying and isinstance(value, dict) and list(value)[: len(staying)] == staying:
+        for key in there:
+            if key not in value:
+                yield Step("remove", (*path, key))
         for key, part in value.items():
             if key in there:
                 yield from steps_to(tree, (*path, key), part)
@@ -85,6 +89,8 @@ def stepped(tree: Any, step: Step) -> Any:
     if kind == "wrap":
         return put(tree, path, {value: get(tree, path)})
     holder, index = get(tree, path[:-1]), path[-1]
+    if isinstance(holder, dict):
+        return put(tree, path[:-1], {key: part for key, part in holder.items() if key != index})
     assert isinstance(holder, list)
     assert isinstance(index, int)
     return put(

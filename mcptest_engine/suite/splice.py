@@ -163,7 +163,13 @@ class Splicer:
         return end
 
     def remove(self, path: Sequence[str | int]) -> Iterator[str]:
-        """The list without the item at `path`, which is not its only one, and without the comments of that item."""
+        """The list without the item at `path`, or the mapping without the key, which is not its only one.
+
+        The comments of an item go with it; of a key only what stands behind it.
+        """
+        if path and isinstance(path[-1], str):
+            yield from self._without_key(path)
+            return
         node, index = self._list_of(path)
         if node is None or not index < len(node.items) or len(node.items) < 2:
             return
@@ -230,6 +236,21 @@ class Splicer:
             yield self.text[: items[index - 1].end] + self.text[old.end :]
         else:
             yield self.text[: old.start] + self.text[items[index + 1].start :]
+
+    def _without_key(self, path: Sequence[str | int]) -> Iterator[str]:
+        node = None if self.root is None else self.root.at(path[:-1])
+        pairs = [] if node is None or node.kind is not Kind.MAPPING else node.pairs
+        index = next((at for at, (name, _) in enumerate(pairs) if name.key == path[-1]), None)
+        if node is None or index is None or len(pairs) < 2:
+            return
+        name, old = pairs[index]
+        line = name.start - self._column(name.start)
+        if not node.flow and not self.text[line : name.start].strip():
+            yield self._without(line, self._next_line(old.end))
+        if index + 1 < len(pairs):
+            yield self.text[: name.start] + self.text[pairs[index + 1][0].start :]
+        else:
+            yield self.text[: pairs[index - 1][1].end] + self.text[old.end :]
 
     def _without(self, start: int, end: int) -> str:
         before = self.text[:start]

@@ -15,6 +15,7 @@ from tests.conftest import SERVERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from mcptest_engine.core.results import RunRecord
 
@@ -142,3 +143,89 @@ def test_an_outcome_that_counts_for_nothing_beside_a_guess_is_told(suite_of: Cal
     assert [problem.message for problem in loaded.warnings] == [
         "`outcome: any` counts for nothing beside `guess`: an error lets no test with made-up arguments pass"
     ]
+
+
+# --- better arguments
+
+CHAPTER = "{ tool: get_chapter, args: { book_id: '1', chapter: 1 }, guess: [book_id]"
+
+
+def test_the_record_holds_the_schema_and_the_values_that_a_read_only_tool_returned(record_of: RunOf) -> None:
+    record = record_of(suite(f"tools: [{CHAPTER}, name: t }}, {{ name: list, tool: list_books, {ANSWERED} }}]"))
+    told(record)
+    guess = record.tests[0].guess
+    assert guess is not None
+    assert guess["input_schema"]["properties"]["book_id"] == {"type": "string", "description": "The id of the book."}
+    assert (guess["arguments"], guess["sources"]) == ({"book_id": "b-7741", "chapter": 1}, {"book_id": "list_books"})
+    assert record.tests[1].guess is None
+
+
+def test_no_tool_is_called_for_better_arguments(record_of: RunOf, tmp_path: Path) -> None:
+    """Only what the suite called is known."""
+    diary = tmp_path / "diary"
+    record = record_of(suite(f"tools: [{CHAPTER}, name: t }}]", "--diary", str(diary)))
+    assert len(diary.read_text().splitlines()) == 1
+    assert record.tests[0].guess is not None
+    assert "arguments" not in record.tests[0].guess
+
+
+def test_an_empty_value_that_a_test_is_about_stays(record_of: RunOf) -> None:
+    test = f"tools: [{CHAPTER}, name: t }}, {{ name: list, tool: list_books, {ANSWERED} }}]".replace("'1'", "''")
+    guess = record_of(suite(test)).tests[0].guess
+    assert guess is not None
+    assert "arguments" not in guess
+
+
+RETURNED = {
+    "structuredContent": {"entities": [{"name": "Ada", "entityType": "person"}]},
+    "content": [{"type": "text", "text": "Allowed directories:\n/srv/files\n- Owner: ada"}],
+}
+REFUSED = {"isError": True, "content": [{"type": "text", "text": "no such thing"}]}
+READS = {"annotations": {"readOnlyHint": True}}
+
+
+def better(record_of: RunOf, folder: Path, tool: str, arguments: Any, *, hints: Any = READS, schema: Any = None) -> Any:
+    """What is proposed for the refused arguments of `tool`, on a server whose tool `look` returns something."""
+    inputs = {"type": "object", "properties": {name: schema or {} for name in arguments}}
+    tools = [{"name": "look", "inputSchema": {"type": "object"}, **hints}, {"name": tool, "inputSchema": inputs}]
+    script = {"tools": tools, "answers": {"look": [{"result": RETURNED}], tool: [{"result": REFUSED}]}}
+    (folder / "script.json").write_text(json.dumps(script))
+    command = [sys.executable, "-S", str(SERVERS / "scripted.py"), str(folder / "script.json")]
+    look = f"{{ name: look, tool: look, {ANSWERED} }}"
+    test = f"{{ name: t, tool: {tool}, args: {json.dumps(arguments)}, guess: true }}"
+    record = record_of(f"servers: {{ s: {{ command: {json.dumps(command)} }} }}\ntools: [{look}, {test}]")
+    guess = record.tests[1].guess
+    assert guess is not None
+    return guess.get("arguments")
+
+
+@pytest.mark.parametrize(
+    ("tool", "argument", "schema", "value"),
+    [
+        ("read_file", "path", {"type": "string"}, "/srv/files"),
+        ("list_directory", "directory", {"type": "string"}, "/srv/files"),
+        ("open_nodes", "names", {"type": "array", "items": {"type": "string"}}, ["Ada"]),
+        ("find", "owner", {"type": "string"}, "ada"),
+        ("find", "entity_type", {"type": "string"}, "person"),
+        ("get_entity", "entity", {"type": "string"}, "Ada"),
+    ],
+)
+def test_a_value_is_found_by_the_words_of_its_name(
+    tool: str, argument: str, schema: Any, value: Any, record_of: RunOf, tmp_path: Path
+) -> None:
+    given = ["made-up"] if schema["type"] == "array" else "made-up"
+    assert better(record_of, tmp_path, tool, {argument: given}, schema=schema) == {argument: value}
+
+
+@pytest.mark.parametrize(("argument", "schema"), [("entity", {"type": "integer"}), ("colour", {"type": "string"})])
+def test_a_value_of_another_type_or_name_is_not_taken(
+    argument: str, schema: Any, record_of: RunOf, tmp_path: Path
+) -> None:
+    assert better(record_of, tmp_path, "get_entity", {argument: 7}, schema=schema) is None
+
+
+@pytest.mark.parametrize("hints", [{}, {"annotations": {"readOnlyHint": False}}])
+def test_a_tool_that_does_not_declare_to_be_read_only_is_no_source(
+    hints: Any, record_of: RunOf, tmp_path: Path
+) -> None:
+    assert better(record_of, tmp_path, "find", {"owner": "x"}, hints=hints) is None
