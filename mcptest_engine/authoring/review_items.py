@@ -28,6 +28,9 @@ class Choice(StrEnum):
 class ReviewItem:
     """One change that waits: "test" adds a test, "expect" replaces an `expect`, "assertion" changes one, "snapshot" a value.
 
+    "arguments" is a test whose made-up arguments met with an error: accepting it removes `guess`, and a person gives others by
+    editing it. `arguments` describes what the tool takes, a line each; `needs_arguments`: none better are known.
+
     `id` is 12 hexadecimal digits and the same as long as the change is. `suite` is the path of the file that would be written,
     relative to the workspace, `line` that of the test in it, from 1. `before` and `after` are YAML without indentation: what
     the item is about, as it stands (comments included) and as it would be. `stability` tells how far the value can be trusted,
@@ -51,6 +54,8 @@ class ReviewItem:
     notes: tuple[str, ...] = ()
     loosens: str | None = None
     is_volatile: bool = False
+    arguments: tuple[str, ...] = ()
+    needs_arguments: bool = False
     run_suite: str = ""
     tests: tuple[str, ...] = ()
     source: str = ""
@@ -63,8 +68,20 @@ class ReviewItem:
 
     @property
     def is_safe(self) -> bool:
-        """Whether "accept all" takes it without being asked twice: it neither loosens a test nor looks volatile."""
-        return self.loosens is None and not self.is_volatile
+        """Whether "accept all" takes it unasked: it neither loosens a test, nor looks volatile, nor needs arguments."""
+        return self.loosens is None and not self.is_volatile and not self.needs_arguments
+
+    @property
+    def to_edit(self) -> str:
+        """What a person edits: `after`, below the arguments that the tool takes. `undescribed` takes those off again."""
+        return "".join(f"# {line}\n" for line in self.arguments) + self.after
+
+    def undescribed(self, text: str) -> str:
+        """An edited text without the lines of `arguments` above it."""
+        lines = text.split("\n")
+        while self.arguments and lines and lines[0].startswith("#"):
+            del lines[0]
+        return "\n".join(lines)
 
     @property
     def likeness(self) -> tuple[str, ...]:
@@ -81,7 +98,7 @@ class ReviewItem:
     def from_json(cls, data: Mapping[str, Any]) -> ReviewItem:
         """The item that `to_json` told. Raises: KeyError, TypeError."""
         told = {field.name: data[field.name] for field in fields(cls) if field.name in data}
-        for name in ("left_out", "notes", "tests", "path"):
+        for name in ("left_out", "notes", "tests", "path", "arguments"):
             told[name] = tuple(told.get(name, ()))
         return cls(**told)
 

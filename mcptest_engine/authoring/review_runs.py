@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.review_matchers import restated
+from mcptest_engine.core.clipping import show
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
@@ -41,6 +42,8 @@ LITERAL = frozenset({"schema", "regex", "jq"})
 _DATA = frozenset({"exact", "contains", "icontains", "contains-all", "contains-any", "one-of", "subset"})
 _NUMBERED = re.compile(r"(.*) #(\d+)", re.DOTALL)
 _WHY = 400
+_MOST_DESCRIBED = 40
+_DESCRIBED = ("enum", "const", "format", "pattern", "minimum", "maximum", "default", "examples")
 
 
 class Change(NamedTuple):
@@ -144,6 +147,102 @@ def changes(text: SuiteText, kind: str, runs: Sequence[Sequence[Seen]]) -> Itera
             run_id=newest[0].run_id,
             tests=tests,
         )
+
+
+class Guess(NamedTuple):
+    """A test whose made-up arguments met with an error, as it stands and as it would be without `guess`.
+
+    `arguments` describes what the tool takes, a line each. `needs_arguments`: the run came by no better ones.
+    """
+
+    block: str
+    place: int
+    was: Mapping[str, Any]
+    value: Mapping[str, Any]
+    why: str
+    loosens: str | None
+    notes: tuple[str, ...]
+    arguments: tuple[str, ...]
+    needs_arguments: bool
+    run_id: str
+    tests: tuple[str, ...]
+
+
+def refused_guess(text: SuiteText, kind: str, newest: Sequence[Seen]) -> Guess | None:
+    """What the newest results of a test say of its made-up arguments; None where they say nothing, or are not its any more."""
+    block = _BLOCKS.get(kind)
+    seen = next((one for one in newest if _undecided(one.result) is not None), None)
+    if block is None or seen is None:
+        return None
+    index = text.find(
+        block, _written_name(seen.result), line=_number(seen.result.get("line")), number=_namesake(seen.result)
+    )
+    test = None if index is None else text.value((block, index))
+    if index is None or not isinstance(test, dict) or not test.get("guess") or not _has_sent(test, seen.result):
+        return None
+    told = seen.result.get("guess")
+    found = told if isinstance(told, dict) else {}
+    value = {key: part for key, part in test.items() if key != "guess"}
+    better, sources = found.get("arguments"), found.get("sources")
+    notes: tuple[str, ...] = ()
+    if isinstance(better, dict) and isinstance(sources, dict):
+        value["args"] = as_written(better)
+        notes = tuple(
+            f"`{one_line(str(name), 60)}` is what `{one_line(str(tool), 60)}` returned"
+            for name, tool in sources.items()
+        )
+    is_refusal = _undecided(seen.result) == "error"
+    return Guess(
+        block=block,
+        place=index,
+        was=test,
+        value=value,
+        why=one_line(f"run {seen.run_id}: {seen.result.get('message')}", _WHY),
+        loosens="any error counts as the refusal then" if is_refusal else None,
+        notes=notes,
+        arguments=tuple(described_arguments(found.get("input_schema"))),
+        needs_arguments=not is_refusal and not notes,
+        run_id=seen.run_id,
+        tests=tuple(dict.fromkeys(str(one.result.get("name")) for one in newest)),
+    )
+
+
+def described_arguments(schema: Any) -> Iterator[str]:
+    """What an input schema says of each argument, on a line: "`id` (string, required): The id of the book."."""
+    members = schema.get("properties") if isinstance(schema, dict) else None
+    required = schema.get("required") if isinstance(schema, dict) else None
+    for name, about in list(members.items())[:_MOST_DESCRIBED] if isinstance(members, dict) else ():
+        facts = about if isinstance(about, dict) else {}
+        kind = facts.get("type", "any")
+        parts = [" or ".join(map(str, kind)) if isinstance(kind, list) else str(kind)]
+        if isinstance(required, list) and name in required:
+            parts.append("required")
+        parts += [f"{key} {show(facts[key], 100)}" for key in _DESCRIBED if key in facts]
+        description = facts.get("description")
+        said = f": {description}" if isinstance(description, str) and description.strip() else ""
+        yield one_line(f"`{name}` ({', '.join(parts)}){said}", 300)
+
+
+def _undecided(result: Mapping[str, Any]) -> str | None:
+    """The outcome that was wanted of a call with made-up arguments, where an error left it open."""
+    rows = result.get("assertions")
+    for row in rows if isinstance(rows, list) and result.get("verdict") == "inconclusive" else ():
+        if isinstance(row, dict) and row.get("implicit") == "outcome" and row.get("passed") is None:
+            matcher = row.get("matcher")
+            return str(matcher.get("exact")) if isinstance(matcher, dict) else None
+    return None
+
+
+def _has_sent(test: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
+    """Whether the result is of the arguments that the test has now; what templates stand for is not known."""
+    request = result.get("request")
+    params = request.get("params") if isinstance(request, dict) else None
+    try:
+        given = as_judged(test.get("args") or {})
+    except Templated:
+        return True
+    sent = params.get("arguments") if isinstance(params, dict) else None
+    return _equal(given, sent or {}) or _holds_mask(sent)
 
 
 class _Failed(NamedTuple):

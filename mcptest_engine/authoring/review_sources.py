@@ -16,7 +16,7 @@ from mcptest_engine.authoring.demands import ASSERTIONS, demands_lost
 from mcptest_engine.authoring.placing import shared_expect
 from mcptest_engine.authoring.review_items import ReviewItem
 from mcptest_engine.authoring.review_memory import rejected_ids
-from mcptest_engine.authoring.review_runs import Change, Runs, changes, results
+from mcptest_engine.authoring.review_runs import Change, Guess, Runs, changes, refused_guess, results
 from mcptest_engine.authoring.review_texts import Piece, SuiteText, Unreadable, dashed, undashed, value_at
 from mcptest_engine.core.errors import McptestError, UsageError
 from mcptest_engine.core.sanitise import one_line
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 SUITE_SUFFIXES = (".yaml", ".yml", ".json")
 _PENDING = ".pending.yml"
 _ID_DIGITS = 12
-_ORDER = {"assertion": 0, "expect": 1, "test": 2, "snapshot": 3}
+_FIRST = "arguments"
+_ORDER = {_FIRST: 0, "assertion": 0, "expect": 1, "test": 2, "snapshot": 3}
 
 
 class Sources:
@@ -90,10 +91,44 @@ class Sources:
                     continue
                 with suppress(Unreadable):  # a suite that is gone or broken has other troubles
                     text = self.text(file)
+                    guess = refused_guess(text, kind, runs[0])
+                    if guess is not None:
+                        item = self._item_of_guess(guess, text, file, suite)
+                        if item is not None and item.id not in rejected:
+                            self.items.append(item)
                     for change in changes(text, kind, runs):
                         item = self._item_of_change(change, text, file, suite)
                         if item is not None and item.id not in rejected:
                             self.items.append(item)
+
+    def _item_of_guess(self, guess: Guess, text: SuiteText, file: str, suite: str) -> ReviewItem | None:
+        piece = text.piece(guess.block, guess.place, ())
+        if piece is None:
+            return None
+        name = str(guess.was.get("name"))
+        item = ReviewItem(
+            id="",
+            kind=_FIRST,
+            suite=file,
+            line=text.line(guess.block, guess.place),
+            title=name,
+            before=piece.shown,
+            after="",
+            why=guess.why,
+            loosens=guess.loosens,
+            notes=guess.notes,
+            arguments=guess.arguments,
+            needs_arguments=guess.needs_arguments,
+            run_suite=suite,
+            tests=guess.tests,
+            source="run",
+            origin=guess.run_id,
+            block=guess.block,
+            test_name=name,
+            was=guess.was,
+            value=guess.value,
+        )
+        return _shown(item, piece)
 
     def _item_of_change(self, change: Change, text: SuiteText, file: str, suite: str) -> ReviewItem | None:
         piece = text.piece(change.block, change.place, change.path)
@@ -335,5 +370,11 @@ def _digest(*parts: Any) -> str:
     return hashlib.sha256(told.encode()).hexdigest()[:_ID_DIGITS]
 
 
-def _place(item: ReviewItem) -> tuple[str, int, int, str]:
-    return item.suite, 10**9 if item.line is None else item.line, _ORDER.get(item.kind, 9), item.title
+def _place(item: ReviewItem) -> tuple[bool, str, int, int, str]:
+    return (
+        item.kind != _FIRST,
+        item.suite,
+        10**9 if item.line is None else item.line,
+        _ORDER.get(item.kind, 9),
+        item.title,
+    )

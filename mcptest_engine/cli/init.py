@@ -137,6 +137,8 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     code, record = int(ExitCode.PASSED), None
     if _has_live_tests(found) and _wants_run(found, flags, person):
         code, record = _run(output, chosen, policy)
+        if _has_better(record) and not record.interrupted:
+            code, record = _run_again(output, chosen, policy, catalog, record)
         _tell_checked(record)
     _tell_next(output, chosen, catalog, found, record)
     ctx.exit(code)
@@ -386,17 +388,61 @@ def _tested(found: Scaffold) -> int:
     return sum(tool.tests_generated > 0 for tool in found.tools)
 
 
-def _run(output: Path, chosen: Chosen, policy: ExecutionPolicy) -> tuple[int, RunRecord]:
-    """One run under the policy; the secrets that were given and not written down are there for this run."""
+def _has_better(record: RunRecord) -> bool:
+    return any(test.guess is not None and "arguments" in test.guess for test in record.tests)
+
+
+def _run_again(
+    output: Path, chosen: Chosen, policy: ExecutionPolicy, catalog: Catalog, record: RunRecord
+) -> tuple[int, RunRecord]:
+    """Write the arguments that the run came by into the suite, and run those of its tests again that declare to only read.
+
+    They stay a guess. Gives the worse exit code, and the record with the new results in the place of the old ones.
+    """
+    from dataclasses import replace
+
+    from mcptest_engine.authoring.review_edits import with_better_arguments
+    from mcptest_engine.core.sanitise import one_line
+    from mcptest_engine.safety.policy import classify
+
+    suite, changed = with_better_arguments(output.read_text(encoding="utf-8"), record.tests)
+    if not changed:
+        return record.exit_code, record
+    _write(output, suite)
+    _say("\nbetter arguments, of what the server answered:")
+    for test in changed:
+        sources = (test.guess or {})["sources"]
+        told = ", ".join(f"{one_line(str(name), 60)} from {one_line(str(tool), 60)}" for name, tool in sources.items())
+        _say(f"  {one_line(test.name, 100)}: {told}")
+    reading = {str(tool.get("name")) for tool in catalog.tools if classify(tool) is ToolClass.READ_ONLY}
+    ids = frozenset(test.id for test in changed if test.tool is None or test.tool in reading)
+    if policy.max_calls is not None:
+        made = sum(one.count for one in record.effects.calls if one.decision == "executed") if record.effects else 0
+        policy = replace(policy, max_calls=policy.max_calls - made)
+    if not ids or policy.max_calls == 0:
+        return record.exit_code, record
+    code, second = _run(output, chosen, policy, ids)
+    new = {test.id: test for test in second.tests}
+    tests = tuple(new.get(test.id, test) for test in record.tests)
+    return max(record.exit_code, code), replace(record, interrupted=second.interrupted).with_tests(tests)
+
+
+def _run(
+    output: Path, chosen: Chosen, policy: ExecutionPolicy, ids: frozenset[str] | None = None
+) -> tuple[int, RunRecord]:
+    """One run under the policy, of some tests where `ids` are given.
+
+    The secrets that were given and not written down are there for this run.
+    """
     from mcptest_engine.cli.run import run_and_report
     from mcptest_engine.cli.sinks import make_sinks
-    from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.running.settings import RunSettings, Selection
 
     sys.stdout.write("\n")
     sys.stdout.flush()
     os.environ.update(chosen.secrets)
     workspace = find_here()
-    settings = RunSettings(workers=policy.concurrency, policy=policy)
+    settings = RunSettings(workers=policy.concurrency, policy=policy, selection=Selection(ids=ids))
     return run_and_report(load(output, workspace, {}), settings, workspace, make_sinks((), None))
 
 

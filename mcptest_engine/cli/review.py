@@ -25,8 +25,9 @@ use one of these instead
     mcptest review --diff         show what waits, as diffs; --format json for programs
     mcptest review --list         the same, a line each
     mcptest review --accept ID    accept one; --reject ID drops it
+    mcptest review --accept ID --args JSON   give a test real arguments for its made-up ones
     mcptest review --accept-like ID   accept it and all like it
-    mcptest review --accept-all   accept all that neither loosen a test nor look volatile
+    mcptest review --accept-all   accept all that neither loosen a test, nor look volatile, nor need arguments
     mcptest review --reject-all   drop all
     mcptest review --undo         take the last write back"""
 
@@ -42,8 +43,15 @@ use one of these instead
     metavar="ID",
     help="Accept an item and all of its kind, target and matcher but what loosens a test or looks volatile.",
 )
+@click.option(
+    "--args",
+    metavar="JSON",
+    help="With --accept ID of a test whose made-up arguments were refused: the real ones.",
+)
 @click.option("--reject", multiple=True, metavar="ID", help="Drop an item.")
-@click.option("--accept-all", is_flag=True, help="Accept all but what loosens a test or looks volatile.")
+@click.option(
+    "--accept-all", is_flag=True, help="Accept all but what loosens a test, looks volatile or needs arguments."
+)
 @click.option("--loosening", is_flag=True, help="With --accept-all or --accept-like: those too.")
 @click.option("--reject-all", is_flag=True, help="Drop all.")
 @click.option("--snapshots", is_flag=True, help="Look at changed snapshots only.")
@@ -53,13 +61,14 @@ use one of these instead
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def command(ctx: click.Context, /, **flags: Any) -> None:
-    """Accept, reject or skip what waits: proposed tests, changed expectations of failed tests, changed snapshots.
+    """Accept, reject or skip what waits: made-up arguments, proposed tests, changed expectations and snapshots.
 
     On a terminal one at a time. FILE restricts it to those suites. Nothing is called and nothing is run.
 
     \b
     Example:
       mcptest review --diff --format json
+      mcptest review --accept 394a8b --args '{"id": "b-7741"}'
     """
     _check_flags(flags)
     workspace = find_here()
@@ -114,10 +123,14 @@ def headline(item: ReviewItem) -> str:
 
 def circumstances(item: ReviewItem) -> Iterator[str]:
     """Why it is proposed, what it would loosen, what was left out: a line each."""
+    if item.needs_arguments:
+        yield "needs     arguments: give them by editing it, or accept the ones that stand there"
     if item.loosens is not None:
         yield f"loosens   {one_line(item.loosens)}"
     if item.why:
         yield f"why       {one_line(item.why)}"
+    for line in item.arguments:
+        yield f"argument  {one_line(line)}"
     for target in item.left_out:
         yield f"left out  {one_line(target)}"
     for note in item.notes:
@@ -184,6 +197,8 @@ def _check_flags(flags: Mapping[str, Any]) -> None:
     modes = [*reading, *all_of, *(["/".join(single)] if single else [])]
     if len(modes) > 1:
         raise UsageError(f"`{modes[0]}` and `{modes[1]}` do not go together", hint="use one of them")
+    if flags["args"] is not None and not flags["accept"]:
+        raise UsageError("`--args` belongs to `--accept ID`")
     if flags["loosening"] and not (flags["accept_all"] or flags["accept_like"]):
         raise UsageError("`--loosening` belongs to `--accept-all` or `--accept-like`")
     if flags["exit_code"] and not (flags["diff"] or flags["listing"]):
@@ -221,7 +236,7 @@ def _print(waiting: Waiting, *, form: str, listing: bool) -> None:
     if listing:
         ids = short_ids(waiting.items)
         for item in waiting.items:
-            loosens = "" if item.loosens is None else "  loosens"
+            loosens = "  needs arguments" if item.needs_arguments else "" if item.loosens is None else "  loosens"
             sys.stdout.write(f"{ids[item.id]}  {headline(item)}{loosens}\n")
         return
     sys.stdout.write("".join(f"{line}\n" for line in told_items(waiting.items, paint=colours(sys.stdout))))
@@ -243,6 +258,8 @@ def _json_of(item: ReviewItem) -> dict[str, Any]:
         "why": item.why,
         "stability": item.stability,
         "volatile": item.is_volatile,
+        "needs_arguments": item.needs_arguments,
+        "arguments": list(item.arguments),
         "loosens": item.loosens,
         "left_out": list(item.left_out),
         "notes": list(item.notes),
@@ -265,6 +282,8 @@ def _decide(workspace: Workspace, waiting: Waiting, flags: Mapping[str, Any]) ->
         decisions = [(item, Choice.REJECT, None) for item in (*waiting.items, *stale)]
     else:
         accepted = _named(flags["accept"], waiting.items)
+        if flags["args"] is not None:
+            accepted = [_with_arguments(accepted, flags["args"])]
         accepted += [item for item in _alike(flags, waiting.items) if item not in accepted]
         rejected = _named(flags["reject"], (*waiting.items, *stale))
         both = {item.id for item in accepted} & {item.id for item in rejected}
@@ -276,6 +295,22 @@ def _decide(workspace: Workspace, waiting: Waiting, flags: Mapping[str, Any]) ->
         sys.stdout.write("nothing decided\n")
         return ExitCode.PASSED
     return tell_outcome(decide(workspace, decisions), workspace, write=sys.stdout.write)
+
+
+def _with_arguments(accepted: Sequence[ReviewItem], text: str) -> ReviewItem:
+    """The one item of `--accept` with the arguments of `--args`. Raises: UsageError."""
+    import json
+    from dataclasses import replace
+
+    if len(accepted) != 1 or accepted[0].kind != "arguments":
+        raise UsageError("`--args` gives arguments to one test", hint="accept one item of the kind `arguments` with it")
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as wrong:
+        raise UsageError(f"`--args` is no JSON: {wrong}") from None
+    if not isinstance(given, dict):
+        raise UsageError("`--args` is no JSON object", hint="""write it as --args '{"id": 7}'""")
+    return replace(accepted[0], value={**accepted[0].value, "args": given})
 
 
 def _alike(flags: Mapping[str, Any], items: Sequence[ReviewItem]) -> list[ReviewItem]:
@@ -290,7 +325,9 @@ def _alike(flags: Mapping[str, Any], items: Sequence[ReviewItem]) -> list[Review
 
 def _tell_left(left: int) -> None:
     if left:
-        told = "loosens a test or looks volatile" if left == 1 else "loosen a test or look volatile"
+        told = "loosens a test, looks volatile or needs arguments"
+        if left > 1:
+            told = "loosen a test, look volatile or need arguments"
         sys.stderr.write(f"{counted(left, 'item')} left: {told}; --loosening takes them too\n")
 
 

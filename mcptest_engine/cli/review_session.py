@@ -198,7 +198,9 @@ class _Session:
             taken = list(left) if self._keys.read() in ("y", "Y") else []
         else:
             odd = len(left) - len(safe)
-            loosen = "loosens a test or looks volatile" if odd == 1 else "loosen a test or look volatile"
+            loosen = "loosens a test, looks volatile or needs arguments"
+            if odd > 1:
+                loosen = "loosen a test, look volatile or need arguments"
             self._tell(f"{verb} the {len(left)} {which}, in {shown}? {odd} of them {loosen}:")
             others = f"y {verb} the other {len(safe)}, " if safe else ""
             self._tell(f"{others}! {verb} all {len(left)}, n none")
@@ -232,9 +234,10 @@ class _Session:
         item = self._item
         text = self._edited.get(item.id, item.after)
         while True:
-            new = self._in_editor(text)
+            new = self._in_editor(item.to_edit.removesuffix(item.after) + text)
             if new is None:
                 return
+            new = item.undescribed(new)
             if new.strip() == text.strip() and item.id not in self._edited:
                 self._say("  unchanged")
                 return

@@ -444,7 +444,7 @@ class ReviewScreen(Working, WorkScreen):
             self.workbench.say("this is too long to be edited here: enter opens the suite")
             return
         decision = self.state.decision(item)
-        text = self.state.drafts.get(item.id) or (decision.text if decision is not None else None) or item.after
+        text = self.state.drafts.get(item.id) or (decision.text if decision is not None else None) or item.to_edit
         self._editing, self._problem = item.id, None
         self.add_class("-editing")
         self.editor.open(text)
@@ -464,7 +464,7 @@ class ReviewScreen(Working, WorkScreen):
         event.stop()
         item = self._edited()
         if item is not None:
-            self.editor.area.become(item.after)
+            self.editor.area.become(item.to_edit)
 
     def on_fragment_editor_taken(self, event: FragmentEditor.Taken) -> None:
         """Accept it, when it can be."""
@@ -482,6 +482,7 @@ class ReviewScreen(Working, WorkScreen):
             return
         self.state.drafts.pop(item.id, None)
         self._close_editor()
+        text = item.undescribed(text)
         self._decide(ACCEPT, None if text == item.after else text)
 
     def _ask_check(self) -> None:

@@ -38,6 +38,8 @@ def item_lines(item: Item, decision: Decision | None, *, info: bool = False, sta
         lines += [line((f"{MARKS['inconclusive']} loosens  ", "hint"), (_safe(item.loosens), "hint")), BLANK]
     if item.stale:
         lines += [line((f"{MARKS['inconclusive']} can only be rejected  ", "hint"), (_safe(item.stale), "hint")), BLANK]
+    if item.needs_arguments:
+        lines += [line((f"{MARKS['inconclusive']} needs arguments  ", "hint"), ("e edits them", "hint")), BLANK]
     if item.is_volatile:
         lines += [
             line((f"{MARKS['inconclusive']} volatile  ", "hint"), ("a value that changes from call to call", "hint")),
@@ -101,6 +103,7 @@ def _marked(sign: str, row: str, start: int, end: int) -> TextLine:
 def _facts(item: Item, *, info: bool, stability: bool) -> Iterator[TextLine]:
     facts: list[tuple[str, list[str]]] = [
         ("why", [told for told in (item.why, item.stability if stability and not info else "") if told]),
+        ("arguments", list(item.arguments)),
         ("left out", [", ".join(item.left_out)] if item.left_out and not info else list(item.left_out)),
         ("notes", list(item.notes)),
     ]

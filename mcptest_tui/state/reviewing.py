@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 ACCEPT, REJECT, SKIP = "accept", "reject", "skip"
 WORDS = {ACCEPT: "accepted", REJECT: "rejected", SKIP: "skipped"}
 KINDS = {
+    "arguments": "other arguments than those made up",
     "test": "a new test",
     "expect": "another `expect`",
     "assertion": "another assertion",
@@ -43,6 +44,8 @@ class Item:
     notes: tuple[str, ...] = ()
     loosens: str | None = None
     is_volatile: bool = False
+    arguments: tuple[str, ...] = ()
+    needs_arguments: bool = False
     is_cut: bool = False
     run_suite: str = ""
     tests: tuple[str, ...] = ()
@@ -59,7 +62,19 @@ class Item:
     @property
     def is_safe(self) -> bool:
         """Whether it may be accepted with all the others: it takes nothing back, and looks as if it stays."""
-        return self.loosens is None and not self.is_volatile and not self.stale
+        return self.loosens is None and not self.is_volatile and not self.needs_arguments and not self.stale
+
+    @property
+    def to_edit(self) -> str:
+        """What a person edits: `after`, below what the tool takes as arguments."""
+        return "".join(f"# {line}\n" for line in self.arguments) + self.after
+
+    def undescribed(self, text: str) -> str:
+        """An edited text without the lines of `arguments` above it."""
+        lines = text.split("\n")
+        while self.arguments and lines and lines[0].startswith("#"):
+            del lines[0]
+        return "\n".join(lines)
 
     @property
     def likeness(self) -> tuple[str, ...]:
@@ -74,12 +89,15 @@ class Item:
 def item_of(told: Mapping[str, Any]) -> Item:
     """An item from the engine's answer."""
     texts: dict[str, Any] = {name: str(told.get(name) or "") for name in _TEXTS}
-    texts.update({name: tuple(map(str, told.get(name) or ())) for name in ("left_out", "notes", "tests", "path")})
+    texts.update(
+        {name: tuple(map(str, told.get(name) or ())) for name in ("left_out", "notes", "tests", "path", "arguments")}
+    )
     line, loosens = told.get("line"), told.get("loosens")
     return Item(
         line=line if isinstance(line, int) else None,
         loosens=None if loosens is None else str(loosens),
         is_volatile=bool(told.get("is_volatile")),
+        needs_arguments=bool(told.get("needs_arguments")),
         is_cut=bool(told.get("is_cut")),
         **texts,
     )
@@ -264,6 +282,9 @@ def rest_question(state: Reviewing, choice: str) -> tuple[list[Item], str, list[
         stale = sum(bool(item.stale) for item in rest)
         if stale:
             lines.append(f"Left out: {counted(stale, 'proposal')} that can only be rejected; the suite has changed.")
+        needing = sum(item.needs_arguments for item in rest)
+        if needing:
+            lines.append(f"Left out: {counted(needing, 'test')} that {'needs' if needing == 1 else 'need'} arguments.")
         if volatile:
             lines.append(f"Left out: {counted(volatile, 'proposal')} of values that change from call to call.")
     elif choice == REJECT:

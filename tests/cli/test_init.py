@@ -698,3 +698,39 @@ def test_init_says_at_its_end_how_many_tests_need_arguments(mcptest: Run) -> Non
     )
     assert "  give arguments        mcptest review\n" in done.stderr
     assert done.stdout.endswith("need arguments, 1 failed for another reason than invalid arguments\n")
+
+
+def calls_in(diary: Path) -> list[str]:
+    return [json.dumps(json.loads(line)) for line in diary.read_text().splitlines()]
+
+
+def test_values_that_read_only_tools_returned_become_arguments_and_are_tried(mcptest: Run, tmp_path: Path) -> None:
+    """Issue, honest guesses: nothing is called that the run would not call; they stay a guess until a person says so."""
+    diary = tmp_path / "diary"
+    done = mcptest("init", "--command", server("library", "--diary", diary), "--yes")
+    assert "  get_book: valid arguments: book_id from list_books\n" in done.stdout
+    assert "  PASS  get_chapter: highest `chapter`  " in done.stdout
+    assert "\n10 checked, 1 needs arguments\n" in done.stdout
+    tests = {test["name"]: test for test in suite_of(tmp_path)["tools"]}
+    assert tests["get_book: valid arguments"]["args"] == {"book_id": "b-7741"}
+    assert tests["get_book: valid arguments"]["guess"] == ["book_id"]
+    assert tests["get_book: empty `book_id`"]["args"] == {"book_id": ""}
+    assert '["get_book", {"book_id": "b-7741"}]' in calls_in(diary)
+    assert not [call for call in calls_in(diary) if "lend_book" in call]
+    assert mcptest("validate", "--strict").returncode == 0
+
+
+def test_a_tool_that_changes_something_is_not_called_again_with_better_arguments(mcptest: Run, tmp_path: Path) -> None:
+    """They are written, and the next run has them."""
+    diary = tmp_path / "diary"
+    mcptest("init", "--command", server("library", "--diary", diary), "--yes", "--allow", "lend_book")
+    lent = [call for call in calls_in(diary) if "lend_book" in call]
+    assert lent == ['["lend_book", {"book_id": "1"}]']
+    tests = {test["name"]: test for test in suite_of(tmp_path)["tools"]}
+    assert tests["lend_book: valid arguments"]["args"] == {"book_id": "b-7741"}
+
+
+def test_the_calls_with_better_arguments_count_to_the_most_that_are_allowed(mcptest: Run, tmp_path: Path) -> None:
+    diary = tmp_path / "diary"
+    mcptest("init", "--command", server("library", "--diary", diary), "--yes", "--max-calls", "11")
+    assert len(calls_in(diary)) == 11

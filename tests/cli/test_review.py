@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import termios
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.conftest import SERVERS
 from tests.tui.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def test_an_item_is_accepted_by_the_beginning_of_its_id_and_its_test_passes(mcpt
 def test_accept_all_leaves_what_loosens_unless_it_is_asked_for(mcptest: Mcptest, failed: Path) -> None:
     accepted = mcptest("review", "--accept-all")
     assert "2 accepted" in accepted.stdout
-    assert "1 item left: loosens a test or looks volatile" in accepted.stderr
+    assert "1 item left: loosens a test, looks volatile or needs arguments" in accepted.stderr
     assert "{ gt: 4 }" in failed.read_text()
     assert "1 accepted" in mcptest("review", "--accept-all", "--loosening").stdout
     assert "{ gt: 0 }" in failed.read_text()
@@ -298,7 +299,7 @@ def test_capitals_ask_once_and_leave_what_loosens(failed: Path, at_terminal: Cal
     terminal = at_terminal()
     terminal.wait_for("[1/3]")
     terminal.press("A")
-    terminal.wait_for("accept the 3 left, in mcptest.yml? 1 of them loosens a test or looks volatile")
+    terminal.wait_for("accept the 3 left, in mcptest.yml? 1 of them loosens a test,")
     terminal.press("n")
     terminal.wait_for("nothing decided")
     terminal.press("A")
@@ -529,3 +530,120 @@ def test_the_first_value_of_a_snapshot_is_not_told_as_another_one(
     mcptest("run")
     told = json.loads(mcptest("review", "--snapshots", "--diff", "--format", "json").stdout)["items"]
     assert [item["why"] for item in told] == ["the newest run that looked at this snapshot saw its first value"]
+
+
+# --- made-up arguments
+
+
+@pytest.fixture
+def refused(mcptest: Mcptest, tmp_path: Path) -> Path:
+    """A suite with three tests whose made-up arguments a library has refused, the second without better ones in sight."""
+    command = [sys.executable, "-S", str(SERVERS / "library.py")]
+    path = tmp_path / "mcptest.yml"
+    path.write_text(f"""\
+servers: {{ library: {{ command: {json.dumps(command)} }} }}
+tools:
+  - name: wrong
+    tool: list_books
+    expect: [{{ target: result.content, matcher: {{ length: 7 }} }}]
+  - name: a book  # the first
+    tool: get_book
+    args: {{ book_id: "1" }}
+    guess: [book_id]
+    # what a book is
+    expect: [{{ target: result.content, matcher: {{ type: array }} }}]  # for now
+  - {{ name: empty, tool: get_book, args: {{ book_id: "" }}, guess: [book_id] }}
+  - {{ name: unclear, tool: find_books, args: {{ shelf: 1 }}, guess: [colour], outcome: error }}
+""")
+    assert mcptest("run").returncode == 1
+    return path
+
+
+def waiting(mcptest: Mcptest) -> dict[str, dict[str, Any]]:
+    items = json.loads(mcptest("review", "--diff", "--format", "json").stdout)["items"]
+    return {item["title"]: item for item in items}
+
+
+def test_tests_that_need_arguments_come_first_with_what_the_tool_takes(mcptest: Mcptest, refused: Path) -> None:
+    """Ruling A7."""
+    items = waiting(mcptest)
+    assert list(items) == ["a book", "empty", "unclear", "wrong"]
+    assert items["empty"]["arguments"] == ["`book_id` (string, required): The id of the book."]
+    assert [item["needs_arguments"] for item in items.values()] == [False, True, False, False]
+    assert items["unclear"]["loosens"] == "any error counts as the refusal then"
+    assert items["a book"]["notes"] == ["`book_id` is what `list_books` returned"]
+    assert "no book has the id ; replace them" in items["empty"]["why"]
+    shown = mcptest("review", "--diff").stdout
+    assert '-  args: { book_id: "1" }\n-  guess: [book_id]\n+  args: { book_id: b-7741 }\n' in shown
+    assert "  argument  `book_id` (string, required): The id of the book.\n" in shown
+
+
+def test_accepting_arguments_removes_the_guess_and_no_other_byte(mcptest: Mcptest, refused: Path) -> None:
+    before = refused.read_text()
+    done = mcptest("review", "--accept", waiting(mcptest)["a book"]["id"])
+    assert done.returncode == 0, done.stderr
+    wanted = before.replace('{ book_id: "1" }\n    guess: [book_id]\n', "{ book_id: b-7741 }\n")
+    assert refused.read_text() == wanted
+    assert "PASS  a book" in mcptest("run", "--filter", "a book").stdout
+    assert "a book" not in waiting(mcptest)
+
+
+def test_a_person_gives_the_arguments_on_the_command_line(mcptest: Mcptest, refused: Path) -> None:
+    done = mcptest("review", "--accept", waiting(mcptest)["empty"]["id"], "--args", '{"book_id": "b-9020"}')
+    assert done.returncode == 0, done.stderr
+    assert "  - { name: empty, tool: get_book, args: { book_id: b-9020 } }\n" in refused.read_text()
+
+
+def test_accept_all_leaves_the_tests_that_need_arguments(mcptest: Mcptest, refused: Path) -> None:
+    done = mcptest("review", "--accept-all")
+    assert "2 items left: loosen a test, look volatile or need arguments; --loosening takes them too\n" in done.stderr
+    assert 'args: { book_id: "" }, guess: [book_id]' in refused.read_text()
+
+
+def test_without_a_guess_the_error_fails_the_test(mcptest: Mcptest, refused: Path) -> None:
+    """Accepted as they stand: the arguments are right, and the server is wrong."""
+    mcptest("review", "--accept", waiting(mcptest)["empty"]["id"])
+    assert mcptest("run", "--filter", "empty").returncode == 1
+
+
+def test_what_was_run_with_other_arguments_does_not_wait(mcptest: Mcptest, refused: Path) -> None:
+    refused.write_text(refused.read_text().replace('book_id: "1"', "book_id: b-1"))
+    assert list(waiting(mcptest)) == ["empty", "unclear", "wrong"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (("--args", "{}"), "`--args` belongs to `--accept ID`"),
+        (("--accept", "ID", "--args", "[]"), "`--args` is no JSON object"),
+        (("--accept", "ID", "--args", "{"), "`--args` is no JSON"),
+    ],
+)
+def test_arguments_that_cannot_be_taken_are_refused(
+    flags: tuple[str, ...], told: str, mcptest: Mcptest, refused: Path
+) -> None:
+    own = waiting(mcptest)["empty"]["id"]
+    done = mcptest("review", *(own if flag == "ID" else flag for flag in flags))
+    assert (done.returncode, told in done.stderr) == (2, True)
+
+
+def test_the_editor_shows_what_the_tool_takes_and_the_suite_does_not(
+    refused: Path, at_terminal: Callable[..., Terminal], tmp_path: Path
+) -> None:
+    editor = tmp_path / "editor.sh"
+    editor.write_text(f'#!/bin/sh\ncp "$1" {tmp_path}/shown\nsed -i \'s/b-7741/b-9020/\' "$1"\n')
+    editor.chmod(0o755)
+    terminal = at_terminal(EDITOR=str(editor))
+    terminal.wait_for("[1/4]")
+    terminal.press("e")
+    terminal.wait_for("b-9020")
+    terminal.press("a")
+    terminal.wait_for("[2/4]")
+    terminal.press("w")
+    terminal.wait_for("wrote mcptest.yml")
+    assert (
+        (tmp_path / "shown")
+        .read_text()
+        .startswith("# `book_id` (string, required): The id of the book.\n- name: a book")
+    )
+    assert "args: { book_id: b-9020 }\n    # what a book is\n" in refused.read_text()
