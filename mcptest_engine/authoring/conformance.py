@@ -9,7 +9,7 @@ from mcptest_engine.authoring.suite_insert import Place
 from mcptest_engine.authoring.suite_text import Entry, proved, wrapped, write_suite_text
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.suite.compliance import HANDSHAKE_REVISIONS, STATELESS_REVISION
+from mcptest_engine.suite.compliance import HANDSHAKE_REVISIONS, STATELESS_REVISION, UNKNOWN_METHOD, has_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ class ConformanceScaffold:
 
 
 def scaffold_conformance(catalog: Catalog, target: Target, *, into: str | None = None) -> ConformanceScaffold:
-    """The opening always, and each list that the server declares, pinned to the revision that was agreed on.
+    """The opening, `ping`, an unknown method, and each list that the server declares, pinned to the revision agreed on.
 
     `into` is the text of a suite that gets the checks that it has not. Raises: EditRefused where that text is in the way.
     """
@@ -64,7 +64,10 @@ def scaffold_conformance(catalog: Catalog, target: Target, *, into: str | None =
 def _entries(catalog: Catalog, target: Target, revision: str | None) -> Iterator[Entry]:
     opening = "server/discover" if revision == STATELESS_REVISION else "initialize"
     checks = {opening: "the session opens as the specification says"}
+    if has_request(revision or HANDSHAKE_REVISIONS[-1], "ping"):
+        checks["ping"] = "it is answered, and with nothing in it"
     checks |= {check: says for check, (capability, says) in _LISTS.items() if capability in catalog.capabilities}
+    checks[UNKNOWN_METHOD] = "it is refused as the specification says"
     for check, says in checks.items():
         pin: dict[str, Any] = {} if revision is None else {"spec_version": revision}
         yield Entry(block="compliance", test={"name": f"{check}: {says}", "server": target.key, "check": check, **pin})

@@ -177,7 +177,8 @@ def _kind_of(
         return "long"
     if not is_writable(one) or len(render(path)) > LONGEST_TARGET or not is_writable(render(path)):
         return "unwritable"
-    return "changing" if _doubtful(one, name, today, asked) else "stable"
+    inside = tuple(part for part in path if isinstance(part, str) and part is not name)
+    return "changing" if _doubtful(one, name, today, asked, inside) else "stable"
 
 
 def scalars(value: Any) -> frozenset[str]:
@@ -193,29 +194,33 @@ def scalars(value: Any) -> frozenset[str]:
     return frozenset(found)
 
 
-def _doubtful(value: Any, name: str, today: date | None, asked: Collection[str]) -> bool:
+def _doubtful(value: Any, name: str, today: date | None, asked: Collection[str], inside: tuple[str, ...] = ()) -> bool:
     """A flag or a null is what it is, whatever it is called; and what was asked for comes again."""
     if value is None or isinstance(value, bool):
         return False
-    if looks_changing(value, "" if repr(value) in asked else name, seen_twice=True, today=today):
+    if looks_changing(value, "" if repr(value) in asked else name, seen_twice=True, today=today, inside=inside):
         return True
-    return isinstance(value, str) and any(_doubtful(one, key, today, asked) for key, one in _members(value))
+    return isinstance(value, str) and any(
+        _doubtful(one, key, today, asked, within) for key, one, within in _members(value)
+    )
 
 
-def _members(text: str) -> Iterator[tuple[str, Any]]:
-    """The named scalars of a text that is JSON: many a server answers so."""
+def _members(text: str) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
+    """The named scalars of a text that is JSON, and the names that each lies in: many a server answers so."""
     if not text.lstrip().startswith(("{", "[")) or len(text) > LONGEST_EXACT:
         return
     try:
-        waiting = [("", json.loads(text))]
+        waiting: list[tuple[str, Any, tuple[str, ...]]] = [("", json.loads(text), ())]
     except (ValueError, RecursionError):
         return
     while waiting:
-        name, here = waiting.pop()
-        if isinstance(here, (dict, list)):
-            waiting.extend(here.items() if isinstance(here, dict) else ((name, one) for one in here))
+        name, here, inside = waiting.pop()
+        if isinstance(here, dict):
+            waiting.extend((key, one, (*inside, name)[-6:]) for key, one in here.items())
+        elif isinstance(here, list):
+            waiting.extend((name, one, inside) for one in here)
         elif not isinstance(here, str) or not here.lstrip().startswith(("{", "[")):
-            yield name, here
+            yield name, here, inside
 
 
 def is_writable(value: Any) -> bool:

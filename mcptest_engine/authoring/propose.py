@@ -316,7 +316,7 @@ class _Proposal:
     def _exact(self) -> list[dict[str, Any]]:
         compared = self._compared
         self._left_out(
-            "looks like a time or an id, or belongs to this process, and is not compared though it was equal",
+            "looks like a time or an id, or belongs to this process or machine, and is not compared though it was equal",
             compared.changing,
         )
         self._left_out("looks secret, and is not written down", compared.secret)

@@ -68,12 +68,16 @@ _CHANGING = (ToolClass.MUTATING, ToolClass.DESTRUCTIVE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaffoldedTool:
-    """How many tests a tool got; `held_back` says why they do not run before a person has looked at them."""
+    """How many tests a tool got; `held_back` says why they do not run before a person has looked at them.
+
+    `guessed` are the arguments that had to be made up for a valid call.
+    """
 
     name: str
     tests_generated: int
     tool_class: ToolClass
     held_back: str | None = None
+    guessed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,8 +225,15 @@ class _Writer:
         kept = self._keep(entries)
         unfilled = [one.entry.test["skip"] for one in kept if "skip" in one.entry.test]
         reason = reason or (unfilled[0] if unfilled and len(unfilled) == len(kept) else None)
+        guess = entries[0].test.get("guess") if entries else None
         self._page.tools.append(
-            ScaffoldedTool(name=name, tests_generated=len(kept), tool_class=tool_class, held_back=reason)
+            ScaffoldedTool(
+                name=name,
+                tests_generated=len(kept),
+                tool_class=tool_class,
+                held_back=reason,
+                guessed=tuple(guess) if isinstance(guess, list) else (),
+            )
         )
 
     def _tests(self, tool: Mapping[str, Any], options: ScaffoldOptions, tool_class: ToolClass) -> Iterator[Entry]:

@@ -1,4 +1,5 @@
-"""Which values look as if they were another at the next call: times, durations, ids out of a random generator, today's date.
+"""Which values look as if they were another at the next call: times, durations, ids out of a random generator, today's date,
+and what is measured of the machine.
 
 Two calls within one second agree on such values and prove nothing. The surprising thing: a name alone is enough for some
 (`uptime`, `pid`, `request_id`), and an `id` is doubted only where it was seen once.
@@ -11,6 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import date
 
 _CHANGING = re.compile(
@@ -63,6 +65,96 @@ _OF_THE_PROCESS = frozenset(
     )
 )
 """Names, in snake case, of what is equal in two calls of one process and another in the next process, or on another day."""
+_AMOUNTS = frozenset(
+    [
+        "free",
+        "available",
+        "avail",
+        "used",
+        "usage",
+        "idle",
+        "busy",
+        "load",
+        "loads",
+        "utilization",
+        "utilisation",
+        "temperature",
+    ]
+)
+_LEVELS = frozenset(["load", "loadavg", "utilization", "utilisation", "idle", "iowait", "throughput", "rps"])
+_MEASURES = frozenset(
+    [
+        "byte",
+        "bytes",
+        "kb",
+        "mb",
+        "gb",
+        "tb",
+        "kib",
+        "mib",
+        "gib",
+        "percent",
+        "pct",
+        "memory",
+        "mem",
+        "heap",
+        "disk",
+        "swap",
+        "space",
+        "cpu",
+        "core",
+        "cores",
+        "time",
+        "times",
+        "ticks",
+        "celsius",
+        "watts",
+        "connections",
+        "threads",
+        "handles",
+        "inodes",
+    ]
+)
+_PARTS = frozenset(
+    ["cpu", "cpus", "core", "cores", "memory", "mem", "disk", "disks", "swap", "heap", "battery", "network"]
+)
+_OF_A_PART = frozenset(
+    [
+        "model",
+        "speed",
+        "mhz",
+        "ghz",
+        "user",
+        "nice",
+        "sys",
+        "system",
+        "irq",
+        "total",
+        "size",
+        "count",
+        "vendor",
+        "free",
+        "used",
+        "available",
+        "percent",
+        "cached",
+        "buffers",
+        "active",
+        "inactive",
+        "rx",
+        "tx",
+        "cores",
+        "threads",
+        "usage",
+        "load",
+    ]
+)
+"""Words of what is measured of a machine, and of what it has: equal in two calls within a second, and elsewhere another."""
+_MEASURED_TEXT = re.compile(
+    r"^\s*\d[\d.,]*\s*(?:[KMGT]i?B|bytes|%|°C|[GM]Hz)\s*$"
+    r"|^\s*(?:Intel|AMD|Apple M\d|ARM)\b.*(?:CPU|Processor|Core|EPYC|Ryzen|M\d)",
+    re.IGNORECASE,
+)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[-\s]+")
 _NAME_OF_AN_ID = "id"
 _EPOCHS = ((1.5e9, 2e9), (1.5e12, 2e12), (1.5e15, 2e15), (1.5e18, 2e18))
@@ -70,15 +162,19 @@ _EPOCHS = ((1.5e9, 2e9), (1.5e12, 2e12), (1.5e15, 2e15), (1.5e18, 2e18))
 _READ = 64 * 1024
 
 
-def looks_changing(value: object, name: str = "", *, seen_twice: bool = False, today: date | None = None) -> bool:
+def looks_changing(
+    value: object, name: str = "", *, seen_twice: bool = False, today: date | None = None, inside: Collection[str] = ()
+) -> bool:
     """Whether `value`, a text or another scalar, under the member `name` is likely another one next time.
 
-    `seen_twice` says that two calls gave the same; `today` makes a text that holds its date (or that of the day before or
-    after, for other time zones) one that changes.
+    `inside` are the names of what the member lies in. `seen_twice` says that two calls gave the same; `today` makes a text that
+    holds its date (or that of the day before or after, for other time zones) one that changes.
     """
     if name and (_CHANGING_NAME.search(name) or _names_the_process(name)):
         return True
     if name == _NAME_OF_AN_ID and not seen_twice:
+        return True
+    if name and _is_measured(value, name, inside):
         return True
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return any(start <= value < end for start, end in _EPOCHS)
@@ -88,6 +184,27 @@ def looks_changing(value: object, name: str = "", *, seen_twice: bool = False, t
     if _CHANGING.search(read) is not None or _ULID.search(read) is not None:
         return True
     return today is not None and any(spelt in read for day in (-1, 0, 1) for spelt in _spellings(today, day))
+
+
+def _is_measured(value: object, name: str, inside: Collection[str]) -> bool:
+    """Whether a value is measured of a machine: `freeBytes`, `cores[0].idle`, `cpu.model`; a flag is not."""
+    if value is None or isinstance(value, bool):
+        return False
+    words = _words(name)
+    if words[-1:] and words[-1] in _LEVELS and not isinstance(value, str):
+        return True
+    if not _AMOUNTS.isdisjoint(words) and not _MEASURES.isdisjoint(words):
+        return True
+    around = {word for one in inside for word in _words(one)}
+    if isinstance(value, str) and _MEASURED_TEXT.search(value[:200]):
+        return not (_AMOUNTS | _PARTS | _MEASURES).isdisjoint((*words, *around))
+    if not _PARTS.isdisjoint(words) and not _OF_A_PART.isdisjoint(words):
+        return True
+    return not _PARTS.isdisjoint(around) and not (_OF_A_PART | _AMOUNTS).isdisjoint(words)
+
+
+def _words(name: str) -> list[str]:
+    return [word for word in _CAMEL.sub("_", name).lower().split("_") if word]
 
 
 def _names_the_process(name: str) -> bool:

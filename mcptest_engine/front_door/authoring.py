@@ -60,6 +60,9 @@ async def scaffold_suite(request: Request) -> Answer:
         held = [f"`{tool.name}` is held back: {tool.held_back}" for tool in made.tools if tool.held_back is not None]
         if held:
             held.append("to let tests of these run: `allow`, `presumed`, or take out their `skip:`")
+        guessed = [f"`{tool.name}` ({', '.join(tool.guessed)})" for tool in made.tools if tool.guessed]
+        if guessed:
+            held.append(f"made-up arguments, marked with `guess`; put in real ones: {', '.join(guessed)}")
         answer = {
             "suite": made.suite,
             "tools": [{"name": tool.name, "tests_generated": tool.tests_generated} for tool in made.tools],

@@ -202,7 +202,14 @@ RAN = _given(
     inconclusive=_COUNT,
     skipped=_COUNT,
     results=_list(
-        _given(("name", "verdict", "duration_ms"), name=_STRING, verdict=_VERDICT, duration_ms=_COUNT, reason=_STRING)
+        _given(
+            ("name", "verdict", "duration_ms"),
+            name=_STRING,
+            verdict=_VERDICT,
+            duration_ms=_COUNT,
+            reason=_STRING,
+            better_arguments=OBJECT,
+        )
     ),
     failures=_list(
         {

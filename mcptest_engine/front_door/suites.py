@@ -241,15 +241,23 @@ def _answer(record: RunRecord, save_problem: str | None) -> dict[str, Any]:
 
 
 def _row(test: TestResult) -> dict[str, Any]:
-    """The row, with `reason` where it was not decided or not run: no failure tells of it."""
+    """The row, with `reason` where it was not decided or not run: no failure tells of it.
+
+    `better_arguments` are there where made-up ones were refused and the server returned others that fit.
+    """
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.reporting.facts import inconclusive_text, remark
 
     name = presentable(one_line(test.name, LONGEST_NAME))
-    row = {"name": name, "verdict": test.verdict.value, "duration_ms": round(test.duration_ms)}
+    row: dict[str, Any] = {"name": name, "verdict": test.verdict.value, "duration_ms": round(test.duration_ms)}
     undecided = test.verdict is Verdict.INCONCLUSIVE
     reason = inconclusive_text(test) if undecided else remark(test) if test.verdict is Verdict.SKIP else ""
-    return {**row, "reason": presentable(one_line(reason, _LONGEST_REASON))} if reason else row
+    if reason:
+        row["reason"] = presentable(one_line(reason, _LONGEST_REASON))
+    better = (test.guess or {}).get("arguments")
+    if better is not None:
+        row["better_arguments"] = presentable(better)
+    return row
 
 
 def _failure(record: RunRecord, test: TestResult, uri: str) -> dict[str, Any]:

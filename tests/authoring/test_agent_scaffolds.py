@@ -28,12 +28,18 @@ def errors(suite: str) -> list[str]:
 
 
 def test_conformance_checks_the_opening_and_what_the_server_declares() -> None:
-    """Agent interface: `initialize` always, then the catalogs that it exposes."""
+    """Agent interface: `initialize` always, then the catalogs that it exposes; findings, V37: the rest."""
     found = scaffold_conformance(catalog(tool(), prompts=()), TARGET)
     checks = written(found.suite)["compliance"]
-    assert [check["check"] for check in checks] == ["initialize", "tools/list", "prompts/list"]
+    assert [check["check"] for check in checks] == [
+        "initialize",
+        "ping",
+        "tools/list",
+        "prompts/list",
+        "unknown-method",
+    ]
     assert {check["spec_version"] for check in checks} == {"2025-11-25"}
-    assert found.checks_scaffolded == 3
+    assert found.checks_scaffolded == 5
     assert found.notes == ()
     assert problems(found.suite) == ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import math
 import re
 from contextlib import suppress
@@ -592,3 +593,51 @@ def test_arguments_that_no_suite_can_hold_are_refused_before_anything_is_called(
         with pytest.raises(UsageError, match="the arguments cannot be written into a suite"):
             server.propose("get_x", arguments)
     assert server.called == []
+
+
+MEASURED = {
+    "cores": [
+        {"model": "AMD EPYC 7B13 64-Core Processor", "speed": 2449, "idle": 991230, "times": {"user": 5110, "irq": 0}}
+    ],
+    "freeBytes": 81234567,
+    "memory": {"total": 16777216, "usedPercent": 41.5},
+    "loadAverage": [0.1, 0.2],
+    "disk": {"size": "512 GB"},
+    "cpuModel": "Intel(R) Xeon(R) CPU @ 2.20GHz",
+}
+LASTING = {
+    "model": "T-800",
+    "stock": {"available": 4, "total": 9},
+    "discount_percent": 5,
+    "weight": "12 kg",
+    "user": "ada",
+    "core": "apple",
+    "idle": "no",
+    "healthy": True,
+}
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("name", MEASURED)
+def test_what_is_measured_of_the_machine_is_not_pinned(tmp_path: Path, name: str, as_text: bool) -> None:
+    """Findings, V35: two calls within a second agree on it, and another machine does not."""
+    value = {name: MEASURED[name], "healthy": True}
+    content = [{"type": "text", "text": json.dumps(value) if as_text else "ok"}]
+    answer = {"content": content} if as_text else {"content": content, "structuredContent": value}
+    proposed = Scripted(tmp_path, [tool("get_machine")], {"get_machine": [{"result": answer}]}).propose("get_machine")
+    exact = [one["target"] for one in proposed.mapping["expect"]["assertions"] if "exact" in one["matcher"]]
+    assert not [target for target in exact if name in target or (as_text and target.endswith(".text"))]
+    assert "looks like a time or an id" in " ".join(proposed.notes)
+
+
+@pytest.mark.parametrize("name", LASTING)
+def test_what_is_only_called_alike_is_pinned(tmp_path: Path, name: str) -> None:
+    answer = {"content": [], "structuredContent": {name: LASTING[name]}}
+    proposed = Scripted(tmp_path, [tool("get_machine")], {"get_machine": [{"result": answer}]}).propose("get_machine")
+    assert proposed.excluded_volatile == ()
+
+
+def test_what_differs_between_two_calls_is_not_pinned_whatever_it_is_called(tmp_path: Path) -> None:
+    answers = [{"result": {"content": [], "structuredContent": {"level": level}}} for level in (1, 2)]
+    proposed = Scripted(tmp_path, [tool("get_machine")], {"get_machine": answers}).propose("get_machine")
+    assert proposed.excluded_volatile == ("result.structuredContent.level",)

@@ -405,3 +405,21 @@ def test_warnings_of_the_suite_are_told_once(mcptest: Command, tmp_path: Path) -
     )
     done = mcptest("generate", "suite", "--into", "s.yml")
     assert done.stderr.count("the test asserts nothing") == 1
+
+
+@pytest.mark.parametrize(
+    ("revision", "checks"),
+    [
+        ("2025-11-25", ["initialize", "ping", "tools/list", "resources/list", "prompts/list", "unknown-method"]),
+        ("2026-07-28", ["server/discover", "tools/list", "resources/list", "prompts/list", "unknown-method"]),
+    ],
+)
+def test_the_checks_of_the_protocol_are_those_of_its_revision(
+    mcptest: Command, revision: str, checks: list[str]
+) -> None:
+    """Findings, V37: `ping` and an unknown method find faults in public servers."""
+    done = mcptest("generate", "conformance", *DEMO, "--protocol", revision, "--output", "c.yml")
+    assert done.returncode == 0, done.stderr
+    listed = json.loads(mcptest("run", "c.yml", "--reporter", "json").stdout)
+    assert [test["verdict"] for test in listed["tests"]] == ["pass"] * len(checks)
+    assert [test["name"].partition(":")[0] for test in listed["tests"]] == checks
