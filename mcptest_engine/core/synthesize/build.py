@@ -251,7 +251,7 @@ class Attempt:
 
     def _number(self, schemas: Conjunction, path: Path, nth: int, refused: list[str], *, integer: bool) -> float:
         allowed = Range(schemas, integer=integer)
-        preferred = likely_numbers(_name(path))
+        preferred = likely_numbers(_name(path), schemas)
         if any(schema.get(UNLIKE) for schema in schemas):
             preferred = [0.5, 0.123456789, 7, 11]
         numbers = [number for number in allowed.choices(preferred, nth) if json_key(number) not in refused]

@@ -18,6 +18,20 @@ _EXAMPLE = re.compile(
     r"""(?:e\.g\.?|for example|for instance|such as|example:|examples:)[,:]?\s*["'`]([\w./:+@-][\w./:+@ -]{0,39})["'`]""",
     re.IGNORECASE,
 )
+_BARE_EXAMPLE = re.compile(
+    r"(?:\be\.g\.?|\bfor example|\bfor instance|\bexamples?:)[,:]?\s*([\w./:+@-]*\w)(?=\s*(?:[,;)\]]|\.?$|\.\s| or ))",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""An example without quotes: one word, at whose end the example ends too."""
+_NUMBER_EXAMPLE = re.compile(
+    r"(?:\b(?:e\.g\.?|for example|for instance|such as|examples?:|defaults?(?: is| to|:)?))[,:]?\s*[`(]?"
+    r"(-?\d+(?:\.\d+)?)(?![\w.-]*\w)",
+    re.IGNORECASE,
+)
+_CHOICES = re.compile(
+    r"""\b(?:one of|either|possible values(?: are)?|allowed values(?: are)?)\s*(?::\s*["'`]?|["'`])([\w./+-]{0,39}\w)""",
+    re.IGNORECASE,
+)
 
 _QUOTED = re.compile(r"""["'`]([\w./:+-]{1,40})["'`]""")
 _KINDS = frozenset(
@@ -46,8 +60,8 @@ _SHAPES = tuple(
         ("YYYY-MM-DD[T ]HH", "2025-01-01T12:00:00Z"),
         ("YYYY-MM-DD", "2025-01-01"),
         ("YYYY-MM", "2025-01"),
-        ("(?:ISO[ -]?8601|RFC ?3339) date(?! ?-?time)", "2025-01-01"),
-        ("(?:ISO[ -]?8601|RFC ?3339)", "2025-01-01T12:00:00Z"),
+        ("(?:ISO(?:[ -]?8601)?|RFC ?3339) date(?! ?-?time)", "2025-01-01"),
+        ("(?:ISO[ -]?8601|RFC ?3339|ISO (?:date ?-?time|timestamp))", "2025-01-01T12:00:00Z"),
         ("HH:MM:SS", "12:00:00"),
         ("HH:MM", "12:00"),
         ("cron expression", "0 0 * * *"),
@@ -120,6 +134,8 @@ def likely_texts(name: str, schemas: Iterable[dict[str, Any]]) -> list[str]:
     """Texts for an argument of this name, the likeliest first."""
     told = [schema["description"][:_READ] for schema in schemas if isinstance(schema.get("description"), str)]
     texts = [found[1].strip() for text in told if (found := _EXAMPLE.search(text))]
+    texts += [found[1] for text in told if (found := _BARE_EXAMPLE.search(text))]
+    texts += [found[1] for text in told if (found := _CHOICES.search(text))]
     texts += [text for shape, text in _SHAPES if any(shape.search(words) for words in told)]
     words = _words(name)
     if words and words[-1] in _KINDS:  # a `branch_type` is no branch; its description may name the choices
@@ -131,8 +147,12 @@ def likely_texts(name: str, schemas: Iterable[dict[str, Any]]) -> list[str]:
     return [*texts, "hello", "test"]
 
 
-def likely_numbers(name: str) -> list[float]:
-    return [number for word in reversed(_words(name)) for known, number in _NUMBERS if word in known]
+def likely_numbers(name: str, schemas: Iterable[dict[str, Any]] = ()) -> list[float]:
+    """Numbers for an argument of this name, the likeliest first."""
+    told = [schema["description"][:_READ] for schema in schemas if isinstance(schema.get("description"), str)]
+    numbers = [float(found[1]) for text in told if (found := _NUMBER_EXAMPLE.search(text))]
+    whole = [int(number) if number.is_integer() else number for number in numbers]
+    return whole + [number for word in reversed(_words(name)) for known, number in _NUMBERS if word in known]
 
 
 def _words(name: str) -> list[str]:

@@ -78,6 +78,34 @@ def test_an_example_in_the_description_is_taken_before_the_name() -> None:
     assert arguments_for(tool({"where": told})).value == {"where": "Europe/Paris"}
 
 
+@pytest.mark.parametrize(
+    ("described", "value"),
+    [
+        ("The city, e.g. Oslo", "Oslo"),
+        ("A city (e.g., Berlin)", "Berlin"),
+        ("Example: a/b, or c", "a/b"),
+        ("One of: asc, desc", "asc"),
+        ("Either 'up' or 'down'", "up"),
+        ("An ISO date", "2025-01-01"),
+        ("An ISO timestamp", "2025-01-01T12:00:00Z"),
+        ("For example the last one you saw", "hello"),
+        ("One of the tables", "hello"),
+    ],
+)
+def test_an_example_without_quotes_is_taken_where_it_is_plain(described: str, value: str) -> None:
+    """Ruling A7: what the description names is a better guess."""
+    found = arguments_for(tool({"x": {"type": "string", "description": described}}))
+    assert (found.value, found.guessed) == ({"x": value}, ("x",))
+
+
+@pytest.mark.parametrize(
+    ("described", "value"),
+    [("How many, e.g. 10", 10), ("Defaults to 25.", 25), ("For example 2024-01-31", 1), ("Such as 7.5", 1)],
+)
+def test_a_number_in_the_description_is_taken_where_it_fits(described: str, value: int) -> None:
+    assert arguments_for(tool({"x": {"type": "integer", "description": described}})).value == {"x": value}
+
+
 def test_what_the_schema_settles_is_no_guess() -> None:
     settled = {
         "a": {"enum": ["x"]},
