@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from mcptest_engine.core.errors import SuiteError
 from mcptest_engine.reporting.record_schema import record_fault
+from mcptest_engine.reporting.registry import render
 from mcptest_engine.running.settings import Selection
 from tests.conftest import SERVERS
 
@@ -229,3 +231,25 @@ def test_a_tool_that_does_not_declare_to_be_read_only_is_no_source(
     hints: Any, record_of: RunOf, tmp_path: Path
 ) -> None:
     assert better(record_of, tmp_path, "find", {"owner": "x"}, hints=hints) is None
+
+
+@pytest.mark.parametrize(
+    ("form", "wanted"),
+    [
+        ("pretty", "INCONC  made up          (TIME)  REFUSED"),
+        ("minimal", "INCONC made up: REFUSED"),
+        ("md", "<code>made up</code>: REFUSED"),
+        ("junit", '<skipped message="inconclusive: REFUSED"/>'),
+        ("tap", "not ok 2 - made up # TODO inconclusive: REFUSED"),
+        ("github", "title=made up::inconclusive: REFUSED"),
+        ("gitlab", "made up: inconclusive: REFUSED"),
+        ("agent", "INCONCLUSIVE REFUSED: made up"),
+        ("html", "REFUSED"),
+        ("json", '"message": "REFUSED"'),
+    ],
+)
+def test_every_report_tells_which_arguments_were_refused_and_how(record_of: RunOf, form: str, wanted: str) -> None:
+    refused = "the generated arguments were refused: no book has the id 1; replace them"
+    rendered = render(form, record_of(suite(TESTS)))
+    text = re.sub(r"\(<?\d+ms\)", "(TIME)", f"{rendered.stdout}{rendered.stderr}").replace(refused, "REFUSED")
+    assert wanted in text

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import sys
+
 import pytest
 
 from mcptest_tui.screens.difference import Difference
 from mcptest_tui.screens.modals import Question
+from tests.conftest import SERVERS
 from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.review.reviewing import failed, new_test, reviewing, stored, suite_in
 from tests.tui.waiting import until
@@ -373,3 +377,32 @@ async def test_an_accepted_snapshot_is_named_and_its_test_runs_again(workbench, 
         await pilot.press("y")
         await until(pilot, lambda: app.store.counts["pass"] == 2 and not app.runs.progress.busy, what="the run")
         assert path.read_text() == before
+
+
+async def test_made_up_arguments_are_given_with_what_the_tool_takes_beside_them(workbench, place):
+    """Ruling A7: first in the list; what stands above the fragment is not written."""
+    command = json.dumps([sys.executable, "-S", str(SERVERS / "library.py")])
+    path = place / "mcptest.yml"
+    path.write_text(
+        f"servers: {{ library: {{ command: {command} }} }}\ntools:\n"
+        '  - name: a book\n    tool: get_book\n    args: { book_id: "1" }\n    guess: [book_id]\n'
+    )
+    async with workbench(size=(100, 30)) as pilot:
+        app = pilot.app
+        app.watch_mode = "off"
+        app.run_tests(None)
+        await until(pilot, lambda: app.store.counts["inconclusive"] == 1 and not app.runs.progress.busy)
+        screen = await reviewing(pilot, 1)
+        await until(pilot, lambda: "needs arguments" in text_of(app))
+        assert "`book_id` (string, required)" in text_of(app)
+        assert "no book has the id 1" in text_of(app)
+        await pilot.press("e")
+        area = screen.editor.area
+        assert area.text.startswith("# `book_id` (string, required): The id of the book.\n- name: a book")
+        area.load_text(area.text.replace('"1"', "b-7741"))
+        await until(pilot, lambda: "it can be accepted" in text_of(app))
+        await pilot.press("ctrl+s")
+        await asked(pilot)
+        await pilot.press("y")
+        await until(pilot, lambda: not app.reviews.state.items)
+        assert path.read_text().endswith("  - name: a book\n    tool: get_book\n    args: { book_id: b-7741 }\n")
