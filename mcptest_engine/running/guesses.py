@@ -22,7 +22,7 @@ from mcptest_engine.judging.circumstances import told_texts
 from mcptest_engine.safety.policy import ToolClass, classify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.running.cases import Asked, Case
@@ -147,17 +147,19 @@ class Explained(NamedTuple):
         return told | ({"arguments": self.arguments, "sources": self.sources} if self.arguments is not None else {})
 
 
-async def list_tools(pool: Pool, servers: Iterable[str]) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """The tools of servers by name; of one that does not list them none."""
+async def list_tools(
+    pool: Pool, servers: Iterable[str], known: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
+) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """The tools of servers by name, asked for where the run has not read them (`known`); none of one that lists none."""
     from mcptest_engine.servers.catalog import list_all
 
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
     for server in servers:
-        try:
-            async with asyncio.timeout(LISTING_SECONDS):
-                tools = await list_all(await pool.session(server), "tools")
-        except (ServerError, TimeoutError):
-            tools = []
+        tools = known.get(server, {}).get("tools", ())
+        with contextlib.suppress(ServerError, TimeoutError):
+            if not tools:
+                async with asyncio.timeout(LISTING_SECONDS):
+                    tools = await list_all(await pool.session(server), "tools")
         found[server] = {tool["name"]: tool for tool in tools if isinstance(tool.get("name"), str)}
     return found
 

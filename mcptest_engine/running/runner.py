@@ -341,7 +341,7 @@ class Run:
         from mcptest_engine.running.guesses import explain, list_tools  # few suites have made-up arguments
 
         servers = dict.fromkeys(self.plan.cases[index].server for index in open_ones)
-        tools = await list_tools(self.pool, servers)
+        tools = await list_tools(self.pool, servers, self._caller.catalogs.read())
         done = [result for result in self._results if result is not None]
         for index in open_ones:
             case, result = self.plan.cases[index], self._results[index]
