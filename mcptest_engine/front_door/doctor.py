@@ -25,7 +25,7 @@ async def report(request: Request) -> dict[str, Any]:
 
     environ, root = request.door.environ, request.workspace.root
     path = own_suite(root)
-    options = LoadOptions(environ=environ, workspace_root=root, start_dir=root)
+    options = LoadOptions(environ=environ, workspace_root=root, start_dir=root, only_own_files=True)
     checked = None if path is None else await asyncio.to_thread(check_suite, path, options)
     checks: list[Check] = []
     await check_here(

@@ -26,7 +26,7 @@ from mcptest_engine.authoring.targets import (
 )
 from mcptest_engine.core.errors import PolicyDenied, SuiteError, UsageError
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.front_door.inside import own_suites
+from mcptest_engine.front_door.inside import is_own_file, own_suites
 from mcptest_engine.servers.auth import shown_url
 from mcptest_engine.servers.spec import spec_from_settings
 from mcptest_engine.suite.secrets import has_userinfo, secret_values
@@ -175,7 +175,9 @@ def _declared_servers(door: Door) -> Iterator[tuple[LoadedSuite, str]]:
     """The servers of the workspace's own suite. Raises: PolicyDenied for one that does not load, or is not here."""
     from mcptest_engine.suite.load import LoadOptions, load_suite
 
-    options = LoadOptions(environ=door.environ, workspace_root=door.workspace.root, start_dir=door.workspace.root)
+    options = LoadOptions(
+        environ=door.environ, workspace_root=door.workspace.root, start_dir=door.workspace.root, only_own_files=True
+    )
     for path in own_suites(door.workspace.root):
         try:
             suite = load_suite(path, options)
@@ -201,7 +203,7 @@ def _may_send(door: Door, variable: str, url: str) -> bool:
     from mcptest_engine.servers.agent_configs import find_agent_servers
 
     found = find_agent_servers(door.workspace.root, door.environ).servers
-    own = [server for server in found if Path(server.source_path).is_relative_to(door.workspace.root)]
+    own = [server for server in found if is_own_file(door.workspace.root, Path(server.source_path))]
     return any(variable in one.header_variables and _origin(one.target.get("url", "")) == _origin(url) for one in own)
 
 

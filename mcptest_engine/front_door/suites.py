@@ -290,7 +290,7 @@ def _options(door: Door) -> LoadOptions:
     from mcptest_engine.suite.load import LoadOptions
 
     root = door.workspace.root
-    return LoadOptions(environ=door.environ, workspace_root=root, start_dir=root)
+    return LoadOptions(environ=door.environ, workspace_root=root, start_dir=root, only_own_files=True)
 
 
 def _told(problem: Problem) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from mcptest_engine.suite.problems import structural_problems
 from mcptest_engine.suite.secrets import environment_secrets, secret_values, without_secrets
 from mcptest_engine.suite.sources import Reader, Source
 from mcptest_engine.suite.templates import Declared, Fault, Templates, as_text
+from mcptest_engine.workspace.files import leads_inside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,7 +47,8 @@ class LoadOptions:
 
     `variables` are those of `--var`, as text. `environ` is the environment of this process. Imports stay inside
     `workspace_root` unless `allow_outside` (the suite was given by an absolute path). `start_dir` is where relative paths of
-    servers start. With `strict`, `load_suite` raises for warnings too.
+    servers start. With `strict`, `load_suite` raises for warnings too. With `only_own_files` an `.env` that is a link out of
+    `workspace_root` is not read.
     """
 
     environ: Mapping[str, str]
@@ -54,6 +56,7 @@ class LoadOptions:
     variables: Mapping[str, str] = field(default_factory=dict)
     allow_outside: bool = False
     strict: bool = False
+    only_own_files: bool = False
     start_dir: Path = field(default_factory=Path.cwd)
 
 
@@ -231,6 +234,9 @@ class _Load:
         path = directory / ".env"
         environ = dict(self._options.environ)
         if not path.is_file():  # many keep a virtual environment in a directory of that name
+            return environ
+        if self._options.only_own_files and not leads_inside(path, self._options.workspace_root):
+            self._warn(str(path), "the file is a link that leads out of this workspace, and is not read")
             return environ
         from mcptest_engine.suite.dotenv import parse_dotenv
 

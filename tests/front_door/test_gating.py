@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -218,6 +219,32 @@ def test_a_variable_that_an_agents_settings_here_declare_goes_to_its_origin_alon
     assert "is not sent" not in door.refused("list_tools", url="http://127.0.0.1:9/x", bearer_token_env="HUB_KEY")
     assert "is not sent" in door.refused("list_tools", url="http://127.0.0.1:10/x", bearer_token_env="HUB_KEY")
     assert "is not sent" in door.refused("list_tools", url="http://127.0.0.1:9/x", bearer_token_env="OTHER")
+
+
+def test_settings_that_are_a_link_out_of_the_workspace_declare_nothing(
+    open_door: Callable[..., Door], tmp_path: Path
+) -> None:
+    inner = tmp_path / "inner"
+    (inner / ".mcptest").mkdir(parents=True)
+    text = '{"mcpServers": {"s": {"url": "http://127.0.0.1:9/", "headers": {"X": "${HUB_KEY}"}}}}'
+    (tmp_path / "theirs.json").write_text(text)
+    (inner / ".mcp.json").symlink_to(tmp_path / "theirs.json")
+    door = open_door(cwd=inner, HUB_KEY="value-of-the-key")
+    assert "is not sent" in door.refused("list_tools", url="http://127.0.0.1:9/x", bearer_token_env="HUB_KEY")
+
+
+def test_an_env_file_that_is_a_link_out_of_the_workspace_is_not_read(
+    open_door: Callable[..., Door], tmp_path: Path
+) -> None:
+    inner = tmp_path / "inner"
+    (inner / ".mcptest").mkdir(parents=True)
+    (tmp_path / "theirs").write_text("ZZ=value-of-another\nno setting at all\n")
+    (inner / ".env").symlink_to(tmp_path / "theirs")
+    suite = '{"servers": {"a": {"command": ["x"]}}, "tools": [{"name": "t", "tool": "x", "args": {"a": "${env.ZZ}"}}]}'
+    told = json.dumps(open_door(cwd=inner).call("validate_suite", suite=suite))
+    assert "link that leads out of this workspace" in told
+    assert "expected NAME=value" not in told
+    assert 'environment variable \\"ZZ\\" is not set' in told
 
 
 def test_settings_of_an_agent_outside_of_the_workspace_declare_nothing(
