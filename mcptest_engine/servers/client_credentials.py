@@ -150,7 +150,7 @@ class ClientCredentials:
             )
 
     def _redact(self, text: str) -> str:
-        return self._redactor.redact_text(self._spec.redact(text))
+        return self._spec.redact(str(self._redactor.redact_registered(text)))
 
     def _failed(self, wrong: OAuthTrouble) -> AuthFailed:
         secret = f"the secret in env var `{self._secret_env}` (named by `client_secret_env`)"

@@ -124,9 +124,8 @@ def _without_what_was_sent(request: httpx2.Request, redact: Callable[[str], str]
     """`redact`, and the secrets of the form taken out too, which an endpoint may send back."""
     form = parse_qs(request.content.decode("utf-8", "replace"))
     sent = Redactor([value for name in _SECRET_MEMBERS for value in form.get(name, ())])
-    return lambda text: redact(
-        sent.redact_text(text)
-    )  # whole values first: of a part that is masked the rest would be left
+    # Whole values first, and no patterns before `redact` knows its own: of a part that is masked the rest would be left.
+    return lambda text: redact(str(sent.redact_registered(text)))
 
 
 def _can_travel(token: str) -> bool:

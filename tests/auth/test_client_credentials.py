@@ -14,8 +14,8 @@ from mcptest_engine.core.redaction import MASK, Redactor
 from mcptest_engine.servers.client_credentials import ClientCredentials
 from mcptest_engine.servers.failures import duration
 from mcptest_engine.servers.oauth import auth_for
-from mcptest_engine.servers.oauth_http import OAuthHttp
-from mcptest_engine.servers.oauth_tokens import Client, ask_token
+from mcptest_engine.servers.oauth_http import OAuthHttp, OAuthTrouble
+from mcptest_engine.servers.oauth_tokens import Client, ask_token, read_grant
 from mcptest_engine.servers.session import connect
 from mcptest_engine.servers.spec import HttpOptions
 from mcptest_engine.servers.token_auth import TokenAuth
@@ -135,6 +135,17 @@ def test_a_wrong_secret_is_told_with_the_servers_words_and_without_the_secret(ma
     assert (
         told.hint == "mend `client_id` (`me`) or the secret in env var `CLIENT_SECRET` (named by `client_secret_env`)"
     )
+
+
+def test_no_part_of_a_secret_is_left_where_an_endpoint_sends_the_secret_back() -> None:
+    """A pattern once masked `client_secret=…` up to the first `&`, and the rest was known to nobody any more."""
+    secret = "kE!y/se+cret&9=Zq"
+    request = httpx2.Request("POST", "https://auth.example/token", content=b"grant_type=client_credentials")
+    body = f"<p>bad client_secret={secret}</p>"
+    response = httpx2.Response(500, text=body, headers={"content-type": "text/html"}, request=request)
+    with pytest.raises(OAuthTrouble) as caught:
+        read_grant(response, Redactor([secret]).redact_text)
+    assert "9=Zq" not in caught.value.message
 
 
 def test_a_secret_that_is_not_set_is_told_before_anything_is_sent(make_realm: MakeRealm) -> None:
