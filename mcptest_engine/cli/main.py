@@ -173,9 +173,16 @@ def _accept_every_character() -> None:
 
 
 def _bug() -> int:
+    import os
     import traceback
 
-    traceback.print_exc()
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.core.sanitise import sanitise
+    from mcptest_engine.suite.secrets import inherited_secrets
+
+    # The text of an exception may quote a server.
+    told = Redactor(inherited_secrets(os.environ)).redact_text(traceback.format_exc())
+    _say(sanitise(told).rstrip("\n"))
     _say(f"this is a bug in mcptest {__version__}, not in your suite or server; please report it with the lines above")
     return ExitCode.FAILED
 

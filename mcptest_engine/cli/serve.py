@@ -11,6 +11,7 @@ import click
 
 from mcptest_engine.cli.common import find_here
 from mcptest_engine.core.errors import UsageError, did_you_mean
+from mcptest_engine.core.sanitise import one_line, sanitise
 
 if TYPE_CHECKING:
     from mcptest_engine.mock.messages import Served
@@ -47,7 +48,7 @@ def command(ctx: click.Context, file: str, wanted: str | None, http: str | None)
 
     if not any(exchange["method"] in OPENINGS for exchange in exchanges):
         _say("warning: the cassette holds no opening, so no client will get a session")
-    _say(f"serving {len(exchanges)} recorded exchanges of `{name}`")
+    _say(f"serving {len(exchanges)} recorded exchanges of `{one_line(name)}`")
     log = Log(LogLevel.WARNING)
     if http is None:
         from mcptest_engine.mock.stdio import serve_stdio
@@ -86,5 +87,5 @@ def _server(cassette: dict[str, Any], wanted: str | None) -> str:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{sanitise(text)}\n")  # the name of a cassette's server is foreign
     sys.stderr.flush()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from io import BufferedWriter, FileIO, TextIOWrapper
 from typing import TYPE_CHECKING
@@ -48,13 +49,18 @@ def discard_output(descriptor: int) -> None:
 
 
 class _Output(FileIO):
-    """A file descriptor that discards its output as soon as nobody reads it."""
+    """A file descriptor that discards its output as soon as nobody reads it, and waits for a reader that is slow.
+
+    Some parents, such as node, leave the pipe in a mode in which it does not wait by itself.
+    """
 
     is_discarding = False
 
     def write(self, data: ReadableBuffer, /) -> int | None:  # type: ignore[override]
         try:
-            return super().write(data)
+            while (written := super().write(data)) is None:
+                select.select((), (self,), ())
+            return written
         except BrokenPipeError:
             self.is_discarding = True
             discard_output(self.fileno())

@@ -49,6 +49,7 @@ _KEPT_NOISE = 100
 _QUOTED_NOISE = 3
 _PROBE_SECONDS = 1.0
 _MOST_TOLD_REPEATED = 20
+_MOST_REMARKS = 50
 _OPENING = frozenset({"initialize", "server/discover"})
 _ID_AS_TEXT = lazy_pattern(r"[0-9]{1,15}")  # not `isdecimal`: Python refuses to read thousands of digits
 
@@ -409,7 +410,13 @@ class Session:
             self.findings[kind] = self.remarks[-1]
 
     def _remark(self, text: str) -> None:
-        self.remarks.append(self.spec.redact(f'server "{self.spec.name}" {text}'))
+        """Keep a remark. Servers cause some of them with texts of their own, so there is a bound; the last one says so."""
+        if len(self.remarks) < _MOST_REMARKS:
+            self.remarks.append(self.spec.redact(f'server "{self.spec.name}" {text}'))
+        elif len(self.remarks) == _MOST_REMARKS:
+            self.remarks.append(
+                f'server "{self.spec.name}" gave cause for more remarks than the {_MOST_REMARKS} that are kept'
+            )
 
     def _shown(self, line: bytes, limit: int = 300) -> str:
         return clip(line, limit, self.spec.redact)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -370,3 +371,49 @@ def test_half_a_character_that_a_schema_refuses_is_a_failed_assertion(mcptest: C
     assert done.returncode == 1
     assert "is not valid under the schema" in done.stdout
     assert "bug in mcptest" not in done.stdout
+
+
+def test_a_pipe_that_does_not_wait_gets_everything(mcptest_command: str) -> None:
+    """Parents such as node leave it so; a pipe holds 64 KiB, the schema is larger."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    process = subprocess.Popen([mcptest_command, "schema"], stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert process.stderr is not None
+    with os.fdopen(reader, "rb") as stream, process.stderr:
+        text = stream.read()
+        assert process.stderr.read() == b""
+    assert process.wait() == 0
+    assert json.loads(text)
+
+
+def test_what_a_cassette_names_its_server_forges_no_line(mcptest: Command, tmp_path: Path) -> None:
+    name = "x\x1b]0;owned\x07\n::error::forged"
+    cassette = {"schema_version": "mcptest.cassette/v1", "servers": {name: {"exchanges": []}}}
+    (tmp_path / "c.json").write_text(json.dumps(cassette))
+    done = mcptest("serve", "--cassette", "c.json")
+    assert "serving 0 recorded exchanges" in done.stderr
+    assert "\x1b" not in done.stderr
+    assert "\n::error" not in done.stderr
+
+
+def test_the_traceback_of_a_bug_is_neither_obeyed_nor_quotes_a_secret(tmp_path: Path) -> None:
+    (tmp_path / "bug.py").write_text(
+        "import click\n"
+        "from mcptest_engine.cli import main\n"
+        "def wrong(*_, **__): raise RuntimeError('said \\x1b]0;x\\x07\\n::error::forged hunter2-secret-99')\n"
+        "click.Command.main = wrong\n"
+        "raise SystemExit(main.main(['schema']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "bug.py"],
+        cwd=tmp_path,
+        env={**os.environ, "MY_API_KEY": "hunter2-secret-99"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "this is a bug in mcptest" in done.stderr, done.stderr
+    assert "\x1b" not in done.stderr
+    assert "\n::error" not in done.stderr
+    assert "hunter2" not in done.stderr
