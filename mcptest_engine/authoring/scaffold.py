@@ -2,8 +2,9 @@
 
 Pure: nothing here has a session, so no tool can be called. What is written may be run at once, and that is the surprising
 part of the safety: a test of a tool that neither declares to be read-only nor was allowed carries a `skip:`, for a destructive
-one beside its `# review before first run`, because a comment alone holds nobody back. The class of a tool that changes
-something is its tests' tag, for `--skip-tag`.
+one beside its `# review before first run`, because a comment alone holds nobody back. A test of a destructive tool always has
+it: one call may be allowed, and a suite is run again. Tests of tools that change something are tagged `mutating`, for
+`--skip-tag`, those of destructive ones `destructive` too.
 Source: agent-interface, scaffold_suite; execution-safety.md.
 """
 
@@ -71,6 +72,7 @@ class ScaffoldedTool:
     """How many tests a tool got; `held_back` says why they do not run before a person has looked at them.
 
     `guessed` are the arguments that had to be made up for a valid call.
+    `single_call` is whether the command that writes the suite may run the first of them, once, though it is held back.
     """
 
     name: str
@@ -78,6 +80,7 @@ class ScaffoldedTool:
     tool_class: ToolClass
     held_back: str | None = None
     guessed: tuple[str, ...] = ()
+    single_call: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +210,8 @@ class _Writer:
         name = tool["name"]
         tool_class = classify(tool)
         decision = options.policy.decide_tool(name, tool_class, Purpose.GENERATE)
-        reason = held_back(tool) if decision is Decision.GENERATE_ONLY else None
+        is_held = decision is Decision.GENERATE_ONLY or tool_class is ToolClass.DESTRUCTIVE
+        reason = held_back(tool) if is_held else None
         try:
             entries = list(self._tests(tool, options, tool_class))
         except RecursionError:
@@ -217,13 +221,15 @@ class _Writer:
             first = entries[0]
             comments = (self._masked_text(about(tool, self._findings.get(name))), *first.comments)
             entries[0] = Entry(block=first.block, test=first.test, comments=comments)
+        single_call = bool(entries) and decision is Decision.EXECUTE_ONCE and "skip" not in entries[0].test
         entries = [_held(entry, tool_class, reason) for entry in entries]
-        if decision is Decision.EXECUTE_ONCE:
+        if decision is Decision.EXECUTE_ONCE and reason is None:
             entries[1:] = [
                 _held(entry, tool_class, f"{tool_class.described}, and called once") for entry in entries[1:]
             ]
         kept = self._keep(entries)
         unfilled = [one.entry.test["skip"] for one in kept if "skip" in one.entry.test]
+        is_whole = [one.entry.test.get("skip") for one in kept] == [entry.test.get("skip") for entry in entries]
         reason = reason or (unfilled[0] if unfilled and len(unfilled) == len(kept) else None)
         guess = entries[0].test.get("guess") if entries else None
         self._page.tools.append(
@@ -233,6 +239,7 @@ class _Writer:
                 tool_class=tool_class,
                 held_back=reason,
                 guessed=tuple(guess) if isinstance(guess, list) else (),
+                single_call=single_call and is_whole and tool_class is ToolClass.DESTRUCTIVE,
             )
         )
 
@@ -317,7 +324,7 @@ class _Writer:
         if refused or not guessed:
             test["outcome"] = "error" if refused else "success"
         if tool_class in _CHANGING:
-            test |= {"tags": [str(tool_class)], "serial": True}
+            test |= {"tags": [str(one) for one in _CHANGING if one.severity <= tool_class.severity], "serial": True}
         if skip is not None:
             test["skip"] = skip
         if expect:

@@ -15,6 +15,7 @@ from mcptest_engine.cli.target import declared_target, target_options, target_sp
 from mcptest_engine.core.errors import McptestError, UsageError, did_you_mean
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
+from mcptest_engine.safety.policy import ToolClass, classify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from mcptest_engine.authoring.paging import ScaffoldOptions
     from mcptest_engine.authoring.scaffold import Scaffold
     from mcptest_engine.authoring.targets import Target
+    from mcptest_engine.safety.execution import ExecutionPolicy
     from mcptest_engine.safety.findings import Finding
     from mcptest_engine.servers.catalog import Catalog
     from mcptest_engine.servers.session import Session
@@ -130,6 +132,7 @@ def suite(saved: str | None, **flags: Any) -> None:
     held = [f"held back: {tool.name}: {tool.held_back}" for tool in found.tools if tool.held_back is not None]
     if held:
         held.append("to have them run: --allow TOOL, or --presumed for all that are presumed read-only")
+    held += _not_released(catalog, policy, "take out the `skip:` of its tests")
     answer = _warned(answer, found.warnings)
     place.put(answer, _counts(found), after, lambda: _tell(told, held, found.warnings))
 
@@ -207,7 +210,18 @@ def _agents(scaffold: Callable[..., AgentScaffold], saved: str | None, flags: di
     if found.next_cursor is not None:
         answer["next_cursor"] = found.next_cursor
     answer = _warned(answer, found.warnings)
-    place.put(answer, counted(found.tools_covered, "case"), found.into, lambda: _tell(told, (), found.warnings))
+    held = _not_released(catalog, policy, "move it from `dry` to `allow` and take out the `skip:` of its case")
+    place.put(answer, counted(found.tools_covered, "case"), found.into, lambda: _tell(told, held, found.warnings))
+
+
+def _not_released(catalog: Catalog, policy: ExecutionPolicy, how: str) -> list[str]:
+    """A line for each tool that `--allow` names and that stays held back, since it is destructive."""
+    destructive = {str(tool.get("name")) for tool in catalog.tools if classify(tool) is ToolClass.DESTRUCTIVE}
+    return [
+        f"--allow {name} does not release a tool that is destructive: {how} where the target may be destroyed, "
+        f"or have it called once with `mcptest init --run --allow {name} --execute-destructive`"
+        for name in sorted(policy.allowed & destructive)
+    ]
 
 
 def _learn(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from mcptest_engine.safety.policy import ToolClass
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
-    from mcptest_engine.authoring.scaffold import Scaffold
+    from mcptest_engine.authoring.scaffold import Scaffold, ScaffoldedTool
     from mcptest_engine.cli.choosing import Chosen
     from mcptest_engine.cli.ci_files import Pipeline
     from mcptest_engine.core.results import RunRecord
@@ -129,6 +130,10 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
     catalog, chosen = _introspected(chosen, flags["timeout_seconds"], person)
     if person.asks and not flags["no_run"]:
         policy = _with_presumed(person, catalog, flags, policy)
+    if (not person.asks and not (flags["yes"] or flags["run_all"])) or flags["no_run"]:
+        policy = replace(
+            policy, execute_destructive=False
+        )  # it allows a call of the run that is made here, and none is
     found = _scaffolded(catalog, chosen, flags, policy)
     _write(output, found.suite)
     _tell(output, found, chosen, catalog, flags)
@@ -136,9 +141,9 @@ def command(ctx: click.Context, /, **flags: Any) -> None:
         _write_pipeline(pipeline, output, found, chosen)
     code, record = int(ExitCode.PASSED), None
     if _has_live_tests(found) and _wants_run(found, flags, person):
-        code, record = _run(output, chosen, policy)
+        code, record = _run(output, chosen, policy, found)
         if _has_better(record) and not record.interrupted:
-            code, record = _run_again(output, chosen, policy, catalog, record)
+            code, record = _run_again(output, chosen, policy, found, catalog, record)
         _tell_checked(record)
     _tell_next(output, chosen, catalog, found, record)
     ctx.exit(code)
@@ -237,8 +242,6 @@ def _with_presumed(
     person: _Person, catalog: Catalog, flags: dict[str, Any], policy: ExecutionPolicy
 ) -> ExecutionPolicy:
     """The policy with `presumed`, where a person who has seen the tools agrees."""
-    from dataclasses import replace
-
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.safety.execution import Decision, Purpose
     from mcptest_engine.safety.policy import classify
@@ -353,7 +356,8 @@ def _write_pipeline(pipeline: Pipeline, output: Path, found: Scaffold, chosen: C
     """And say what it does and what it needs. Raises: McptestError."""
     from mcptest_engine.cli.ci_files import variables_in, write
 
-    skips = any(tool.tool_class is ToolClass.MUTATING for tool in found.tools) and _has_live_tests(found)
+    changes = (ToolClass.MUTATING, ToolClass.DESTRUCTIVE)
+    skips = any(tool.tool_class in changes for tool in found.tools) and _has_live_tests(found)
     write(pipeline, output.absolute(), chosen.target.settings, skips_mutating=skips)
     _say(f"wrote {os.path.relpath(pipeline.path)}: runs the suite on every push")
     if skips:
@@ -374,8 +378,13 @@ def _wants_run(found: Scaffold, flags: dict[str, Any], person: _Person) -> bool:
 
 def _has_live_tests(found: Scaffold) -> bool:
     """Whether anything runs that is not held back."""
-    live = (tool for tool in found.tools if tool.held_back is None and tool.tests_generated)
-    return bool(found.resources_scaffolded or found.prompts_scaffolded) or any(live)
+    live = any(_is_live(tool) for tool in found.tools)
+    return bool(found.resources_scaffolded or found.prompts_scaffolded) or live
+
+
+def _is_live(tool: ScaffoldedTool) -> bool:
+    """Whether the run that is made here calls the tool."""
+    return tool.single_call or (tool.held_back is None and tool.tests_generated > 0)
 
 
 def _has_reading(found: Scaffold) -> bool:
@@ -393,7 +402,7 @@ def _has_better(record: RunRecord) -> bool:
 
 
 def _run_again(
-    output: Path, chosen: Chosen, policy: ExecutionPolicy, catalog: Catalog, record: RunRecord
+    output: Path, chosen: Chosen, policy: ExecutionPolicy, found: Scaffold, catalog: Catalog, record: RunRecord
 ) -> tuple[int, RunRecord]:
     """Write the arguments that the run came by into the suite, and run those of its tests again that declare to only read.
 
@@ -421,18 +430,19 @@ def _run_again(
         policy = replace(policy, max_calls=policy.max_calls - made)
     if not ids or policy.max_calls == 0:
         return record.exit_code, record
-    code, second = _run(output, chosen, policy, ids)
+    code, second = _run(output, chosen, policy, found, ids)
     new = {test.id: test for test in second.tests}
     tests = tuple(new.get(test.id, test) for test in record.tests)
     return max(record.exit_code, code), replace(record, interrupted=second.interrupted).with_tests(tests)
 
 
 def _run(
-    output: Path, chosen: Chosen, policy: ExecutionPolicy, ids: frozenset[str] | None = None
+    output: Path, chosen: Chosen, policy: ExecutionPolicy, found: Scaffold, ids: frozenset[str] | None = None
 ) -> tuple[int, RunRecord]:
     """One run under the policy, of some tests where `ids` are given.
 
-    The secrets that were given and not written down are there for this run.
+    The secrets that were given and not written down are there for this run. The call of a destructive tool that was allowed is
+    made by the run of all tests alone: in the file its test stays held back.
     """
     from mcptest_engine.cli.run import run_and_report
     from mcptest_engine.cli.sinks import make_sinks
@@ -443,7 +453,15 @@ def _run(
     os.environ.update(chosen.secrets)
     workspace = find_here()
     settings = RunSettings(workers=policy.concurrency, policy=policy, selection=Selection(ids=ids))
-    return run_and_report(load(output, workspace, {}), settings, workspace, make_sinks((), None))
+    suite = load(output, workspace, {})
+    once, tests = {tool.name for tool in found.tools if tool.single_call and ids is None}, []
+    for entry in suite.tests:
+        name = entry.data.get("tool")
+        if name in once:
+            once.remove(name)
+            entry = replace(entry, data={key: value for key, value in entry.data.items() if key != "skip"})
+        tests.append(entry)
+    return run_and_report(replace(suite, tests=tuple(tests)), settings, workspace, make_sinks((), None))
 
 
 # --- telling
@@ -458,7 +476,7 @@ def _tell(output: Path, found: Scaffold, chosen: Chosen, catalog: Catalog, flags
     counts += [(found.resources_scaffolded, "resource"), (found.prompts_scaffolded, "prompt")]
     parts = ", ".join(counted(number, word) for number, word in counts if number)
     _say(f"wrote {one_line(str(output), 200)}: tests for {parts} of {name}")
-    held = [tool for tool in found.tools if tool.held_back is not None]
+    held = [tool for tool in found.tools if tool.held_back is not None and not tool.single_call]
     if held:
         _say("held back until you have looked at them, and removed their `skip:`:")
         for tool in held[:_HELD_SHOWN]:
@@ -466,10 +484,18 @@ def _tell(output: Path, found: Scaffold, chosen: Chosen, catalog: Catalog, flags
         if len(held) > _HELD_SHOWN:
             _say(f"  and {counted(len(held) - _HELD_SHOWN, 'more tool')}")
         _say("or allow them: --allow TOOL for one, --presumed for all that are presumed read-only")
-    changing = [one_line(name, 60) for name in _changing(found)]
-    if changing:
-        more = ", …" if len(changing) > _CHANGING_SHOWN else ""
-        _say(f"these change something when the suite runs: {', '.join(changing[:_CHANGING_SHOWN])}{more}")
+        if any(tool.tool_class is ToolClass.DESTRUCTIVE for tool in held):
+            _say(
+                "one that is destructive needs --execute-destructive too, and --yes or --run: it is called once, by this run"
+            )
+    for why, single_call in (
+        ("these change something when the suite runs", False),
+        ("these destroy something, called once if the suite runs now and held back after that", True),
+    ):
+        names = [one_line(tool.name, 60) for tool in _changing(found) if tool.single_call is single_call]
+        if names:
+            more = ", …" if len(names) > _CHANGING_SHOWN else ""
+            _say(f"{why}: {', '.join(names[:_CHANGING_SHOWN])}{more}")
     for finding in found.warnings[:_WARNINGS_SHOWN]:
         _say(f"warning: {one_line(finding.tool, 80)}: {finding.rule} {one_line(finding.summary)}")
     if len(found.warnings) > _WARNINGS_SHOWN:
@@ -522,10 +548,10 @@ def _tell_next(output: Path, chosen: Chosen, catalog: Catalog, found: Scaffold, 
     sys.stderr.flush()
 
 
-def _changing(found: Scaffold) -> list[str]:
-    """The tools whose tests are not held back and change something; cleaning up after them is the developer's."""
-    runs = (tool for tool in found.tools if tool.held_back is None and tool.tests_generated)
-    return [tool.name for tool in runs if tool.tool_class is ToolClass.MUTATING]
+def _changing(found: Scaffold) -> list[ScaffoldedTool]:
+    """The tools that are called and change or destroy something; cleaning up after them is the developer's."""
+    changes = (ToolClass.MUTATING, ToolClass.DESTRUCTIVE)
+    return [tool for tool in found.tools if _is_live(tool) and tool.tool_class in changes]
 
 
 def _question(found: Scaffold) -> str:

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.results import RunRecord, Verdict
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from mcptest_engine.running.cost_gate import CostGate
 
 _NOTHING: Mapping[Verdict, str] = {}
+_TOOLS_SHOWN = 10
 WORDS = {Verdict.INCONCLUSIVE: "inconclusive", Verdict.SKIP: "skipped"}
 
 
@@ -67,23 +69,31 @@ def concluded(
     missed: str | None,
     not_ready: bool = False,
     capped: bool = False,
+    unaffordable: Sequence[str] = (),
     failing: Mapping[Verdict, str] = _NOTHING,
     only_skips: bool = False,
     cost_gate: CostGate | None = None,
 ) -> RunRecord:
     """The record with its exit code, verdict and closing warnings.
 
-    `missed` is why nothing was selected. Costs over the gate's are told, also where tests failed.
+    `missed` is why nothing was selected; `unaffordable` are the tools that the budget of calls left uncalled. Costs over
+    the gate's are told, also where tests failed.
     """
     code = exit_code(
         record,
         empty_is_fine=empty_is_fine,
         not_ready=not_ready,
-        capped=capped,
+        capped=capped or bool(unaffordable),
         failing=failing,
         only_skips=only_skips,
     )
     warnings = list(record.warnings)
+    if unaffordable:
+        tools = ", ".join(f"`{one_line(name, 60)}`" for name in unaffordable[:_TOOLS_SHOWN])
+        more = f" and {len(unaffordable) - _TOOLS_SHOWN} more" if len(unaffordable) > _TOOLS_SHOWN else ""
+        warnings.append(
+            f"the budget of tool calls is used up, calls are left out of {tools}{more}: allow more with --max-calls"
+        )
     if record.coverage:
         from mcptest_engine.core.coverage import short_lines
 

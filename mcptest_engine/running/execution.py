@@ -159,6 +159,7 @@ async def execute(
             ),
             not_ready=pool.not_ready,
             capped=judged is not None and (judged.budget.reached or judged.budget.overrun is not None),
+            unaffordable=() if pool.gate is None else sorted(pool.gate.unaffordable),
         ),
     )
     try:

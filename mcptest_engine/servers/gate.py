@@ -14,7 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from mcptest_engine.core.errors import PolicyDenied, ServerError, UsageError, did_you_mean
+from mcptest_engine.core.errors import BudgetExhausted, PolicyDenied, ServerError, UsageError, did_you_mean
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.execution import DEFAULT_POLICY, CallBudget, Decision, ExecutionPolicy, Purpose
 from mcptest_engine.safety.policy import ToolClass, class_of, descriptors_by_name
@@ -87,8 +87,8 @@ def restless_list(server: str) -> ServerError:
 class Gate:
     """Calls of tools under one policy, over any number of sessions; what was called is counted by server and tool.
 
-    `budget` may be shared by several gates. `list_timeout_seconds` is that of `ToolLists`.
-    `sleep` and `clock` (seconds, monotonic) are for tests.
+    `budget` may be shared by several gates; `unaffordable` are the tools that were not called because it was used up.
+    `list_timeout_seconds` is that of `ToolLists`. `sleep` and `clock` (seconds, monotonic) are for tests.
     """
 
     def __init__(
@@ -104,6 +104,7 @@ class Gate:
         self.budget = CallBudget(policy.max_calls) if budget is None else budget
         self._lists = ToolLists(list_timeout_seconds)
         self._called: dict[tuple[str, str], int] = {}
+        self.unaffordable: set[str] = set()
         self._free = asyncio.Semaphore(policy.concurrency)
         self._sleep = sleep
         self._clock = clock
@@ -164,7 +165,11 @@ class Gate:
             raise PolicyDenied(
                 f'the tool "{name}" is {described} and was called once already', hint="it is never called twice"
             )
-        self.budget.acquire()
+        try:
+            self.budget.acquire()
+        except BudgetExhausted:
+            self.unaffordable.add(name)
+            raise
         self._called[key] = self._called.get(key, 0) + 1
 
     async def _wait_for_pace(self, session: Session) -> None:

@@ -162,6 +162,10 @@ def test_tests_of_a_destructive_tool_are_marked_and_skipped() -> None:
         (ExecutionPolicy(declared_only=True, allowed=frozenset({"get_page"})), {"read_page": 3, "get_page": 3}),
         (ExecutionPolicy(declared_only=True, allowed=frozenset({"write_page"})), {"read_page": 3, "write_page": 1}),
         (ExecutionPolicy(declared_only=True, allowed=frozenset({"delete_page"})), {"read_page": 3}),
+        (
+            ExecutionPolicy(declared_only=True, allowed=frozenset({"delete_page"}), execute_destructive=True),
+            {"read_page": 3},
+        ),
     ],
 )
 def test_only_tests_of_tools_that_declare_to_be_read_only_or_are_allowed_run(
@@ -211,7 +215,7 @@ def test_a_tool_s_class_is_the_tag_of_its_tests_unless_it_only_reads() -> None:
     tools = (text_tool("write_page"), text_tool("delete_page"), text_tool("get_page"))
     suite = scaffold_suite(catalog(*tools), TARGET).suite
     assert all(test["tags"] == ["mutating"] for test in called(suite, "write_page"))
-    assert all(test["tags"] == ["destructive"] for test in called(suite, "delete_page"))
+    assert all(test["tags"] == ["mutating", "destructive"] for test in called(suite, "delete_page"))
     assert not any("tags" in test for test in called(suite, "get_page"))
 
 

@@ -127,6 +127,56 @@ def test_the_record_says_who_let_each_call_of_an_unread_suite_through(mcptest: R
     assert {row[3] for row in rows if row[2] == "denied"} == {"policy"}
 
 
+DESTROYING = ("--allow", "delete_page", "--execute-destructive")
+
+
+def test_the_one_call_of_a_destructive_tool_is_repeated_by_no_later_run(mcptest: Run, tmp_path: Path) -> None:
+    """Issue: a suite that was begun with `--execute-destructive` destroyed at each run, also with `--skip-tag mutating`."""
+    command, made = diarist(tmp_path)
+    done = mcptest("init", "--command", command, "--yes", *DESTROYING)
+    assert made().count("delete_page") == 1
+    told = "these destroy something, called once if the suite runs now and held back after that: delete_page\n"
+    assert told in done.stdout.partition("PASS")[0]
+    assert "  run what only reads   mcptest run --skip-tag mutating\n" in done.stderr
+    for flags in ((), ("--skip-tag", "mutating")):
+        mcptest("run", *flags)
+    assert made().count("delete_page") == 1
+    tests = [test for test in suite_of(tmp_path)["tools"] if test["tool"] == "delete_page"]
+    assert {test["skip"] for test in tests} == {"review before first run: classified as destructive by its name"}
+    assert all(test["tags"] == ["mutating", "destructive"] for test in tests)
+
+
+def test_a_pipeline_leaves_out_what_destroys_as_well(mcptest: Run, tmp_path: Path) -> None:
+    """Also once a person has taken the `skip:` out."""
+    command, made = diarist(tmp_path)
+    mcptest("init", "--command", command, "--yes", "--tools", "read_page,delete_page", *DESTROYING, "--ci", "github")
+    pipeline = next((tmp_path / ".github").rglob("*.yml")).read_text()
+    assert "mcptest run mcptest.yml --skip-tag mutating " in pipeline
+    suite = tmp_path / "mcptest.yml"
+    suite.write_text("".join(line for line in suite.read_text().splitlines(keepends=True) if "skip:" not in line))
+    before = made().count("delete_page")
+    mcptest("run", "--skip-tag", "mutating")
+    assert made().count("delete_page") == before == 1
+
+
+def test_without_a_run_the_allowance_of_one_call_is_not_written_down(mcptest: Run, tmp_path: Path) -> None:
+    """It is for the run that `init` makes."""
+    command, _ = diarist(tmp_path)
+    mcptest("init", "--command", command, "--no-run", *DESTROYING)
+    mcptest("run")
+    assert set((tmp_path / "diary").read_text().split()) == {"read_page"}
+
+
+def test_how_a_destructive_tool_is_allowed_is_said_where_allow_alone_was_given(mcptest: Run, tmp_path: Path) -> None:
+    command, _ = diarist(tmp_path)
+    done = mcptest("init", "--command", command, "--yes", "--allow", "delete_page")
+    assert "  delete_page: classified as destructive by its name\n" in done.stdout
+    assert "one that is destructive needs --execute-destructive too" in done.stdout
+    for kind in ("suite", "redteam", "eval"):
+        done = mcptest("generate", kind, "--command", command, "--allow", "delete_page", "--output", f"{kind}.yml")
+        assert "--allow delete_page does not release a tool that is destructive: " in done.stderr, kind
+
+
 def test_what_is_held_back_is_listed_with_its_class_before_anything_runs(mcptest: Run, tmp_path: Path) -> None:
     """Findings, S2; `mcptest run` afterwards does not call it either."""
     command, made = diarist(tmp_path)
@@ -161,6 +211,9 @@ def test_the_knobs_bound_what_is_called(mcptest: Run, tmp_path: Path) -> None:
     done = mcptest("init", "--command", command, "--yes", *flags)
     assert len(made()) == 1
     assert "not run: the budget of 1 tool call is used up" in done.stdout
+    assert done.returncode == 5
+    uncalled = ", ".join(f"`{name}`" for name in {"get_page", "read_page"}.difference(made()))
+    assert f"calls are left out of {uncalled}: allow more with --max-calls" in done.stdout + done.stderr
 
 
 def test_a_tool_to_allow_that_is_not_there_is_refused(mcptest: Run, tmp_path: Path) -> None:
@@ -539,6 +592,10 @@ def test_an_empty_line_runs_nothing_that_changes_something(terminal: Callable[..
     screen = terminal("--command", command, "--output", "mcptest.yml", "--presumed", "--allow", "write_page")
     screen.wait_for("run it now?")
     screen.wait_for("[y/N]:")
+    screen.press("\n")
+    assert screen.wait_for_end() == 0
+    screen = terminal("--command", command, "--output", "other.yml", "--presumed", *DESTROYING)
+    screen.wait_for("1 of which changes something [y/N]:")
     screen.press("\n")
     assert screen.wait_for_end() == 0
     assert not (tmp_path / "diary").exists()  # where it writes down what is called
