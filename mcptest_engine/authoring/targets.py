@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.core.values import dataclass
@@ -80,19 +80,55 @@ def declared_env(
 
 def with_variables(settings: Mapping[str, Any], secrets: Iterable[str]) -> Target:
     """The server of a suite that loads also where the variables named in `secrets` are not set: they are empty there."""
-    names = tuple(secrets)
-
-    def replaced(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: replaced(part) for key, part in value.items()}
-        if isinstance(value, list):
-            return [replaced(part) for part in value]
-        if not isinstance(value, str):
-            return value
-        return _LOOK_UP.sub(lambda found: f"${{var.{found[1]}}}" if found[1] in names else found[0], value)
-
+    names = {name: f"var.{name}" for name in secrets}
     variables = {name: {"from_env": name, "default": ""} for name in names}
-    return Target(settings=replaced(dict(settings)), variables=variables)
+    return Target(settings=_with_look_ups(dict(settings), names), variables=variables)
+
+
+class FreeNames(NamedTuple):
+    """A server's declaration and its secrets, under variables that hold nothing else here; `notes` name those that do."""
+
+    settings: dict[str, Any]
+    secrets: dict[str, str]
+    notes: tuple[str, ...]
+
+
+def with_free_names(
+    settings: Mapping[str, Any], secrets: Mapping[str, str], environ: Mapping[str, str], key: str
+) -> FreeNames:
+    """The declaration of the server `key` with another variable in place of each that has another value in `environ`.
+
+    Else the next run would send the server a secret that is not meant for it.
+    """
+    new_names: dict[str, str] = {}
+    for name, value in secrets.items():
+        wanted = free = variable_name(f"{key}_{name}")
+        number = 2
+        while environ.get(free, value) != value or free in secrets:
+            free, number = f"{wanted}_{number}", number + 1
+        if environ.get(name) not in (None, "", value):
+            new_names[name] = free
+    return FreeNames(
+        _with_look_ups(dict(settings), {name: f"env.{new}" for name, new in new_names.items()}),
+        {new_names.get(name, name): value for name, value in secrets.items()},
+        tuple(
+            f"`{name}` has another value here, so the suite reads `{new}` instead" for name, new in new_names.items()
+        ),
+    )
+
+
+def _with_look_ups(value: Any, names: Mapping[str, str]) -> Any:
+    """The value with other templates in place of those that look up one of `names`, and of `{ env: NAME }`."""
+    if isinstance(value, dict):
+        name = value.get("env") if set(value) == {"env"} else None
+        if isinstance(name, str) and names.get(name, "").startswith("env."):
+            return {"env": names[name].removeprefix("env.")}
+        return {key: _with_look_ups(part, names) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_with_look_ups(part, names) for part in value]
+    if not isinstance(value, str):
+        return value
+    return _LOOK_UP.sub(lambda found: f"${{{names[found[1]]}}}" if found[1] in names else found[0], value)
 
 
 _LOOK_UP = re.compile(r"(?<!\$)\$\{(?:env\.)?(\w+)\}")
@@ -101,7 +137,8 @@ _LOOK_UP = re.compile(r"(?<!\$)\$\{(?:env\.)?(\w+)\}")
 def declared_words(words: Sequence[str], secrets: dict[str, str]) -> list[str]:
     """A server's command. What is masked when the words are shown goes into `secrets`, under a variable of its own.
 
-    `secrets` holds those of the server's `env:` already; where one stands among the words its variable is named.
+    `secrets` holds those of the server's `env:` already; where one stands among the words its variable is named. A word that
+    is masked already is a secret whose value is not known here.
     """
     from mcptest_engine.servers.agent_configs import words_without_secrets
 
@@ -115,12 +152,12 @@ def _declared_words(words: Sequence[str], masked: Sequence[str], secrets: dict[s
     for word, shown in zip(words, masked, strict=True):
         start = shown.removesuffix(MASK)
         named = _with_names(word, known)
-        if shown == word:
+        if shown == word and MASK not in word:
             yield untemplated(word)
         elif named is not None:
             yield named
-        elif start.endswith("=") and word.startswith(start):
-            variable = _variable(start.strip("-="), word.removeprefix(start), secrets)
+        elif start.endswith(("=", ":", " ")) and word.startswith(start):
+            variable = _variable(start.strip("-=: "), word.removeprefix(start), secrets)
             yield f"{untemplated(start)}${{env.{variable}}}"
         else:
             is_flag = before.startswith("-") and "=" not in before
@@ -144,6 +181,8 @@ def _with_names(word: str, secrets: Mapping[str, str]) -> str | None:
 
 def declared_url(url: str, secrets: dict[str, str]) -> str:
     """A server's URL; the value of a parameter whose name promises a secret goes into `secrets`."""
+    from urllib.parse import unquote
+
     from mcptest_engine.core.secret_names import looks_secret_name
 
     address, question, query = url.partition("?")
@@ -151,8 +190,8 @@ def declared_url(url: str, secrets: dict[str, str]) -> str:
     parts = []
     for part in query.split("&"):
         name, equals, value = part.partition("=")
-        if value and looks_secret_name(name):
-            parts.append(f"{untemplated(name)}=${{env.{_variable(name, value, secrets)}}}")
+        if value and looks_secret_name(unquote(name)):
+            parts.append(f"{untemplated(name)}=${{env.{_variable(unquote(name), value, secrets)}}}")
         else:
             parts.append(untemplated(name + equals + value))
     return f"{untemplated(address)}{question}{'&'.join(parts)}{number_sign}{untemplated(fragment)}"

@@ -245,7 +245,7 @@ def _agent_server(name: str) -> FoundServer:
 
 def _of_agent(server: FoundServer) -> Chosen:
     """The same server in a suite's words. Raises: UsageError when a variable that it needs has no value here."""
-    from mcptest_engine.authoring.targets import Target, kept_out
+    from mcptest_engine.authoring.targets import Target, kept_out, with_free_names
 
     if server.missing:
         names = ", ".join(f"`{name}`" for name in server.missing)
@@ -255,8 +255,16 @@ def _of_agent(server: FoundServer) -> Chosen:
         settings, declared = _http_settings(server, key, secrets)
     else:
         settings, declared = _stdio_settings(server, secrets)
+    written = with_free_names(declared, secrets, os.environ, key)
+    if "headers" in settings:  # they name the variables of secrets as what is written does
+        settings["headers"] = with_free_names({"headers": settings["headers"]}, secrets, os.environ, key).settings[
+            "headers"
+        ]
     return Chosen(
-        settings=settings, target=Target(settings=declared, key=key), notes=kept_out(secrets), secrets=secrets
+        settings=settings,
+        target=Target(settings=written.settings, key=key),
+        notes=(*kept_out(written.secrets), *written.notes),
+        secrets=written.secrets,
     )
 
 

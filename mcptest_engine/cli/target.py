@@ -118,11 +118,13 @@ def declared_target(flags: Mapping[str, Any], *, optional_secrets: bool = False)
     Raises: UsageError as `target_spec` does.
     """
     from mcptest_engine.authoring.targets import (
+        TARGET,
         Target,
         declared_env,
         declared_url,
         declared_words,
         kept_out,
+        with_free_names,
         with_variables,
     )
 
@@ -137,9 +139,10 @@ def declared_target(flags: Mapping[str, Any], *, optional_secrets: bool = False)
         settings["command"] = declared_words(settings["command"], secrets)
     else:
         settings["url"] = declared_url(settings["url"], secrets)
+    settings, secrets, notes = with_free_names(settings, secrets, os.environ, TARGET)
     target = with_variables(settings, secrets) if optional_secrets else Target(settings=settings)
     secrets = {**given.read, **secrets}
-    return Declared(target, kept_out(secrets), secrets)
+    return Declared(target, (*kept_out(secrets), *notes), secrets)
 
 
 def _declared_in_suite(flags: Mapping[str, Any]) -> Target:

@@ -28,6 +28,11 @@ MOST_BYTES = 8 * 1024 * 1024
 MOST_SERVERS = 500
 MOST_PARENTS = 20
 _SECRET_LENGTH = 8
+_HEADER_FLAGS = frozenset(("-H", "--header"))
+# A header among a command's words: as a word of its own, or behind its flag.
+_HEADER = re.compile(
+    r"(?s)(?P<start>(?P<flag>--header=|-H)?(?P<name>[\w-]+):(?P<blank>\s*)(?:(?:Bearer|Basic|Token) +)?)\S.*"
+)
 _VARIABLE = re.compile(r"\$\{(?:(env|input):)?([^${}:]+)(?::-([^}]*))?\}")
 
 
@@ -393,19 +398,33 @@ def words_without_secrets(words: Sequence[str], env: Mapping[str, str]) -> tuple
     return tuple(without_userinfo(redactor.redact_text(word)) for word in _masked(words))
 
 
+def secrets_in_words(words: Sequence[str]) -> Iterator[str]:
+    """What `words_without_secrets` masks."""
+    from mcptest_engine.core.redaction import MASK
+
+    for word, shown in zip(words, words_without_secrets(words, {}), strict=True):
+        start, mask, end = shown.partition(MASK)
+        if mask and word.startswith(start) and word.endswith(end):
+            yield word[len(start) : len(word) - len(end)]
+
+
 def _masked(words: Sequence[str]) -> Iterator[str]:
-    """The words without what stands behind a flag that promises a secret: `--api-key X`, `--token=X`, `TOKEN=X`."""
+    """The words without what follows a flag or header that promises a secret: `--api-key X`, `TOKEN=X`, `X-Api-Key: X`."""
     from mcptest_engine.core.redaction import MASK
     from mcptest_engine.core.secret_names import is_secret_flag, looks_secret_name
 
-    after = False
+    after, before = False, ""
     for word in words:
         name, equals, _ = word.partition("=")
         secret = is_secret_flag(word) or looks_secret_name(name)
+        header = _HEADER.fullmatch(word)
+        is_header = header is not None and (header["flag"] or header["blank"] or before in _HEADER_FLAGS)
         if after:
             yield MASK
+        elif header is not None and is_header and looks_secret_name(header["name"]):
+            yield f"{header['start']}{MASK}"
         elif equals and secret:
             yield f"{name}={MASK}"
         else:
             yield word
-        after = not after and not equals and secret and word.startswith("-")
+        after, before = not after and not equals and secret and word.startswith("-"), word

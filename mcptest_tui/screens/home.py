@@ -16,7 +16,7 @@ from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import shown
 from mcptest_tui.screens.base import WorkScreen
-from mcptest_tui.state.new_suite import free_path, server_name, target_of
+from mcptest_tui.state.new_suite import free_path, server_name, shown_target, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -102,7 +102,7 @@ class HomeScreen(WorkScreen):
     def _asked(self, typed: str | None) -> None:
         target = target_of(typed) if typed else None
         if target is not None:
-            self._note(f"asking the server for its tools: {typed}")
+            self._note(f"asking the server for its tools: {shown_target(target)}")
             self.run_worker(partial(self._make, target), group="home", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     async def _make(self, target: dict[str, Any]) -> None:

@@ -187,10 +187,10 @@ class SaveTest(Modal[str]):
         preview.show([] if self.written is None else [_row(*row) for row in self.written.lines])
 
     def _note(self) -> str:
-        server = self.saving.server
+        server, told = self.saving.server, list(self.saving.notes)
         if self.saving.place.new and server is not None and server.env_names:
-            return f"its env is taken from where mcptest runs: {', '.join(server.env_names)}"
-        return ""
+            told.append(f"its env is taken from where mcptest runs: {', '.join(server.env_names)}")
+        return "; ".join(told)
 
     def action_write(self) -> None:
         """Write it, if the file is still what it was."""

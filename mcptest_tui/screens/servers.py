@@ -413,7 +413,9 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
 
     def remember(self) -> dict[str, Any]:
         """What was typed, and the selection; nothing that a server said."""
-        return {"recent": self.servers.recent(), "current": self._selected}
+        recent, current = self.servers.recent(), self._selected or ""
+        is_kept = not current.startswith("typed:") or current.removeprefix("typed:") in recent
+        return {"recent": recent, "current": self._selected if is_kept else None}
 
     def restore(self, memory: dict[str, Any]) -> None:
         """From the last session; a command from a file is asked about before it is started."""

@@ -37,12 +37,30 @@ def target_of(typed: str) -> dict[str, Any] | None:
     return {"command": command} if command else None
 
 
-def server_name(target: Mapping[str, Any]) -> str:
-    """A short name for the server: its program's, or its host's."""
+def declared_target(target: Mapping[str, Any], secrets: dict[str, str]) -> dict[str, Any]:
+    """`{url}` or `{command}` as a suite declares it; a secret goes into `secrets`, under the variable in its place."""
+    from mcptest_engine.authoring.targets import declared_url, declared_words
+
     if "url" in target:
-        word = re.sub(r"^https?://", "", str(target["url"])).split("/")[0].split(":")[0]
+        return {"url": declared_url(str(target["url"]), secrets)}
+    return {"command": declared_words([str(word) for word in target["command"]], secrets)}
+
+
+def shown_target(target: Mapping[str, Any]) -> str:
+    """The command or the URL on one line, without secrets."""
+    from mcptest_engine.suite.secrets import without_userinfo
+
+    declared = declared_target(target, {})
+    return without_userinfo(declared["url"]) if "url" in declared else shlex.join(declared["command"])
+
+
+def server_name(target: Mapping[str, Any]) -> str:
+    """A short name for the server: its program's, or its host's; never a word that may be a secret."""
+    if "url" in target:
+        word = re.split(r"[/?#]", re.sub(r"^https?://", "", str(target["url"])))[0].rpartition("@")[2].split(":")[0]
     else:
-        words = [part for part in target["command"] if not part.startswith("-")] or [""]
+        declared = declared_target(target, {})["command"]
+        words = [part for part in declared if not part.startswith("-") and "${env." not in part] or [""]
         word = words[-1 if len(words) > 1 else 0].rpartition("/")[2]
     word = re.sub(r"\.(py|js|ts|mjs)$", "", word)
     return re.sub(r"[^a-z0-9_-]+", "-", word.lower()).strip("-") or "server"

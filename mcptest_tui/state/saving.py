@@ -7,18 +7,22 @@ but not chosen, so that a saved test does not fail at its first run.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.stability import looks_changing
 from mcptest_engine.core.clipping import compact
+from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import render
 from mcptest_engine.safety.policy import ToolClass, cautious_class
 from mcptest_tui.state.json_rows import is_cut
+from mcptest_tui.state.new_suite import declared_target
 
 if TYPE_CHECKING:
+    from mcptest_engine.authoring.targets import FreeNames
     from mcptest_engine.running.documents import Document
     from mcptest_tui.state.servers import Server
 
@@ -137,20 +141,39 @@ class Saving:
         return apply(text, set_value(text, ("servers",), {name: self._settings()}))
 
     def _settings(self) -> dict[str, Any]:
+        return self._declared().settings
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person has to know of the server's secrets, where the file is a new one."""
+        from mcptest_engine.authoring.targets import kept_out
+
+        if self.server is None or not self.place.new:
+            return ()
+        declared = self._declared()
+        return (*kept_out(declared.secrets), *declared.notes)
+
+    def _declared(self) -> FreeNames:
+        """The server as a suite declares it. A secret of a server that was found is masked here: its variable is named."""
+        from mcptest_engine.authoring.targets import FreeNames, with_free_names
+
         server = self.server
         if server is None:
-            return {"command": ["your-server"]}
+            return FreeNames({"command": ["your-server"]}, {}, ())
+        secrets: dict[str, str] = {}
         if server.transport == "http":
-            settings: dict[str, Any] = {"url": _escaped(str(server.target.get("url") or server.shown))}
+            settings = declared_target({"url": server.target.get("url") or server.shown}, secrets)
             token = server.target.get("bearer_token_env")
-            return {**settings, **({"auth": {"bearer_token_env": token}} if token else {})}
-        words = [str(word) for word in server.target.get("command") or server.argv]
-        settings = {"command": _escaped(words)}
-        if server.cwd:
-            settings["cwd"] = _escaped(server.cwd)
-        if server.env_names:
-            settings["env"] = {name: f"${{{name}}}" for name in server.env_names}
-        return settings
+            settings.update({"auth": {"bearer_token_env": token}} if token else {})
+        else:
+            settings = declared_target({"command": server.target.get("command") or server.argv}, secrets)
+            if server.cwd:
+                settings["cwd"] = _escaped(server.cwd)
+            if server.env_names:
+                settings["env"] = {name: f"${{{name}}}" for name in server.env_names}
+        known = {name: value for name, value in secrets.items() if value != MASK}
+        declared = with_free_names(settings, known, os.environ, self.place.server)
+        return declared._replace(secrets={**{name: MASK for name in secrets if name not in known}, **declared.secrets})
 
 
 def saving_of(

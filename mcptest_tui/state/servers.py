@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.redaction import Redactor
-from mcptest_tui.state.new_suite import server_name, target_of
+from mcptest_tui.state.new_suite import declared_target, server_name, shown_target, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -154,12 +154,16 @@ class Servers:
         target = target_of(typed)
         if target is None:
             return None
-        key = f"typed:{typed.strip()}"
+        secrets: dict[str, str] = {}
+        declared, told = declared_target(target, secrets), shown_target(target)
+        key = f"typed:{told if secrets else typed.strip()}"
         server = self.by_key.pop(key, None)
-        if server is None:
+        if server is not None:
+            server.target = target  # the secrets in it may be others
+        else:
             transport = "http" if "url" in target else "stdio"
-            argv, name = tuple(target.get("command", ())), server_name(target)
-            told = str(target.get("url", typed.strip()))
+            argv, name = tuple(declared.get("command", ())), server_name(target)
+            told = told if secrets or "url" in target else typed.strip()
             server = Server(key, name, "recent", target, told, transport, origin=told, argv=argv, ask=ask)
             token = target.get("bearer_token_env")
             server.env_names = (token,) if token else ()
@@ -173,9 +177,14 @@ class Servers:
 
     def recent(self) -> list[str]:
         """What was typed, newest first, for the session; never anything that looks like a secret."""
-        clean = Redactor()
-        typed = [server.key.removeprefix("typed:") for server in self.by_key.values() if server.group == "recent"]
-        return [text for text in typed if not _holds_secret(text, clean)]
+        clean, texts = Redactor(), []
+        for server in self.by_key.values():
+            secrets: dict[str, str] = {}
+            if server.group == "recent":
+                declared_target(server.target, secrets)
+                text = server.key.removeprefix("typed:")
+                texts += [] if secrets or _holds_secret(text, clean) else [text]
+        return texts
 
     # What becomes of them
 

@@ -495,6 +495,45 @@ def test_a_secret_in_the_url_of_an_agent_s_settings_becomes_a_variable() -> None
     assert (url, secrets) == ("https://example.com/mcp?mode=$${x}&api_key=${env.API_KEY}#top", {"API_KEY": "hunter2"})
 
 
+@pytest.mark.parametrize(
+    ("words", "written"),
+    [
+        (["--header", "X-Api-Key: abc-def"], ["--header", "X-Api-Key: ${env.X_API_KEY}"]),
+        (["--header", "X-Api-Key:abc-def"], ["--header", "X-Api-Key:${env.X_API_KEY}"]),
+        (["--header=X-Api-Key:abc-def"], ["--header=X-Api-Key:${env.HEADER_X_API_KEY}"]),
+        (["-HX-Api-Key: abc-def"], ["-HX-Api-Key: ${env.HX_API_KEY}"]),
+        (["X-Mode: fast", "-H", "X-Mode:a", "https://h/x"], ["X-Mode: fast", "-H", "X-Mode:a", "https://h/x"]),
+    ],
+)
+def test_a_secret_in_a_header_among_a_command_s_words_becomes_a_variable(words: list[str], written: list[str]) -> None:
+    """Issue: as of `npx mcp-remote --header`, the usual way."""
+    assert declared_words(words, {}) == written
+
+
+def test_a_parameter_whose_name_is_encoded_is_known_for_a_secret() -> None:
+    secrets: dict[str, str] = {}
+    assert declared_url("https://h/mcp?api%5Fkey=hunter2", secrets) == "https://h/mcp?api%5Fkey=${env.API_KEY}"
+    assert secrets == {"API_KEY": "hunter2"}
+
+
+def test_a_variable_that_holds_another_secret_here_is_not_sent_to_the_server(mcptest: Run, tmp_path: Path) -> None:
+    """Issue: the next run sent the server the API key of something else."""
+    script = tmp_path / "server.py"
+    script.write_text("import sys, runpy\nopen('argv', 'w').write(sys.argv[2])\nsys.argv = sys.argv[:1]\n")
+    with script.open("a") as file:
+        file.write(
+            f"sys.path.insert(0, {str(SERVERS)!r})\nrunpy.run_path({str(SERVERS / 'echo.py')!r}, run_name='__main__')\n"
+        )
+    command = shlex.join([sys.executable, "-S", str(script), "--api-key", "Zebra-fish-12"])
+    done = mcptest("init", "--command", command, *ONE, API_KEY="unrelated-key")
+    assert (tmp_path / "argv").read_text() == "Zebra-fish-12"
+    assert "note: `API_KEY` has another value here, so the suite reads `TARGET_API_KEY` instead" in done.stdout
+    assert suite_of(tmp_path)["servers"]["target"]["command"][-1] == "${env.TARGET_API_KEY}"
+    refused = mcptest("run", API_KEY="unrelated-key")
+    assert "TARGET_API_KEY" in refused.stderr
+    assert (tmp_path / "argv").read_text() == "Zebra-fish-12"
+
+
 def test_several_servers_in_the_settings_want_a_name(mcptest: Run, tmp_path: Path) -> None:
     """mcptest itself is none of them."""
     own = {"command": "mcptest", "args": ["mcp-server"]}

@@ -126,7 +126,15 @@ class Sketching:
 
     def _target(self, opened: Opened) -> tuple[Target, tuple[str, ...]]:
         """The server as a suite declares it, no secret in it, and what a person has to know of that."""
-        from mcptest_engine.authoring.targets import Target, declared_url, declared_words, kept_out, untemplated
+        from mcptest_engine.authoring.targets import (
+            TARGET,
+            Target,
+            declared_url,
+            declared_words,
+            kept_out,
+            untemplated,
+            with_free_names,
+        )
 
         told = opened.told
         if "suite" in told:
@@ -165,9 +173,11 @@ class Sketching:
             settings.update({"cwd": untemplated(str(told["cwd"]))} if told.get("cwd") else {})
             env = {name: f"${{{name}}}" for name in values}
             settings.update({"env": env} if env else {})
-        remarks += kept_out({name: value for name, value in secrets.items() if name not in settings.get("env", ())})
-        name = str(told.get("name") or "")
-        return (Target(settings=settings, key=name) if name else Target(settings=settings)), tuple(remarks)
+        name = str(told.get("name") or TARGET)
+        added = {one: value for one, value in secrets.items() if one not in settings.get("env", ())}
+        settings, added, notes = with_free_names(settings, added, self._surroundings.environ, name)
+        remarks += [*kept_out(added), *notes]
+        return Target(settings=settings, key=name), tuple(remarks)
 
     def _declared(self, told: Mapping[str, Any]) -> Target:
         from mcptest_engine.authoring.targets import declared_in_suite

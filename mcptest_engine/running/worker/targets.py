@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.running.worker.protocol import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.running.worker.surroundings import Surroundings
@@ -36,7 +36,7 @@ def target_of(told: Mapping[str, Any], surroundings: Surroundings, *, name: str)
     from mcptest_engine.suite.secrets import secret_values
 
     environ = surroundings.environ
-    redactor = Redactor(secret_values({name: settings}, {}, {}, environ))
+    redactor = Redactor((*secret_values({name: settings}, {}, {}, environ), *_typed_secrets(settings)))
     try:
         spec = spec_from_settings(name, settings, suite_env={}, environ=environ, redact=redactor.redact_text)
     except SuiteError as wrong:
@@ -88,6 +88,18 @@ def _settings(told: Mapping[str, Any], surroundings: Surroundings) -> dict[str, 
         raise Refused("the command is empty")
     settings: dict[str, Any] = {"command": words, "env": dict(told.get("env") or {})}
     return {**settings, "cwd": str(told["cwd"])} if told.get("cwd") else settings
+
+
+def _typed_secrets(settings: Mapping[str, Any]) -> Iterator[str]:
+    """What stands behind secret-looking flags of a command, and under such names in a URL."""
+    from urllib.parse import parse_qsl, urlsplit
+
+    from mcptest_engine.core.secret_names import looks_secret_name
+    from mcptest_engine.servers.agent_configs import secrets_in_words
+
+    yield from secrets_in_words(settings.get("command", ()))
+    given = parse_qsl(urlsplit(settings.get("url", "")).query)
+    yield from (value for name, value in given if looks_secret_name(name))
 
 
 def _refused(wrong: Any) -> Refused:

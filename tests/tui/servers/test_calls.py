@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import sys
 
 import pytest
 from textual import events
@@ -12,7 +14,7 @@ from mcptest_tui.screens.picker import Picker
 from mcptest_tui.screens.save_test import AssertionList, SaveTest
 from mcptest_tui.screens.value import ValueWindow
 from tests.tui.pictures import assert_picture, text_of
-from tests.tui.servers.driving import connected, form_of, odd, sent, suite_of
+from tests.tui.servers.driving import ODD, connected, form_of, odd, sent, suite_of
 from tests.tui.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -356,3 +358,28 @@ async def test_saving_without_a_suite_makes_one(workbench, place):
         document = next(iter(pilot.app.store.documents.values()))
         assert document.sound, document.diagnostics
         assert len(document.tests) == 1
+
+
+async def test_a_secret_that_was_typed_lands_in_no_file(workbench, place):
+    """Issue: it was the server's name, and stood in the session and in the suite that ^s wrote."""
+    from mcptest_tui.screens.modals import Ask
+
+    async with workbench() as pilot:
+        await pilot.press("3", "plus")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        command = shlex.join([sys.executable, str(ODD), "any", "--api-key", "numbat-typed-secret", "--verbose"])
+        pilot.app.screen.query_one("Input").value = command
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.catalog_list.has_focus)
+        screen = pilot.app.screen
+        await form_of(pilot, screen, "echo")
+        await sent(pilot, screen)
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SaveTest) and pilot.app.screen.written)
+        assert "the value of `API_KEY` is not written down" in text_of(pilot.app)
+        await pilot.press("ctrl+s")
+        await until(pilot, (place / "mcptest.yml").exists)
+        assert '- "${env.API_KEY}"\n' in (place / "mcptest.yml").read_text()
+    kept = [path for path in place.rglob("*") if path.is_file()]
+    assert any(path.name == "session.json" for path in kept)
+    assert [path for path in kept if b"numbat-typed-secret" in path.read_bytes()] == []

@@ -163,6 +163,26 @@ def test_a_new_suite_has_the_server_and_the_test(tmp_path):
     assert [(test.server, test.tool) for test in document.tests] == [("db", "status")]
 
 
+def test_a_masked_secret_of_a_server_that_was_found_is_written_as_a_variable(tmp_path):
+    """Issue: `[REDACTED]` was written, and the suite sent just that as the token."""
+    servers = Servers()
+    found = {"key": "k", "name": "db", "client": "Cursor", "source": "/x", "transport": "stdio", "digest": "d"}
+    found |= {key: [] for key in ("env_names", "header_names", "variables", "missing")}
+    servers.put_found({"servers": [{**found, "target": "db", "argv": ["db", "--token", "[REDACTED]"], "cwd": None}]})
+    saving = saving_of("tools/call", {"name": "t"}, None, servers.named("db"), [], str(tmp_path / "new.yml"))
+    assert '[db, "--token", "${env.TOKEN}"]' in saving.written(None).after
+    assert saving.notes == ("the value of `TOKEN` is not written down: set the variable where the suite runs",)
+
+
+def test_a_variable_that_holds_something_else_here_is_not_taken_for_a_typed_secret(tmp_path, monkeypatch):
+    """Else the next run sends the server a secret that is meant for another."""
+    monkeypatch.setenv("API_KEY", "of-another-service")
+    typed = Servers().add("notes --api-key hidden-1")
+    saving = saving_of("tools/call", {"name": "t"}, None, typed, [], str(tmp_path / "new.yml"))
+    assert "${env.NOTES_API_KEY}" in saving.written(None).after
+    assert "`API_KEY` has another value here, so the suite reads `NOTES_API_KEY` instead" in saving.notes
+
+
 def test_the_server_is_named_where_a_suite_has_several(tmp_path):
     """And a suite that has the same server is offered for a typed one."""
     path = tmp_path / "mcptest.yml"

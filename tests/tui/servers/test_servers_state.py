@@ -155,7 +155,29 @@ def test_what_looks_like_a_secret_is_not_remembered():
         "http://x.test/mcp",
     ):
         servers.add(typed)
+    servers.add("http://y.test?api%5Fkey=abc $MYT")
     assert servers.recent() == ["http://x.test/mcp"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "shown"),
+    [
+        ("py s.py --api-key hidden-1 --verbose", "s", "py s.py --api-key '${env.API_KEY}' --verbose"),
+        ("py s.py -H 'X-Api-Key:hidden-1'", "s", "py s.py -H 'X-Api-Key:${env.X_API_KEY}'"),
+        ("http://127.0.0.1:1?api_key=hidden-1", "127-0-0-1", "http://127.0.0.1:1?api_key=${env.API_KEY}"),
+        ("http://x.test/mcp?api%5Fkey=hidden-1 $T", "x-test", "http://x.test/mcp?api%5Fkey=${env.API_KEY}"),
+    ],
+)
+def test_a_secret_that_was_typed_is_in_nothing_that_is_shown_or_kept(typed, name, shown):
+    """Issue: it became the server's name and stood in the session's file; the server itself gets it."""
+    servers = Servers()
+    server = servers.add(typed)
+    assert (server.name, server.shown) == (name, shown)
+    assert "hidden-1" in repr(server.target)
+    kept = (server.key, server.name, server.shown, server.origin, server.argv, server.consent, servers.recent())
+    assert "hidden-1" not in repr(kept)
+    again = servers.add(typed.replace("hidden-1", "hidden-2"))
+    assert "hidden-2" in repr(again.target)
 
 
 def test_typed_servers_are_kept_up_to_a_number():
