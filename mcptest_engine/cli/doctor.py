@@ -123,7 +123,7 @@ def _target(spec: ServerSpec, flags: Mapping[str, Any]) -> dict[str, str]:
 
     named = {} if flags["server"] is None else {"server": str(flags["server"])}
     if spec.url is not None:
-        return {**named, "url": shown_url(spec.url)}
+        return {**named, "url": spec.redact(shown_url(spec.url))}
     words = tuple(spec.command or ())
     masked = words_without_secrets(words, {})
     typed = flags["argv"] if masked == words else None

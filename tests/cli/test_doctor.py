@@ -290,6 +290,19 @@ def test_a_secret_among_the_command_s_words_is_not_shown(mcptest: Run) -> None:
         assert "[REDACTED]" in done.stdout
 
 
+def test_a_secret_in_the_path_of_a_suite_s_url_is_not_shown(mcptest: Run, tmp_path: Path) -> None:
+    """Issue: the first line, and `url` in JSON, held what a `from_env` variable had read."""
+    suite = tmp_path / "v.yml"
+    suite.write_text(
+        "variables: { tok: { from_env: SOMETOK } }\n"
+        'servers: { web: { url: "http://127.0.0.1:1/${var.tok}/mcp" } }\ntools: [{ name: a, tool: a }]\n'
+    )
+    for flags in ((), ("--format", "json")):
+        done = mcptest("doctor", "--config", str(suite), "--server", "web", *flags, SOMETOK="numbat-plain-opaque")
+        assert "http://127.0.0.1:1/[REDACTED]/mcp" in done.stdout
+        assert "numbat" not in done.stdout + done.stderr
+
+
 def test_a_secret_given_as_env_is_not_shown(mcptest: Run) -> None:
     """Not even when the server repeats it."""
     command = shlex.join([sys.executable, "-S", str(SERVERS / "bad_start.py"), "exit", "3", "key is hunter2-hunter2"])
