@@ -132,7 +132,7 @@ class Reviews:
         tests = {(item.file, test) for item in snapshots for test in item.tests}
         ids = [row.id for row in self._app.store.rows.values() if (row.path, row.name) in tests]
         if ids and self._app.watch_mode != "off":
-            self._app.run_tests(None, ids)
+            self._app.runs.start_unasked(ids, f"written {MARKS['arrow']} ")
 
     async def _undo(self) -> None:
         try:

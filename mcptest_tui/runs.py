@@ -15,6 +15,7 @@ from mcptest_tui.words import MARKS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mcptest_engine.safety.policy import ToolClass
     from mcptest_tui.app import Workbench
 
 WATCH = ("off", "affected", "all")
@@ -29,10 +30,14 @@ class Runs:
         self.progress = Progress(time.monotonic)
         self.bail = False
         self._unasked: set[str] = set()
+        self._run_by_key: set[str] = set()
         self._written = WrittenFiles()
 
-    def start(self, path: str | None, ids: Iterable[str] | None) -> list[str]:
-        """Run these tests (of the suite at `path`, or wherever they are), or all; returns the keys of the runs."""
+    def start(self, path: str | None, ids: Iterable[str] | None, *, by_key: bool = True) -> list[str]:
+        """Run these tests (of the suite at `path`, or wherever they are), or all; returns the keys of the runs.
+
+        `by_key` says that a person asked for it; else it is a save.
+        """
         store = self._app.store
         wanted: dict[str, list[str] | None] = {}
         if ids is None:
@@ -57,6 +62,7 @@ class Runs:
                 continue
             self.progress.ask(key)
             self._unasked.add(key)
+            self._run_by_key.update(listed if by_key else ())
             store.queue(key, listed)
             self._app.run_worker(self._ask(key, place, tests), group="run.ask", exit_on_error=False)
             keys.append(key)
@@ -96,10 +102,49 @@ class Runs:
         if self._app.watch_mode == "off" or not documents or not paths:
             return
         tests = self.due(paths, documents)
-        if tests:
-            name = paths[0].rpartition("/")[2] if len(paths) == 1 else counted(len(paths), "file")
-            self._app.say(f"saved {name} {MARKS['arrow']} {counted(len(tests), 'test')}")
-            self.start(None, tests)
+        name = paths[0].rpartition("/")[2] if len(paths) == 1 else counted(len(paths), "file")
+        self.start_unasked(tests, f"saved {name} {MARKS['arrow']} ")
+
+    def start_unasked(self, tests: list[str], said: str) -> None:
+        """Run these tests though no key asked for it, but for those that act or spend: they are shown as waiting."""
+        store, waiting = self._app.store, []
+        if self._app.watch_mode == "affected":
+            from mcptest_tui.state.affected import why_it_waits
+
+            listed = self._listed_classes()
+            for test in tests:
+                row = store.rows[test]
+                row.waits = why_it_waits(row, listed, self._run_by_key)
+            waiting = [test for test in tests if store.rows[test].waits]
+        started = [test for test in tests if test not in waiting]
+        told = [counted(len(started), "test")] if started else []
+        if waiting:
+            whose = store.rows[waiting[0]].waits if len(waiting) == 1 else "they act or spend"
+            told.append(f"{counted(len(waiting), 'test')} {'waits' if len(waiting) == 1 else 'wait'} for r: {whose}")
+            from mcptest_tui.screens.tests import TestsScreen
+
+            for screen in self._app.work_screens():
+                if isinstance(screen, TestsScreen):
+                    screen.test_list.refresh()
+        if told:
+            self._app.say(said + ", ".join(told))
+        if started:
+            self.start(None, started, by_key=False)
+
+    def _listed_classes(self) -> dict[tuple[str, str, str], ToolClass]:
+        """The classes of the tools of connected servers, by suite, server and name."""
+        from mcptest_engine.safety.policy import classify
+        from mcptest_tui.screens.servers import ServersScreen
+
+        found = {}
+        for screen in self._app.work_screens():
+            if isinstance(screen, ServersScreen):
+                for key, catalog in screen.catalogs.items():
+                    server = screen.servers.by_key.get(key)
+                    if server is not None and server.connected:
+                        for item in catalog.items["tools"]:
+                            found[server.path, server.name, item.name] = classify(item.data)
+        return found
 
     def _is_output(self, path: str) -> bool:
         """Whether a file is what servers write, such as a log that their command names: it changes with every run."""

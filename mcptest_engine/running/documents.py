@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Diagnostic", "Document", "Fix", "ServerItem", "TestItem", "document_of", "watched_by"]
 
 _JUDGED = frozenset({"agent", "composition", "eval"})
+_JUDGE = "'llm-judge'"
 
 
 class TestItem(NamedTuple):
@@ -30,7 +31,8 @@ class TestItem(NamedTuple):
     kind of its results. `server` is named also where the suite leaves it out, "" where that cannot be known; `tool` is what is
     called: the tool, the URI, the prompt or the check. `file` is absolute; the test goes from `line` to `end_line`, both
     included. `digest` changes with all that may change its verdict: its own content with templates replaced, its server's
-    settings and local files; "" in a document that is not sound.
+    settings and local files; "" in a document that is not sound. `calls` are the (server, tool) of every call that it makes,
+    also of its nodes and of what it verifies; `spends` says that it asks a model or a scorer that has a price.
     """
 
     id: str
@@ -44,6 +46,8 @@ class TestItem(NamedTuple):
     end_line: int
     tags: tuple[str, ...] = ()
     digest: str = ""
+    calls: tuple[tuple[str, str], ...] = ()
+    spends: bool = False
 
 
 class ServerItem(NamedTuple):
@@ -92,7 +96,10 @@ class Document(NamedTuple):
             path=data["path"],
             name=data["name"],
             sound=data["sound"],
-            tests=tuple(TestItem(**{**item, "tags": tuple(item["tags"])}) for item in data["tests"]),
+            tests=tuple(
+                TestItem(**{**item, "tags": tuple(item["tags"]), "calls": tuple(map(tuple, item["calls"]))})
+                for item in data["tests"]
+            ),
             servers=tuple(
                 ServerItem(**{**item, "files": tuple(item["files"]), "env_names": tuple(item["env_names"])})
                 for item in data["servers"]
@@ -224,6 +231,7 @@ class _Making:
         told = [suite.env, suite.run_options, suite.performance, sorted(suite.secrets)]
         states = {item.name: _digest([told, suite.servers[item.name], _states(item.files)]) for item in servers}
         shared, scorers = Shared.of(suite), {scorer["name"]: scorer for scorer in suite.scorers}
+        may_judge = _JUDGE in repr(suite.document)
         for entry in suite.tests:
             data = entry.data
             used = [
@@ -232,8 +240,11 @@ class _Making:
                 *data.get("servers", ()),
             ]
             digest = _digest((data, [states.get(name) for name in used]))
+            named = graders_of(data, shared.scorers) if entry.kind.value == "eval" else ()
+            spends = (may_judge and _JUDGE in repr(data)) or _spends(
+                entry.kind.value, data, [scorers[one] for one in named]
+            )
             if entry.kind.value in _JUDGED:
-                named = graders_of(data, shared.scorers) if entry.kind.value == "eval" else ()
                 graders = [(scorers[name], _states(self._scorer_files(scorers[name]))) for name in named]
                 digest = _digest((digest, told, suite.judge, graders))
             for kind, name in names_of(entry.kind, data, data["name"], shared):
@@ -249,6 +260,8 @@ class _Making:
                     end_line=entry.line,
                     tags=tuple(data.get("tags", ())),
                     digest=digest,
+                    calls=_calls_of(data, entry.server),
+                    spends=spends,
                 )
 
     def _scorer_files(self, scorer: Mapping[str, Any]) -> tuple[str, ...]:
@@ -274,6 +287,24 @@ def called_by(data: Mapping[str, Any], kind: str) -> str:
         tool = call.get("tool") if isinstance(call, dict) else None
         return tool if isinstance(tool, str) else ""
     return next((data[key] for key in ("tool", "uri", "prompt", "check") if isinstance(data.get(key), str)), "")
+
+
+def _calls_of(data: Mapping[str, Any], server: str) -> tuple[tuple[str, str], ...]:
+    steps = [data, data.get("call"), *data.get("verify", ()), *data.get("nodes", ())]
+    return tuple(
+        (str(step.get("server") or server), step["tool"])
+        for step in steps
+        if isinstance(step, dict) and isinstance(step.get("tool"), str)
+    )
+
+
+def _spends(kind: str, data: Mapping[str, Any], scorers: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether models are asked for an answer or a grade, or a scorer is that has a price."""
+    if kind == "agent":
+        return True
+    is_asked = any(name in data for name in ("agent", "model", "models", "prompt"))
+    is_paid = any(scorer["type"] != "exec" or scorer.get("max_cost_usd") for scorer in scorers)
+    return kind == "eval" and (is_asked or is_paid or not scorers)
 
 
 def end_of_entry(lines: Sequence[str], line: int) -> int:

@@ -10,12 +10,13 @@ import os
 from typing import TYPE_CHECKING
 
 from mcptest_engine.running.documents import watched_by
+from mcptest_engine.safety.policy import ToolClass, cautious_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from mcptest_engine.running.documents import Document
-    from mcptest_tui.state.store import Store
+    from mcptest_tui.state.store import Store, TestRow
 
 
 def affected(old: Mapping[str, Document], new: Mapping[str, Document], changed_files: Iterable[str]) -> set[str]:
@@ -55,3 +56,19 @@ def due(store: Store, changed_files: Iterable[str]) -> list[str]:
         and (test in found or row.outdated)
         and row.digest != (row.asked_digest or row.ran_digest)
     ]
+
+
+def why_it_waits(row: TestRow, listed: Mapping[tuple[str, str, str], ToolClass], run_by_key: Collection[str]) -> str:
+    """Why a save does not start this test; "" where it does.
+
+    It waits for a key where it destroys or asks what costs money, and where it changes something and no key has run it in this
+    session. `listed` are the classes of tools as connected servers list them, by suite, server and tool; else the name counts.
+    """
+    classes = {listed.get((row.path, server, tool)) or cautious_class(tool) for server, tool in row.calls}
+    if ToolClass.DESTRUCTIVE in classes:
+        return "it calls what destroys"
+    if row.spends or (row.result or {}).get("cost_usd"):
+        return "it asks a model or a paid scorer"
+    if ToolClass.MUTATING in classes and row.id not in run_by_key:
+        return "it calls what changes something"
+    return ""

@@ -157,6 +157,8 @@ def _headline(row: TestRow, result: Mapping[str, Any]) -> TextLine:
         pieces.append(("   from the cache", "dim"))
     if row.busy:
         pieces.append((f"   {WORDS[row.status]} again", "running"))
+    elif row.waits:
+        pieces.append((f"   waits for r: {row.waits}", "inconclusive"))
     elif row.outdated:
         pieces.append(("   of an older text", "dim"))
     return line(*pieces)

@@ -33,7 +33,8 @@ class TestRow:
     test as the newest run has it that was asked for and has not decided it ("" for none); that run is `run`. `added` says that
     the test appeared while the suite was open, `remembered` that its verdict is of an earlier session. `nodes` is how far the
     nodes of a composition are that runs, by id: the events of it, None before; `talk` are the turns of an agent test that runs.
-    `deferred` says that it is inconclusive since no model is set up for it.
+    `deferred` says that it is inconclusive since no model is set up for it. `calls` and `spends` are the test's; `waits` says
+    why a save that affects it did not start it, "" when none did.
     """
 
     id: str
@@ -66,6 +67,9 @@ class TestRow:
     nodes: dict[str, dict[str, Any]] | None = None
     talk: list[dict[str, Any]] | None = None
     deferred: bool = False
+    calls: tuple[tuple[str, str], ...] = ()
+    spends: bool = False
+    waits: str = ""
 
     @property
     def shown(self) -> str:
@@ -231,7 +235,7 @@ class Store:
             row = self.rows.get(test)
             if row is not None:
                 wanted[test] = row.digest
-                row.run, row.asked_digest = run, row.digest
+                row.run, row.asked_digest, row.waits = run, row.digest, ""
                 self._set(row, "queued")
 
     def interrupt(self) -> None:
@@ -453,12 +457,13 @@ def _row_of(item: TestItem, path: str, *, added: bool) -> TestRow:
         item.end_line,
         item.tags,
     )
-    row.digest, row.added = item.digest, added
+    row.digest, row.added, row.calls, row.spends = item.digest, added, item.calls, item.spends
     return row
 
 
 def _update(row: TestRow, item: TestItem) -> None:
     row.name, row.block, row.kind, row.server, row.tool = item.name, item.block, item.kind, item.server, item.tool
     row.file, row.line, row.end_line, row.tags = item.file, item.line, item.end_line, item.tags
+    row.calls, row.spends = (item.calls, item.spends) if item.digest else (row.calls, row.spends)
     row.digest = item.digest or row.digest
     row.folded = f"{row.name}\n{row.tool}".casefold()

@@ -66,7 +66,8 @@ class RowList(Lines):
     """
     PANE = "The list of tests"
     HELP = """Every test of the open suites. The marks: passed, failed, inconclusive (!), skipped (~), not run yet.
-    Behind a name: c cached, + new; a flaky test passed only after a failed attempt."""
+    Behind a name: c cached, + new; a flaky test passed only after a failed attempt.
+    "waits": a save concerns it and did not start it, since it acts or spends; r runs it."""
 
     @dataclass
     class Folded(Message):
@@ -284,6 +285,8 @@ class RowList(Lines):
             badges += f" {FLAKY}"
         if row.cached:
             badges += f" {CACHED}"
+        if row.waits:
+            badges += " waits"
         if row.added:
             badges += f" {ADDED}"
         elif row.outdated:

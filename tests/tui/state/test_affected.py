@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mcptest_engine.running.documents import ServerItem
-from mcptest_tui.state.affected import affected, due
+from mcptest_engine.safety.policy import ToolClass
+from mcptest_tui.state.affected import affected, due, why_it_waits
 from tests.tui.state.making import PATH, document, ended, finished, id_of, item, problem, ran, started, store_of
 
 
@@ -87,3 +88,22 @@ def test_a_save_that_breaks_the_suite_runs_nothing_and_the_next_one_runs_the_edi
     store.put_document(document(item("a", digest="a2"), item("b")))
     assert names(due(store, [PATH])) == {"a"}
     assert id_of("a") in due(store, [PATH])
+
+
+def test_what_destroys_or_spends_waits_for_a_key_and_what_changes_something_for_the_first():
+    destroying = {"calls": (("demo", "get_note"), ("demo", "delete_note"))}
+    tests = (
+        item("reads", calls=(("demo", "get_note"),)),
+        item("destroys", **destroying),
+        item("changes", calls=(("demo", "create_note"),)),
+        item("asks", spends=True),
+    )
+    rows = store_of(*tests).rows
+
+    def waiting(listed, run_by_key=()):
+        return names(test for test, row in rows.items() if why_it_waits(row, listed, run_by_key))
+
+    assert waiting({}) == {"destroys", "changes", "asks"}
+    assert waiting({}, set(rows)) == {"destroys", "asks"}
+    assert waiting({(PATH, "demo", "delete_note"): ToolClass.READ_ONLY}, set(rows)) == {"asks"}
+    assert waiting({(PATH, "demo", "get_note"): ToolClass.DESTRUCTIVE}, set(rows)) == {"reads", "destroys", "asks"}
