@@ -25,21 +25,45 @@ DESTRUCTIVE_WORDS = frozenset(("delete", "remove", "drop", "destroy", "purge", "
 
 # Words beyond the documented lists. They only ever make a tool more dangerous.
 _MORE_DESTRUCTIVE = """
-ban cancel clear del deregister discard evict expunge flush nuke obliterate prune reboot rm rmdir shred shutdown terminate
-trash truncate uninstall unlink unpublish unregister
+ban burn cancel clear del deregister discard evict expunge flush kick nuke obliterate prune reboot rm rmdir shred shutdown
+terminate trash truncate uninstall unlink unpublish unregister
 """
 _MORE_MUTATING = """
-abort activate append apply approve archive assign bash checkout clone cmd command copy deactivate deploy disable dispatch
-edit enable enqueue eval evaluate exec execute grant import increment install invite invoke launch make mkdir modify move
-notify overwrite pay powershell promote provision publish purchase push rebase refund register reject rename replace reply
-reset resolve restart restore retry rollback rotate save schedule shell sql start stop store submit subscribe swap sync
-terminal toggle touch transfer trigger unassign unsubscribe upsert withdraw
+abort activate append apply approve archive assign bash checkout click clone cmd command copy deactivate decline decrement
+deploy deposit disable dispatch download downvote drag edit enable enqueue eval evaluate exec execute follow forward grant
+import increment install invite invoke launch login logout make mint mkdir modify move navigate notify overwrite pay
+powershell press promote provision publish purchase push rebase refund register reject rename replace reply repost reset
+resolve restart restore retry retweet rollback rotate save schedule sell shell signin signout signup sql start stop store
+submit subscribe swap sync tap terminal toggle touch transfer trigger tweet unassign unblock unfollow unlock unmute
+unsubscribe upsert upvote withdraw
 """
 # These name a thing as often as a deed, so that a reading word in front of them takes the deed away: `get_commit`.
 _DEED_OR_THING = """
 book branch build buy call charge close comment commit fork lock merge open order release request review run script sign
 star tag test trade vote
 """
+# These are deeds at the beginning of a name only: `label_issue`, `change_password`, `type_text`, but not `issue_label`.
+_DEED_AT_FIRST = frozenset(
+    [
+        "block",
+        "bookmark",
+        "change",
+        "control",
+        "dm",
+        "fill",
+        "follow",
+        "label",
+        "like",
+        "message",
+        "mute",
+        "pin",
+        "print",
+        "react",
+        "turn",
+        "type",
+    ]
+)
+_DISKS = frozenset(("disk", "drive", "partition", "volume"))  # `format_disk`, but not `format_json`
 _READING = "check count describe fetch find get has head is list lookup query read search show view"
 _ACTING = frozenset(_MORE_MUTATING.split())
 _ACTING_UNLESS_READING = _ACTING.union(_DEED_OR_THING.split())
@@ -60,6 +84,13 @@ _GLUED = lazy_pattern(
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 # `HTTPServer2Put` gives http, server, 2, put: a run of capitals is a word of its own up to the last one.
 _WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+# `DELETEuser` gives delete, user and `dElEtE` delete: cases that say nothing of where a word begins.
+_ODD_CASE = lazy_pattern(r"[A-Z]{2,}[a-z]|[a-z][A-Z][a-z]?[A-Z]")
+_CAPITALS_FIRST = lazy_pattern(r"[A-Z]{2,}|[A-Z]?[a-z]+|[0-9]+")
+_PIECE = lazy_pattern(r"[a-z]+")
+# A digit or a capital `I` between letters may pass for one of them: `d3lete`, `deIete`.
+_DISGUISED = lazy_pattern(r"(?<=[A-Za-z])[013457](?=[A-Za-z])|(?<=[a-z])I(?=[a-z])")
+_LOOKS_LIKE = dict(zip("013457I", "oleastl", strict=True))
 _LETTERS = lazy_pattern(r"[^\W\d_]+")
 _ASCII_LETTER = lazy_pattern(r"[A-Za-z]")
 
@@ -148,11 +179,25 @@ def cautious_class(name: str) -> ToolClass:
 
         plain = latin_name(name)
     words = _words(plain)
-    if not _DESTROYING.isdisjoint(words):
+    found = [classify_name(name), _class_by_more_words(words)]
+    if _mixes_alphabets(plain):
+        found.append(ToolClass.MUTATING)
+    undisguised = _DISGUISED.sub(lambda letter: _LOOKS_LIKE[letter[0]], plain)
+    if undisguised != plain:
+        found.append(_class_by_more_words(_words(undisguised)))
+    if _ODD_CASE.search(plain):
+        readings = (_CAPITALS_FIRST.findall(plain), _PIECE.findall(plain.lower()))
+        found += [_class_by_more_words([word.lower() for word in words]) for words in readings]
+    return max(found, key=lambda one: one.severity)
+
+
+def _class_by_more_words(words: list[str]) -> ToolClass:
+    """The class that the words suggest by all the lists, and by verbs that are glued to what they act on."""
+    if not _DESTROYING.isdisjoint(words) or ("format" in words and not _DISKS.isdisjoint(words)):
         return ToolClass.DESTRUCTIVE
-    found = [classify_name(name), _class_of_words(words)]
+    found = [_class_of_words(words)]
     deeds = _ACTING if words and words[0] in _READING.split() else _ACTING_UNLESS_READING
-    if not deeds.isdisjoint(words) or _mixes_alphabets(plain):
+    if not deeds.isdisjoint(words) or (words and words[0] in _DEED_AT_FIRST):
         found.append(ToolClass.MUTATING)
     for glued in filter(None, map(_GLUED.fullmatch, words)):
         verb = glued["long"] or glued["last"] or glued["short"]

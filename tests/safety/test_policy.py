@@ -57,6 +57,8 @@ def test_a_word_inside_a_longer_word_does_not_count(name):
         "DELETEUSER",
         "dropdatabase",
         "bulkdelete",
+        *("DELETEuser", "REMOVEall", "DROPtable", "KILLproc", "GETdelete", "dElEtE_user", "x_DeLeTe"),
+        *("deIete_user", "de1ete_user", "d3lete_user", "kick", "format_disk"),
     ],
 )
 def test_a_destructive_word_is_found_in_disguise_glued_or_beyond_the_documented_list(name):
@@ -70,6 +72,9 @@ def test_a_destructive_word_is_found_in_disguise_glued_or_beyond_the_documented_
     [
         *("execute_sql", "exec", "run_pipeline", "shell_command", "pay_invoice", "merge_pull_request", "git_commit"),
         *("deploy", "build", "sendemail", "createuser", "\ua4d3elete_user", "pull_or_commit"),
+        *("sell", "deposit", "tweet", "dm", "message_user", "forward_mail", "mute", "unlock_door", "turn_off"),
+        *("change_password", "navigate", "click", "type_text", "download_file", "signup", "decline", "react", "label"),
+        *("print_page", "control", "WRITEfile", "PUTobject", "POSTmessage", "SENDmail", "EXECsql"),
     ],
 )
 def test_a_tool_that_may_act_by_its_name_is_not_presumed_read_only(name):
@@ -100,6 +105,17 @@ def test_a_tool_that_may_act_by_its_name_is_not_presumed_read_only(name):
             "executor",
             "payload",
             "runtime",
+            *(
+                "getHTTPServer",
+                "md5sum",
+                "base64encode",
+                "issue_label",
+                "content_type",
+                "format_json",
+                "text_diff",
+                "listURLs",
+                "get_message",
+            ),
         ),
         *("\u043f\u043e\u0438\u0441\u043a", "\u691c\u7d22_get", "search_users", "removable", "postalcode"),
     ],
