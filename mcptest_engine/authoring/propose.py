@@ -87,9 +87,12 @@ async def propose(
     observed, why_single = await _observe(gate, session, tool, arguments, twice=twice, timeout_seconds=timeout_seconds)
     if why_single is None and len(observed) == 1:
         why_single = _why_single(tool_class, single_call=single_call)
-    if why_single is not None and why_single.changed_to is not None:
-        tool_class = why_single.changed_to
+    called_as = gate.last_class(session, tool)
+    if called_as is not None and called_as.severity > tool_class.severity:  # it was listed anew before a call
+        tool_class = called_as
         head, notes = _head(tool_class, tool, arguments, server_key, secrets)
+        if why_single is None or not twice:
+            why_single = _why_single(tool_class, single_call=single_call) if len(observed) == 1 else why_single
     day = datetime.now(UTC).date() if today is None else today
     proposal = _Proposal(observed, secrets, day, declared=listed[0].get("outputSchema"))
     notes += proposal.told(why_single)
@@ -117,14 +120,10 @@ def latency_budget_ms(slowest_ms: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Single:
-    """Why there is one observation only; `lost` when a second call was made and not answered.
-
-    `changed_to` is the class that the tool got meanwhile, where that is what forbade the second call.
-    """
+    """Why there is one observation only; `lost` when a second call was made and not answered."""
 
     why: str
     lost: bool = False
-    changed_to: ToolClass | None = None
 
 
 async def _observe(
@@ -139,9 +138,9 @@ async def _observe(
             told = "1 tool call" if none_left.limit == 1 else f"{none_left.limit} tool calls"
             return observed, _Single(f"the budget of {told} left none for a second call")
         except PolicyDenied:
-            tool_class = await gate.tool_class(session, tool)
-            why = f"the server changed its list after the first call, and the tool is {tool_class.described} now"
-            return observed, _Single(why, changed_to=tool_class)
+            tool_class = gate.last_class(session, tool)
+            now = "another one" if tool_class is None else tool_class.described
+            return observed, _Single(f"the server changed its list after the first call, and the tool is {now} now")
         except UsageError:
             return observed, _Single("the server no longer lists the tool after the first call")
         except ServerError as wrong:

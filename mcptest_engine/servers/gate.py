@@ -184,10 +184,7 @@ class Gate:
 
 def may_miss_list_change(session: Session) -> bool:
     """Whether a change of the list may not have been heard of when a call is sent."""
-    if session.stateless:
-        return True
-    tools = session.capabilities.get("tools")
-    return session.transport != "stdio" and isinstance(tools, dict) and tools.get("listChanged") is True
+    return session.stateless or session.transport != "stdio"
 
 
 def _found(listing: Listing, name: str) -> tuple[Mapping[str, Any], ...]:
