@@ -573,14 +573,21 @@ class Session:
         call, fault = None, ""
         if isinstance(call_id, str) and _ID_AS_TEXT.fullmatch(call_id):
             call, fault = self._calls.get(int(call_id)), "its `id` is a string, where the request's was a number"
-        elif call_id is None and len(self._calls) == 1:
-            (call,) = self._calls
+        elif call_id is None and len(waiting := self._tests_calls()) == 1:
+            (call,) = waiting
             fault = "its `id` is null" if "id" in message else "it has no `id`"
         if call is None:
             self._noise(line, at)
         else:
             call.done_at = at
             self.failed(call, broken_answer(call.method, fault, self._shown(line)))
+
+    def _tests_calls(self) -> list[Call]:
+        """The calls that wait for an answer; where there are others, without the list that is read beside them."""
+        waiting = list(self._calls)
+        if self.is_listing and len(waiting) > 1:
+            return [call for call in waiting if not call.method.endswith("/list")]
+        return waiting
 
     def _batch(self, batch: list[Any], line: bytes, at: float) -> None:
         if self.protocol_version == wire.BATCH_REVISION:

@@ -573,7 +573,7 @@ def test_a_person_is_asked_for_server_place_and_run(terminal: Callable[..., Term
     assert suite_of(tmp_path)["tools"]
     screen.press("y\n")
     assert screen.wait_for_end() == 1
-    assert "23 passed, 2 failed" in screen.text
+    assert "24 passed, 2 failed" in screen.text
 
 
 def test_what_stands_here_is_offered_and_not_started(terminal: Callable[..., Terminal], tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def main():
             raise minimcp.RpcError(options.as_error, DOWN)
         return refusal(DOWN)
 
-    minimcp.serve(handler, name="library", capabilities={"tools": {}, "prompts": {}})
+    minimcp.serve(handler, name="library", capabilities={"tools": {}, "prompts": {}}, lists=True)
 
 
 main()

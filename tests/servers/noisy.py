@@ -30,4 +30,4 @@ def handler(method, params, message):
     return minimcp.text("answered")
 
 
-minimcp.serve(handler)
+minimcp.serve(handler, lists=True)

@@ -321,7 +321,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             }
         if message["method"] == "tools/call":
             return {"content": [{"type": "text", "text": f"your token is <{token}>"}]}
-        return {"tools": []}
+        return {"tools": [{"name": "who", "inputSchema": {"type": "object"}}]}
 
     def body(self):
         return self.rfile.read(int(self.headers.get("content-length", 0)))
