@@ -36,8 +36,9 @@ _UNSAFE = lazy_pattern(
 # Azure's agent and TeamCity obey "##name[" anywhere in a line, GitHub's runner "##[" likewise and "::name" where a line begins:
 # after any blank of Unicode's, which it trims, and after what its comparison of texts may pass over.
 CI_COMMAND_IN_LINE = lazy_pattern(r"##(?=[A-Za-z.]*\[)")
+_PASSED_OVER = rf"[\u00ad\u034f{_JOINERS}{_SELECTORS}]"
 _CI_COMMAND = lazy_pattern(
-    rf"##(?=[A-Za-z.]*\[)|^(?:[^\S\n]|[\u00ad\u034f{_JOINERS}{_SELECTORS}])*::(?=[A-Za-z])", re.MULTILINE
+    rf"##(?=[A-Za-z.]*\[)|^(?:[^\S\n]|{_PASSED_OVER})*:{_PASSED_OVER}*:(?={_PASSED_OVER}*[A-Za-z])", re.MULTILINE
 )
 _CONTROLS = tuple(chr(code) for code in (*range(32), 127) if chr(code) not in "\t\n")
 _CONTROL_MARKS = bytes(chr(code) in _CONTROLS for code in range(256))
@@ -52,7 +53,7 @@ def sanitise(text: str) -> str:
     """
     if not _is_safe(text):
         text = _UNSAFE.sub(_stand_in, text)
-    if "##" in text or "::" in text:
+    if "##" in text or "::" in text or (":" in text and not text.isascii()):
         return _CI_COMMAND.sub(lambda found: f"{found[0][:-1]} {found[0][-1]}", text)
     return text
 

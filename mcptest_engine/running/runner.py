@@ -229,7 +229,7 @@ class Run:
         from mcptest_engine.running.causes import DEPENDS_ON_NOBODY, Held
 
         asks_model = case.agent is not None or case.eval_row is not None
-        if failure.kind in DEPENDS_ON_NOBODY or (asks_model and not decision.broken):
+        if failure.kind in DEPENDS_ON_NOBODY or asks_model:
             return False
         self._held.append(Held(index, case, decision, began, beside))
         return True

@@ -6,7 +6,7 @@ A check that is pinned to a revision talks over the session of its server that o
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import CallTimeout, ServerDied, ServerError
 
@@ -60,6 +60,10 @@ class Sessions:
                 self.broken.append(Broken(server, None))
                 raise
         return session
+
+    def redact_registered(self, value: Any) -> Any:
+        """The value without the secrets that the run knows, for whoever else than a person is given it."""
+        return self._pool.redactor.redact_registered(value)
 
     def failed(self, server: str, session: Session, error: ServerError) -> None:
         """A call over `session` failed: where the server died of it or fell silent, the others are told."""

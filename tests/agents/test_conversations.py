@@ -54,6 +54,17 @@ def test_a_conversation_goes_on_until_the_model_ends_it(agent, models, model):
     assert test.trace["conversation"]["turns"][1]["tool_calls"] == [{"name": "say", "args": {"text": "19 degrees"}}]
 
 
+def test_a_secret_of_a_server_does_not_reach_the_model(record_of, models):
+    """The provider is nobody that the suite gave it to; what a server issues itself is told as it is."""
+    secret = "plain-opaque-7x1"
+    models.answers(Reply(uses=[Use("say", {"text": f"{secret} and id-4711"})]), "done")
+    server = {"command": json.loads(shed()), "env": {"API_TOKEN": secret}}
+    asks = {"name": "t", "model": GPT, "prompt": "go"}
+    record = record_of({"servers": {"shed": server}, "agents": [asks]})
+    assert record.tests[0].verdict is Verdict.PASS
+    assert told_last(models) == "[REDACTED] and id-4711"
+
+
 def test_the_calls_of_one_turn_are_made_at_the_same_time(agent, models):
     """Each waits for the others."""
     models.answers(Reply(uses=[Use("meet", {"party": 3}, id=f"m{n}") for n in range(3)]), "done")

@@ -57,7 +57,8 @@ def write_suite(folder: Path, servers: dict[str, Any], tests: list[dict[str, Any
     (folder / ".mcptest").mkdir(exist_ok=True)
     path = folder / "mcptest.yml"
     inside = {
-        name: {**server, "cwd": str(folder)} if "command" in server else server for name, server in servers.items()
+        name: {**server, **({"cwd": str(folder)} if "command" in server else {}), "catalog": "off"}
+        for name, server in servers.items()
     }
     path.write_text(json.dumps({"servers": inside, "tools": tests}), encoding="utf-8")
     return path

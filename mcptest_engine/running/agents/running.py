@@ -89,7 +89,10 @@ class SessionDesk:
         self._listed: dict[str, Session] = {}
 
     async def list_tools(self, server: str) -> Sequence[Mapping[str, Any]]:
-        """Every tool that the server lists now; none where it declares none. Raises: ServerError."""
+        """Every tool that the server lists now, without the run's secrets but in names; none where it declares none.
+
+        Raises: ServerError.
+        """
         session = await self._sessions.get(server)
         self._listed[server] = session
         try:
@@ -101,7 +104,8 @@ class SessionDesk:
             self._sessions.failed(server, session, error)
             raise
         self._world.effects.learn_classes(server, listing.descriptors)
-        return listing.descriptors
+        hide = self._sessions.redact_registered
+        return [{**hide(one), **({"name": one["name"]} if "name" in one else {})} for one in listing.descriptors]
 
     def is_list_current(self, server: str) -> bool:
         """Whether the server has announced no change of its tools since they were listed last. Asks nobody."""
@@ -118,7 +122,10 @@ class SessionDesk:
         )
 
     async def call_tool(self, call: ToolCall) -> Mapping[str, Any]:
-        """The answer of one call. Raises: ServerError, UsageError."""
+        """The answer of one call, without the run's secrets, since it goes to the model's provider.
+
+        Raises: ServerError, UsageError.
+        """
         server = call.server
         assert server is not None
         assert call.args is not None
@@ -133,7 +140,8 @@ class SessionDesk:
             tool_class=call.tool_class,
             check=lambda session: self._check_list(server, session, call.name),
         )
-        return exchange.answer
+        answer: Mapping[str, Any] = self._sessions.redact_registered(exchange.answer)
+        return answer
 
     def _check_list(self, server: str, session: Session, tool: str) -> None:
         """Raise ServerError where the tools of the server may be others than those by which a call was decided."""

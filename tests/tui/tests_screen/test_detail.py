@@ -135,7 +135,7 @@ async def test_plus_adds_an_assertion_that_holds(workbench, mixed):
         await pilot.press("enter")
         await until(pilot, lambda: mixed.read_text(encoding="utf-8") != before)
         await until(pilot, lambda: test.run_id != run_id and not test.busy)
-        assert (test.status, len(test.result["assertions"])) == ("pass", 3)  # with that on the outcome
+        assert (test.status, len(test.result["assertions"])) == ("pass", 4)  # with that on the outcome
 
 
 async def test_a_suite_behind_a_link_gets_its_assertion_there(workbench, mixed):
