@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from random import Random
 
 HERE = Path(__file__).parent
-RESTARTS = 1
+MOST_DEATHS = 3
 STALL_MS = 150
 
 
@@ -126,7 +126,8 @@ def planned(number: int, random: Random, *, url: str, token: str, size: int) -> 
     tests = [*_pipes(number, random, expected, size // 2), *_web(number, random, expected, size - size // 2)]
     suite = {
         "name": f"soak round {number}",
-        "run_options": {"concurrency": random.choice([1, 2, 8, 16]), "timeout_ms": 60_000},
+        # One at a time: what fails beside others is run again, which no plan foretells.
+        "run_options": {"concurrency": 1, "timeout_ms": 60_000, "catalog": "off", "validity": "off"},
         "servers": servers,
         "tools": tests,
     }
@@ -134,25 +135,28 @@ def planned(number: int, random: Random, *, url: str, token: str, size: int) -> 
 
 
 def _pipes(number: int, random: Random, expected: dict[str, Expected], size: int) -> Iterator[dict[str, Any]]:
-    """Tests of the stdio server. Beyond its second death it is given up, and each further test fails."""
-    deaths = calls = 0
+    """Tests of the stdio server. After three deaths in a row it is given up, and each further test fails."""
+    deaths = calls = 0  # those in a row
+    hung = False  # a server that answers no ping after a timeout is started anew, and counts from 0
     for index in range(size):
         name, behaviour = _chosen(STDIO, random)
         if behaviour.deadly and random.random() < 0.5:
             name, behaviour = "none", STDIO["none"]  # half as many deaths, or most rounds would end early
         title = f"pipes {index} {name}"
-        given_up = deaths > RESTARTS
+        given_up = deaths >= MOST_DEATHS
         own = "client" in behaviour.keys
         expected[title] = SERVER if given_up and not own else behaviour.expected
         yield _test(title, "pipes", name, behaviour, _arguments(random, number, title, name))
+        hung = hung or behaviour.expected == TIMEOUT
         if behaviour.deadly and not given_up:
             deaths, calls = deaths + 1, 0
         elif behaviour.renews and not given_up:
-            calls = 1  # the second attempt, in the process that was started anew
+            deaths, calls = 0, 1  # the second attempt, in the process that was started anew
         else:
+            deaths = deaths if given_up or not behaviour.calls else 0
             calls += behaviour.calls
-    expected["pipes tally"] = SERVER if deaths > RESTARTS else PASS
-    yield _tally("pipes", number, calls)
+    expected["pipes tally"] = SERVER if deaths >= MOST_DEATHS else PASS
+    yield _tally("pipes", number, calls, calls if hung else 0)
 
 
 def _web(number: int, random: Random, expected: dict[str, Expected], size: int) -> Iterator[dict[str, Any]]:
