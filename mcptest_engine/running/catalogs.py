@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _LISTS = {"tools/call": "tools", "prompts/get": "prompts"}
 _WHAT = {"tools": "tool", "prompts": "prompt"}
 _LIST_RESULT: Mapping[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
+_LATE = "no answer came in the time that a test gives to a call"
 _UNSENT = ServerDied, NotRecorded
 """Why a list has not come that is no fault of the server's list: it is asked for again, or there is none to be had."""
 
@@ -124,6 +125,7 @@ class RunCatalogs:
         self._redact = redact
         self._listed = listed
         self._listings: dict[tuple[str, str], asyncio.Task[Listing | None]] = {}
+        self._began: dict[tuple[str, str], float] = {}
         self._looked_again: set[tuple[str, str, str]] = set()
         self.warnings: dict[str, None] = {}
 
@@ -135,24 +137,27 @@ class RunCatalogs:
         key = (session.spec.name, what)
         if key in self._listings or (what == "prompts" and "prompts" not in (session.capabilities or {})):
             return
-        self._listings[key] = asyncio.get_running_loop().create_task(self._read(session, what))
+        self._start(session, what)
 
     async def find(
         self, session: Session, method: str, name: str, *, timeout_seconds: float
     ) -> tuple[Listing, Entry | None] | None:
-        """The list that `method` calls from, and the entry `name` of it; None where there is no list to go by."""
+        """The list that `method` calls from, and the entry `name` of it; None where there is no list to go by.
+
+        A list that has been asked for longer than `timeout_seconds` is not waited for, so that a server that never lists its
+        tools holds up a run once and not every test of it.
+        """
         what = _LISTS.get(method)
         key = (session.spec.name, what or "")
         task = self._listings.get(key)
         if what is None or task is None:
             return None
-        listing = await self._within(task, timeout_seconds)
+        listing = await self._within(key, task, timeout_seconds)
         if listing is None:
             return None
         if name not in listing.entries and (*key, name) not in self._looked_again and session.alive:
             self._looked_again.add((*key, name))
-            task = self._listings[key] = asyncio.get_running_loop().create_task(self._read(session, what))
-            listing = await self._within(task, timeout_seconds) or listing
+            listing = await self._within(key, self._start(session, what), timeout_seconds) or listing
         return listing, listing.entries.get(name)
 
     def read(self) -> dict[str, dict[str, list[dict[str, Any]]]]:
@@ -170,9 +175,20 @@ class RunCatalogs:
             task.cancel()
         await asyncio.gather(*self._listings.values(), return_exceptions=True)
 
-    async def _within(self, task: asyncio.Task[Listing | None], timeout_seconds: float) -> Listing | None:
+    def _start(self, session: Session, what: str) -> asyncio.Task[Listing | None]:
+        loop, key = asyncio.get_running_loop(), (session.spec.name, what)
+        self._began[key] = loop.time()
+        self._listings[key] = task = loop.create_task(self._read(session, what))
+        return task
+
+    async def _within(
+        self, key: tuple[str, str], task: asyncio.Task[Listing | None], timeout_seconds: float
+    ) -> Listing | None:
+        left = self._began[key] + timeout_seconds - asyncio.get_running_loop().time()
+        if not task.done() and left > 0:
+            await asyncio.wait((task,), timeout=left)
         if not task.done():
-            await asyncio.wait((task,), timeout=timeout_seconds)
+            self.warnings[_unlisted(*key, _LATE)] = None
         return task.result() if task.done() and not task.cancelled() else None
 
     async def _read(self, session: Session, what: str) -> Listing | None:
@@ -188,12 +204,11 @@ class RunCatalogs:
         except ServerError as error:
             if what not in (session.capabilities or {}):
                 return None  # it never said that it had any
-            unchecked = "names, arguments and output schemas" if what == "tools" else "names and arguments"
-            told = f'the {what} of server "{server}" could not be listed, so that {unchecked} are not checked'
-            self.warnings[f"{told}: {self._redact(error.message)}"] = None
+            self.warnings[_unlisted(server, what, self._redact(error.message))] = None
             return None
         finally:
             session.is_listing = False
+        self.warnings.pop(_unlisted(server, what, _LATE), None)
         if what == "tools":
             self._listed(server, found)
         if session.spec.validity != "off":
@@ -202,3 +217,8 @@ class RunCatalogs:
             if fault is not None:
                 self.warnings[f'server "{server}", {what}/list: {fault[0]}'] = None
         return Listing(what, found)
+
+
+def _unlisted(server: str, what: str, why: str) -> str:
+    unchecked = "names, arguments and output schemas" if what == "tools" else "names and arguments"
+    return f'the {what} of server "{server}" could not be listed, so that {unchecked} are not checked: {why}'

@@ -207,7 +207,8 @@ def test_a_server_that_never_lists_is_not_waited_for_for_ever(
     record_of: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(survey, "LISTING_SECONDS", 0.2)
-    record = record_of(suite("coverage: { tools: 10 }", "/dev/null", "silent"))
+    text = suite("coverage: { tools: 10 }", "/dev/null", "silent").replace("timeout_ms: 20000", "timeout_ms: 1000")
+    record = record_of(text)
     assert record.exit_code == 6
     assert told(record) == [
         'coverage: tools could not be counted, and the floor is 10 %: server "here" did not give its lists within 0.2 s'

@@ -221,6 +221,18 @@ def test_a_list_that_cannot_be_read_fails_nothing_and_says_what_is_not_checked(r
     )
 
 
+def test_a_list_that_never_comes_is_waited_for_once_and_said(run: Callable[..., RunRecord]) -> None:
+    server = {"command": [sys.executable, "-S", str(SERVER.with_name("offering.py")), "/dev/null", "silent"]}
+    tests = [{"name": f"t{number}", "tool": "rest"} for number in range(100)]
+    record = run(*tests, server=server, run_options={"timeout_ms": 1_000, "concurrency": 1})
+    assert (record.exit_code, record.totals.passed) == (0, 100)
+    (warning,) = record.warnings
+    assert warning == (
+        'the tools of server "s" could not be listed, so that names, arguments and output schemas are not checked: no answer '
+        "came in the time that a test gives to a call"
+    )
+
+
 # --- hygiene
 
 NOISE = """
