@@ -214,10 +214,11 @@ def _verdict_of(assertion: Mapping[str, Any]) -> str:
 
 
 _IMPLICIT = {
-    "success": "the call succeeded",
-    "error": "the call failed, as the test expects",
-    "valid": "the result is valid MCP",
+    "success": ("the call succeeded", "the call failed"),
+    "error": ("the call failed, as the test expects", "the call succeeded, and the test expects it to fail"),
+    "valid": ("the result is valid MCP", "the result is not valid MCP"),
 }
+"""Of what is expected of every call: what is said where it holds, and where it does not."""
 
 
 def _assertion(assertion: Mapping[str, Any], share: str = "") -> Iterator[TextLine]:
@@ -226,8 +227,9 @@ def _assertion(assertion: Mapping[str, Any], share: str = "") -> Iterator[TextLi
     rubric = expected.get("rubric") if name == "llm-judge" and isinstance(expected, dict) else None
     short = _value(expected if rubric is None else rubric, 60)
     held = (f"  {name} {short}", "dim") if passed is True else (f"  {name}", "bold")
-    if "implicit" in assertion and passed is True:
-        held = (f"  {_IMPLICIT.get(str(expected), '')}", "dim")
+    is_implicit = "implicit" in assertion
+    if is_implicit and passed is not None:
+        held = (f"  {_IMPLICIT.get(str(expected), ('', ''))[not passed]}", "dim")
     own = assertion.get("name")
     yield line(
         (f"{mark(verdict)} ", verdict),
@@ -241,13 +243,13 @@ def _assertion(assertion: Mapping[str, Any], share: str = "") -> Iterator[TextLi
         yield from judgement_lines(judgement, at=4, alone=passed is not True)
         if passed is not None:
             return
-    if passed is True:
+    if passed is True or is_implicit:  # the failure above has told the rest
         return
     if passed is False:
         yield line(("expected  ", "dim"), (_value(expected, LIMIT), "add"), at=4)
         actual = ("nothing: the target leads nowhere", "remove") if "actual" not in assertion else None
         yield line(("actual    ", "dim"), actual or (_value(assertion["actual"], LIMIT), "remove"), at=4)
-    reason = "" if "implicit" in assertion else _reason(assertion)  # the failure above has told it
+    reason = _reason(assertion)
     if reason:
         yield line((reason, "dim"), at=4)
     if assertion.get("pointer") and f"`{assertion['pointer']}`" not in reason:

@@ -90,6 +90,23 @@ def test_each_assertion_says_what_was_expected_and_what_came():
     ]
 
 
+@pytest.mark.parametrize(
+    ("target", "expected", "actual", "words"),
+    [
+        ("outcome", "success", "error", "✗ outcome  the call failed"),
+        ("outcome", "error", "success", "✗ outcome  the call succeeded, and the test expects it to fail"),
+        ("validity", "valid", "invalid", "✗ validity  the result is not valid MCP"),
+    ],
+)
+def test_what_is_expected_of_every_call_is_one_line(target, expected, actual, words):
+    row = {"implicit": target, "target": target, "passed": False, "pointer": "/content/0/text", "actual": actual}
+    row |= {"matcher": {"exact": expected}}
+    page = shown(result_of(verdict="fail", failure={"kind": "invalid", "message": "told"}, assertions=[row]))
+    assert f"\n{words}\n" in page
+    assert "expected  " not in page
+    assert "/content" not in page
+
+
 def test_a_target_that_leads_nowhere_says_so():
     row = result_of(
         verdict="fail",
