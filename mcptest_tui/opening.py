@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 USAGE = """\
 Usage: mcptest tui [PATH…]
@@ -34,9 +35,12 @@ def open_workbench(arguments: list[str]) -> int | None:
     if obstacle is not None:
         return None if demo else _refused(obstacle, "run a suite with `mcptest run`, or see `mcptest --help`")
     if demo:
-        from mcptest_engine.core.shipped import shipped
+        from mcptest_engine.workspace.suite_file import demo_suite
 
-        paths = [str(shipped("examples") / "demo" / "mcptest.yml")]
+        try:
+            paths = [str(demo_suite(Path.cwd()))]
+        except OSError:
+            return None  # said by the command line
     _draw_on_the_terminal()
     os.environ.setdefault("TEXTUAL_FPS", "120")  # read when Textual is imported; halves the time from key to paint
     from mcptest_tui.app import Workbench

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from pathlib import Path
 
 import click
 
 from mcptest_engine.cli.common import find_here, load
-from mcptest_engine.core.shipped import shipped
+from mcptest_engine.core.errors import UsageError
+from mcptest_engine.workspace.suite_file import demo_suite
 
 
 @click.command()
@@ -18,7 +20,8 @@ from mcptest_engine.core.shipped import shipped
 def command(ctx: click.Context, headless: bool) -> None:  # noqa: ARG001 - where it is not given, a terminal gets the workbench
     """Run the demo suite: real calls to a real server process, in a second, with nothing to set up.
 
-    On a terminal the workbench opens on it instead.
+    The suite is written to mcptest-demo.yml here, unless that is there already. On a terminal the
+    workbench opens on it instead.
 
     \b
     Example:
@@ -28,12 +31,16 @@ def command(ctx: click.Context, headless: bool) -> None:  # noqa: ARG001 - where
     from mcptest_engine.cli.sinks import make_sinks
     from mcptest_engine.running.settings import RunSettings
 
-    suite_file = shipped("examples") / "demo" / "mcptest.yml"
+    try:
+        suite_file = demo_suite(Path.cwd())
+    except OSError as wrong:
+        why = wrong.strerror or type(wrong).__name__
+        raise UsageError(f"{wrong.filename} cannot be written: {why}", hint="run the demo in another folder") from None
     workspace = find_here()
     suite = load(suite_file, workspace, {})
     code = run_once(suite, RunSettings(), workspace, make_sinks((), None))
-    again = f"{_own_name()} run {shlex.quote(_near(str(suite_file)))}"
-    sys.stderr.write(f"\nRead the suite, change it, and run it again with:\n  {again}\n")
+    near = shlex.quote(_near(str(suite_file)))
+    sys.stderr.write(f"\nThe suite is {near}. Read it, change it, and run it again with:\n  {_own_name()} run {near}\n")
     ctx.exit(code)
 
 

@@ -12,6 +12,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from mcptest_engine.core.shipped import shipped
 from mcptest_engine.workspace.atomic import write_atomic
 from mcptest_engine.workspace.files import file_state, is_data_path, make_directory
 
@@ -49,6 +50,20 @@ def write_suite(path: str | Path, data: bytes) -> None:
         if wrong.errno not in _NOT_ATOMIC:
             raise
         _write_in_place(target, data)
+
+
+def demo_suite(folder: Path) -> Path:
+    """The demo suite as a file that its reader may change: `mcptest-demo.yml` in `folder`, written if it is not there yet.
+
+    Inside a checkout of mcptest it is the checkout's own file. Raises: OSError.
+    """
+    original = shipped("examples") / "demo" / "mcptest.yml"
+    if original.is_relative_to(folder.resolve()):
+        return original
+    own = folder / "mcptest-demo.yml"
+    with suppress(FileExistsError), own.open("xb") as file:
+        file.write(original.read_bytes())
+    return own
 
 
 def _is_special(path: str | Path) -> bool:

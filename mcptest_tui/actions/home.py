@@ -6,7 +6,12 @@ from mcptest_tui.actions import Action
 
 ACTIONS: tuple[Action, ...] = (
     Action(
-        "home.demo", "Demo", ("1",), "demo", "Open and run the example suite on the embedded server.", palette=False
+        "home.demo",
+        "Demo",
+        ("1",),
+        "demo",
+        "Write the demo suite into this folder, and run it.",
+        palette=False,
     ),
     Action("home.new", "New suite", ("2",), "new_suite", "A suite from a server's command or URL.", palette=False),
     Action("home.servers", "Servers", ("3",), "servers", "Servers found on this machine.", palette=False),

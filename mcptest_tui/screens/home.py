@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from mcptest_engine.core.shipped import shipped
+from mcptest_engine.workspace.suite_file import demo_suite
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import shown
@@ -71,12 +71,28 @@ class HomeScreen(WorkScreen):
         """Enter or the mouse."""
         self.run_worker(self.run_action(event.option.id or "noop"), group="home", exit_on_error=False)
 
-    async def action_demo(self) -> None:
-        """Open the example suite, and run it."""
-        path = shipped("examples") / "demo" / "mcptest.yml"
-        await self.workbench.open_document(str(path))
+    def action_demo(self) -> None:
+        """Ask before the demo suite is written here; then open and run it."""
+        from mcptest_tui.screens.modals import Question
+
+        lines = [
+            "A suite for the server that comes with mcptest, as mcptest-demo.yml in this folder:",
+            "change it as you like.",
+        ]
+        choices = [("y", "write it, and run it"), ("n", "no")]
+        self.app.push_screen(Question("Try the demo", lines, choices), self._open_demo)
+
+    async def _open_demo(self, answer: str | None) -> None:
+        if answer != "y":
+            return
+        try:
+            path = str(demo_suite(Path.cwd()))
+        except OSError as wrong:
+            self._note(f"{wrong.filename} cannot be written: {wrong.strerror}", error=True)
+            return
+        await self.workbench.open_document(path)
         self.workbench.go("tests")
-        self.workbench.run_tests(str(path))
+        self.workbench.run_tests(path)
 
     def action_servers(self) -> None:
         """The servers' screen."""

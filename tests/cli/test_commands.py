@@ -47,6 +47,19 @@ def test_validate_prints_exactly_the_document(mcptest: Command, suite_with: Writ
     }
 
 
+def test_the_demo_runs_a_copy_that_may_be_changed(mcptest: Command, tmp_path: Path) -> None:
+    own = tmp_path / "mcptest-demo.yml"
+    done = mcptest("demo")
+    assert done.returncode == 0
+    assert "mcptest run mcptest-demo.yml" in done.stderr
+    own.write_text(own.read_text("utf-8").replace("contains: operational", "contains: never said"), encoding="utf-8")
+    assert mcptest("demo").returncode == 1
+    own.unlink()
+    own.symlink_to(tmp_path / "gone" / "file.yml")
+    done = mcptest("demo")
+    assert (done.returncode, list(tmp_path.glob("gone"))) == (2, [])
+
+
 def test_validate_of_a_sound_suite(mcptest: Command, write: Write) -> None:
     """Issue 2: valid is exit 0, with an empty list."""
     write()

@@ -9,7 +9,7 @@ import pytest
 from textual.widgets import Input
 
 from mcptest_engine.core.shipped import shipped
-from mcptest_tui.screens.modals import Ask
+from mcptest_tui.screens.modals import Ask, Question
 from mcptest_tui.screens.scaffold import ScaffoldScreen
 from tests.tui.pictures import assert_picture, text_of
 from tests.tui.waiting import until
@@ -49,14 +49,22 @@ async def test_the_servers_of_agents_on_this_machine_are_counted(workbench, plac
         await until(pilot, lambda: pilot.app.current_mode == "servers")
 
 
-async def test_the_demo_is_opened_and_run(workbench, place):
-    """1, and the tests come in."""
+async def test_the_demo_is_written_here_once_asked_for_opened_and_run(workbench, place):
+    """1, y, and the tests come in; the file that comes with mcptest is not the one that is opened."""
     async with workbench() as pilot:
         await at_home(pilot)
         await pilot.press("1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        await pilot.press("n")
+        await at_home(pilot)
+        assert not (place / "mcptest-demo.yml").exists()
+        await pilot.press("1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        await pilot.press("y")
         await until(pilot, lambda: pilot.app.store.counts.get("pass", 0) > 5)
         await until(pilot, lambda: not pilot.app.runs.progress.busy)
         assert pilot.app.current_mode == "tests"
+        assert list(pilot.app.store.documents) == [str(place / "mcptest-demo.yml")]
 
 
 async def test_a_suite_is_made_from_a_servers_command(workbench, place):
