@@ -164,11 +164,37 @@ class Templates:
         return self._weigh(value)[0]
 
     def _give(self, name: str, text: str) -> None:
-        declared = self.declared.get(name)
+        model = declared.value if (declared := self.declared.get(name)) else text
+        if isinstance(model, dict) and "from_env" in model:
+            model = model.get("default", text)
+        for source in self._read_by(name):
+            self._note_read(source, text)  # as secret as what it takes the place of
         try:
-            self.variables[name] = _read_as(text, declared.value if declared else text, f"`--var {name}`")
+            self.variables[name] = _read_as(text, model, f"`--var {name}`")
         except _Unresolved as wrong:
             self._break(name, None, Fault(path=("variables", name), message=wrong.message, hint=wrong.hint))
+
+    def _read_by(self, name: str) -> set[str]:
+        """The environment variables that a variable's declaration names, itself or through other variables."""
+        read: set[str] = set()
+        seen: set[int] = set()
+        todo = [self.declared[name].value] if name in self.declared else []
+        while todo:
+            if id(value := todo.pop()) in seen:
+                continue
+            seen.add(id(value))
+            if isinstance(value, dict):
+                read.update(str(source) for key, source in value.items() if key == "from_env")
+                todo += value.values()
+            elif isinstance(value, list):
+                todo += value
+            elif isinstance(value, str):
+                for expression in (found[1].strip() for found in _TEMPLATE.finditer(value) if found[1]):
+                    if expression.startswith("env."):
+                        read.add(expression[4:])
+                    elif other := self.declared.get(expression.removeprefix("var.")):
+                        todo.append(other.value)
+        return read
 
     def _variable(self, name: str, *, bare: bool) -> Any:
         self.used.add(name)
@@ -496,7 +522,7 @@ def _mapped(value: dict[str, Any], change: Callable[[str, Any], Any]) -> dict[st
 
 def _read_as(text: str, model: Any, whose: str) -> Any:
     """A text from outside, read as the JSON type of `model`, what the suite declares. Raises: _Unresolved."""
-    if isinstance(model, str) or model is None or (isinstance(model, dict) and "from_env" in model):
+    if isinstance(model, str) or model is None:
         return text
     try:
         value = json.loads(text)

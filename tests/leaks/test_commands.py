@@ -208,6 +208,26 @@ def test_a_run_and_all_that_is_made_of_it_holds_no_value_of_the_environment(
     assert {link: found for link, text in pages.items() if (found := found_in(text))} == {}
 
 
+def test_a_variable_given_in_place_of_one_of_the_environment_is_shown_no_more_than_that(
+    mcptest: Run, listener: tuple[str, Path], tmp_path: Path
+) -> None:
+    url, log = listener
+    write_suite(tmp_path, url)
+    given = ("--var", f"region={DECLARED['SHOP_REGION']}", "--var", f"database={DECLARED['DATABASE_URL']}")
+    environ = {**ALL, "SHOP_REGION": "another region", "DATABASE_URL": "another-database"}
+    reporters = [word for form in REPORTERS for word in ("--reporter", f"{form}=out.{form}")]
+    ran = mcptest("run", *given, "--record", "tape", *reporters, **environ)
+    assert ran.returncode == 1, ran.stderr
+    assert "DATABASE_URL" in found_in(log.read_text())
+    assert_nothing_leaks(ran, tmp_path, log)
+    for words in (
+        ("list", "--format", "json"),
+        ("eval", "--reporter", "json"),
+        ("run", "--replay", "tape", "--last-failed"),
+    ):
+        assert_nothing_leaks(mcptest(*words, *given, **environ), tmp_path, log)
+
+
 @pytest.mark.parametrize(
     "broken",
     [

@@ -201,6 +201,7 @@ def test_a_given_variable_wins_over_a_declared_one() -> None:
         ({"a": 1}, '{"b": 2}', {"b": 2}),
         (None, "5", "5"),
         ({"from_env": "X"}, "5", "5"),
+        ({"from_env": "X", "default": 1}, "5", 5),
     ],
 )
 def test_a_given_text_is_read_as_the_type_that_is_declared(declared: Any, text: str, value: Any) -> None:
@@ -302,6 +303,31 @@ def test_values_of_secret_names_are_collected() -> None:
     templates = templates_of({"a": {"from_env": "MY_TOKEN"}}, MY_TOKEN="t0k", DB_PASSWORD="pass", PLAIN="p")
     templates.expand_document({"name": "${env.DB_PASSWORD} ${env.PLAIN}"}, config_dir="/")
     assert templates.secrets == {"t0k", "pass"}
+
+
+@pytest.mark.parametrize(
+    ("declared", "read"),
+    [
+        ({"from_env": "A"}, {"given"}),
+        ({"from_env": "A", "default": "x"}, {"given"}),
+        ("${env.A}", {"given"}),
+        ("https://${env.A}/", {"given"}),
+        (["${env.A}"], {'["given"]'}),
+        ("${var.b}", {"given"}),
+        ("${b}!", {"given"}),
+        ("${var.a}", set()),
+        ("plain $${env.A}", set()),
+        ("${var.c}", set()),
+    ],
+)
+def test_a_given_text_is_as_secret_as_what_it_takes_the_place_of(declared: Any, read: set[str]) -> None:
+    given = '["given"]' if isinstance(declared, list) else "given"
+    others = {"b": {"from_env": "B", "default": ""}, "c": "plain"}
+    assert templates_of({"a": declared, **others}, given={"a": given}).read == read
+
+
+def test_a_given_text_in_place_of_one_under_a_secret_name_is_a_secret_however_short() -> None:
+    assert templates_of({"a": {"from_env": "MY_TOKEN"}}, given={"a": "t0k"}).secrets == {"t0k"}
 
 
 @given(st.recursive(st.text(alphabet="${}var.env abX", max_size=20) | st.integers(), st.lists, max_leaves=8))
