@@ -16,14 +16,13 @@ from mcptest_engine.authoring.block_text import BUDGET_COMMENT
 from mcptest_engine.authoring.demands import demands_lost, is_same, rows_of
 from mcptest_engine.authoring.merging import with_merged
 from mcptest_engine.authoring.suite_insert import declared_in, insert_server
-from mcptest_engine.authoring.suite_text import SCHEMA_LINE, plain, same_settings, server_lines, unused_key
+from mcptest_engine.authoring.suite_text import SCHEMA_LINE, same_settings, target_lines, unused_key
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.edit import BOM, append_test, replace_expect
 from mcptest_engine.suite.text_edits import apply
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_nodes import Kind, compose
-from mcptest_engine.suite.yaml_text import scalar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,15 +127,14 @@ def shared_expect(text: str, index: int, *, block: str = BLOCK) -> str | None:
 
 def new_suite(proposed: Proposed, target: Target) -> str:
     """A suite of one test."""
-    key = proposed.mapping["server"]
-    servers = "\n".join([f"  {scalar(key)}:", *server_lines(target.settings, 4)])
-    return f"{SCHEMA_LINE}\n\nservers:\n{servers}\n\n{BLOCK}:\n{proposed.test}"
+    server = "\n".join(target_lines(replace(target, key=proposed.mapping["server"])))
+    return f"{SCHEMA_LINE}\n\n{server}\n\n{BLOCK}:\n{proposed.test}"
 
 
 def added(text: str, proposed: Proposed, target: Target, *, with_server: bool) -> Placed:
     """The suite with the test at the end of its `tools`, under a name that no other has. Raises: EditRefused."""
     if with_server:
-        text = insert_server(text, proposed.mapping["server"], plain(target.settings))
+        text = insert_server(text, proposed.mapping["server"], target)
     tests = declared_in(text).get(BLOCK)
     proposed = proposed.named(_free_name(proposed.mapping["name"], tests if isinstance(tests, list) else ()))
     after = apply(text, append_test(text, BLOCK, proposed.test))

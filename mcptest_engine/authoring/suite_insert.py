@@ -16,17 +16,17 @@ from mcptest_engine.authoring.suite_text import (
     lines_of,
     plain,
     same_settings,
-    server_lines,
+    target_lines,
     unused_key,
 )
 from mcptest_engine.core.errors import SuiteError
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.edit import BOM, append_test, set_value
 from mcptest_engine.suite.splice import Splicer, newline_of
 from mcptest_engine.suite.text_edits import EditRefused, apply
 from mcptest_engine.suite.yaml import EMPTY, read_tree
 from mcptest_engine.suite.yaml_nodes import Kind, compose
-from mcptest_engine.suite.yaml_text import scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -87,30 +87,32 @@ class Place:
 
     def with_tests(self, text: str, tests: Sequence[Written]) -> str:
         """The suite with these tests at the ends of their blocks, and with the server where it is new. Raises: EditRefused."""
-        after = insert_server(text, self.target.key, plain(self.target.settings)) if self.is_new and tests else text
+        after = insert_server(text, self.target.key, self.target) if self.is_new and tests else text
         for block in dict.fromkeys(one.entry.block for one in tests):
             after = insert_tests(after, block, [one for one in tests if one.entry.block == block])
         return after
 
     def fragment(self, tests: Sequence[Written]) -> str:
         """What is new, as a suite of its own would hold it."""
-        settings = server_lines(self.target.settings, 4)
-        server = ["servers:", f"  {scalar(self.target.key)}:", *settings] if self.is_new else []
+        server = target_lines(self.target) if self.is_new else []
         return "\n".join([*server, *block_lines(tests)]).strip("\n") + "\n"
 
 
-def insert_server(text: str, key: str, settings: Mapping[str, Any]) -> str:
-    """The suite with one server more. Tests that name no server, because there was one only, go on meaning that one.
+def insert_server(text: str, key: str, target: Target) -> str:
+    """The suite with one server more, and the variables that it needs.
+
+    Tests that name no server, because there was one only, go on meaning that one.
 
     Calls get it by `defaultTest`; each entry of `compliance` and `agents`, for which that does not hold, names it itself.
     """
-    tree = declared_in(text)
+    tree, settings = declared_in(text), plain(target.settings)
     servers = tree.get("servers")
     if not tree:
-        return _with_lines(text, "servers", {key: plain(settings)})
+        return _with_variables(_with_lines(text, "servers", {key: settings}), target)
+    text = _with_variables(text, target)
     if not isinstance(servers, dict) or not servers:
-        return apply(text, set_value(text, ("servers",), {key: plain(settings)}))
-    text = apply(text, set_value(text, ("servers", key), plain(settings)))
+        return apply(text, set_value(text, ("servers",), {key: settings}))
+    text = apply(text, set_value(text, ("servers", key), settings))
     if len(servers) > 1:
         return text
     only = next(iter(servers))
@@ -121,6 +123,24 @@ def insert_server(text: str, key: str, settings: Mapping[str, Any]) -> str:
     if isinstance(tree.get("defaultTest"), dict):
         return apply(text, set_value(text, ("defaultTest", "server"), only))
     return apply(text, set_value(text, ("defaultTest",), {"server": only}))
+
+
+def _with_variables(text: str, target: Target) -> str:
+    """The suite with the variables of a server that is put into it. Raises: EditRefused for one that is there and another."""
+    declared = declared_in(text).get("variables")
+    there = declared if isinstance(declared, dict) else {}
+    new = {name: plain(value) for name, value in target.variables.items() if name not in there}
+    for name in target.variables.keys() - new.keys():
+        if repr(plain(there[name])) != repr(plain(target.variables[name])):
+            raise EditRefused(
+                f"the suite has another variable `{one_line(name)}` than the server that is put into it",
+                hint="rename one of them",
+            )
+    if new and not there:
+        return apply(text, set_value(text, ("variables",), new))
+    for name, value in new.items():
+        text = apply(text, set_value(text, ("variables", name), value))
+    return text
 
 
 def insert_tests(text: str, block: str, tests: Sequence[Written]) -> str:

@@ -75,11 +75,18 @@ def wrapped(text: str) -> list[str]:
 def write_suite_text(header: Iterable[str], target: Target, tests: Sequence[Written]) -> str:
     """The suite: the schema line, the header's lines, its server, and its tests by block in the order given."""
     lines = [SCHEMA_LINE, "#", *(f"# {one_line(line)}".rstrip() for line in header), ""]
+    lines += target_lines(target)
+    return "\n".join([*lines, *block_lines(tests)]) + "\n"
+
+
+def target_lines(target: Target) -> list[str]:
+    """The server that tests are for, as a suite of its own declares it, after the variables that it needs."""
+    lines = []
     if target.variables:
         declared = [f"  {scalar(name)}: {in_flow(plain(value))}" for name, value in target.variables.items()]
-        lines += ["variables:", f"  # {_NOT_WRITTEN_DOWN}", *map(_shown, declared), ""]
-    lines += ["servers:", f"  {scalar(target.key)}:", *server_lines(target.settings, 4)]
-    return "\n".join([*lines, *block_lines(tests)]) + "\n"
+        is_empty = all(isinstance(value, dict) and value.get("default") == "" for value in target.variables.values())
+        lines = ["variables:", *([f"  # {_NOT_WRITTEN_DOWN}"] if is_empty else []), *map(_shown, declared), ""]
+    return [*lines, "servers:", f"  {scalar(target.key)}:", *server_lines(target.settings, 4)]
 
 
 def block_lines(tests: Sequence[Written]) -> list[str]:

@@ -23,7 +23,8 @@ TARGET = "target"
 class Target:
     """`settings` is what stands under `servers: {key: …}` in the suite, templates and variable names unexpanded, no secret.
 
-    `variables` is what stands under `variables:` of a new suite: values that are not written down, read from the environment.
+    `variables` is what stands under `variables:` of a new suite: values that are not written down, read from the environment,
+    and what the templates of a server of another suite name.
     """
 
     settings: Mapping[str, Any]
@@ -46,12 +47,30 @@ def declared_in_suite(suite: LoadedSuite, server: str) -> Target:
             continue
         written = tree.get("servers") if isinstance(tree, dict) else None
         if isinstance(written, dict) and isinstance(written.get(server), dict):
-            return Target(settings=written[server], key=server)
+            return Target(settings=written[server], key=server, variables=_declared_for(written[server], suite))
     raise UsageError(
         f'the server "{server}" is not in {suite.path.name} any more, or the file cannot be read, so that nothing says '
         "which of its values are secrets",
         hint="try again once the file is whole",
     )
+
+
+def _declared_for(settings: Mapping[str, Any], suite: LoadedSuite) -> dict[str, Any]:
+    """The variables that the templates of a server name, declared as its suite does, without a literal secret."""
+    from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.core.secret_names import looks_secret_name
+    from mcptest_engine.suite.templates import declarations_of, expressions_in
+
+    env = [text for text in expressions_in(settings.get("env")) if text.startswith("var.")]
+    others = expressions_in({key: value for key, value in settings.items() if key != "env"})
+    redactor, found = Redactor(), dict[str, Any]()
+    for name, value in declarations_of([text.removeprefix("var.") for text in (*env, *others)], suite.declared).items():
+        looked_up = isinstance(value, dict) and "from_env" in value
+        literal = value.get("default", "") if looked_up else value
+        is_secret = literal != "" and (looks_secret_name(name) or redactor.redact(literal) != literal)
+        source = value["from_env"] if looked_up else variable_name(name)
+        found[name] = {"from_env": source, "default": ""} if is_secret else value
+    return found
 
 
 def untemplated(value: Any) -> Any:

@@ -252,7 +252,7 @@ def _learnt(saved: str | None, flags: dict[str, Any]) -> tuple[Catalog, Target, 
                     "with --command ARGV or --url URL"
                 )
             raise
-        return catalog, target, (*notes, *_borrowed(target, flags)), Redactor().redact_text
+        return catalog, target, notes, Redactor().redact_text
     spec = target_spec(flags)
     target, notes, _ = declared_target(flags, optional_secrets=optional)
 
@@ -261,17 +261,7 @@ def _learnt(saved: str | None, flags: dict[str, Any]) -> tuple[Catalog, Target, 
 
         return await read_catalog(session, timeout_seconds=flags["timeout_seconds"])
 
-    return with_session(spec, ask), target, (*notes, *_borrowed(target, flags)), spec.redact
-
-
-def _borrowed(target: Target, flags: Mapping[str, Any]) -> tuple[str, ...]:
-    """A server of another suite may be declared with what only that suite has."""
-    if flags["url"] is not None or flags["argv"] is not None or flags.get("into") is not None:
-        return ()
-    written = json.dumps(target.settings, default=str)
-    if "${" not in written.replace("$${", ""):
-        return ()
-    return (f"`servers: {target.key}` uses templates: copy the `variables:` and `env:` that they name, or use --into",)
+    return with_session(spec, ask), target, notes, spec.redact
 
 
 def _saved(path: str) -> Catalog:

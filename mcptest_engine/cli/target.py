@@ -129,7 +129,7 @@ def declared_target(flags: Mapping[str, Any], *, optional_secrets: bool = False)
     )
 
     if flags["url"] is None and flags["argv"] is None:
-        return Declared(_declared_in_suite(flags))
+        return _declared_in_suite(flags)
     settings, secrets = dict(_offering(_settings(flags), flags)), dict[str, str]()
     env = settings.pop("env", {})
     given = given_env(flags)
@@ -145,14 +145,21 @@ def declared_target(flags: Mapping[str, Any], *, optional_secrets: bool = False)
     return Declared(target, (*kept_out(secrets), *notes), secrets)
 
 
-def _declared_in_suite(flags: Mapping[str, Any]) -> Target:
+def _declared_in_suite(flags: Mapping[str, Any]) -> Declared:
     from dataclasses import replace
 
     from mcptest_engine.authoring.targets import declared_in_suite
+    from mcptest_engine.suite.templates import expressions_in
 
     suite, server = _suite_server(flags)
     target = declared_in_suite(suite, server)
-    return replace(target, settings=_offering(target.settings, flags))
+    notes: list[str] = []
+    if flags.get("into") is None:  # else it is most often the suite itself that is added to
+        if suite.env and "command" in target.settings:
+            notes.append(f"`{suite.path.name}` gives the server more by its own `env:`, which is not copied")
+        if "CONFIG_DIR" in expressions_in([target.settings, list(target.variables.values())]):
+            notes.append("`${CONFIG_DIR}` means the folder of the new suite there")
+    return Declared(replace(target, settings=_offering(target.settings, flags)), tuple(notes))
 
 
 def _settings(flags: Mapping[str, Any]) -> dict[str, Any]:

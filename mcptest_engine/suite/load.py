@@ -88,7 +88,8 @@ class LoadedSuite:
     `scorers`, `judge`, `budget` and `prices` are as written, a scorer's `env` as texts; `scorer_places` says in which file and
     line each scorer stands. `env` is the suite's own, `lookups` the environment with `.env` behind it, in which
     `bearer_token_env` and the like are looked up. `files` are all files that were read, the suite first; `secrets` the values
-    to redact. `document` is the merged suite as one document, `data` the bytes of the file asked for. Paths are absolute.
+    to redact. `declared` are the variables as the files write them. `document` is the merged suite as one document, `data` the
+    bytes of the file asked for. Paths are absolute.
     """
 
     name: str
@@ -105,6 +106,7 @@ class LoadedSuite:
     secrets: frozenset[str] = field(repr=False)
     lookups: Mapping[str, str] = field(repr=False)
     document: Mapping[str, Any] = field(repr=False)
+    declared: Mapping[str, Any] = field(default_factory=dict, repr=False)
     hooks: Mapping[str, Any] = field(default_factory=dict)
     coverage: Mapping[str, float] | None = None
     effects: Mapping[str, int] = field(default_factory=dict)
@@ -226,7 +228,7 @@ class _Load:
         )
         if any(problem.severity is Severity.ERROR for problem in problems):
             return CheckedSuite(suite=None, problems=problems, files=tuple(dict.fromkeys(self._files)))
-        suite = self._loaded(sources[0], documents[0], merged, places, templates.variables, problems, secrets)
+        suite = self._loaded(sources[0], documents[0], merged, places, templates, problems, secrets)
         return CheckedSuite(suite=suite, problems=problems, files=suite.files)
 
     def _with_dotenv(self, directory: Path) -> dict[str, str]:
@@ -369,7 +371,7 @@ class _Load:
         head: Any,
         merged: Merged,
         places: Places,
-        variables: Mapping[str, Any],
+        templates: Templates,
         problems: tuple[Problem, ...],
         secrets: frozenset[str],
     ) -> LoadedSuite:
@@ -383,7 +385,7 @@ class _Load:
             servers=servers,
             tests=self._tests(merged, places),
             env=env,
-            variables=variables,
+            variables=templates.variables,
             run_options=merged.run_options,
             performance=merged.performance,
             effects=merged.effects,
@@ -391,7 +393,8 @@ class _Load:
             files=tuple(dict.fromkeys(self._files)),
             secrets=secrets,
             lookups=self._lookups,
-            document=whole_document(merged, head, variables),
+            document=whole_document(merged, head, templates.variables),
+            declared={name: one.value for name, one in templates.declared.items()},
             hooks={name: placed.value for name, placed in merged.hooks.items()},
             coverage=None if merged.coverage is None else {name: one.value for name, one in merged.coverage.items()},
             scorers=tuple(_with_text_env(placed.value) for placed in merged.scorers),

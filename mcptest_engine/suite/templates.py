@@ -24,7 +24,7 @@ from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.places import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mcptest_engine.suite.yaml import Pointer
 
@@ -176,24 +176,12 @@ class Templates:
 
     def _read_by(self, name: str) -> set[str]:
         """The environment variables that a variable's declaration names, itself or through other variables."""
-        read: set[str] = set()
-        seen: set[int] = set()
-        todo = [self.declared[name].value] if name in self.declared else []
-        while todo:
-            if id(value := todo.pop()) in seen:
-                continue
-            seen.add(id(value))
-            if isinstance(value, dict):
-                read.update(str(source) for key, source in value.items() if key == "from_env")
-                todo += value.values()
-            elif isinstance(value, list):
-                todo += value
-            elif isinstance(value, str):
-                for expression in (found[1].strip() for found in _TEMPLATE.finditer(value) if found[1]):
-                    if expression.startswith("env."):
-                        read.add(expression[4:])
-                    elif other := self.declared.get(expression.removeprefix("var.")):
-                        todo.append(other.value)
+        declared = {name: one.value for name, one in self.declared.items()}
+        read = set[str]()
+        for value in declarations_of([name], declared).values():
+            if isinstance(value, dict) and "from_env" in value:
+                read.add(str(value["from_env"]))
+            read.update(text[4:] for text in expressions_in(value) if text.startswith("env."))
         return read
 
     def _variable(self, name: str, *, bare: bool) -> Any:
@@ -508,6 +496,28 @@ class Walk:
 
     def _fault(self, path: Pointer, offset: int, wrong: _Unresolved) -> None:
         self.faults.append(Fault(path=path, offset=offset, message=wrong.message, hint=wrong.hint))
+
+
+def expressions_in(value: Any) -> Iterator[str]:
+    """What stands between `${` and `}` in plain data, each part of it looked at once."""
+    seen, todo = set[int](), [value]
+    while todo:
+        if isinstance(part := todo.pop(), str):
+            yield from (found[1].strip() for found in _TEMPLATE.finditer(part) if found[1])
+        elif isinstance(part, dict | list) and id(part) not in seen:
+            seen.add(id(part))
+            todo += part.values() if isinstance(part, dict) else part
+
+
+def declarations_of(names: Iterable[str], declared: Mapping[str, Any]) -> dict[str, Any]:
+    """What declares these variables, and those that they lead to; unknown ones are left out."""
+    found, todo = dict[str, Any](), list(names)
+    while todo:
+        name = todo.pop()
+        if name in declared and name not in found:
+            found[name] = declared[name]
+            todo += (text.removeprefix("var.") for text in expressions_in(declared[name]))
+    return found
 
 
 def as_text(value: Any) -> str:

@@ -259,6 +259,70 @@ def test_a_generated_suite_validates_where_the_variables_of_its_secrets_are_not_
     assert ready.returncode == ExitCode.PASSED, ready.stderr
 
 
+VARIABLES = """\
+variables:
+  preset: demo
+  kind: { from_env: SHOP_KIND, default: "--preset" }
+  option: "${var.kind}"
+  token: { from_env: SHOP_TOKEN, default: hunter2-hunter2 }
+  password: hunter3-hunter3
+  other: nobody needs it
+servers:
+  demo:
+    command: [mcptest, mock, "${option}", "${ var.preset }"]
+    env: { TOKEN: "${var.token}", PASSWORD: "${var.password}", HOME_IS: "${HOME}" }
+tools: []
+"""
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "propose"])
+def test_a_server_out_of_another_suite_takes_the_variables_along_that_it_names(
+    mcptest: Command, tmp_path: Path, kind: str
+) -> None:
+    """Declared as there, but for what stands there under the name of a secret."""
+    (tmp_path / "theirs.yml").write_text(VARIABLES, encoding="utf-8")
+    words = ("generate", kind, "--output") if kind != "propose" else ("propose", "status", "--write")
+    done = mcptest(*words, "ours.yml", "--config", "theirs.yml", SHOP_TOKEN="hunter4-hunter4")
+    assert done.returncode == ExitCode.PASSED, done.stderr
+    text = (tmp_path / "ours.yml").read_text(encoding="utf-8")
+    assert "hunter" not in text + done.stdout + done.stderr
+    assert read_tree(text, file="").value["variables"] == {
+        "preset": "demo",
+        "kind": {"from_env": "SHOP_KIND", "default": "--preset"},
+        "option": "${var.kind}",
+        "token": {"from_env": "SHOP_TOKEN", "default": ""},
+        "password": {"from_env": "PASSWORD", "default": ""},
+    }
+    assert mcptest("validate", "ours.yml", "--strict").returncode == ExitCode.PASSED
+
+
+@pytest.mark.parametrize("words", [("generate", "suite", "--into"), ("propose", "status", "--write")])
+def test_a_server_put_into_a_suite_brings_its_variables_unless_another_has_their_name(
+    mcptest: Command, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "theirs.yml").write_text(VARIABLES, encoding="utf-8")
+    before = "variables: { mine: 1, preset: demo }\nservers: { a: { command: [x] } }\ntools: []\n"
+    (tmp_path / "ours.yml").write_text(before, encoding="utf-8")
+    done = mcptest(*words, "ours.yml", "--config", "theirs.yml")
+    assert done.returncode == ExitCode.PASSED, done.stderr
+    tree = read_tree((tmp_path / "ours.yml").read_text(encoding="utf-8"), file="").value
+    assert set(tree["variables"]) == {"mine", "preset", "kind", "option", "token", "password"}
+    assert mcptest("validate", "ours.yml").returncode == ExitCode.PASSED
+    (tmp_path / "ours.yml").write_text(before.replace("demo", "mine"), encoding="utf-8")
+    refused = mcptest(*words, "ours.yml", "--config", "theirs.yml")
+    assert refused.returncode != ExitCode.PASSED
+    assert "the suite has another variable `preset` than the server that is put into it" in refused.stderr
+    assert (tmp_path / "ours.yml").read_text(encoding="utf-8") == before.replace("demo", "mine")
+
+
+def test_it_is_told_what_a_server_out_of_another_suite_leaves_behind(mcptest: Command, tmp_path: Path) -> None:
+    suite = VARIABLES.replace("tools:", "env: { MODE: fast }\ntools:").replace('"${HOME}"', '"${CONFIG_DIR}"')
+    (tmp_path / "theirs.yml").write_text(suite, encoding="utf-8")
+    done = mcptest("generate", "suite", "--config", "theirs.yml")
+    assert "note: `theirs.yml` gives the server more by its own `env:`, which is not copied\n" in done.stderr
+    assert "note: `${CONFIG_DIR}` means the folder of the new suite there\n" in done.stderr
+
+
 @pytest.mark.parametrize("written", ["${MYSECRET_TOKEN}", "${env.MYSECRET_TOKEN}", "Bearer ${MYSECRET_TOKEN}"])
 def test_a_reference_to_a_variable_is_kept_and_the_server_gets_its_value(
     mcptest: Command, mcptest_command: str, tmp_path: Path, written: str

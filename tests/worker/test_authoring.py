@@ -34,6 +34,21 @@ def test_a_scaffold_calls_nothing_and_declares_the_server_as_the_suite_does(conn
     assert not [told for told in connected.told() if "tools/call" in json.dumps(told)]
 
 
+def test_a_scaffold_takes_the_variables_along_that_the_server_is_declared_with(child, place):
+    """Without them the new suite would not load."""
+    (place / "own.yml").write_text(
+        "variables: { preset: demo, other: 1 }\n"
+        'servers: { demo: { command: [mcptest, mock, --preset, "${preset}"] } }\ntools: []\n'
+    )
+    child.ask("connect", session="s", target={"suite": str(place / "own.yml"), "server": "demo"})
+    child.event("server.state", session="s", state="ready")
+    made = child.ask("scaffold", session="s")
+    assert (
+        'variables:\n  preset: demo\n\nservers:\n  demo:\n    command: ["mcptest", "mock", "--preset", "${preset}"]'
+        in (made["after"])
+    )
+
+
 def test_a_scaffold_goes_into_a_suite_and_keeps_its_bytes(connected, demo):
     """Only the named tools, at the end."""
     made = connected.ask("scaffold", session="s", into=str(demo), options={"tools": ["echo"]})
