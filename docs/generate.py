@@ -264,7 +264,8 @@ TEMPLATES = """## Templates
 
 A text that is one template keeps the type of what it stands for: `limit: "${limit}"` is a number when `limit` is one. A
 template that does not resolve is an error at its place. `schema`, `regex` and `jq` are never expanded. `--var K=V` is read as
-the type that the suite declares for K, and as text otherwise.
+the type that the suite declares for K, or as that of the `default` of its `from_env`, and as text otherwise. Where the suite
+reads K from the environment, what `--var` gives instead is [redacted](running.md#secrets) as that value is.
 
 ## What a target sees
 

@@ -18,7 +18,7 @@ from mcptest_engine.core.results import Cause, FailureKind, Verdict
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.attempts import Decision, decide
 from mcptest_engine.running.verdicts import ERROR_HINT
-from mcptest_engine.safety.policy import ToolClass, classify
+from mcptest_engine.safety.policy import classify
 from mcptest_engine.suite.items import uses_matcher
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ _READING = frozenset(
         "ping",
     }
 )
-_SAFE = frozenset({ToolClass.READ_ONLY, ToolClass.READ_ONLY_PRESUMED})
 
 
 class Held(NamedTuple):
@@ -268,7 +267,7 @@ class Causes:
             return None  # the suite itself has it called again
         for server, tool in _tools_of(case):
             tool_class = self._caller.effects.class_of(server, tool) or classify({"name": tool})
-            if tool_class not in _SAFE:
+            if not tool_class.only_reads:
                 return f"`{tool}` changes state"
         methods = [case.method] if case.composition is None else []
         methods += [step.method for step in case.verify]

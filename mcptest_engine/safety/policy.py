@@ -109,6 +109,11 @@ class ToolClass(StrEnum):
         return tuple(ToolClass).index(self)
 
     @property
+    def only_reads(self) -> bool:
+        """Whether a call may be made again without anybody having asked for it."""
+        return self in (ToolClass.READ_ONLY, ToolClass.READ_ONLY_PRESUMED)
+
+    @property
     def described(self) -> str:
         """The class as a message has it: "the tool x is …"."""
         return _DESCRIBED[self]

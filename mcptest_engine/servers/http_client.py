@@ -66,21 +66,30 @@ class HttpClient:
         return str(self._url)
 
     async def send(
-        self, method: str, headers: RawHeaders, content: bytes | None = None, *, url: str | None = None
+        self,
+        method: str,
+        headers: RawHeaders,
+        content: bytes | None = None,
+        *,
+        url: str | None = None,
+        may_loop: bool = True,
     ) -> httpx2.Response:
         """Send one request and return the open response, once its headers are there; the caller closes it.
 
         A redirect inside the origin that keeps the method is followed, and for a POST remembered; any other comes back as it
-        is. Raises: httpx2.HTTPError, ValueError and what the OAuth provider raises.
+        is; unless it `may_loop` also one that leads to where the request has been. Raises: httpx2.HTTPError, ValueError and
+        what the OAuth provider raises.
         """
+        been = set()
         where = self._url if url is None else self._url.join(url)
         for left in range(_MAX_REDIRECTS, -1, -1):
             response = await self._client.send(
                 self._request(method, where, headers, content), stream=True, auth=self.auth
             )
             self._keep_credentials(response)
+            been.add(where)
             target = _followed(response, method)
-            if target is None or not left:
+            if target is None or not left or (target in been and not may_loop):
                 break
             await response.aclose()
             where = target

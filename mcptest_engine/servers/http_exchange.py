@@ -99,7 +99,8 @@ class HttpExchange:
 
     async def _sent(self, method: str, headers: RawHeaders, content: bytes | None = None) -> httpx2.Response:
         try:
-            return await self._http.client.send(method, headers, content, url=self._endpoint)
+            may_loop = self._call is None or self._call.method != "tools/call"
+            return await self._http.client.send(method, headers, content, url=self._endpoint, may_loop=may_loop)
         except (CallFailed, ServerError):
             raise
         except Exception as wrong:  # noqa: BLE001  # whatever it is, the call must not wait for its timeout
@@ -262,7 +263,7 @@ class HttpExchange:
         body = await read_told(response)
         if response.status_code not in (401, 403) and self._hand_on_error(body):
             return None
-        wait = self._wait_before_next(response, body)
+        wait = await self._wait_before_next(response, body, resumes=bool(to_what))
         if wait is not None:
             if self._call is not None and self._retries is not None:
                 self._call.http = {**self._before, "retries": self._retries.kept}  # there is no answer yet
@@ -280,10 +281,12 @@ class HttpExchange:
         self._hand_on(call, line, monotonic())
         return True
 
-    def _wait_before_next(self, response: httpx2.Response, body: bytes) -> float | None:
+    async def _wait_before_next(self, response: httpx2.Response, body: bytes, *, resumes: bool) -> float | None:
+        spec = self._http.spec
         if self._retries is None:
-            self._retries = Retries(self._call, self._http.spec.connect_timeout_seconds)
-        return self._retries.wait_before_next(response, http_failures.kept_body(body, self._http.spec.redact))
+            self._retries = Retries(self._call, spec.connect_timeout_seconds, self._http.receiver.danger_of_repeating)
+        kept = http_failures.kept_body(body, spec.redact)
+        return await self._retries.wait_before_next(response, kept, resumes=resumes)
 
     def _refusal(self, response: httpx2.Response, body: bytes, to_what: str) -> CallFailed | ServerError:
         status, told = response.status_code, http_failures.status_told(response)

@@ -93,7 +93,7 @@ def redirected(response: httpx2.Response, target: httpx2.URL | None, *, same_ori
         return CallFailed(ProtocolBroken, f"answered with a redirect (HTTP {status}) to what is no URL")
     where = shown_url(str(target))
     if same_origin and status in (307, 308):
-        return CallFailed(ProtocolBroken, f'answered with one redirect after the other, the last to "{where}"')
+        return CallFailed(ProtocolBroken, f'answered with redirects that come to no end, the last to "{where}"')
     return CallFailed(
         ProtocolBroken,
         f'answered with a redirect (HTTP {status}) to "{where}", which is not followed',

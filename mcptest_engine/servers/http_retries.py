@@ -1,7 +1,8 @@
 """Whether a request is repeated: only after 429 or 503 with `Retry-After`, only a few times, only while its call has time.
 
-Everything else that goes wrong is what the server did, and the test sees it.
-Source: RFC 9110, 10.2.3 (Retry-After), 15.6.4 (503); RFC 6585, 4 (429).
+Everything else that goes wrong is what the server did, and the test sees it. A 429 says that the request was not taken. A 503
+may come from a gateway whose server is at work already, so that after one no tool is called again that may change something.
+Source: RFC 9110, 9.2.2 (what may be repeated), 10.2.3 (Retry-After), 15.6.4 (503); RFC 6585, 4 (429).
 """
 
 from __future__ import annotations
@@ -12,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.servers.failures import duration
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     import httpx2
 
     from mcptest_engine.servers.calls import Call
 
 MAX_RETRIES = 3
 
-_BUSY = frozenset({429, 503})
+_UNAVAILABLE = 503
+_BUSY = frozenset({429, _UNAVAILABLE})
 _MOST_DIGITS = 9
 _FOR_EVER = 1e9
 
@@ -27,17 +31,27 @@ class Retries:
     """The repetitions of one request.
 
     `kept` is what `http.retries` holds: {"status", "headers", "body", "waited_ms"} of each answer that asked for one.
-    `refusal` says, as the end of a sentence, why the last was not done; "" when it did not ask.
+    `refusal` says, as the end of a sentence, why the last was not done; "" when it did not ask. `danger_of_repeating` says why
+    `call` may not be sent twice where nothing says that it was not taken, "" when it may.
     """
 
-    def __init__(self, call: Call | None, default_seconds: float) -> None:
+    def __init__(
+        self,
+        call: Call | None,
+        default_seconds: float,
+        danger_of_repeating: Callable[[Call], Awaitable[str]],
+    ) -> None:
         self.kept: list[dict[str, Any]] = []
         self.refusal = ""
         self._call = call
+        self._danger_of_repeating = danger_of_repeating
         self._deadline = monotonic() + default_seconds
 
-    def wait_before_next(self, response: httpx2.Response, body: str) -> float | None:
-        """The seconds to wait before the request is sent again; None when it is not."""
+    async def wait_before_next(self, response: httpx2.Response, body: str, *, resumes: bool) -> float | None:
+        """The seconds to wait before the request is sent again; None when it is not.
+
+        One that `resumes` only asks for the rest of an answer.
+        """
         self.refusal = ""
         asked = None
         if response.status_code in _BUSY:
@@ -50,6 +64,13 @@ class Retries:
         elif asked >= left:
             whose = "there are" if self._call is None else "the call has"
             self.refusal = f"; it asks to wait {duration(asked)}, and {whose} {_left(left)}"
+        elif (
+            self._call is not None
+            and not resumes
+            and response.status_code == _UNAVAILABLE
+            and (danger := await self._danger_of_repeating(self._call))
+        ):
+            self.refusal = f"; it asks for another call in {duration(asked)}, which is not made: {danger}"
         else:
             self.kept.append(
                 {

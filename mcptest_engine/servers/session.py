@@ -510,6 +510,25 @@ class Session:
         self._end_calls(ending)
         self._wake(ended=True)
 
+    async def danger_of_repeating(self, call: Call) -> str:
+        """Why a call may not be made again: its tool changes something, or nothing says that it does not."""
+        if call.method != "tools/call":
+            return ""
+        from mcptest_engine.core.sanitise import one_line
+        from mcptest_engine.safety.policy import class_of, descriptors_by_name
+        from mcptest_engine.servers.catalog import list_all
+
+        name = str((call.params or {}).get("name"))
+        shown = one_line(name, 80)
+        try:
+            tools = descriptors_by_name(await list_all(self, "tools") if self.spec.reads_catalog else ())
+        except ServerError:
+            return f'the server does not list its tools, so that nothing says what "{shown}" changes'
+        if name not in tools:
+            return f'no list of tools says what "{shown}" changes'
+        tool_class = class_of(tools[name])
+        return "" if tool_class.only_reads else f'the tool "{shown}" is {tool_class.described}'
+
     def _take(self, message: Any, line: bytes, at: float, *, size: int | None = None) -> None:
         """Handle one message of `line`. `size` is how many bytes of memory it takes, where it is not the whole line."""
         kind = wire.kind_of(message)

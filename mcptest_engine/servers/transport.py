@@ -23,7 +23,7 @@ UNREAD_REPLIES = "asked without end and did not read the answers: over 64 MiB of
 
 
 class Receiver(Protocol):
-    """The session, as its transport sees it. All of these are plain calls that never raise."""
+    """The session, as its transport sees it. None of these raises, and all but the last are plain calls."""
 
     def received(self, line: bytes, at: float, *, cut_off: bool = False) -> None:
         """One message, or noise; `at` is the monotonic time at which its last byte came.
@@ -48,6 +48,9 @@ class Receiver(Protocol):
 
     def lost(self, ending: Ending) -> None:
         """The connection is gone, and every call with it."""
+
+    async def danger_of_repeating(self, call: Call) -> str:
+        """Why the request may not be sent again, where the server may have taken it; "" when it may. Lists the tools."""
 
 
 class Transport(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
+import json
 import socket
 import time
 from contextlib import suppress
@@ -33,6 +34,7 @@ from tests.processes import longer
 from tests.servers_client.http_scripts import (
     CLOSE,
     HANG,
+    RESET,
     HostileServer,
     Step,
     call,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.session import Session
 
 BUSY = "429 Too Many Requests"
+UNAVAILABLE = "503 Service Unavailable"
 
 
 @pytest.fixture(scope="module")
@@ -141,11 +144,16 @@ def test_a_host_that_is_not_found_is_told() -> None:
 # --- 429 and 503
 
 
-@pytest.mark.parametrize("status", [BUSY, "503 Service Unavailable"])
+def listing(*tools: dict[str, Any]) -> list[Step]:
+    body = json.dumps({"jsonrpc": "2.0", "id": 0, "result": {"tools": tools}}).replace('"id": 0', '"id": <id>')
+    return [{"send": head() + body}, CLOSE]
+
+
+@pytest.mark.parametrize("status", [BUSY, UNAVAILABLE])
 def test_a_busy_server_is_asked_again_when_it_says(status: str, hostile: HostileServer, with_session: Callable) -> None:
     """`Retry-After`; every repetition is recorded."""
     busy = whole(status, "slow down", Retry_After="0", X_Left="0")
-    url = hostile.url({"tools/call": [busy, busy]})
+    url = hostile.url({"tools/call": [busy, busy], "tools/list": [listing({"name": "x"})] * 2})
 
     async def use(session: Session) -> None:
         exchange = await call(session)
@@ -160,6 +168,80 @@ def test_a_busy_server_is_asked_again_when_it_says(status: str, hostile: Hostile
 
     with_session(web(url), use)
     assert len(hostile.seen(url, "tools/call")) == 3
+
+
+@pytest.mark.parametrize(
+    ("tools", "why"),
+    [
+        ([{"name": "x", "annotations": {"readOnlyHint": True}}], None),
+        ([{"name": "x", "annotations": {"idempotentHint": False}}], 'the tool "x" is classified as mutating'),
+        ([{"name": "x", "annotations": {"destructiveHint": True}}], 'the tool "x" is classified as destructive'),
+        (
+            [{"name": "x"}, {"name": "x", "annotations": {"readOnlyHint": False}}],
+            'the tool "x" is classified as mutating',
+        ),
+        ([{"name": "y"}], 'no list of tools says what "x" changes'),
+        (None, 'the server does not list its tools, so that nothing says what "x" changes'),
+    ],
+)
+def test_after_a_503_only_a_tool_that_reads_is_called_again(
+    tools: list[dict[str, Any]] | None, why: str | None, hostile: HostileServer, with_session: Callable
+) -> None:
+    """A gateway may say so whose server is at work already. RFC 9110, 9.2.2."""
+    listed = whole("500 Oops", "no list") if tools is None else listing(*tools)
+    url = hostile.url({"tools/call": [whole(UNAVAILABLE, "later", Retry_After="0")], "tools/list": [listed]})
+
+    async def use(session: Session) -> None:
+        if why is None:
+            assert (await call(session)).answer["result"]
+            return
+        failed = await call_fails(session, ProtocolBroken)
+        told = f"answered with HTTP {UNAVAILABLE}: later; it asks for another call in 0 ms, which is not made: {why}"
+        assert failed.message == f'server "web" {told}'
+        assert failed.http is not None
+        assert "retries" not in failed.http
+
+    with_session(web(url), use)
+    assert len(hostile.seen(url, "tools/call")) == (2 if why is None else 1)
+
+
+def test_a_suite_whose_lists_are_not_to_be_read_has_no_tool_called_again(
+    hostile: HostileServer, with_session: Callable
+) -> None:
+    """`catalog: off`."""
+    url = hostile.calling(*whole(UNAVAILABLE, "later", Retry_After="0"))
+    failed = with_session(web(url, reads_catalog=False), call_fails)
+    assert failed.message.endswith('which is not made: no list of tools says what "x" changes')
+    assert not hostile.seen(url, "tools/list")
+
+
+@pytest.mark.parametrize("step", [CLOSE, RESET])
+def test_a_call_whose_connection_is_lost_is_made_once(
+    step: Step, hostile: HostileServer, with_session: Callable
+) -> None:
+    """Also over a connection that was used before."""
+    url = hostile.url(
+        {"tools/call": [whole("200 OK", '{"jsonrpc": "2.0", "id": 2, "result": {}}', "application/json"), [step]]}
+    )
+
+    async def use(session: Session) -> None:
+        await call(session)
+        await call_fails(session, ServerDied)
+
+    with_session(web(url), use)
+    assert len(hostile.seen(url, "tools/call")) == 2
+
+
+def test_a_call_is_not_sent_where_it_has_been_though_a_redirect_says_so(
+    hostile: HostileServer, with_session: Callable
+) -> None:
+    """What opens a session may have to come again with a cookie; a tool may have acted."""
+    once = whole("307 Temporary Redirect", "", Location="")
+    url = hostile.url({"initialize": [once], "tools/call": [once]})
+    failed = with_session(web(url), call_fails)
+    assert "answered with redirects that come to no end" in failed.message
+    assert len(hostile.seen(url, "initialize")) == 2
+    assert len(hostile.seen(url, "tools/call")) == 1
 
 
 def test_a_server_that_stays_busy_is_asked_a_few_times_only(hostile: HostileServer, with_session: Callable) -> None:
