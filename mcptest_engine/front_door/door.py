@@ -51,7 +51,8 @@ class Runs:
 class Door:
     """One front door. The process works in `workspace.root`, so that relative commands and `repro` lines mean the same.
 
-    `known_secrets` are those of all servers and suites that it had to do with: no answer holds one.
+    `known_secrets` are those of the servers and suites that a request has to do with: its answer holds none. Each request has
+    its own, since a word that is secret in one suite may be any word of another; what is stored was redacted when it was.
     """
 
     workspace: Workspace
@@ -62,7 +63,7 @@ class Door:
     runs: Runs = field(default_factory=Runs, repr=False, compare=False)
 
     def keep_secrets(self, secrets: Iterable[str]) -> None:
-        """Take these out of every answer from now on; a short one may be any word of ours."""
+        """Take these out of the answer; a short one may be any word of ours."""
         for secret in secrets:
             if len(secret) >= SHORTEST_SUBSTRING:
                 self.known_secrets.register(secret)

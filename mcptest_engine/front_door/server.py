@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -19,6 +20,7 @@ from mcp.shared.exceptions import MCPError
 
 from mcptest_engine import __version__
 from mcptest_engine.core.errors import McptestError, UsageError, did_you_mean
+from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.front_door import verbs
 from mcptest_engine.front_door.door import Door, Request
 from mcptest_engine.front_door.incoming import Incoming
@@ -131,6 +133,7 @@ def _tool(verb: verbs.Verb, *, writes_enabled: bool) -> types.Tool:
 async def _called(
     door: Door, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
 ) -> types.CallToolResult:
+    door = replace(door, known_secrets=Redactor())
     try:
         verb = _verb(door, params.name)
         arguments = _checked(verb, params.arguments or {})

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from mcp_types import CallToolRequestParams
 
+from mcptest_engine.core.redaction import Redactor
+from mcptest_engine.front_door.door import Door as EngineDoor
+from mcptest_engine.front_door.server import _called
+from mcptest_engine.workspace.workspace import find_workspace
 from tests.conftest import SERVERS
 from tests.front_door.conftest import DEMO, SUITE
 
@@ -332,3 +340,40 @@ def test_a_scaffold_keeps_the_names_of_the_variables_that_the_declaration_reads(
     for value in (*environ.values(), "literal-key-5"):
         assert value not in made
     assert door.call("validate_suite", suite=made)["errors"] == []
+
+
+def suite_with(token: str) -> str:
+    return f"servers: {{ s: {{ command: [x], env: {{ API_TOKEN: {json.dumps(token)} }} }} }}\ntools: [{{ name: n, tool: t }}]\n"
+
+
+def test_a_secret_of_one_request_is_none_of_the_next(open_door: Callable[..., Door]) -> None:
+    """It may be any word of another server; what the server itself is given is taken out."""
+    words = "The weather of a city"
+    door = open_door("--enable-writes")
+    first, second = (
+        door.begin("tools/call", {"name": name, "arguments": arguments})
+        for name, arguments in (("validate_suite", {"suite": suite_with(words)}), ("list_tools", {"command": DEMO}))
+    )
+    assert "result" in door.answer_to(first)
+    assert words in json.dumps(door.answer_to(second))
+    assert words in json.dumps(door.call("list_tools", command=DEMO))
+    assert words not in json.dumps(door.call("list_tools", command=DEMO, env={"API_TOKEN": words}))
+    assert words in json.dumps(door.call("list_tools", command=DEMO))
+
+
+def test_no_secret_of_a_request_is_left_after_it(tmp_path: Path) -> None:
+    """However many come: what was learned would be looked for in every answer."""
+    door = EngineDoor(workspace=find_workspace(tmp_path), environ={})
+    context = cast("Any", SimpleNamespace(meta={}, session=SimpleNamespace(client_params=None)))
+
+    async def ask(count: int) -> int:
+        for number in range(count):
+            suite = suite_with(f"token-{number:05}-of-this-request")
+            params = CallToolRequestParams(name="validate_suite", arguments={"suite": suite})
+            assert not (await _called(door, context, params)).is_error
+        gc.collect()
+        return sum(isinstance(one, Redactor) for one in gc.get_objects())
+
+    few = asyncio.run(ask(3))
+    assert asyncio.run(ask(300)) == few
+    assert door.known_secrets.redact_registered("token-00001-of-this-request") == "token-00001-of-this-request"
