@@ -107,15 +107,13 @@ class Runs:
 
     def start_unasked(self, tests: list[str], said: str) -> None:
         """Run these tests though no key asked for it, but for those that act or spend: they are shown as waiting."""
-        store, waiting = self._app.store, []
-        if self._app.watch_mode == "affected":
-            from mcptest_tui.state.affected import why_it_waits
+        from mcptest_tui.state.affected import why_it_waits
 
-            listed = self._listed_classes()
-            for test in tests:
-                row = store.rows[test]
-                row.waits = why_it_waits(row, listed, self._run_by_key)
-            waiting = [test for test in tests if store.rows[test].waits]
+        store, listed = self._app.store, self._listed_classes()
+        for test in tests:
+            row = store.rows[test]
+            row.waits = why_it_waits(row, listed, self._run_by_key)
+        waiting = [test for test in tests if store.rows[test].waits]
         started = [test for test in tests if test not in waiting]
         told = [counted(len(started), "test")] if started else []
         if waiting:

@@ -60,6 +60,19 @@ agents:
   - { name: tidy, model: gpt-5.4, prompt: tidy up, expect: [{ target: stop, matcher: { exact: end } }]LISTS }
 """
 """The model asks for each of the tools."""
+WATCHED = (
+    """\
+servers: { notes: { command: COMMAND } }
+tools:
+  - { name: it reads, tool: READ, args: { text: one } }
+  - { name: it creates, tool: CREATE, args: { text: one } }
+  - { name: it deletes, tool: DELETE, args: { text: one } }
+agents:
+  - { name: it asks, model: gpt-5.4, prompt: tidy up one, expect: [{ target: stop, matcher: { exact: end } }] }
+""".replace("READ", READ)
+    .replace("CREATE", CREATE)
+    .replace("DELETE", DELETE)
+)
 LIMIT_SECONDS = 60
 NOBODY = "it calls no tool"
 NO_SERVER = "it starts no server"
@@ -71,7 +84,7 @@ class Row(NamedTuple):
     """One command line. `words` follow `mcptest`; `--command` and the server are added where `target`.
 
     `may` are the tools that it may call, `why` what allows that. `verb` is a verb of the MCP server or of the workbench's
-    engine, with its arguments, in place of words.
+    engine, with its arguments, in place of words. `watching` is the mode in which a workbench is open while a suite is saved.
     """
 
     shown: str
@@ -82,6 +95,7 @@ class Row(NamedTuple):
     before: tuple[tuple[str, ...], ...] = ()
     verb: tuple[str, dict[str, Any]] | None = None
     workbench: bool = False
+    watching: str = ""
 
 
 def _on_server(shown: str, *may: str, why: str = NOBODY) -> Row:
@@ -105,7 +119,12 @@ def _workbench(shown: str, name: str, *may: str, why: str = NOBODY, **arguments:
     return Row(f"workbench: {shown}", may=frozenset(may), why=why, verb=(name, arguments), workbench=True)
 
 
+def _saving(mode: str, *may: str, why: str) -> Row:
+    return Row(f"workbench: a save while it watches `{mode}`", may=frozenset(may), why=why, watching=mode)
+
+
 NAMED = "you named the tool"
+WAITS = "what changes something, destroys or asks a model waits for a key"
 ROWS = (
     _on_server("init --yes", READ, why=DECLARED),
     _on_server("init --run", READ, why=DECLARED),
@@ -181,6 +200,9 @@ ROWS = (
         arguments={},
         confirmed=True,
     ),
+    _saving("off", why="nothing is run"),
+    _saving("affected", READ, why=WAITS),
+    _saving("all", READ, why=WAITS),
 )
 NOT_RUN = {
     "login": "it talks to the authorization server",
@@ -205,6 +227,7 @@ class Bench:
         suites = {
             "mcptest.yml": SUITE,
             "graded.yml": GRADED,
+            "watched.yml": WATCHED,
             "model.yml": ASKING.replace("LISTS", ""),
             "model-allow-delete.yml": ASKING.replace("LISTS", f", tools: {{ allow: [{DELETE}] }}"),
         }
@@ -222,7 +245,11 @@ class Bench:
         for words in row.before:
             mcptest(*words, cwd=self.folder)
         self.diary.unlink(missing_ok=True)
-        if row.workbench:
+        if row.watching:
+            program = [sys.executable, "-m", "tests.safety.saving", row.watching, "watched.yml"]
+            where = {**environ, **models.environ, "PYTHONPATH": str(ROOT)}
+            subprocess.run(program, cwd=self.folder, env=where, check=True, timeout=10 * LIMIT_SECONDS)
+        elif row.workbench:
             self._ask_engine(row, environ)
         elif row.verb is not None:
             self._ask_door(row, command, environ)
@@ -312,7 +339,7 @@ def table(found: Sequence[tuple[Row, Counter[str]]]) -> str:
             ", ".join(f"`{name}`{f' {count} times' if count > 1 else ''}" for name, count in sorted(calls.items()))
             or "nothing"
         )
-        shown = row.shown if row.verb is not None else f"`{row.shown}`"
+        shown = row.shown if row.verb is not None or row.watching else f"`{row.shown}`"
         lines.append(f"| {shown} | {called} | {row.why} |")
     return "\n".join(lines) + "\n"
 

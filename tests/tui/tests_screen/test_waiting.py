@@ -38,7 +38,10 @@ def calls(place: Path) -> list[str]:
     return diary.read_text().split() if diary.exists() else []
 
 
-async def test_only_what_reads_is_started_by_a_change_of_the_suite(workbench: Callable[..., Any], place: Path) -> None:
+@pytest.mark.parametrize("mode", ["affected", "all"])
+async def test_only_what_reads_is_started_by_a_change_of_the_suite(
+    workbench: Callable[..., Any], place: Path, mode: str
+) -> None:
     """Issue: an open workbench called what destroys, and asked models, when a file was saved elsewhere."""
     tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("read_note", "delete_note", "create_note")]
     (place / "script.json").write_text(json.dumps({"tools": tools, "answers": {}}))
@@ -49,6 +52,7 @@ async def test_only_what_reads_is_started_by_a_change_of_the_suite(workbench: Ca
     suite.write_text(SUITE.format(command=json.dumps(words), text="one"))
     async with workbench(size=(120, 40)) as pilot:
         store = pilot.app.store
+        pilot.app.watch_mode = mode
         await until(pilot, lambda: len(store.rows) == 5, what="the tests")
         await pilot.pause()
         suite.write_text(SUITE.format(command=json.dumps(words), text="two"))
