@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -12,10 +13,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.leaks.canaries import ALL, DECLARED, UNDECLARED, files_with, found_in
+from tests.servers.model_endpoint import Reply, Use
 from tests.viewer.kept import viewing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.servers.model_endpoint import ModelEndpoint, Question
 
 REFLECTING = Path(__file__).with_name("reflecting.py")
 COMMAND = f"{sys.executable} {REFLECTING}"
@@ -226,6 +230,51 @@ def test_a_variable_given_in_place_of_one_of_the_environment_is_shown_no_more_th
         ("run", "--replay", "tape", "--last-failed"),
     ):
         assert_nothing_leaks(mcptest(*words, *given, **environ), tmp_path, log)
+
+
+ASKING = """\
+variables: { database: { from_env: DATABASE_URL } }
+servers: { local: { command: [PYTHON, REFLECTING], env: { API_TOKEN: "${API_TOKEN}", DB: "${DATABASE_URL}" } } }
+judge: { model: gpt-5 }
+evals:
+  - { name: graded, call: { tool: echo, args: { q: "${database}" } }, rubric: "It is about ${env.API_TOKEN}." }
+  - { name: criteria, call: { tool: echo, args: { q: x } }, rubric: { criteria: [{ name: a, description: "${database}" }] } }
+  - { name: asked, prompt: say it, model: gpt-5, rubric: It says it. }
+tools:
+  - name: judged
+    tool: echo
+    args: { q: "${database}" }
+    expect: [{ target: "result.content[0].text", matcher: { llm-judge: { rubric: "It is about ${database}." } } }]
+compositions:
+  - { name: metrics, nodes: [{ id: a, tool: echo, args: { q: "${database}" } }], eval: { rubric: Is kind. } }
+agents:
+  - name: conversation
+    model: gpt-5
+    prompt: call it
+    expect: [{ target: final_response, matcher: { llm-judge: { rubric: It is short. } } }]
+"""
+
+
+def test_no_value_of_the_environment_reaches_a_model_whoever_asks_it(
+    mcptest: Run, models: ModelEndpoint, tmp_path: Path
+) -> None:
+    """Agents, the judges of evals, of assertions and of metrics: the provider is nobody that the suite gave it to."""
+
+    def reply(question: Question) -> Reply:
+        if "echo" in question.tools and len(question.body["messages"]) < 3:
+            return Reply(uses=[Use("echo", {"q": "y"})])
+        return Reply(
+            '{"reasoning": "because", "score": 0.9, "criteria": [{"id": "a", "score": 0.9, "reasoning": "b"}]}'
+        )
+
+    models.answer_with(reply)
+    text = ASKING.replace("PYTHON", sys.executable).replace("REFLECTING", str(REFLECTING))
+    (tmp_path / "mcptest.yml").write_text(text)
+    ran = mcptest("run", "--reporter", "json", **ALL, **models.environ)
+    assert ran.returncode != 2, ran.stderr
+    assert len(models.questions) >= 7, ran.stdout
+    assert [found for question in models.questions if (found := found_in(json.dumps(question.body)))] == []
+    assert sum("[REDACTED]" in json.dumps(question.body) for question in models.questions) >= 5
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ async def _offered(program: AgentProgram, desk: Desk) -> Toolbox:
     listing = [asyncio.ensure_future(_list_tools(desk, server)) for server in servers]
     try:
         listed = dict(zip(servers, await asyncio.gather(*listing), strict=True))
-        return Toolbox(listed, program.gates.get("distractors"))
+        return Toolbox(listed, program.gates.get("distractors"), desk.redact)
     except ServerError:
         await asyncio.gather(*listing, return_exceptions=True)
         raise

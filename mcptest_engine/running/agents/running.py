@@ -89,7 +89,7 @@ class SessionDesk:
         self._listed: dict[str, Session] = {}
 
     async def list_tools(self, server: str) -> Sequence[Mapping[str, Any]]:
-        """Every tool that the server lists now, without the run's secrets but in names; none where it declares none.
+        """Every tool that the server lists now, its name as it is, else without the run's secrets; none where it declares none.
 
         Raises: ServerError.
         """

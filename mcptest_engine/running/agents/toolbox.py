@@ -21,7 +21,7 @@ from mcptest_engine.running.agents.distractors import distractors_of, mix_names
 from mcptest_engine.safety.policy import ToolClass, class_of, descriptors_by_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 LONGEST_NAME = 64
 BETWEEN = "__"
@@ -50,11 +50,14 @@ class Offered(NamedTuple):
 class Toolbox:
     """Every tool that one conversation may use; `remarks` say what of the servers' lists could not be offered.
 
-    `distractors` is the block of an agent test that asks for some.
+    `distractors` is the block of an agent test that asks for some. `redact` takes secrets out of what a model is told.
     """
 
     def __init__(
-        self, listed: Mapping[str, Sequence[Mapping[str, Any]]], distractors: Mapping[str, Any] | None = None
+        self,
+        listed: Mapping[str, Sequence[Mapping[str, Any]]],
+        distractors: Mapping[str, Any] | None = None,
+        redact: Callable[[Any], Any] = lambda value: value,
     ) -> None:
         self.remarks: list[str] = []
         found = [(*one, False) for one in self._found(listed)]
@@ -65,6 +68,7 @@ class Toolbox:
             found = [found[place] for place in mix_names([name for _, name, _, _ in found])]
         self.servers = tuple(listed)
         joined = [join_name(server, name, self.servers) for server, name, _, _ in found]
+        joined = [next(iter(redact({name: None}))) for name in joined]  # the name of a member: one that is a word stays
         told = told_names([(words, f"{one[0]}\0{one[1]}") for words, one in zip(joined, found, strict=True)])
         tools = [Offered(as_told, *one) for as_told, one in zip(told, found, strict=True)]
         self._by_name = {tool.told: tool for tool in tools}
