@@ -222,13 +222,8 @@ def _class_of_words(words: list[str]) -> ToolClass:
 
 
 def _mixes_alphabets(name: str) -> bool:
-    """Whether a word has Latin letters and others, which is how a letter is passed off as another."""
-    if name.isascii():
-        return False
-    import unicodedata
-
-    words = (word for word in _LETTERS.findall(name) if not word.isascii() and _ASCII_LETTER.search(word))
-    return any(not unicodedata.name(letter, "").startswith("LATIN") for word in words for letter in word)
+    """Whether a word has letters of the alphabet and others, which is how a letter is passed off as another."""
+    return any(not word.isascii() and _ASCII_LETTER.search(word) for word in _LETTERS.findall(name))
 
 
 def malformed_annotations(annotations: object) -> list[str]:

@@ -48,6 +48,8 @@ _LOOKS_LIKE = str.maketrans(
         )
     )
 )
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_LETTER_NAME = re.compile(r"LATIN (SMALL |CAPITAL |)LETTER (?:[A-Z]+ )*([A-Z])(?: WITH .+)?")
 _LEET_WORD = re.compile(
     r"(?<![\w@$])(?=[\w@$!|]{0,30}[A-Za-z])(?=[\w@$!|]{0,30}[013457@$!|])[A-Za-z0-9@$!|]{3,30}(?![\w@$])"
 )
@@ -86,10 +88,22 @@ def visible(text: str) -> str:
 
 
 def latin_name(name: str) -> str:
-    """A tool's name as it looks: no invisible characters, marks or full-width forms, look-alike letters as Latin ones."""
+    """A tool's name as it looks: no invisible characters, marks or full-width forms, look-alike letters as Latin ones.
+
+    A letter that Unicode calls a Latin one with something to it (`ɗ` is "D WITH HOOK", `ɘ` "REVERSED E") is read as that one.
+    """
     if name.isascii():
         return name
-    return _FOREIGN_WORD.sub(_read_as_latin, _COMBINING.sub("", unicodedata.normalize("NFKD", _HIDDEN.sub("", name))))
+    shown = _COMBINING.sub("", unicodedata.normalize("NFKD", _HIDDEN.sub("", name)))
+    return _NOT_ASCII.sub(_base_letter, _FOREIGN_WORD.sub(_read_as_latin, shown))
+
+
+def _base_letter(found: re.Match[str]) -> str:
+    """The letter of the alphabet in a Latin letter's name; any other character as it is."""
+    named = _LETTER_NAME.fullmatch(unicodedata.name(found[0], ""))
+    if named is None:
+        return found[0]
+    return named[2] if named[1] == "CAPITAL " else named[2].lower()
 
 
 def plain_views(text: str) -> tuple[str, ...]:

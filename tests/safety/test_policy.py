@@ -49,6 +49,13 @@ def test_a_word_inside_a_longer_word_does_not_count(name):
         "de\u00adlete_user",
         "\u043a\u0456\u04cf\u04cf_process",
         "d\u00e9lete_user",
+        *(
+            "\u0257elete_user",
+            "\u0110ELETE_USER",
+            "d\u0258lete",
+            "dele\u01abe_user",
+            "\u1d05\u1d07\u029f\u1d07\u1d1b\u1d07",
+        ),
         "truncate_table",
         "rm_rf",
         "rmrf",
@@ -72,6 +79,7 @@ def test_a_destructive_word_is_found_in_disguise_glued_or_beyond_the_documented_
     [
         *("execute_sql", "exec", "run_pipeline", "shell_command", "pay_invoice", "merge_pull_request", "git_commit"),
         *("deploy", "build", "sendemail", "createuser", "\ua4d3elete_user", "pull_or_commit"),
+        *("\u00f0elete_user", "d\u0259lete_user"),
         *("sell", "deposit", "tweet", "dm", "message_user", "forward_mail", "mute", "unlock_door", "turn_off"),
         *("change_password", "navigate", "click", "type_text", "download_file", "signup", "decline", "react", "label"),
         *("print_page", "control", "WRITEfile", "PUTobject", "POSTmessage", "SENDmail", "EXECsql"),
@@ -117,6 +125,7 @@ def test_a_tool_that_may_act_by_its_name_is_not_presumed_read_only(name):
                 "get_message",
             ),
         ),
+        *("\u0142\u00f3d\u017a_get", "gr\u00f6\u00dfe", "na\u00efve_search"),
         *("\u043f\u043e\u0438\u0441\u043a", "\u691c\u7d22_get", "search_users", "removable", "postalcode"),
     ],
 )
