@@ -94,7 +94,7 @@ class Chosen:
 
         words = ["mcptest", "doctor"]
         if self.url is not None:
-            words += ["--url", shown_url(self.url)]
+            words += ["--url", redact(shown_url(self.url))]
             variable = (self.settings.get("auth") or {}).get("bearer_token_env")
             words += ["--bearer-token-env", variable] if variable else []
         else:

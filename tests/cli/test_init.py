@@ -300,6 +300,15 @@ def test_force_overwrites(mcptest: Run, tmp_path: Path) -> None:
     assert suite_of(tmp_path)["tools"]
 
 
+def test_the_next_step_shows_no_secret_that_stands_in_a_path(mcptest: Run, tmp_path: Path) -> None:
+    """What one pastes into a question to others."""
+    token = "sk-ant-api03-Zq81LmXv20Rt56Yp93Kd"
+    done = mcptest("init", "--url", f"http://127.0.0.1:1/{token}/mcp", "--yes")
+    assert (done.returncode, is_empty(tmp_path)) == (1, True)
+    assert "look closer with: mcptest doctor --url 'http://127.0.0.1:[REDACTED]" in done.stderr
+    assert token not in done.stderr
+
+
 def test_a_server_that_does_not_start_leaves_nothing_and_names_the_next_step(mcptest: Run, tmp_path: Path) -> None:
     """Its stderr, and the command of `doctor`, which fails at the same place."""
     command = server("bad_start", "exit", 3, "cannot open the database")
