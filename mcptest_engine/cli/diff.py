@@ -75,6 +75,8 @@ def _read(file: str) -> Held:
         raise UsageError(f"{file}:{wrong.lineno}:{wrong.colno}: no JSON: {wrong.msg}", hint=hint) from None
     except RecursionError:
         raise UsageError(f"`{file}` is nested too deeply to be read") from None
+    except ValueError as wrong:  # a number of more digits than are read
+        raise UsageError(f"`{file}` cannot be read: {wrong}") from None
     surfaces = surfaces_in(document, file=f"`{file}`")
     if _is_a_page(document):
         raise UsageError(

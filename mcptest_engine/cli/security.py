@@ -262,6 +262,8 @@ def _read(file: str) -> dict[str | None, Surface]:
         raise UsageError(f"{file}:{wrong.lineno}:{wrong.colno}: no JSON: {wrong.msg}", hint=hint) from None
     except RecursionError:
         raise UsageError(f"`{file}` is nested too deeply to be read") from None
+    except ValueError as wrong:  # a number of more digits than are read
+        raise UsageError(f"`{file}` cannot be read: {wrong}") from None
     return surfaces_in(document, file=f"`{file}`")
 
 

@@ -21,6 +21,7 @@ _SINGLE = frozenset(
         "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"
     ]
 )  # fmt: skip
+_LONGEST_REFERENCE = 500  # each place above it is looked at: the square of its length
 _LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
 _NAMED = frozenset({"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"})
 _PLAIN = frozenset(
@@ -93,11 +94,13 @@ def ineffective_parts(schema: Any) -> Iterator[Ineffective]:
 
 
 def _places_of_references(schema: Any) -> Iterator[str]:
-    """Where the `$ref` of a schema lead, and each place above that, such as `#/a/b` and `#/a`."""
+    """Where the `$ref` of a schema lead, and each place above that, such as `#/a/b` and `#/a`; a long one leads nowhere."""
     met = [schema]
     for node in met:  # which grows meanwhile
         if isinstance(node, dict):
             reference = node.get("$ref")
+            if isinstance(reference, str) and len(reference) > _LONGEST_REFERENCE:
+                reference = None
             while isinstance(reference, str) and "/" in reference:
                 yield reference
                 reference = reference.rpartition("/")[0]

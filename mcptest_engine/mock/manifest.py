@@ -151,7 +151,7 @@ def _read_json(path: Path) -> Any:
     except json.JSONDecodeError as wrong:
         span = Span(wrong.lineno, wrong.colno)
         _refuse(str(path), f"not valid JSON: {wrong.msg[:1].lower()}{wrong.msg[1:]}", span=span)
-    except (UnicodeDecodeError, RecursionError) as wrong:
+    except (ValueError, RecursionError) as wrong:
         _refuse(str(path), f"not valid JSON: {wrong}")
     except OSError as wrong:
         reason = wrong.strerror or str(wrong)

@@ -286,15 +286,17 @@ class _Tail:
             self._cut = True
 
     def text(self, *, since: float) -> str:
-        if not self._pieces or since > self._pieces[0][0]:
-            return self._text([piece for at, piece in self._pieces if at >= since], cut=False)
+        """What was written from then on, from the beginning of the line that was under way."""
         if self._whole is None:
-            self._whole = self._text([piece for _, piece in self._pieces], cut=self._cut)
-        return self._whole
+            self._whole = self._redacted(b"".join(piece for _, piece in self._pieces))
+        # A secret may have begun before: what is left out is known by what it is in the whole.
+        before = b"".join(piece for at, piece in self._pieces if at < since)
+        old = self._redacted(before[: before.rfind(b"\n") + 1]) if before else ""
+        start = len(old) if self._whole.startswith(old) else 0
+        return self._whole[max(start, _UNSURE_BYTES if self._cut else 0) :][-self._limit :]
 
-    def _text(self, pieces: list[bytes], *, cut: bool) -> str:
-        text = self._redact(b"".join(pieces).decode("utf-8", "replace"))
-        return text[_UNSURE_BYTES if cut else 0 :][-self._limit :]
+    def _redacted(self, data: bytes) -> str:
+        return self._redact(data.decode("utf-8", "replace"))
 
 
 def _read(descriptor: int) -> bytes | None:

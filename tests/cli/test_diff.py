@@ -85,6 +85,7 @@ def test_a_saved_catalog_is_compared_with_a_server(capsys):
         (["old.json"], "only one catalog is named"),
         (["old.json", "nowhere.json"], "`nowhere.json` cannot be read: No such file or directory"),
         (["old.json", "bad.json"], "bad.json:1:2: no JSON"),
+        (["old.json", "digits.json"], "`digits.json` cannot be read: Exceeds the limit"),
         (["old.json", "number.json"], "`number.json` holds no list `tools`"),
         (["old.json", "prompts.json"], "hold no list that both have"),
         (["old.json", "page.json"], "`page.json` holds one page of a list (it has a `nextCursor`)"),
@@ -95,7 +96,13 @@ def test_a_saved_catalog_is_compared_with_a_server(capsys):
 def test_what_cannot_be_compared_exits_with_2(argv, told, capsys):
     """Nothing was compared, and the reason is said."""
     page = '{"result": {"tools": [], "nextCursor": "2"}, "jsonrpc": "2.0", "id": 1}'
-    files = {"bad.json": "{", "number.json": "3", "prompts.json": '{"prompts": []}', "page.json": page}
+    files = {
+        "bad.json": "{",
+        "digits.json": "9" * 5000,
+        "number.json": "3",
+        "prompts.json": '{"prompts": []}',
+        "page.json": page,
+    }
     for name, text in files.items():
         Path(name).write_text(text, encoding="utf-8")
     assert main(["diff", *argv]) == 2

@@ -124,6 +124,7 @@ def test_a_server_is_listed_and_none_of_its_tools_is_called(mcptest: Command, tm
         (["a.json", "--catalog", "b.json"], "error: two catalogs are named: `a.json` and `b.json`"),
         (["a.json", "--url", "http://127.0.0.1:1/mcp"], "error: both a saved catalog and a server are named"),
         (["bad.json"], "error: bad.json:2:1: no JSON: "),
+        (["digits.json"], "error: `digits.json` cannot be read: Exceeds the limit"),
         (["empty.json"], "error: `empty.json` holds no list `tools`"),
         (["bytes.json"], "error: `bytes.json` is no UTF-8 text"),
     ],
@@ -132,6 +133,7 @@ def test_what_cannot_be_read_is_exit_2_with_its_reason(
     mcptest: Command, tmp_path: Path, arguments: list[str], said: str
 ) -> None:
     (tmp_path / "bad.json").write_text("{\n")
+    (tmp_path / "digits.json").write_text("9" * 5000)
     (tmp_path / "empty.json").write_text("{}")
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\x00")
     done = mcptest("security", *arguments)

@@ -7,6 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.servers.sse import EventSplitter
 from mcptest_engine.servers.stdio import _Tail
 from mcptest_engine.servers.traffic import Traffic
@@ -62,6 +63,19 @@ def test_a_line_feed_alone_after_a_carriage_return_belongs_to_it_once() -> None:
     splitter = EventSplitter()
     events = [event.data for chunk in (b"data: x\r", b"\n", b"\n") for event in splitter.feed(chunk)]
     assert events == [b"x"]
+
+
+def test_what_was_written_since_a_time_holds_no_half_of_a_secret_that_began_before() -> None:
+    """Of its lines, or of the one that was under way; nothing of those before."""
+    redactor = Redactor(["supersecretvalue-123456"])
+    tail = _Tail(16_384, redactor.redact_text)
+    key = b"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\n"
+    for at, data in enumerate([b"old\n", b"start supersecret", b"value-123456 end\n", key, b"hkiG9w0BAQEFAASC\nnew"]):
+        tail.add(float(at), data)
+    assert tail.text(since=0.0) == "old\nstart [REDACTED] end\n[REDACTED]"
+    assert tail.text(since=2.0) == "start [REDACTED] end\n[REDACTED]"
+    assert "hkiG" not in tail.text(since=4.0)
+    assert tail.text(since=9.0) == ""
 
 
 def test_the_oldest_of_a_long_stderr_holds_no_half_of_a_secret() -> None:

@@ -117,3 +117,17 @@ def test_a_browser_is_opened_only_before_who_started_it(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.platform", "linux")
     assert _has_browser() is opens
+
+
+def test_what_is_remembered_of_a_run_counts_once_however_often_its_record_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each change takes the room of another run, until every page is read again."""
+    shelf = Shelf(Workspace(tmp_path))
+    put(tmp_path, 0)
+    ((_, tests),) = shelf.tests(shelf.rows())
+    monkeypatch.setattr("mcptest_engine.reporting.viewer.shelf.MOST_REMEMBERED", 2 * len(tests))
+    for number in range(10):
+        put(tmp_path, 1, suite=f"suite-{number}")
+        shelf.tests(shelf.rows())
+    assert len(shelf._tests) == 2

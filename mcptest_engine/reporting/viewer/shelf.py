@@ -212,8 +212,9 @@ class Shelf:
         except (NoSuchRun, RecordError):
             tests = ()
         with self._lock:
+            _, before = self._tests.pop(run_id, (stamp, ()))
             self._tests[run_id] = stamp, tests
-            self._remembered += len(tests)
+            self._remembered += len(tests) - len(before)
             while self._remembered > MOST_REMEMBERED and len(self._tests) > 1:
                 self._remembered -= len(self._tests.popitem(last=False)[1][1])
         return stamp, tests
