@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.secret_names import looks_secret_name
-from mcptest_engine.core.secret_patterns import SHORTEST_PATTERN, find_secrets
+from mcptest_engine.core.secret_patterns import SHORTEST_PATTERN, TOKENS, find_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -134,9 +134,9 @@ class Redactor:
         """`value`, a JSON value of any depth, without its secrets; the same object when it holds none."""
         if isinstance(value, str):
             return self.redact_text(value)
-        if not isinstance(value, _CONTAINERS) or self._is_clean(value):
-            return value
-        return self._copy(value, self._key, self._member)
+        if not isinstance(value, _CONTAINERS):
+            return self._number(value)
+        return value if self._is_clean(value) else self._copy(value, self._key, self._member)
 
     def redact_registered(self, value: Any) -> Any:
         """`value` without the registered secrets, and whatever else is in it as it is: for what is shown as it was sent.
@@ -154,7 +154,7 @@ class Redactor:
             shown = {one.name: self.redact_registered(getattr(value, one.name)) for one in fields(value) if one.init}
             return replace(value, **shown)
         if not isinstance(value, _CONTAINERS):
-            return value
+            return self._number(value)
         return self._copy(value, self._shown_key, lambda key, item, _siblings: self._shown_member(key, item))
 
     def _shown_key(self, key: str) -> str:
@@ -371,8 +371,8 @@ _ESCAPES = lazy_pattern(
 _CODE = lazy_pattern(r"\A(?:\\+u([0-9a-fA-F]{4})|(?:%|&#[xX])([0-9a-fA-F]+);?|&#([0-9]+);)\Z")
 _HEXADECIMAL = lazy_pattern(r"[0-9a-f]+|[0-9A-F]+")
 _PREFIX = lazy_pattern(
-    r"(?:[sprk]k[-_](?:live[-_]|test[-_]|proj-|ant-)?|gh[pousr]_|github_pat_|xox[a-z]-|glpat-|hf_|npm_|eyJ|A[KS]IA|AIza"
-    r"|(?:Bearer|Basic|Token) +)"
+    r"(?:(?:[sp]k-(?:proj|ant)-|[sprk]k[-_](?:live[-_]|test[-_])?"
+    rf"|{'|'.join(token.prefix for token in TOKENS)}|eyJ|(?:Bearer|Basic|Token) +))"
 )
 
 
