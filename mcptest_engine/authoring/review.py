@@ -22,7 +22,7 @@ from mcptest_engine.authoring.review_texts import SuiteText, Unreadable
 from mcptest_engine.core.errors import McptestError, UsageError
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.workspace.files import read_named_file, remove_file
-from mcptest_engine.workspace.proposals import StoredProposal, drop_proposal, read_proposals, save_proposal
+from mcptest_engine.workspace.proposals import drop_proposal, proposal_in, read_proposals, save_proposal
 from mcptest_engine.workspace.snapshots import load_values, pending_path, read_snapshots, snapshot_bytes
 from mcptest_engine.workspace.suite_file import write_suite
 
@@ -124,9 +124,8 @@ def undo(workspace: Workspace, reviewed: Reviewed | None = None) -> Undone:
     _put_back(last.written)
     memory.forget_rejected(workspace, [str(one["rejected"]) for one in last.forgotten if "rejected" in one])
     for one in last.forgotten:
-        if isinstance(one.get("proposal"), dict):
-            with suppress(TypeError):
-                save_proposal(workspace, StoredProposal(**_tupled(one["proposal"])))
+        if (proposal := proposal_in(one.get("proposal"))) is not None:
+            save_proposal(workspace, proposal)
     memory.drop_undo(workspace)
     return Undone(restored=tuple(_relative(workspace, file.path) for file in last.written))
 
@@ -328,7 +327,3 @@ def _bytes_of(path: Path) -> bytes | None:
 
 def _relative(workspace: Workspace, path: str) -> str:
     return workspace.relative(Path(path))
-
-
-def _tupled(told: Mapping[str, Any]) -> dict[str, Any]:
-    return {**told, "left_out": tuple(told.get("left_out", ())), "notes": tuple(told.get("notes", ()))}

@@ -6,6 +6,7 @@ made then. Secrets must be out of it before it comes here.
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from mcptest_engine.core.values import dataclass
 from mcptest_engine.workspace.atomic import write_atomic
 from mcptest_engine.workspace.files import list_files, make_directory, read_file, remove_file
 from mcptest_engine.workspace.json_text import to_json_bytes
+from mcptest_engine.workspace.ulid import is_ulid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +62,7 @@ def save_proposal(workspace: Workspace, proposal: StoredProposal) -> Path:
     folder = proposals_dir(workspace)
     workspace.make_runs_dir()
     make_directory(folder)
-    path = folder / f"{proposal.id}.json"
+    path = _place(workspace, proposal.id)
     write_atomic(path, to_json_bytes(asdict(proposal)), mode=0o600)
     return path
 
@@ -73,19 +75,34 @@ def read_proposals(workspace: Workspace) -> tuple[StoredProposal, ...]:
 
 
 def drop_proposal(workspace: Workspace, proposal_id: str) -> None:
-    """Forget one; nothing happens when it is gone already. Raises: OSError."""
-    remove_file(proposals_dir(workspace) / f"{proposal_id}.json")
+    """Forget one; nothing happens when it is gone already. Raises: OSError, also for an id that is no file's name there."""
+    remove_file(_place(workspace, proposal_id))
+
+
+def _place(workspace: Workspace, proposal_id: str) -> Path:
+    if not is_ulid(proposal_id):
+        raise OSError(errno.EINVAL, f"`{proposal_id[:120]}` is no proposal's id")
+    return proposals_dir(workspace) / f"{proposal_id}.json"
+
+
+def proposal_in(told: Any) -> StoredProposal | None:
+    """The proposal in a value that was read from a file; None for another shape, and for an id that is no file's name."""
+    try:
+        found = StoredProposal(
+            **{**told, "left_out": tuple(told.get("left_out", ())), "notes": tuple(told.get("notes", ()))}
+        )
+    except (TypeError, AttributeError):
+        return None
+    texts = (getattr(found, name) for name in _TEXTS)
+    lines = (*found.left_out, *found.notes)
+    is_sound = all(isinstance(text, str) for text in (*texts, *lines)) and isinstance(found.test, (dict, type(None)))
+    return found if is_sound and is_ulid(found.id) else None
 
 
 def _read(path: Path) -> StoredProposal | None:
     """The proposal in a file; None for one that is torn, of another shape, or not the one that its name says."""
     try:
-        told = json.loads(read_file(path, largest=_LARGEST))
-        told["left_out"], told["notes"] = tuple(told.get("left_out", ())), tuple(told.get("notes", ()))
-        found = StoredProposal(**told)
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        found = proposal_in(json.loads(read_file(path, largest=_LARGEST)))
+    except (OSError, ValueError, RecursionError):
         return None
-    texts = (getattr(found, name) for name in _TEXTS)
-    lines = (*found.left_out, *found.notes)
-    is_sound = all(isinstance(text, str) for text in (*texts, *lines)) and isinstance(found.test, (dict, type(None)))
-    return found if is_sound and found.id == path.stem else None
+    return found if found is not None and found.id == path.stem else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,7 +23,13 @@ from mcptest_engine.authoring.review import (
 from mcptest_engine.authoring.review_memory import save_undo
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.suite.load import LoadOptions, check_suite
-from mcptest_engine.workspace.proposals import StoredProposal, proposals_dir, read_proposals, save_proposal
+from mcptest_engine.workspace.proposals import (
+    StoredProposal,
+    drop_proposal,
+    proposals_dir,
+    read_proposals,
+    save_proposal,
+)
 from mcptest_engine.workspace.snapshots import pending_path, read_snapshots, write_snapshots
 from mcptest_engine.workspace.ulid import new_ulid
 from tests.authoring.reviewing import HEAD, Bench, text_result
@@ -213,6 +220,20 @@ def test_undo_of_a_memory_that_names_what_no_review_writes_is_refused(bench: Ben
     save_undo(bench.workspace, Reviewed(written=files))
     with pytest.raises(UsageError, match="nothing to undo"):
         undo(bench.workspace)
+
+
+@pytest.mark.parametrize("name", ["../../outside", "/tmp/outside", "", "outside"])
+def test_undo_writes_no_proposal_whose_id_is_no_id(bench: Bench, name: str) -> None:
+    """The memory may have come with the folder, and an id becomes a file's name."""
+    made = proposal(bench, test={"name": "added", "tool": "t"})
+    drop_proposal(bench.workspace, made.id)
+    save_undo(bench.workspace, Reviewed(forgotten=({"proposal": asdict(replace(made, id=name))},)))
+    before = sorted(bench.workspace.root.parent.rglob("*.json"))
+    undo(bench.workspace)
+    after = sorted(bench.workspace.root.parent.rglob("*.json"))
+    assert set(after) <= set(before)
+    with pytest.raises(OSError, match="no proposal's id"):
+        drop_proposal(bench.workspace, name)
 
 
 def test_undo_refuses_when_the_file_was_changed_since(bench: Bench) -> None:
