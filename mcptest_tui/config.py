@@ -104,7 +104,7 @@ def _wrong(key: str, given: object) -> str:
 def _plain(text: str) -> dict[str, Any] | None:
     """The value of a file of the plain shape; None for any other."""
     found: dict[str, Any] = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         bare = line.partition(" #")[0].strip()
         if not bare or line.startswith("#"):
             continue

@@ -72,7 +72,7 @@ def _plain(text: str) -> dict[str, Any] | None:
     """The value of a file of the plain shape; None for any other."""
     top: dict[str, Any] = {}
     into: dict[str, Any] = top
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if not line.strip() or line.startswith("#"):
             continue
         found = _PLAIN.fullmatch(line)

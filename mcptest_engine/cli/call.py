@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import click
 from mcptest_engine.cli.common import json_text
 from mcptest_engine.cli.target import target_options, target_spec, with_session
 from mcptest_engine.core.errors import ExitCode, UsageError
+from mcptest_engine.core.safe_json import load_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,16 +65,12 @@ def take_arguments(text: str) -> dict[str, Any]:
     """The value of `--args`. Raises: UsageError unless it is a JSON object."""
     check_is_text(text, "--args")
     try:
-        given = json.loads(text, parse_constant=_refused_number)
+        given = load_json(text)
     except ValueError as wrong:
-        raise UsageError(f"--args is not JSON: {wrong}", hint="""for example: --args '{"path": "/tmp"}'""") from None
+        raise UsageError(f"--args: {wrong}", hint="""for example: --args '{"path": "/tmp"}'""") from None
     if not isinstance(given, dict):
         raise UsageError("--args is not a JSON object", hint="""for example: --args '{"path": "/tmp"}'""")
     return given
-
-
-def _refused_number(name: str) -> Any:
-    raise ValueError(f"`{name}` is no number there")
 
 
 def _is_error(result: object) -> bool:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mcptest_engine.workspace.workspace import Workspace
 
 WARNINGS_SHOWN = 3
+_LARGEST_JSON = 64 * 1024 * 1024
 
 
 def suite_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -140,6 +141,20 @@ def show_error(error: Exception, severity: str = "error") -> None:
     hint = getattr(error, "hint", None)
     if hint:
         sys.stderr.write(f"  {sanitise(hint)}\n")
+
+
+def read_json(file: str, *, hint: str | None = None) -> Any:
+    """The JSON value of a file that a person named, `-` for stdin. Raises: UsageError that says what is wrong with it."""
+    from mcptest_engine.core.safe_json import JsonFault, load_json
+    from mcptest_engine.workspace.files import read_named_file
+
+    try:
+        return load_json(sys.stdin.buffer.read() if file == "-" else read_named_file(file, largest=_LARGEST_JSON))
+    except OSError as wrong:
+        raise UsageError(f"`{file}` cannot be read: {wrong.strerror or wrong}", hint=hint) from None
+    except JsonFault as wrong:
+        place = "".join(f":{number}" for number in wrong.place or ())
+        raise UsageError(f"{file}{place}: {wrong.reason}", hint=hint) from None
 
 
 def json_text(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,16 +52,18 @@ def save_baseline(path: str, record: RunRecord, *, whole: bool) -> bool:
 
 
 def _read(path: str) -> dict[str, Cost]:
+    from mcptest_engine.core.safe_json import load_json
     from mcptest_engine.running.cost_gate import costs_in
+    from mcptest_engine.workspace.files import read_named_file
 
     try:
-        return costs_in(json.loads(Path(path).read_bytes()))
+        return costs_in(load_json(read_named_file(path)))
     except OSError as wrong:
         raise UsageError(
             f"the cost baseline `{path}` cannot be read: {wrong.strerror or wrong}",
             hint=f"make one: mcptest run --save-cost-baseline {path}",
         ) from None
-    except (ValueError, RecursionError) as wrong:
+    except ValueError as wrong:
         raise UsageError(
             f"`{path}` is no cost baseline: {wrong}", hint="it is what --save-cost-baseline writes"
         ) from None

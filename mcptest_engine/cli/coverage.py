@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcptest_engine.cli.common import find_here, json_text, load, parse_variables, suite_options, suite_path
+from mcptest_engine.cli.common import find_here, json_text, load, parse_variables, read_json, suite_options, suite_path
 from mcptest_engine.cli.target import with_session
 from mcptest_engine.core.errors import ExitCode, UsageError
 
@@ -143,15 +141,13 @@ def _offered(suite: LoadedSuite, tools_from: str | None) -> dict[str, Offered]:
     if tools_from is not None:
         if len(suite.servers) != 1:
             raise UsageError("--tools-from goes with a suite of one server")
-        return {next(iter(suite.servers)): Offered(**_catalog_file(Path(tools_from)))}
+        return {next(iter(suite.servers)): Offered(**_catalog_file(tools_from))}
     return {name: _asked(suite, name) for name in suite.servers}
 
 
-def _catalog_file(path: Path) -> dict[str, Any]:
-    try:
-        told = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as wrong:
-        raise UsageError(f"cannot read the catalog {path}: {wrong}") from None
+def _catalog_file(file: str) -> dict[str, Any]:
+    hint = "write it with: mcptest tools --format json --output FILE"
+    told = read_json(file, hint=hint)
     told = told.get("result", told) if isinstance(told, dict) else {"tools": told}
     members = {"tools": "tools", "resources": "resources", "resourceTemplates": "templates", "prompts": "prompts"}
     found = {
@@ -160,7 +156,7 @@ def _catalog_file(path: Path) -> dict[str, Any]:
         if isinstance(told.get(member), list)
     }
     if not found:
-        raise UsageError(f"{path} holds no `tools`", hint="write it with: mcptest tools --format json --output FILE")
+        raise UsageError(f"`{file}` holds no `tools`", hint=hint)
     return found
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcptest_engine.cli.common import colours, json_text, write_out
+from mcptest_engine.cli.common import colours, json_text, read_json, write_out
 from mcptest_engine.cli.target import listed_surface, target_options
 from mcptest_engine.core.errors import ExitCode, UsageError
 
@@ -35,6 +33,7 @@ def command(ctx: click.Context, /, old: str, new: str | None, form: str, output:
     Example:
       mcptest diff old.json new.json --format markdown
     """
+    from mcptest_engine.core.schemas import DEEPEST, nested_deeper_than
     from mcptest_engine.reporting.catalog_diff import diff_json, diff_markdown, diff_text
     from mcptest_engine.safety.changes.catalogs import catalog_changes
 
@@ -48,7 +47,13 @@ def command(ctx: click.Context, /, old: str, new: str | None, form: str, output:
     sections = before[1] & after[1]
     if not sections:
         raise UsageError("the two catalogs hold no list that both have", hint="compare tools with tools")
-    compared = catalog_changes(before[0], after[0], sections=sections)
+    try:
+        compared = catalog_changes(before[0], after[0], sections=sections)
+    except RecursionError:
+        parts = [[*held.tools, *held.prompts, *held.resources, *held.templates] for held in before[0].values()]
+        is_old = nested_deeper_than(parts, DEEPEST)
+        what = f"`{old if is_old or new is None else new}`" if is_old or new else "the server's catalog"
+        raise UsageError(f"{what} is nested too deeply to be compared", hint=f"at most {DEEPEST} levels are") from None
     if form == "json":
         text = json_text(diff_json(compared))
     elif form == "markdown":
@@ -64,17 +69,7 @@ def _read(file: str) -> Held:
     from mcptest_engine.safety.saved_catalog import sections_in, surfaces_in
 
     hint = "save a catalog with: mcptest tools --format json --output FILE"
-    try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_bytes().decode("utf-8-sig")
-        document = json.loads(text)
-    except OSError as wrong:
-        raise UsageError(f"`{file}` cannot be read: {wrong.strerror or wrong}", hint=hint) from None
-    except UnicodeDecodeError:
-        raise UsageError(f"`{file}` is no UTF-8 text", hint=hint) from None
-    except json.JSONDecodeError as wrong:
-        raise UsageError(f"{file}:{wrong.lineno}:{wrong.colno}: no JSON: {wrong.msg}", hint=hint) from None
-    except RecursionError:
-        raise UsageError(f"`{file}` is nested too deeply to be read") from None
+    document = read_json(file, hint=hint)
     surfaces = surfaces_in(document, file=f"`{file}`")
     if _is_a_page(document):
         raise UsageError(

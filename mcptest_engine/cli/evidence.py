@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
 from mcptest_engine.cli.common import find_here, json_text, write_out
 from mcptest_engine.cli.report import named_run, read_record
 from mcptest_engine.core.errors import RecordError, UsageError
+from mcptest_engine.core.safe_json import JsonFault, load_json
 from mcptest_engine.workspace.files import read_named_file
 
 LEVELS = ("critical", "high", "medium", "low", "info")
@@ -68,12 +67,12 @@ def _findings(file: str) -> tuple[dict[str, int], bytes]:
     """How many findings of each severity a file holds, and its bytes. Raises: UsageError."""
     hint = "write it with: mcptest security … --format json --output FILE"
     try:
-        data = Path(file).read_bytes()
-        told: Any = json.loads(data)
+        data = read_named_file(file)
+        told = load_json(data)
     except OSError as wrong:
         raise UsageError(f"`{file}` cannot be read: {wrong.strerror or wrong}") from None
-    except (ValueError, RecursionError) as wrong:
-        raise UsageError(f"`{file}` is no JSON: {wrong}", hint=hint) from None
+    except JsonFault as wrong:
+        raise UsageError(f"`{file}` holds no findings: {wrong}", hint=hint) from None
     found = told.get("findings") if isinstance(told, dict) else None
     if not isinstance(found, list) or not all(isinstance(one, dict) and one.get("severity") in LEVELS for one in found):
         raise UsageError(f"`{file}` holds no findings of `mcptest security`", hint=hint)

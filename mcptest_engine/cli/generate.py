@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcptest_engine.cli.common import json_text, tell_new_folder
+from mcptest_engine.cli.common import json_text, read_json, tell_new_folder
 from mcptest_engine.cli.policy_flags import allowing_options, check_allowed, take_policy
 from mcptest_engine.cli.target import declared_target, target_options, target_spec, with_session
 from mcptest_engine.core.errors import McptestError, UsageError, did_you_mean
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.session import Session
 
     Redact = Callable[[str], str]
-
-MOST_BYTES = 64 * 1024 * 1024
 
 
 @click.group()
@@ -278,18 +276,8 @@ def _saved(path: str) -> Catalog:
     """A catalog out of a file: lists under the names that the protocol gives them, also inside of a `result`."""
     from mcptest_engine.servers.catalog import Catalog
 
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as wrong:
-        raise UsageError(f"`{path}` cannot be read: {getattr(wrong, 'strerror', None) or wrong}") from None
-    if len(data) > MOST_BYTES:
-        raise UsageError(f"`{path}` is too large: at most {MOST_BYTES // 1024 // 1024} MiB are read")
     hint = "save one with `mcptest tools --format json --output CATALOG.json`"
-    try:
-        found = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as wrong:
-        raise UsageError(f"`{path}` is no JSON: {wrong}", hint=hint) from None
+    found = read_json(path, hint=hint)
     if isinstance(found, dict) and isinstance(found.get("result"), dict):
         found = found["result"]
     if isinstance(found, list):

@@ -111,13 +111,13 @@ def _contradiction(record: RunRecord) -> str | None:
 
 def _data(name: str) -> object:
     """The JSON of a record: `-` is stdin, a path with that file, else a run id of the workspace."""
-    import json
+    from mcptest_engine.core.safe_json import load_json
 
     if name != "-" and not Path(name).exists():
         return find_here().load_run(name)
     try:
-        return json.loads(sys.stdin.read() if name == "-" else read_named_file(name).decode())
-    except (OSError, ValueError, RecursionError) as wrong:
+        return load_json(sys.stdin.buffer.read() if name == "-" else read_named_file(name))
+    except (OSError, ValueError) as wrong:
         raise RecordError(f"`{name}` is not a run record: {wrong}", hint=HINT) from None
 
 

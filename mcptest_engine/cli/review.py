@@ -299,15 +299,16 @@ def _decide(workspace: Workspace, waiting: Waiting, flags: Mapping[str, Any]) ->
 
 def _with_arguments(accepted: Sequence[ReviewItem], text: str) -> ReviewItem:
     """The one item of `--accept` with the arguments of `--args`. Raises: UsageError."""
-    import json
     from dataclasses import replace
+
+    from mcptest_engine.core.safe_json import JsonFault, load_json
 
     if len(accepted) != 1 or accepted[0].kind != "arguments":
         raise UsageError("`--args` gives arguments to one test", hint="accept one item of the kind `arguments` with it")
     try:
-        given = json.loads(text)
-    except (ValueError, RecursionError) as wrong:
-        raise UsageError(f"`--args` is no JSON: {wrong}") from None
+        given = load_json(text)
+    except JsonFault as wrong:
+        raise UsageError(f"`--args`: {wrong}") from None
     if not isinstance(given, dict):
         raise UsageError("`--args` is no JSON object", hint="""write it as --args '{"id": 7}'""")
     return replace(accepted[0], value={**accepted[0].value, "args": given})

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcptest_engine import __version__
-from mcptest_engine.cli.common import colours, find_here, json_text, refuse_under_ci, write_out
+from mcptest_engine.cli.common import colours, find_here, json_text, read_json, refuse_under_ci, write_out
 from mcptest_engine.cli.target import listed_surface, target_options
 from mcptest_engine.core.errors import ExitCode, McptestError, UsageError
 from mcptest_engine.core.sanitise import one_line
@@ -21,6 +19,7 @@ from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from mcptest_engine.safety.accepted import Acceptance
     from mcptest_engine.safety.findings import Finding
@@ -251,18 +250,8 @@ def _saved(file: str | None, catalog: str | None, flags: Mapping[str, Any]) -> s
 def _read(file: str) -> dict[str | None, Surface]:
     from mcptest_engine.safety.saved_catalog import surfaces_in
 
-    try:
-        document = json.loads(Path(file).read_bytes().decode("utf-8-sig"))
-    except OSError as wrong:
-        raise UsageError(f"`{file}` cannot be read: {wrong.strerror or wrong}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"`{file}` is no UTF-8 text") from None
-    except json.JSONDecodeError as wrong:
-        hint = "save a catalog with: mcptest tools --format json --output FILE"
-        raise UsageError(f"{file}:{wrong.lineno}:{wrong.colno}: no JSON: {wrong.msg}", hint=hint) from None
-    except RecursionError:
-        raise UsageError(f"`{file}` is nested too deeply to be read") from None
-    return surfaces_in(document, file=f"`{file}`")
+    hint = "save a catalog with: mcptest tools --format json --output FILE"
+    return surfaces_in(read_json(file, hint=hint), file=f"`{file}`")
 
 
 def _rendered(

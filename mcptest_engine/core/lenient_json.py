@@ -6,9 +6,11 @@ neither JSON nor one of these spellings is refused, with its line and column.
 
 from __future__ import annotations
 
-import json
+import math
 import re
 from typing import Any
+
+from mcptest_engine.core.safe_json import decode_json
 
 DEEPEST = 200
 _BLANK = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/|#[^\n]*|\ufeff)+", re.DOTALL)
@@ -32,13 +34,9 @@ class LenientError(ValueError):
 def loads(text: str) -> Any:
     """The value of `text`. A member that comes twice counts as it came last. Raises: LenientError."""
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return decode_json(text)
     except (ValueError, RecursionError):
         return Reader(text).whole()
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(name)
 
 
 class Reader:
@@ -74,8 +72,11 @@ class Reader:
         if first in _QUOTES and first:
             return self.string()
         if number := _NUMBER.match(self.text, self.at):
+            found = _number(number[0])
+            if not math.isfinite(found):
+                raise self.wrong(f"the number {number[0][:20]}… is too large to be read")
             self.at = number.end()
-            return _number(number[0])
+            return found
         word = _WORD.match(self.text, self.at)
         if word is not None and word[0] in _WORDS:
             self.at = word.end()

@@ -1,15 +1,85 @@
-"""JSON as it is printed: nothing in it that a terminal or CI system obeys or a reader could not see, and all of it JSON.
+"""JSON as it is read from others, strictly, and as it is printed, so that no terminal or CI system obeys anything in it.
 
-Unsafe characters are written as JSON escapes, so that unlike in sanitised text the value stays the same.
+Unsafe characters are written as JSON escapes, so that unlike in sanitised text the value stays the same. What cannot be read is
+one error with one reason: JSON's grammar allows more than Python reads (integers of over 4,300 digits, any depth), and Python
+reads what is no JSON (NaN).
 """
 
 from __future__ import annotations
 
 import json
 import math
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any, Never
 
 from mcptest_engine.core.sanitise import CI_COMMAND_IN_LINE, replace_unsafe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class JsonFault(ValueError):
+    """A text that is not read as JSON. `str()` is a clause: `reason` with the `place`, its line and column, where known."""
+
+    def __init__(self, reason: str, place: tuple[int, int] | None = None) -> None:
+        super().__init__(reason if place is None else f"{reason} in line {place[0]}, column {place[1]}")
+        self.reason = reason
+        self.place = place
+
+
+def load_json(data: bytes | str) -> Any:
+    """The JSON value of a file or an answer: as UTF-8, or as a byte order mark says. Raises: JsonFault for anything else."""
+    try:
+        return decode_json(data if isinstance(data, str) else data.decode(json.detect_encoding(data)))
+    except (ValueError, RecursionError, MemoryError) as wrong:
+        raise json_fault(wrong) from None
+
+
+def json_fault(wrong: Exception) -> JsonFault:
+    """Why a JSON text could not be read, from the exception that it caused."""
+    match wrong:
+        case JsonFault():
+            return wrong
+        case json.JSONDecodeError():
+            return JsonFault(f"it is not JSON: {wrong.msg}", (wrong.lineno, wrong.colno))
+        case UnicodeDecodeError():
+            return JsonFault("it is not UTF-8")
+        case RecursionError():
+            return JsonFault("it is nested too deeply to be read")
+        case MemoryError():
+            return JsonFault("it takes more memory than there is")
+        case ValueError() if "int_max_str_digits" in str(wrong):
+            limit = sys.get_int_max_str_digits()
+            return JsonFault(f"it holds an integer of more than {limit:,} digits, which is not read")
+    return JsonFault(f"it could not be read: {_first_line(wrong) or type(wrong).__name__}")
+
+
+def _first_line(wrong: Exception) -> str:
+    return str(wrong).partition("\n")[0]
+
+
+def _refuse_constant(name: str) -> Never:
+    raise JsonFault(f"it is not JSON: {name} is no JSON value")
+
+
+def _finite_number(text: str) -> float:
+    value = float(text)
+    if value - value:  # infinity less infinity is NaN, which counts as true; any other number gives 0.0
+        raise JsonFault(f"it holds a number that is too large to be read: {text[:40]}")
+    return value
+
+
+def json_decoder(members: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Callable[[str], Any]:
+    """What gives the value of a JSON text, each object as `members` makes it; NaN and the infinities, also as 1e999, are none.
+
+    It raises what `json_fault` knows the reason of.
+    """
+    return json.JSONDecoder(
+        object_pairs_hook=members, parse_constant=_refuse_constant, parse_float=_finite_number
+    ).decode
+
+
+decode_json = json_decoder()
 
 
 def safe_json(value: Any, *, indent: int | None = None) -> str:

@@ -7,13 +7,13 @@ id where one can be made out.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Self
 
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
+from mcptest_engine.core.safe_json import JsonFault, load_json
 from mcptest_engine.front_door.paging import HALF_CHARACTERS
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ def _mended(refused: Exception) -> SessionMessage | types.JSONRPCError | None:
         if not told.strip():
             return None
         try:
-            told = json.loads(told)
-        except (ValueError, RecursionError) as wrong:
-            return _error(None, types.PARSE_ERROR, f"this line is no JSON: {wrong}")
+            told = load_json(told)
+        except JsonFault as wrong:
+            return _error(None, types.PARSE_ERROR, f"this line cannot be read: {wrong}")
     try:
         mended = _without_halves(told)
         return SessionMessage(types.jsonrpc_message_adapter.validate_python(mended, by_name=False))

@@ -11,6 +11,7 @@ import re
 import tomllib
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.safe_json import json_fault
 from mcptest_engine.front_door.json_edit import NotEditable
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ def with_table(text: str, path: tuple[str, str], values: Mapping[str, str | list
         before = tomllib.loads(text)
     except tomllib.TOMLDecodeError as wrong:
         raise NotEditable(f"it is no TOML: {wrong}") from None
+    except (ValueError, RecursionError) as wrong:  # a number of thousands of digits, arrays of thousands of levels
+        raise NotEditable(str(json_fault(wrong))) from None
     holder, name = path
     tables = before.get(holder, {})
     table = tables.get(name, {}) if isinstance(tables, dict) else None
@@ -43,19 +46,22 @@ def with_table(text: str, path: tuple[str, str], values: Mapping[str, str | list
 
 def _with_lines(text: str, path: tuple[str, str], written: Mapping[str, str]) -> str:
     """The table's lines replaced by those of `written`; the table itself goes to the end when it isn't there."""
-    newline = "\r\n" if "\r\n" in text else "\n"
-    lines = text.splitlines()
-    header = re.compile(rf"\s*\[\s*{_name(path[0])}\s*\.\s*{_name(path[1])}\s*\]\s*(#.*)?")
+    ending = "\r\n" if "\r\n" in text else "\n"  # TOML knows no others, and each line keeps its own
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += ending
+    written = {key: line + ending for key, line in written.items()}
+    header = re.compile(rf"\s*\[\s*{_name(path[0])}\s*\.\s*{_name(path[1])}\s*\]\s*(#.*\s)?")
     at = next((number for number, line in enumerate(lines) if header.fullmatch(line)), None)
     if at is None:
-        return newline.join([*lines, *([""] if lines else []), f"[{path[0]}.{path[1]}]", *written.values(), ""])
+        return "".join([*lines, *([ending] if lines else []), f"[{path[0]}.{path[1]}]{ending}", *written.values()])
     end = next((number for number in range(at + 1, len(lines)) if lines[number].lstrip().startswith("[")), len(lines))
     rest = dict(written)
     body = []
     for line in lines[at + 1 : end]:
         found = re.match(r"\s*([A-Za-z0-9_-]+)\s*=", line)
         body.append(rest.pop(found[1], line) if found else line)
-    return newline.join([*lines[: at + 1], *rest.values(), *body, *lines[end:], ""])
+    return "".join([*lines[: at + 1], *rest.values(), *body, *lines[end:]])
 
 
 def _name(name: str) -> str:

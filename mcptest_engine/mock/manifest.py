@@ -144,15 +144,13 @@ def default_result(name: str) -> dict[str, Any]:
 
 
 def _read_json(path: Path) -> Any:
-    import json
+    from mcptest_engine.core.safe_json import JsonFault, load_json
+    from mcptest_engine.workspace.files import read_named_file
 
     try:
-        return json.loads(path.read_bytes())
-    except json.JSONDecodeError as wrong:
-        span = Span(wrong.lineno, wrong.colno)
-        _refuse(str(path), f"not valid JSON: {wrong.msg[:1].lower()}{wrong.msg[1:]}", span=span)
-    except (UnicodeDecodeError, RecursionError) as wrong:
-        _refuse(str(path), f"not valid JSON: {wrong}")
+        return load_json(read_named_file(path))
+    except JsonFault as wrong:
+        _refuse(str(path), wrong.reason, span=None if wrong.place is None else Span(*wrong.place))
     except OSError as wrong:
         reason = wrong.strerror or str(wrong)
         _refuse(str(path), f"the file cannot be read: {reason[:1].lower()}{reason[1:]}")

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from mcptest_engine.core.safe_json import decode_json, json_fault
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Protocol
@@ -138,9 +140,9 @@ class RpcError(Exception):
 def read_message(body: bytes) -> dict[str, Any]:
     """One JSON-RPC message. Raises: BadMessage for anything that is none."""
     try:
-        message = json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+        message = decode_json(body.decode())
     except (ValueError, RecursionError) as wrong:
-        raise BadMessage(PARSE_ERROR, f"Parse error: {wrong}") from None
+        raise BadMessage(PARSE_ERROR, f"Parse error: {json_fault(wrong)}") from None
     if isinstance(message, list):
         raise BadMessage(INVALID_REQUEST, "Invalid request: batches are not supported")
     if not isinstance(message, dict):
@@ -198,7 +200,3 @@ def encode(message: Mapping[str, Any]) -> bytes:
 def invalid(message: str) -> NoReturn:
     """Raises: RpcError for parameters that are not what they must be."""
     raise RpcError(INVALID_PARAMS, message)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")

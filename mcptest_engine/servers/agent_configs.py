@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.lenient_json import LenientError, loads
+from mcptest_engine.core.safe_json import json_fault
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
@@ -208,7 +209,12 @@ def _read(path: Path) -> Mapping[str, Any] | None:
         raise ValueError("not UTF-8") from None
     except (FileNotFoundError, NotADirectoryError):
         return None
-    value = tomllib.loads(text) if path.suffix == ".toml" else loads(text) if text.strip() else {}
+    try:
+        value = tomllib.loads(text) if path.suffix == ".toml" else loads(text) if text.strip() else {}
+    except ValueError as wrong:
+        if type(wrong) is not ValueError:
+            raise
+        raise ValueError(str(json_fault(wrong))) from None  # an integer that Python does not read
     if not isinstance(value, dict):
         raise ValueError("expected an object")
     return value

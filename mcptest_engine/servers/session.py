@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import CallTimeout, ProtocolBroken, ServerDied, ServerError
 from mcptest_engine.core.lazy_patterns import lazy_pattern
+from mcptest_engine.core.safe_json import json_fault
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.servers import wire
 from mcptest_engine.servers.calls import Call, Calls
@@ -436,7 +437,7 @@ class Session:
             if call is None:
                 self._noise(line, at)
             else:
-                self.failed(call, broken_answer(call.method, wire.unread_because(wrong), self._shown(line)))
+                self.failed(call, broken_answer(call.method, str(json_fault(wrong)), self._shown(line)))
 
     def _receive(self, line: bytes, at: float, *, cut_off: bool) -> None:
         self._repeated.clear()  # those of a line that turned out unreadable are no other message's

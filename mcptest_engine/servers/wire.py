@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import gc
 import json
-import sys
 from codecs import BOM_UTF8
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.core.lazy_patterns import lazy_pattern
+from mcptest_engine.core.safe_json import decode_json, json_decoder, json_fault
 from mcptest_engine.servers.memory import MAX_VALUE_BYTES, is_too_much
 
 if TYPE_CHECKING:
@@ -103,23 +103,11 @@ def parse(line: bytes, decode: Callable[[str], Any] | None = None) -> Any:
         reason = f"it would take over {limit} MiB of memory, which is more than is read"
         raise Unreadable(reason, id_within(line), is_too_much=True)
     try:
-        text = line.decode()
-    except UnicodeDecodeError:
-        raise Unreadable("it is not UTF-8", id_within(line)) from None
-    try:
-        return (decode or _decode)(text) if size < _LARGE else _decode_large(text)
-    except (RecursionError, MemoryError) as wrong:
-        raise Unreadable(unread_because(wrong), id_within(line)) from None
-    except json.JSONDecodeError as wrong:
-        fault = "it begins with a byte order mark" if line.startswith(BOM_UTF8) else _first_line(wrong)
-        raise Unreadable(f"it is not JSON: {fault}", id_within(line)) from None
-    except _NumberRefused as wrong:
-        raise Unreadable(str(wrong), id_within(line)) from None
-    except ValueError:
-        limit = sys.get_int_max_str_digits()
-        raise Unreadable(
-            f"it holds an integer of more than {limit:,} digits, which is not read", id_within(line)
-        ) from None
+        return (decode or decode_json)(line.decode()) if size < _LARGE else _decode_large(line.decode())
+    except (ValueError, RecursionError, MemoryError) as wrong:
+        begins_with_mark = isinstance(wrong, json.JSONDecodeError) and line.startswith(BOM_UTF8)
+        reason = "it is not JSON: it begins with a byte order mark" if begins_with_mark else str(json_fault(wrong))
+        raise Unreadable(reason, id_within(line)) from None
 
 
 def kind_of(message: object) -> Kind:
@@ -261,22 +249,6 @@ class LineSplitter:
         return b""
 
 
-class _NumberRefused(ValueError):
-    """A number that is JSON's grammar at most, not a value; the message is a reason for `Unreadable`."""
-
-
-def _refuse_constant(name: str) -> Any:
-    raise _NumberRefused(f"it is not JSON: {name} is no JSON value")
-
-
-def _finite_number(text: str) -> float:
-    value = float(text)
-    if value - value:  # infinity less infinity is NaN, which counts as true; any other number gives 0.0
-        raise _NumberRefused(f"it holds a number that is too large to be read: {text[:40]}")
-    return value
-
-
-_decode = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite_number).decode
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _dump = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode  # ASCII: lone surrogates become escapes
 
@@ -297,9 +269,7 @@ def decoder_noting(repeated: list[str]) -> Callable[[str], Any]:
                 seen.add(name)
         return value
 
-    return json.JSONDecoder(
-        object_pairs_hook=members, parse_constant=_refuse_constant, parse_float=_finite_number
-    ).decode
+    return json_decoder(members)
 
 
 def _decode_large(text: str) -> Any:
@@ -307,19 +277,10 @@ def _decode_large(text: str) -> Any:
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        return _decode(text)
+        return decode_json(text)
     finally:
         if was_enabled:
             gc.enable()
-
-
-def unread_because(wrong: Exception) -> str:
-    """Why a message could not be read, as a reason for `Unreadable`, from the exception that it caused."""
-    if isinstance(wrong, RecursionError):
-        return "it is nested too deeply to be read"
-    if isinstance(wrong, MemoryError):
-        return "it takes more memory than there is"
-    return f"it could not be read: {_first_line(wrong) or type(wrong).__name__}"
 
 
 def _line(head: str, value: object) -> bytes:
@@ -343,10 +304,6 @@ def id_within(line: bytes) -> int | None:
         return None
     found = _ID_IN_TEXT.search(line[:200]) or _ID_IN_TEXT.search(line[-200:])
     return int(found.group(1)) if found else None
-
-
-def _first_line(wrong: Exception) -> str:
-    return str(wrong).split("\n", 1)[0]
 
 
 def _version_fault(message: Mapping[str, Any], redact: Redact) -> str:

@@ -13,6 +13,7 @@ MAYBE_NO_TEXT = frozenset("0123456789+-.~nNtTfF")
 """A plain scalar that starts with none of these is text, whatever follows: one set look-up spares the patterns."""
 
 _MAX_DIGITS = 4000
+_MAX_BITS = 13_287  # of 4,000 decimal digits
 _WORDS = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None,
     "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
@@ -31,7 +32,10 @@ def resolve(text: str) -> str | int | float | bool | None:
     if _INT.fullmatch(text):
         return int(_short(text))
     if _BASED.fullmatch(text):
-        return int(_short(text)[2:], 8 if text[1] == "o" else 16)
+        value = int(_short(text)[2:], 8 if text[1] == "o" else 16)
+        if value.bit_length() > _MAX_BITS:
+            raise ValueError("too many digits")
+        return value
     if _FLOAT.fullmatch(text):
         return float(text)
     if _INFINITE.fullmatch(text):

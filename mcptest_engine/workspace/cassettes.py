@@ -21,6 +21,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import McptestError, UsageError, did_you_mean
+from mcptest_engine.core.safe_json import load_json
+from mcptest_engine.core.schemas import nested_deeper_than
 from mcptest_engine.workspace.atomic import write_atomic
 from mcptest_engine.workspace.files import list_files, make_directory, read_named_file
 
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = "mcptest.cassette/v1"
 FROZEN_SUFFIX = ".frozen"
 """Ends the names of those that hold the results of nodes (`frozen.py`), which are no recordings of servers."""
+DEEPEST = 400
+"""Levels of arrays and objects in a cassette; what reads, compares and redacts them needs a part of Python's stack for each."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
@@ -77,6 +81,8 @@ def make_cassettes_dir(workspace: Workspace, path: Path) -> None:
 
 def write_cassette(path: Path, cassette: Mapping[str, Any], workspace: Workspace, *, doing: str) -> None:
     """Write a file of this folder. Raises: McptestError, which tells what cannot be done: `doing`, as "save it"."""
+    if nested_deeper_than(cassette, DEEPEST):
+        raise McptestError(f"cannot {doing}: what was recorded is nested more than {DEEPEST} levels deep")
     try:
         text = json.dumps(cassette, ensure_ascii=False, indent=1, allow_nan=False)
         workspace.make_runs_dir()
@@ -101,11 +107,13 @@ def load_cassette(workspace: Workspace, name: str) -> dict[str, Any]:
 def read_cassette(path: Path) -> dict[str, Any]:
     """The cassette in this file. Raises: UsageError for anything else."""
     try:
-        told = json.loads(read_named_file(path))
+        told = load_json(read_named_file(path))
     except OSError as wrong:
         raise UsageError(f"cannot read {path}: {wrong.strerror or wrong}") from None
-    except (ValueError, RecursionError) as wrong:
+    except ValueError as wrong:
         raise UsageError(f"{path} is no cassette: {wrong}") from None
+    if nested_deeper_than(told, DEEPEST):
+        raise UsageError(f"{path} is no cassette that can be replayed: it is nested more than {DEEPEST} levels deep")
     if not isinstance(told, dict) or told.get("schema_version") != SCHEMA_VERSION:
         version = told.get("schema_version") if isinstance(told, dict) else None
         raise UsageError(

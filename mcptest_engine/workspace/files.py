@@ -25,6 +25,7 @@ LARGEST = 1 << 30
 """Bytes of the largest file that is read as a whole, unless somebody says how many."""
 _DIRECTORY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe without a writer would be waited for
+_PIECE = 1 << 20
 _LINK = "is a link, and links are not followed there; replace it by"
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
 
@@ -101,12 +102,19 @@ def read_file(path: StrPath, *, largest: int = LARGEST) -> bytes:
     return data
 
 
-def read_named_file(path: StrPath) -> bytes:
-    """Read a file that a person named: anything that can be read, unless it lies under `.mcptest`. Raises: OSError."""
+def read_named_file(path: StrPath, *, largest: int = LARGEST) -> bytes:
+    """Read a file that a person named: anything that can be read, unless it lies under `.mcptest`.
+
+    Raises: OSError, with EFBIG for more than is read: a device has no end.
+    """
     if is_data_path(path):
-        return read_file(path)
+        return read_file(path, largest=largest)
     with open(path, "rb") as file:  # noqa: PTH123 - follows links, and waits for pipes
-        return file.read()
+        data = bytearray()
+        while len(data) <= largest and (piece := file.read(_PIECE)):
+            data += piece
+    _check_size(os.path.basename(path), len(data), largest)  # noqa: PTH119
+    return bytes(data)
 
 
 def list_files(directory: StrPath, suffix: str = "") -> list[str]:

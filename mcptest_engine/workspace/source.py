@@ -63,7 +63,7 @@ def _parsed(text: str) -> dict[str, Any]:
     branch: str | None = None
     commit: str | None = None
     dirty = False
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if line.startswith("# branch.oid "):
             commit = line.removeprefix("# branch.oid ")
         elif line.startswith("# branch.head "):

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import McptestError, RecordError
+from mcptest_engine.core.safe_json import load_json
 from mcptest_engine.workspace.atomic import TEMPORARY_SUFFIX, write_atomic, write_atomic_pieces
 from mcptest_engine.workspace.files import (
     DATA_DIR,
@@ -184,13 +185,13 @@ class Workspace:
         text = str(id_or_path)
         path = self.runs_dir / f"{text.upper()}.json" if is_ulid(text.upper()) else Path(text)
         try:
-            record = json.loads(read_named_file(path))
+            record = load_json(read_named_file(path))
         except FileNotFoundError:
             hint = "run ids are the file names in .mcptest/runs, without `.json`"
             raise RecordError(f'there is no run "{text}" here', hint=hint) from None
         except OSError as wrong:
             raise RecordError(f"cannot read {path}: {wrong.strerror or wrong}") from wrong
-        except (ValueError, RecursionError) as wrong:
+        except ValueError as wrong:
             raise RecordError(f"{path} is not a run record: {wrong}") from wrong
         if not isinstance(record, dict):
             raise RecordError(f"{path} is not a run record: it holds no JSON object")

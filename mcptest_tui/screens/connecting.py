@@ -283,7 +283,7 @@ def _line_of(server: Server) -> int:
     except (OSError, UnicodeDecodeError):
         return 1
     inside = False
-    for number, row in enumerate(text.splitlines(), 1):
+    for number, row in enumerate(text.split("\n"), 1):
         if row.startswith("servers:"):
             inside = True
         elif inside and row[:1] not in ("", " ", "#"):

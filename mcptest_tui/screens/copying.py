@@ -82,7 +82,7 @@ class Copying(Screen[None]):
 
     def _copy_lines(self, row: TestRow) -> None:
         try:
-            lines = Path(row.file).read_text(encoding="utf-8", errors="replace").splitlines()
+            lines = Path(row.file).read_text(encoding="utf-8", errors="replace").split("\n")
         except OSError as wrong:
             self._its.workbench.tell(f"cannot read {row.file}: {wrong.strerror or wrong}", severity="error")
             return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -126,7 +127,7 @@ class Saving:
         first += len(edit.text) - len(edit.text.lstrip("\r\n")) if before is not None else 0
         line = after.count("\n", 0, first) + 1
         last = after.count("\n", 0, edit.start + len(edit.text.rstrip())) + 1
-        numbered = list(enumerate(after.splitlines(), 1))[max(line - 1 - CONTEXT, 0) : last + CONTEXT]
+        numbered = list(enumerate(re.split(r"\r?\n", after), 1))[max(line - 1 - CONTEXT, 0) : last + CONTEXT]
         return Written(
             self.place.path, before, after, line, tuple((at, row, line <= at <= last) for at, row in numbered)
         )

@@ -60,7 +60,7 @@ def test_the_suites_floors_are_not_held_against_a_part_of_its_tests(
     path.write_text(FLOORED.replace("memo reads", "memo is another test"))
     assert "that run holds 3 of the suite's 4 tests" in mcptest("coverage", "--tools-from", catalog).stderr
     lost = mcptest("coverage", "--tools-from", "nowhere.json")
-    assert (lost.returncode, "cannot read the catalog nowhere.json" in lost.stderr) == (2, True)
+    assert (lost.returncode, "`nowhere.json` cannot be read: No such file" in lost.stderr) == (2, True)
 
 
 def test_shards_pass_and_their_report_ends_with_6(mcptest: Run, write: Callable[..., Path]) -> None:

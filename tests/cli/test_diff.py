@@ -84,7 +84,10 @@ def test_a_saved_catalog_is_compared_with_a_server(capsys):
     [
         (["old.json"], "only one catalog is named"),
         (["old.json", "nowhere.json"], "`nowhere.json` cannot be read: No such file or directory"),
-        (["old.json", "bad.json"], "bad.json:1:2: no JSON"),
+        (["old.json", "bad.json"], "bad.json:1:2: it is not JSON"),
+        (["old.json", "digits.json"], "digits.json: it holds an integer of more than 4,300 digits, which is not read"),
+        (["old.json", "deep.json"], "`deep.json` is nested too deeply to be compared"),
+        (["deep.json", "old.json"], "`deep.json` is nested too deeply to be compared"),
         (["old.json", "number.json"], "`number.json` holds no list `tools`"),
         (["old.json", "prompts.json"], "hold no list that both have"),
         (["old.json", "page.json"], "`page.json` holds one page of a list (it has a `nextCursor`)"),
@@ -95,7 +98,16 @@ def test_a_saved_catalog_is_compared_with_a_server(capsys):
 def test_what_cannot_be_compared_exits_with_2(argv, told, capsys):
     """Nothing was compared, and the reason is said."""
     page = '{"result": {"tools": [], "nextCursor": "2"}, "jsonrpc": "2.0", "id": 1}'
-    files = {"bad.json": "{", "number.json": "3", "prompts.json": '{"prompts": []}', "page.json": page}
+    deep = '{"tools": [{"name": "find", "inputSchema": {"default": %s}}]}' % ("[" * 900 + "]" * 900)
+    digits = '{"tools": [%s]}' % ("9" * 5000)
+    files = {
+        "deep.json": deep,
+        "digits.json": digits,
+        "bad.json": "{",
+        "number.json": "3",
+        "prompts.json": '{"prompts": []}',
+        "page.json": page,
+    }
     for name, text in files.items():
         Path(name).write_text(text, encoding="utf-8")
     assert main(["diff", *argv]) == 2

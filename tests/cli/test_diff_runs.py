@@ -70,7 +70,7 @@ def test_runs_are_named_by_file_and_told_as_json(capsys):
         (["latest~9"], "there is no `latest~9`"),
         (["nowhere.json"], 'there is no run "nowhere.json" here'),
         (["bad.json"], "`bad.json`: not a run record of mcptest.run/v1 (found 'list')"),
-        (["deep.json"], "`deep.json` is not a run record: maximum recursion depth exceeded"),
+        (["deep.json"], "`deep.json` is not a run record: it is nested too deeply to be read"),
     ],
 )
 def test_what_is_no_run_exits_with_2(names, told, capsys):

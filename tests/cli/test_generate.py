@@ -179,11 +179,11 @@ def test_a_saved_catalog_may_be_a_list_an_object_or_an_answer(mcptest: Command, 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("{", "`c.json` is no JSON"),
+        ("{", "c.json:1:2: it is not JSON: "),
         ("7", "`c.json` holds no list `tools`"),
         ('{"tools": {}}', "`c.json`: `tools` is not a list of objects"),
         ('{"tools": [1]}', "`c.json`: `tools` is not a list of objects"),
-        ("[" * 100_000, "`c.json` is no JSON"),
+        ("[" * 100_000, "c.json: it is nested too deeply to be read"),
     ],
 )
 def test_a_saved_catalog_that_is_none_is_refused(mcptest: Command, tmp_path: Path, text: str, told: str) -> None:

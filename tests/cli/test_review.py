@@ -616,7 +616,7 @@ def test_what_was_run_with_other_arguments_does_not_wait(mcptest: Mcptest, refus
     [
         (("--args", "{}"), "`--args` belongs to `--accept ID`"),
         (("--accept", "ID", "--args", "[]"), "`--args` is no JSON object"),
-        (("--accept", "ID", "--args", "{"), "`--args` is no JSON"),
+        (("--accept", "ID", "--args", "{"), "`--args`: it is not JSON: "),
     ],
 )
 def test_arguments_that_cannot_be_taken_are_refused(

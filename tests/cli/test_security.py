@@ -123,9 +123,10 @@ def test_a_server_is_listed_and_none_of_its_tools_is_called(mcptest: Command, tm
         (["mcptest.yaml"], "error: `mcptest.yaml` looks like a suite, and a catalog is JSON"),
         (["a.json", "--catalog", "b.json"], "error: two catalogs are named: `a.json` and `b.json`"),
         (["a.json", "--url", "http://127.0.0.1:1/mcp"], "error: both a saved catalog and a server are named"),
-        (["bad.json"], "error: bad.json:2:1: no JSON: "),
+        (["bad.json"], "error: bad.json:2:1: it is not JSON: "),
         (["empty.json"], "error: `empty.json` holds no list `tools`"),
-        (["bytes.json"], "error: `bytes.json` is no UTF-8 text"),
+        (["bytes.json"], "error: bytes.json: it is not UTF-8"),
+        (["digits.json"], "error: digits.json: it holds an integer of more than 4,300 digits, which is not read"),
     ],
 )
 def test_what_cannot_be_read_is_exit_2_with_its_reason(
@@ -133,6 +134,7 @@ def test_what_cannot_be_read_is_exit_2_with_its_reason(
 ) -> None:
     (tmp_path / "bad.json").write_text("{\n")
     (tmp_path / "empty.json").write_text("{}")
+    (tmp_path / "digits.json").write_text('{"tools": [%s]}' % ("9" * 5000))
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\x00")
     done = mcptest("security", *arguments)
     assert done.returncode == 2

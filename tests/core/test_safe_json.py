@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcptest_engine.core.safe_json import safe_json
+from mcptest_engine.core.safe_json import JsonFault, load_json, safe_json
 from mcptest_engine.core.sanitise import sanitise
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -73,3 +73,29 @@ def test_a_ci_command_is_written_as_an_escape_and_reads_the_same(indent: int | N
     assert re.search(r"##[a-z]*\[", written) is None
     assert "## Usage" in written
     assert strict(written) == value
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"9" * 5000, "it holds an integer of more than 4,300 digits, which is not read"),
+        (b"[" * 100_000, "it is nested too deeply to be read"),
+        (b"[NaN]", "it is not JSON: NaN is no JSON value"),
+        (b"-Infinity", "it is not JSON: -Infinity is no JSON value"),
+        (b"1e400", "it holds a number that is too large to be read: 1e400"),
+        (b'"\xff"', "it is not UTF-8"),
+        (b"{", "it is not JSON: Expecting property name enclosed in double quotes in line 1, column 2"),
+        (b"", "it is not JSON: Expecting value in line 1, column 1"),
+    ],
+)
+def test_what_cannot_be_read_has_its_reason(data: bytes, told: str) -> None:
+    """Each in words of our own: none names a setting of Python's."""
+    with pytest.raises(JsonFault) as refused:
+        load_json(data)
+    assert str(refused.value) == told
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+def test_a_file_is_read_in_the_encoding_that_its_beginning_tells(encoding: str) -> None:
+    """A shell of Windows writes UTF-16 when output is redirected."""
+    assert load_json('{"a": "é"}'.encode(encoding)) == {"a": "é"}

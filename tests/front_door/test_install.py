@@ -175,6 +175,8 @@ def test_codex_gets_a_table_of_its_toml(
     "text",
     [
         "{ broken",
+        f"x = {'9' * 5000}\n",
+        f"x = {'[' * 5000}{']' * 5000}\n",
         "mcp_servers = 3\n",
         'mcp_servers = { mcptest = { command = "old" } }\n',
         '[mcp_servers]\nmcptest.command = "old"\n',
@@ -190,6 +192,23 @@ def test_a_toml_file_that_would_not_come_out_right_is_not_touched(
     assert "is not changed" in done.stderr
     assert "[mcp_servers.mcptest]" in done.stderr
     assert (tmp_path / "config.toml").read_text() == text
+
+
+def test_a_toml_file_keeps_each_end_of_a_line_and_what_is_none(
+    mcptest: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    """U+2028, U+0085 and a form feed end no line in TOML."""
+    text = '# a\u2028[b]\r\nnote = "x\u0085y"\n# form\x0cfeed\n[mcp_servers.mcptest]\ncommand = "old" # why\n[c]\nd = 1'
+    text = text.replace("\x0c", "\u2029")
+    file = tmp_path / "config.toml"
+    file.write_bytes(text.encode())
+    done = mcptest("mcp-server", "--install-path", "config.toml")
+    assert done.returncode == 0, done.stderr
+    before, _, after = text.partition('command = "old" # why\n')
+    written = file.read_bytes().decode()
+    assert written.startswith(before)
+    assert written.endswith(after + "\r\n")
+    assert tomllib.loads(written)["mcp_servers"]["mcptest"]["args"][0] == "mcp-server"
 
 
 def test_the_ready_made_entries_only_read() -> None:

@@ -269,7 +269,7 @@ def test_every_problem_is_told_at_once_in_the_order_of_the_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"tools": [}', "s.json:1:12: not valid JSON: expecting value"),
+        ('{"tools": [}', "s.json:1:12: it is not JSON: Expecting value"),
         ('{"tool": []}', 's.json: no list of tools found\n  a snapshot is `{"tools": […]}`, as'),
         ('{"result": {"tools": 5}}', "s.json: no list of tools found\n  at /result/tools"),
         ('{"tools": [{"description": "x"}]}', "s.json: tool #0 has no name\n  at /tools/0"),

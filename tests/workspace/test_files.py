@@ -18,6 +18,7 @@ from mcptest_engine.workspace.files import (
     make_directory,
     open_file,
     read_file,
+    read_named_file,
     remove_file,
     touch_file,
 )
@@ -113,6 +114,11 @@ def test_pipes_devices_sockets_folders_and_large_files_are_not_read(
             with pytest.raises(OSError, match=told):
                 read_file(folder / name)
     assert list_files(folder) == ["large"]
+
+
+def test_a_device_that_a_person_names_is_read_up_to_a_limit() -> None:
+    with pytest.raises(OSError, match="zero is too large"):
+        read_named_file("/dev/zero", largest=1 << 20)
 
 
 def test_what_a_person_names_elsewhere_may_be_reached_through_links(tmp_path: Path, outside: Path) -> None:

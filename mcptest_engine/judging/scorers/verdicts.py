@@ -98,7 +98,7 @@ def _tell_doubles(answer: bytes) -> None:
     def note(pairs: list[tuple[str, Any]]) -> None:
         outermost[:] = pairs  # the outermost object is read to its end last
 
-    json.loads(answer, object_pairs_hook=note)
+    json.loads(answer, object_pairs_hook=note)  # it was read before
     names = [name for name, _ in outermost]
     twice = next((name for name in FIELDS if names.count(name) > 1), None)
     if twice is not None:
