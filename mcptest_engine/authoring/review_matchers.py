@@ -262,7 +262,9 @@ def _cut(text: str, most: int) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return (
+        isinstance(value, (int, float)) and not isinstance(value, bool) and value - value == 0
+    )  # of infinities it is not
 
 
 def _beyond(value: float, step: int) -> float:

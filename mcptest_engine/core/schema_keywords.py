@@ -6,6 +6,7 @@ Source: JSON Schema drafts 04 to 2020-12; which keywords the validator heeds in 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import did_you_mean
@@ -13,7 +14,7 @@ from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.schema_document import OPAQUE, Document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _SINGLE = frozenset(
     [
@@ -66,7 +67,7 @@ def ineffective_parts(schema: Any) -> Iterator[Ineffective]:
 
     The schema is one that the validator takes. Linear, without recursion.
     """
-    legacy, used = Document(schema).legacy, set(_places_of_references(schema))
+    legacy, references = Document(schema).legacy, sorted(_references(schema))
     elsewhere = _ONLY_NEWER if legacy else _ONLY_OLDER
     met: list[tuple[Any, tuple[str | int, ...]]] = [(schema, ())]
     for node, path in met:  # which grows meanwhile
@@ -76,7 +77,7 @@ def ineffective_parts(schema: Any) -> Iterator[Ineffective]:
             here = (*path, key)
             if key not in KEYWORDS:
                 # A member such as `components` may hold what others refer to.
-                if not (key.startswith("x-") or key in _OPENAPI or f"#{pointer(here)}" in used):
+                if not (key.startswith("x-") or key in _OPENAPI or _leads_through(references, f"#{pointer(here)}")):
                     hint = did_you_mean(key, KEYWORDS) or "an annotation of your own begins with `x-`"
                     yield Ineffective(here, f"`{key}` is no keyword of JSON Schema and checks nothing", hint)
             elif key in elsewhere:
@@ -92,15 +93,23 @@ def ineffective_parts(schema: Any) -> Iterator[Ineffective]:
                 met.append((value, here))
 
 
-def _places_of_references(schema: Any) -> Iterator[str]:
-    """Where the `$ref` of a schema lead, and each place above that, such as `#/a/b` and `#/a`."""
+def _leads_through(references: Sequence[str], place: str) -> bool:
+    """Whether one of the sorted references leads to a place such as `#/a`, or below it."""
+    for least in (place, f"{place}/"):
+        at = bisect_left(references, least)
+        if at < len(references) and (references[at] == place or references[at].startswith(f"{place}/")):
+            return True
+    return False
+
+
+def _references(schema: Any) -> Iterator[str]:
+    """Where the `$ref` of a schema lead, such as `#/a/b`."""
     met = [schema]
     for node in met:  # which grows meanwhile
         if isinstance(node, dict):
             reference = node.get("$ref")
-            while isinstance(reference, str) and "/" in reference:
+            if isinstance(reference, str):
                 yield reference
-                reference = reference.rpartition("/")[0]
             met += node.values()
         elif isinstance(node, list):
             met += node

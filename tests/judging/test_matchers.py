@@ -50,6 +50,8 @@ HOLDS = [
     ({"approx": {"value": 0.3, "tolerance": 0}}, 0.3),
     ({"approx": {"value": INF, "tolerance": 1}}, INF),
     ({"approx": {"value": 10**400, "tolerance": 5}}, 10**400 + 5),
+    ({"approx": {"value": 0.5, "tolerance": 10**400}}, 10**400),
+    ({"approx": {"value": 3, "tolerance": 10**400}}, 4),
     ({"length": 3}, "äöü"),
     ({"length": 2}, {"a": 1, "b": 2}),
     ({"length": {"between": [0, 2]}}, []),

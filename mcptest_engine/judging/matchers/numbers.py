@@ -87,7 +87,14 @@ def _near(actual: Any, value: Number, tolerance: Number) -> bool:
         return True  # infinities too, whose distance from themselves is no number
     try:
         distance = abs(actual - value)
-        slack = 0.0 if isinstance(distance, int) else 2 * math.ulp(max(abs(actual), abs(value), tolerance))
-    except OverflowError:
-        return False  # an integer beyond all floats
-    return bool(math.isfinite(slack) and distance <= tolerance + slack)
+        slack = 0 if isinstance(distance, int) else 2 * math.ulp(max(abs(actual), abs(value), tolerance))
+        return bool(math.isfinite(slack) and distance <= tolerance + slack)
+    except OverflowError:  # an integer beyond all floats
+        from fractions import Fraction
+
+        numbers = (actual, value, tolerance)
+        return all(map(_is_finite, numbers)) and abs(Fraction(actual) - Fraction(value)) <= Fraction(tolerance)
+
+
+def _is_finite(number: Number) -> bool:
+    return isinstance(number, int) or math.isfinite(number)
