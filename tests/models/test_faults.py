@@ -9,7 +9,7 @@ import socket
 import pytest
 
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.judging.providers import asking
+from mcptest_engine.judging.providers import asking, http
 from mcptest_engine.judging.providers.asking import open_models
 from mcptest_engine.judging.providers.keeping import AnswerCache
 from mcptest_engine.judging.providers.values import ModelError, ModelFault
@@ -132,6 +132,30 @@ def test_what_is_no_answer_is_told_as_what_it_is(ask, models, model, reply, word
     assert wrong.fault in {ModelFault.BAD_ANSWER, ModelFault.PROVIDER}
     assert any(word in wrong.message for word in words.split("|"))
     assert "\x1b" not in wrong.message
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (Reply(body="{}" + " " * (5 << 20)), "more than 4 MiB"),
+        (Reply(body="data: " + "x" * (3 << 20), content_type="text/event-stream"), "more than 2 MiB"),
+        (Reply(body=f"data: {'{}'}{' ' * 60_000}\n\n" * 90, content_type="text/event-stream"), "more than 4 MiB"),
+        (Reply(body="x" * (5 << 20), content_type="text/html", status=400), "more than 4 MiB"),
+    ],
+)
+def test_an_answer_without_end_is_cut_off(ask, models, model, reply, told, monkeypatch):
+    """The limits are smaller here, so that the endpoint has less to send."""
+    monkeypatch.setattr(http, "LARGEST_BODY", 4 << 20)
+    monkeypatch.setattr(http, "LARGEST", 2 << 20)
+    models.answer_with(lambda _: reply)
+    wrong = ask(question(model=model))
+    assert (wrong.fault, told in wrong.message) == (ModelFault.BAD_ANSWER, True)
+    assert len(models.questions) == 1
+
+
+def test_json_that_fills_the_memory_is_not_read(ask, models, model):
+    models.answer_with(lambda _: Reply(body="[" + "{}," * (13 << 20) + "1]"))
+    assert "takes more memory than an answer may" in ask(question(model=model)).message
 
 
 def test_a_page_of_html_as_an_error_is_told_by_its_title(ask, models, model):

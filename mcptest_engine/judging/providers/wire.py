@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.judging.providers.values import ModelFault
+from mcptest_engine.servers.memory import is_too_much
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -174,6 +175,8 @@ def json_body(teller: Teller, data: bytes, headers: Mapping[str, str]) -> dict[s
     text = data[:LARGEST].decode("utf-8", "replace")
     if _is_html(text):
         raise teller.bad(f"a page of HTML{_title(text)}")
+    if is_too_much(data):
+        raise teller.bad("JSON that takes more memory than an answer may")
     try:
         told = json.loads(data)
     except (ValueError, RecursionError):
