@@ -287,7 +287,10 @@ class _Tail:
 
     def text(self, *, since: float) -> str:
         if not self._pieces or since > self._pieces[0][0]:
-            return self._text([piece for at, piece in self._pieces if at >= since], cut=False)
+            before = b"".join(piece for at, piece in self._pieces if at < since)
+            begun = before[before.rfind(b"\n") + 1 :]  # its line, without which half a secret would not be known as one
+            later = [piece for at, piece in self._pieces if at >= since]
+            return self._text([begun, *later] if later else [], cut=False)
         if self._whole is None:
             self._whole = self._text([piece for _, piece in self._pieces], cut=self._cut)
         return self._whole

@@ -104,7 +104,7 @@ def _call(params, send, seen):
             send({"jsonrpc": "2.0", "method": "notifications/vendor/tick", "params": {"number": number}})
         return {"result": minimcp.text("notified")}
     if name == "stderr":
-        print(arguments["text"], file=sys.stderr, flush=True)
+        print(arguments["text"], file=sys.stderr, flush=True, end=arguments.get("end", "\n"))
         return {"result": minimcp.text("written")}
     return {"error": {"code": -32602, "message": f"Unknown tool: {name}"}}
 

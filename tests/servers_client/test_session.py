@@ -268,6 +268,23 @@ def test_stderr_is_kept_and_can_be_asked_for_since_a_time(
     with_session(script("echo"), use)
 
 
+def test_stderr_since_a_time_begins_with_its_whole_line(
+    script: Callable, with_session: Callable, until: Callable
+) -> None:
+    """Of a secret that was half written by then, no half is left that nobody would know for one."""
+
+    async def use(session: Session) -> None:
+        await call(session, "stderr", text="first\nhunter2-", end="")
+        await until(lambda: session.stderr_tail.endswith("-"))
+        between = monotonic()
+        await call(session, "stderr", text="opensesame")
+        await until(lambda: session.stderr_tail.endswith("\n"))
+        assert session.stderr_since(between) == "<secret>\n"
+
+    redact = lambda text: text.replace("hunter2-opensesame", "<secret>")  # noqa: E731
+    with_session(script("echo", redact=redact), use)
+
+
 def test_a_closed_session_says_so(script: Callable, run: Callable) -> None:
     """A call after the end fails at once, and closing again is fine."""
 
