@@ -134,9 +134,9 @@ class Redactor:
         """`value`, a JSON value of any depth, without its secrets; the same object when it holds none."""
         if isinstance(value, str):
             return self.redact_text(value)
-        if not isinstance(value, _CONTAINERS) or self._is_clean(value):
-            return value
-        return self._copy(value, self._key, self._member)
+        if not isinstance(value, _CONTAINERS):
+            return self._number(value)
+        return value if self._is_clean(value) else self._copy(value, self._key, self._member)
 
     def redact_registered(self, value: Any) -> Any:
         """`value` without the registered secrets, and whatever else is in it as it is: for what is shown as it was sent.
@@ -154,7 +154,7 @@ class Redactor:
             shown = {one.name: self.redact_registered(getattr(value, one.name)) for one in fields(value) if one.init}
             return replace(value, **shown)
         if not isinstance(value, _CONTAINERS):
-            return value
+            return self._number(value)
         return self._copy(value, self._shown_key, lambda key, item, _siblings: self._shown_member(key, item))
 
     def _shown_key(self, key: str) -> str:

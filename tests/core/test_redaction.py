@@ -403,6 +403,8 @@ def test_a_registered_value_that_is_a_whole_number_is_recognised_as_one(number):
     value = {"a": number, "b": [number, 1, True], "c": {"d": 839202}}
     assert redactor.redact(value) == {"a": MASK, "b": [MASK, 1, True], "c": {"d": 839202}}
     assert redactor.redact_registered(value) == redactor.redact(value)
+    assert redactor.redact(number) == redactor.redact_registered(number) == MASK  # what an assertion found is one
+    assert redactor.redact(839202) == 839202
     shaped = redactor.keeping_shape(Disguise()).redact(value)
     assert type(shaped["a"]) is type(number)
     assert shaped["a"] == shaped["b"][0] != number

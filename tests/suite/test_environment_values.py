@@ -102,6 +102,17 @@ def test_what_was_read_is_redacted_from_records(tmp_path: Path) -> None:
     assert DATABASE in suite.secrets
 
 
+def test_what_is_given_in_the_place_of_what_would_be_read_is_as_secret(tmp_path: Path) -> None:
+    path = tmp_path / "mcptest.yml"
+    path.write_text(SUITE.format(variable="DATABASE_URL"))
+    options = LoadOptions(
+        environ={}, variables={"a": "numbat-other-value"}, workspace_root=tmp_path, start_dir=tmp_path
+    )
+    checked = check_suite(path, options)
+    assert checked.suite is not None
+    assert "numbat-other-value" in checked.suite.secrets
+
+
 def test_a_word_of_the_message_is_no_quotation_of_a_short_value(tmp_path: Path) -> None:
     """Only what is quoted at the place of the template comes from there."""
     text = SUITE.format(variable="DIGIT").replace("tool: t", 'tool: t, args: { a: "${a}" }, timeout_ms: "77 ms"')
