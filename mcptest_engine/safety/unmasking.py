@@ -42,8 +42,8 @@ _FOREIGN_WORD = re.compile(r"[^\W\d_]*[\u0370-\u052f\u0531-\u058f\u13a0-\u13ff\u
 _LOOKS_LIKE = str.maketrans(
     dict(
         zip(
-            "АВЕЗКМНОРСТУХасеорухіјѕԁһӏԛԝкмнтвгѵҽԍΑΒΕΖΗΙΚΜΝΟΡΤΥΧαεικνορτυχωϲɑɡɩʏᴀᴄᴅᴇᴊᴋᴍɴᴏᴘʀꜱᴛᴜᴠᴡᴢʙɢʜɪʟ",
-            "ABE3KMHOPCTYXaceopyxijsdhlqwkmhtbrvegABEZHIKMNOPTYXaeiknoptuxwcagiyacdejkmnoprstuvwzbghil",
+            "АВЕЗКМНОРСТУХасеорухіјѕԁһӏԛԝкмнтвгѵҽԍΑΒΕΖΗΙΚΜΝΟΡΤΥΧαεικνορτυχωϲɑɡɩʏᴀᴄᴅᴇᴊᴋᴍɴᴏᴘʀꜱᴛᴜᴠᴡᴢʙɢʜɪʟɗɖɓɠƙƥƭʈɦʠʂ",
+            "ABE3KMHOPCTYXaceopyxijsdhlqwkmhtbrvegABEZHIKMNOPTYXaeiknoptuxwcagiyacdejkmnoprstuvwzbghilddbgkptthqs",
             strict=True,
         )
     )

@@ -57,7 +57,7 @@ def test_a_word_inside_a_longer_word_does_not_count(name):
         "DELETEUSER",
         "dropdatabase",
         "bulkdelete",
-        *("DELETEuser", "REMOVEall", "DROPtable", "KILLproc", "GETdelete", "dElEtE_user", "x_DeLeTe"),
+        *("DELETEuser", "REMOVEall", "DROPtable", "KILLproc", "GETdelete", "dElEtE_user", "x_DeLeTe", "ɗelete_user"),
         *("deIete_user", "de1ete_user", "d3lete_user", "kick", "format_disk"),
     ],
 )
