@@ -255,6 +255,12 @@ def test_a_device_shows_its_code_and_asks_until_it_was_typed_in(make_realm: Make
     assert registered["grant_types"] == ["urn:ietf:params:oauth:grant-type:device_code", "refresh_token"]
 
 
+def test_an_interval_beyond_all_floats_is_the_usual_one(make_realm: MakeRealm) -> None:
+    device = Device()
+    device.log_in(make_realm(pending=["authorization_pending"], interval=10**400))
+    assert device.waits == [5, 5]
+
+
 def test_a_device_needs_no_authorization_endpoint(make_realm: MakeRealm) -> None:
     assert Device().log_in(make_realm(browser=False)).access_token
 
