@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import socket
+import tracemalloc
 
 import pytest
 
+from mcptest_engine.core.schema_keywords import ineffective_parts
 from mcptest_engine.core.schemas import SchemaError, compile_schema, nested_deeper_than
 
 
@@ -65,3 +67,20 @@ def test_depth_is_measured_without_recursion():
     assert nested_deeper_than([[1], {"a": []}], 2)
     with pytest.raises(SchemaError, match="nested too deeply"):
         compile_schema({"const": value})
+
+
+def test_references_keep_what_they_lead_to_and_take_memory_as_they_are_long() -> None:
+    """Also one of thousands of parts, which leads nowhere and stands in a default."""
+    schema = {
+        "default": {"$ref": "#" + "/a" * 30_000},
+        "$ref": "#/components/b",
+        "components": {"b": {"type": "string"}},
+        "componentz": {},
+        "comp": {},
+    }
+    tracemalloc.start()
+    found = [part.path for part in ineffective_parts(schema)]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found == [("componentz",), ("comp",)]
+    assert peak < 4_000_000

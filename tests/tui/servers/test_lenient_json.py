@@ -53,6 +53,8 @@ def test_spellings_of_people(text, value):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        ("{a: 1e999}", "1:5: the number 1e999… is too large to be read"),
+        ("9" * 5000, "1:1: the number 99999999999999999999… is too large to be read"),
         ("{a: b}", "1:5: `b` is no value; a text needs quotes"),
         ('{"a": 1', "1:1: this `{` is never closed"),
         ("[1 2]", "1:4: expected `,` or `]`"),
