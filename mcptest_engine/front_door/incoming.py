@@ -13,11 +13,17 @@ import mcp_types as types
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
+from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.safe_json import JsonFault, load_json
 from mcptest_engine.front_door.paging import HALF_CHARACTERS
 
 if TYPE_CHECKING:
     from mcp.shared._stream_protocols import ReadStream, WriteStream
+
+_REQUEST = lazy_pattern(
+    r'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"method"\s*:\s*"[^"\\]{0,99}"\s*,\s*)?"id"\s*:\s*([0-9]{1,15})\s*[,}]'
+)
+"""How a request begins, up to its id: after what cannot be read, the client would wait for that one for ever."""
 
 
 class Incoming:
@@ -69,7 +75,9 @@ def _mended(refused: Exception) -> SessionMessage | types.JSONRPCError | None:
         try:
             told = load_json(told)
         except JsonFault as wrong:
-            return _error(None, types.PARSE_ERROR, f"this line cannot be read: {wrong}")
+            asked = _REQUEST.match(told)
+            known = None if asked is None else {"id": int(asked[1])}
+            return _error(known, types.PARSE_ERROR, f"this line cannot be read: {wrong}")
     try:
         mended = _without_halves(told)
         return SessionMessage(types.jsonrpc_message_adapter.validate_python(mended, by_name=False))

@@ -100,7 +100,9 @@ def test_every_verb_names_the_argument_that_was_meant(writer: Door) -> None:
         ('{"jsonrpc": "2.0", "id": 802, "method": 5}', -32600, 802),
         ('{"jsonrpc": "2.0", "id": "a\\ud800", "methd": "ping"}', -32600, "a\ufffd"),
         ("[1, 2]", -32600, None),
-        ('{"jsonrpc": "2.0", "id": 803, "params": ' + "[" * 9_000 + "]" * 9_000 + "}", -32700, None),
+        ('{"jsonrpc": "2.0", "id": 803, "params": ' + "[" * 9_000 + "]" * 9_000 + "}", -32700, 803),
+        ('{"jsonrpc": "2.0", "id": 805, "method": "ping", "params": {"n": ' + "9" * 5_000 + "}}", -32700, 805),
+        ('{"jsonrpc": "2.0", "params": {"id": 806, "n": ' + "9" * 5_000 + "}}", -32700, None),
     ],
 )
 def test_a_line_that_is_no_message_is_answered_with_an_error(
