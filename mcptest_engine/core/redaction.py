@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.secret_names import looks_secret_name
-from mcptest_engine.core.secret_patterns import SHORTEST_PATTERN, find_secrets
+from mcptest_engine.core.secret_patterns import SHORTEST_PATTERN, TOKENS, find_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -371,8 +371,8 @@ _ESCAPES = lazy_pattern(
 _CODE = lazy_pattern(r"\A(?:\\+u([0-9a-fA-F]{4})|(?:%|&#[xX])([0-9a-fA-F]+);?|&#([0-9]+);)\Z")
 _HEXADECIMAL = lazy_pattern(r"[0-9a-f]+|[0-9A-F]+")
 _PREFIX = lazy_pattern(
-    r"(?:[sprk]k[-_](?:live[-_]|test[-_]|proj-|ant-)?|gh[pousr]_|github_pat_|xox[a-z]-|glpat-|hf_|npm_|eyJ|A[KS]IA|AIza"
-    r"|(?:Bearer|Basic|Token) +)"
+    r"(?:(?:[sp]k-(?:proj|ant)-|[sprk]k[-_](?:live[-_]|test[-_])?"
+    rf"|{'|'.join(token.prefix for token in TOKENS)}|eyJ|(?:Bearer|Basic|Token) +))"
 )
 
 

@@ -11,7 +11,7 @@ Left alone on purpose: runs of over 4,096 characters (data, no credential) and p
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.secret_names import looks_secret_name
@@ -29,19 +29,56 @@ _RUN = b"a" * 20  # as long as the shortest token that is known by its prefix al
 _SHORTEST_RANDOM = 32
 _LONGEST_CREDENTIAL = 4096
 
-# Prefixes are found at their first separator, looking back: a search for one character is the fastest there is.
-_B = r"(?<![A-Za-z0-9])"
+
+class Token(NamedTuple):
+    """A kind of token that is known by how it begins: its `prefix` and one of the characters after it, both patterns.
+
+    From `least` of these on it is redacted. From `sure` on it is no placeholder either, in a text that may well hold some.
+    """
+
+    prefix: str
+    character: str
+    least: int
+    sure: int
+
+
+TOKENS = (
+    Token("[sp]k-", "[A-Za-z0-9_-]", 8, 16),
+    Token(r"xox\w-", "[A-Za-z0-9_-]", 8, 16),
+    Token("glpat-", "[A-Za-z0-9_-]", 8, 16),
+    Token("gh[pousr]_", "[A-Za-z0-9]", 8, 20),
+    Token("github_pat_", "[A-Za-z0-9_]", 8, 20),
+    Token("[spr]k_(?:live|test)_", "[A-Za-z0-9]", 8, 12),
+    Token("hf_", "[A-Za-z0-9]", 20, 20),
+    Token("npm_", "[A-Za-z0-9]", 20, 30),
+    Token("A[KS]IA", "[0-9A-Z]", 16, 16),
+    Token("AIza", "[0-9A-Za-z_-]", 35, 35),
+)
+"""Every kind of token that is looked for, whatever for. JSON Web Tokens (`eyJ`) are told by more than their beginning."""
+TOKEN_START = r"(?<![A-Za-z0-9])"
+
+
+def _with_separator(separator: str) -> str:
+    """The tokens whose prefix has a separator, which is searched for: looking for one character, and back, is the fastest."""
+    found = []
+    for token in TOKENS:
+        head, has_it, tail = token.prefix.partition(separator)
+        if has_it:
+            found.append(rf"(?<={TOKEN_START}{head}{separator}){tail}{token.character}{{{token.least},}}")
+    return "|".join(found)
+
+
 _DASHED = lazy_pattern(
-    rf"-(?:(?:(?<={_B}[sp]k-)|(?<={_B}xox[a-z]-)|(?<={_B}glpat-))[A-Za-z0-9_-]{{8,}}"
+    rf"-(?:{_with_separator('-')}"
     r"|----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\Z))"
 )
-_UNDERSCORED = lazy_pattern(
-    rf"_(?:(?<={_B}gh[pousr]_)[A-Za-z0-9]{{8,}}|(?<={_B}github_)pat_[A-Za-z0-9_]{{8,}}"
-    rf"|(?<={_B}[spr]k_)(?:live|test)_[A-Za-z0-9]{{8,}}|(?:(?<={_B}hf_)|(?<={_B}npm_))[A-Za-z0-9]{{20,}})"
-)
+_UNDERSCORED = lazy_pattern(rf"_(?:{_with_separator('_')})")
 _BARE_PREFIXES = ("eyJ", "AKIA", "ASIA", "AIza")
+_BARE_TOKENS = [token for token in TOKENS if "-" not in token.prefix and "_" not in token.prefix]
 _BARE = lazy_pattern(
-    rf"{_B}(?:eyJ[A-Za-z0-9_-]{{8,}}(?:\.[A-Za-z0-9_-]+){{0,4}}|A[KS]IA[0-9A-Z]{{16,}}|AIza[0-9A-Za-z_-]{{35}})"
+    rf"{TOKEN_START}(?:eyJ[A-Za-z0-9_-]{{8,}}(?:\.[A-Za-z0-9_-]+){{0,4}}"
+    + "".join(f"|{token.prefix}{token.character}{{{token.least},}}" for token in _BARE_TOKENS)
+    + ")"
 )
 _HEX = lazy_pattern(r"[0-9a-fA-F]{32,}")
 _BASE64 = lazy_pattern(r"[A-Za-z0-9_+/-]{32,}={0,2}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.secret_patterns import find_secrets
+from mcptest_engine.core.secret_patterns import TOKEN_START, TOKENS, find_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,9 +14,8 @@ __all__ = ["find_credential"]
 
 _WINDOW, _OVERLAP = 2_048, 256
 _KEY = re.compile(
-    r"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|sk-(?:[a-z]{2,8}-){0,2}[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{16,}"
-    r"|glpat-[A-Za-z0-9_-]{16,}|A[KS]IA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|[spr]k_(?:live|test)_[A-Za-z0-9]{12,}|hf_[A-Za-z0-9]{20,}"
-    r"|npm_[A-Za-z0-9]{30,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}|SG\.[\w-]{16,}\.[\w-]{16,}"
+    rf"{TOKEN_START}(?:{'|'.join(f'{token.prefix}{token.character}{{{token.sure},}}' for token in TOKENS)}"
+    r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}|SG\.[\w-]{16,}\.[\w-]{16,}"
     r")|-----BEGIN [A-Z ]*PRIVATE KEY-----\s*[A-Za-z0-9+/]{16,}"
 )
 _PLACEHOLDER = re.compile(

@@ -1,6 +1,7 @@
 import html
 import json
 import random
+import re
 import string
 import textwrap
 import time
@@ -11,9 +12,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mcptest_engine.core import secret_patterns
 from mcptest_engine.core.redaction import MASK, Disguise, Redactor, looks_secret_name
 from mcptest_engine.core.secret_names import is_secret_flag
 from mcptest_engine.core.secret_patterns import find_secrets
+from mcptest_engine.safety.credentials import find_credential
 
 TOKENS = [
     "sk-proj-a1B2c3D4e5F6",
@@ -475,3 +478,15 @@ def test_a_stand_in_for_a_number_is_another_number(number):
         shown = Redactor().keeping_shape(Disguise()).redact({"password": number})["password"]
         assert shown != number
         assert len(str(shown)) == len(str(number))
+
+
+@pytest.mark.parametrize("token", secret_patterns.TOKENS, ids=lambda token: token.prefix)
+def test_every_kind_of_token_is_redacted_found_in_a_catalog_and_keeps_its_beginning(token):
+    """One table says what tokens look like, whatever they are looked for."""
+    beginning = {"A[KS]IA": "AKIA", "AIza": "AIza"}.get(token.prefix) or re.sub(
+        r"\\w", "b", re.sub(r"\(\?:(\w+)\|\w+\)", r"\1", re.sub(r"\[(\w)[^]]*\]", r"\1", token.prefix))
+    )
+    text = f"{beginning}{'7QZ3K8XW' * 5}"[: len(beginning) + token.sure]
+    assert Redactor().redact_text(f"a {text} b") == f"a {MASK} b"
+    assert find_credential(f"a {text} b") == (2, 2 + len(text))
+    assert Redactor().keeping_shape(Disguise()).redact_text(text).startswith(beginning)
