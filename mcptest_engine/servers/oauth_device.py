@@ -145,4 +145,8 @@ def _code_of(members: dict[str, Any], endpoint: str) -> DeviceCode:
 
 
 def _number(value: object, default: float) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12 else default
+    return (
+        float(value)
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
+        else default
+    )
