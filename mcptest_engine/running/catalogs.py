@@ -8,7 +8,7 @@ a second look, since a server may list more than it did at first.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import AuthFailed, ServerDied, ServerError, did_you_mean
 from mcptest_engine.judging.matchers import Context
@@ -116,6 +116,33 @@ class Listing:
             count = f"1 {what}" if len(self.entries) == 1 else f"{len(self.entries)} {what}s"
             hint = f"it lists {count}; `mcptest {self.what}` shows them"
         return f'server "{server}" lists no {what} "{name}"', hint
+
+
+class CallFault(NamedTuple):
+    """What a server's list has against a call. `fails`: a test whose call succeeds fails for it; else it is a warning."""
+
+    message: str
+    hint: str | None
+    fails: bool
+
+    @property
+    def told(self) -> str:
+        """The message and the hint in one line."""
+        return self.message if self.hint is None else f"{self.message}; {self.hint}"
+
+
+def find_call_fault(
+    session: Session, name: str, arguments: Any, listing: Listing, entry: Entry | None, *, succeeded: bool
+) -> CallFault | None:
+    """What the list has against a call of `name`; `entry` is its entry in it, None where there is none."""
+    if entry is None:
+        message, hint = listing.unknown(session.spec.name, name)
+        if succeeded:
+            message += ", and answered the call"
+            hint = hint or "a suite that calls it on purpose says `run_options: { catalog: off }`"
+        return CallFault(message, hint, fails=True)
+    fault = entry.find_argument_fault(arguments)
+    return None if fault is None else CallFault(*fault, fails=session.spec.is_strict)
 
 
 class RunCatalogs:

@@ -199,6 +199,66 @@ def test_odd_arguments_are_a_warning_and_a_failure_under_strict(
     assert (wanted.exit_code, wanted.warnings) == (0, ())
 
 
+def test_odd_arguments_of_nodes_and_evals_are_warned_of_like_those_of_tests(
+    run: Callable[..., RunRecord], tmp_path: Path
+) -> None:
+    """What a node is called with is known only when its parents have answered."""
+    scorer = tmp_path / "scorer.py"
+    scorer.write_text("""print('{"verdict": "pass", "score": 1, "reasoning": "good"}')""")
+    wrong = 'the tool "fine" has no argument `citty`; did you mean `city`?'
+    suite: dict[str, Any] = {
+        "compositions": [
+            {
+                "name": "graph",
+                "nodes": [
+                    {"id": "a", "tool": "forecast"},
+                    {"id": "b", "tool": "fine", "needs": ["a"], "args": {"citty": "${a.structuredContent.degrees}"}},
+                ],
+            }
+        ],
+        "evals": [
+            {"name": "graded", "call": {"tool": "fine", "args": {"citty": "x"}}, "rubric": "r", "scorers": ["s"]}
+        ],
+        "scorers": [{"name": "s", "type": "exec", "command": [sys.executable, str(scorer)]}],
+    }
+    record = run(**suite)
+    assert (record.exit_code, record.warnings) == (0, (f"graph: node `b`: {wrong}", f"graded: {wrong}"))
+    strict = run(**suite, settings={"strict": True})
+    for test in strict.tests:
+        assert test.failure is not None
+        assert (test.failure.kind.value, test.failure.hint) == ("suite", "did you mean `city`?")
+        assert 'the tool "fine" has no argument `citty`' in test.failure.message
+    assert run(**suite, settings={"strict": True}, run_options={"catalog": "off"}).exit_code == 0
+
+
+def test_odd_arguments_are_the_hint_of_a_node_or_an_eval_that_fails(run: Callable[..., RunRecord]) -> None:
+    tool = {"tool": "failing_output", "args": {"citty": "x"}}
+    scorers = [{"name": "s", "type": "exec", "command": ["no-such-scorer"]}]
+    evals = [{"name": "graded", "call": tool, "rubric": "r", "scorers": ["s"]}]
+    record = run(compositions=[{"name": "graph", "nodes": [{"id": "a", **tool}]}], evals=evals, scorers=scorers)
+    for test in record.tests:
+        assert test.failure is not None
+        assert test.failure.hint == 'the tool "failing_output" has no argument `citty`; did you mean `city`?'
+        assert "no such city" in test.failure.message
+    assert record.warnings == ()
+
+
+def test_a_node_fails_when_its_tool_is_not_listed(run: Callable[..., RunRecord]) -> None:
+    total = {"target": "cost.total", "matcher": {"lte": 1}}
+    record = run(
+        compositions=[
+            {"name": "refused", "nodes": [{"id": "a", "tool": "fien"}]},
+            {"name": "answered", "nodes": [{"id": "a", "tool": "hidden"}], "expect": [total]},
+        ]
+    )
+    refused, answered = record.tests
+    assert refused.failure is not None
+    assert refused.failure.hint == 'server "s" lists no tool "fien"; did you mean `fine`?'
+    assert answered.failure is not None
+    assert answered.failure.kind.value == "suite"
+    assert 'server "s" lists no tool "hidden", and answered the call' in answered.failure.message
+
+
 def test_the_list_is_read_once_and_not_at_all_when_it_is_off(run: Callable[..., RunRecord], tmp_path: Path) -> None:
     log = tmp_path / "log"
     server = {"command": [sys.executable, "-S", str(SERVER.with_name("offering.py")), str(log)]}

@@ -1,6 +1,7 @@
 """Breaks the protocol in one way a tool, in both lifecycles: `breaking.py` over stdio, `breaking.py http` over HTTP.
 
-Over HTTP it prints its port and ends with its stdin. Its tools, what they answer: `RESULTS`; the prompt `greet` needs `who`.
+Over HTTP it prints its port and ends with its stdin. Its tools, what they answer: `RESULTS`; `hidden` is answered and not
+listed; the prompt `greet` needs `who`.
 """
 
 import http.server
@@ -29,6 +30,7 @@ OUTPUT = ("forecast", "wrong_output", "no_output", "failing_output")
 TOOLS = [
     {"name": name, "inputSchema": CITY, **({"outputSchema": DEGREES} if name in OUTPUT else {})} for name in RESULTS
 ]
+ANSWERS = {**RESULTS, "hidden": minimcp.text("not listed")}
 STAMP = {"ttlMs": 0, "cacheScope": "private"}
 OTHERS = {
     "tools/list": {"tools": TOOLS, **STAMP},
@@ -50,11 +52,11 @@ def respond(message):
         result = minimcp.initialized(params, "breaking", CAPABILITIES)
     elif method == "server/discover":
         result = {"supportedVersions": ["2026-07-28"], "capabilities": CAPABILITIES, **STAMP}
-    elif method == "tools/call" and params["name"] not in RESULTS:
+    elif method == "tools/call" and params["name"] not in ANSWERS:
         error = {"code": -32602, "message": f"Unknown tool: {params['name']}"}
         return {"jsonrpc": "2.0", "id": message["id"], "error": error}
     else:
-        result = RESULTS[params["name"]] if method == "tools/call" else OTHERS[method]
+        result = ANSWERS[params["name"]] if method == "tools/call" else OTHERS[method]
     if stateless:
         result = {"resultType": "complete", **result}
     return {"jsonrpc": "2.0", "id": message["id"], "result": result}

@@ -72,7 +72,7 @@ class AgentWorld:
     redact: Callable[[Any], Any]
     clock: Callable[[], float]
     emit: Emit | None
-    call_tool: Callable[..., Awaitable[Exchange]]
+    call_tool: Callable[..., Awaitable[tuple[Exchange, str | None]]]
     judge: Callable[[Case, dict[str, Any]], Awaitable[Outcome]]
     cut_short: Callable[[str, Mapping[str, Any]], object]
     selected: dict[str, dict[str, bool]] = field(default_factory=dict)
@@ -130,7 +130,7 @@ class SessionDesk:
         assert server is not None
         assert call.args is not None
         assert call.decided_by is not None
-        exchange = await self._world.call_tool(
+        exchange, _ = await self._world.call_tool(
             self._sessions,
             server,
             call.name,

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 """Of nodes that failed, how many are named after the first."""
-_UNANSWERED = frozenset({FailureKind.SERVER, FailureKind.TIMEOUT, FailureKind.AUTH, FailureKind.INVALID})
+_UNANSWERED = frozenset(
+    {FailureKind.SERVER, FailureKind.TIMEOUT, FailureKind.AUTH, FailureKind.INVALID, FailureKind.SUITE}
+)
 _EMPTY: Mapping[str, Any] = {"error": None, "notifications": (), "server_requests": (), "http": None}
 
 
@@ -54,7 +56,7 @@ class RunningWorld:
         redact: Callable[[Any], Any],
         clock: Callable[[], float],
         emit: Emit | None,
-        call_tool: Callable[..., Awaitable[Exchange]],
+        call_tool: Callable[..., Awaitable[tuple[Exchange, str | None]]],
         freezer: Freezer | None = None,
         cut_short: Callable[[Mapping[str, Any]], None] | None = None,
         judge_by_models: Callable[..., Awaitable[Outcome]] | None = None,
@@ -89,14 +91,16 @@ class RunningWorld:
             self._stood_still += self._now() - self._still_since
             self._still_since = None
 
-    async def call(self, server: str, tool: str, args: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
-        """The answer of one call. Raises: ServerError."""
+    async def call(
+        self, server: str, tool: str, args: Mapping[str, Any], timeout_seconds: float
+    ) -> tuple[Mapping[str, Any], str | None]:
+        """The answer of one call, and what its server's list has against it. Raises: ServerError."""
         self._count(at_work=1)
         try:
-            exchange = await self._call_tool(server, tool, args, timeout_seconds=timeout_seconds)
+            exchange, odd = await self._call_tool(server, tool, args, timeout_seconds=timeout_seconds)
         finally:
             self._count(at_work=-1)
-        return exchange.answer
+        return exchange.answer, odd
 
     async def compute(self, program: str, value: Any) -> list[Any]:
         """The outputs of a jq program, which runs beside the loop. Raises: ComputeError."""
@@ -189,9 +193,9 @@ async def run_composition(case: Case, world: RunningWorld, *, number: int, snaps
         raise
     told = {key: value for key, value in envelope.items() if key not in _EMPTY and key != "attempt"}
     outcome = outcome._replace(output={"output": trace.output}, trace=told)
+    odd = (f"node `{node.plan.id}`: {node.odd}" for node in trace.nodes if node.odd is not None)
     unsaid = _unsaid(trace)
-    if unsaid is not None:
-        outcome = outcome._replace(warnings=(*outcome.warnings, unsaid))
+    outcome = outcome._replace(warnings=(*outcome.warnings, *odd, *(() if unsaid is None else (unsaid,))))
     return _ended(case, trace, outcome)
 
 
