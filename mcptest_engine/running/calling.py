@@ -264,16 +264,14 @@ class Caller:
             succeeded = result is not None and result.get("isError") is not True
             odd = find_call_fault(session, tool, arguments, *found, succeeded=succeeded)
         told = None if odd is None else self._redact(odd.told)
-        if result is None:
-            return exchange, told
-        if result.get("isError") is not True:
+        if result is not None and result.get("isError") is not True:
             self.answered.setdefault(server, set()).add(tool)
             if odd is not None and odd.fails:
                 raise CallMismatch(self._redact(odd.message), server=server, hint=odd.hint)
         validity = _validity_of(session, None if found is None else found[1])
         fault = find_task_handle(result)
         if fault is None and validity is not None:
-            invalidity = find_invalidity(_CALL, result, validity, self._redact)
+            invalidity = find_invalidity(_CALL, exchange.answer, validity, self._redact)
             fault = None if invalidity is None else invalidity[0]
         if fault is not None and (validity is None or validity.fails):
             raise InvalidResult(fault, server=server)

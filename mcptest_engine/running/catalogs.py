@@ -240,7 +240,7 @@ class RunCatalogs:
             self._listed(server, found)
         if session.spec.validity != "off":
             validity = Validity(session.protocol_version or "", fails=False)
-            fault = find_invalidity(f"{what}/list", {**_LIST_RESULT, what: found}, validity, self._redact)
+            fault = find_invalidity(f"{what}/list", {"result": {**_LIST_RESULT, what: found}}, validity, self._redact)
             if fault is not None:
                 self.warnings[f'server "{server}", {what}/list: {fault[0]}'] = None
         return Listing(what, found)

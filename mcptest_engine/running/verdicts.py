@@ -206,9 +206,9 @@ def _judge_unasked(
     unfinished = find_task_handle(envelope.get("result"))
     if unfinished is not None:
         return made, failure or Failure(kind=FailureKind.INVALID, message=unfinished), ()
-    if validity is None or "result" not in envelope or not validity.covers(asked.method):
+    if validity is None or came is None or not validity.covers(asked.method):
         return made, failure, ()
-    fault = find_invalidity(asked.method, envelope["result"], validity, redact)
+    fault = find_invalidity(asked.method, envelope, validity, redact)
     if not validity.fails:
         return made, failure, () if fault is None else (fault[0],)
     made.append(_validity_row(len(rows) + len(made), fault))

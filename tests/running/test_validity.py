@@ -28,6 +28,8 @@ SPOILT = {
     "number_as_text": '/content/0/text: 5 is not of type "string" (server/tools#text-content)',
     "unknown_block": '/content/0/type: "textt" is not one of "text", "image", "audio", "resource_link", "resource"',
     "bad_blob": '/content/0/resource/blob: 5 is not of type "string" (server/tools#embedded-resources)',
+    "bad_uri": '/content/0/uri: "no uri" is not a "uri" (server/tools#resource-links)',
+    "bad_image": '/content/0/data: "not base64" is not base64 (server/tools#image-content)',
     "empty": '"content" is a required property',
     "task": "the call is unfinished: the server answered with a task",
 }
@@ -125,6 +127,48 @@ def test_validity_may_be_a_warning_or_off(run: Callable[..., RunRecord], where: 
         assert record.exit_code == 0
         assert [("/content/0/text" in text) for text in record.warnings] == [True] * count
         assert not any(row.implicit == "valid" for row in record.tests[0].assertions)
+
+
+@pytest.mark.parametrize(
+    ("revision", "tool", "place"),
+    [("2025-11-25", "no_link", "/data/elicitations/0"), ("2026-07-28", "no_capability", "/data/requiredCapabilities")],
+)
+def test_an_error_of_the_protocols_own_is_held_to_its_schema_also_where_it_is_expected(
+    run: Callable[..., RunRecord], revision: str, tool: str, place: str
+) -> None:
+    suite: dict[str, Any] = {"server": {**STDIO, "protocol": revision}}
+    nodes = [{"id": "a", "tool": tool}]
+    ran = {"target": "nodes.a.status", "matcher": {"exact": "err"}}
+    compositions = [{"name": "c", "nodes": nodes, "expect": [ran]}]
+    test, graph = run({"name": "t", "tool": tool, "outcome": "error"}, compositions=compositions, **suite).tests
+    assert test.failure is not None
+    assert (test.failure.kind.value, f"is not valid MCP {revision}: {place}" in test.failure.message) == (
+        "invalid",
+        True,
+    )
+    assert test.assertions[-1].pointer == place
+    assert place in str(graph.trace)
+    assert run({"name": "t", "tool": tool, "outcome": "error"}, **suite, run_options={"validity": "off"}).exit_code == 0
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_an_invalid_answer_to_the_opening_fails_the_run_once_and_no_test(
+    run: Callable[..., RunRecord], revision: str
+) -> None:
+    method = "initialize" if revision == "2025-11-25" else "server/discover"
+    server = {"command": [*STDIO["command"], "opening"], "protocol": revision}
+    record = run(calls("fine"), calls("forecast"), server=server)
+    assert (record.exit_code, record.verdict.value, record.totals.passed) == (1, "fail", 2)
+    (finding,) = record.servers[0].findings
+    told = f'server "s", {method}: the result is not valid MCP {revision}: /capabilities/tools: true is not of type "object"'
+    assert (finding["kind"], finding["fails"], finding["message"].startswith(told)) == ("invalid_opening", True, True)
+    assert record.warnings == (f"{finding['message']} (fails the run: `validity: fail`)",)
+    for reporter in ("pretty", "agent", "md", "junit", "html"):
+        assert "/capabilities/tools" in render(reporter, record).stdout, reporter
+    warned = run(calls("fine"), server=server, run_options={"validity": "warn"})
+    assert (warned.exit_code, warned.warnings) == (0, (finding["message"],))
+    off = run(calls("fine"), server={**server, "validity": "off"})
+    assert (off.exit_code, off.warnings, off.servers[0].findings) == (0, (), ())
 
 
 def test_a_task_is_unfinished_also_where_validity_is_off(run: Callable[..., RunRecord]) -> None:
