@@ -259,15 +259,16 @@ class Caller:
             raise
         result = exchange.answer.get("result")
         found = await self.catalogs.find(session, _CALL, tool, timeout_seconds=timeout_seconds)
+        refusal = told_failure(exchange.answer, self._redact)
+        if refusal is None:
+            self.answered.setdefault(server, set()).add(tool)
         odd = None
         if found is not None and check is None:
-            succeeded = result is not None and result.get("isError") is not True
-            odd = find_call_fault(session, tool, arguments, *found, succeeded=succeeded)
+            odd = find_call_fault(session, tool, arguments, *found, succeeded=refusal is None)
+            if odd is not None and odd.fails and (found[1] is None or refusal is None):
+                message = self._redact(odd.message)
+                raise CallMismatch(f"{message}; {refusal}" if refusal else message, server=server, hint=odd.hint)
         told = None if odd is None else self._redact(odd.told)
-        if result is not None and result.get("isError") is not True:
-            self.answered.setdefault(server, set()).add(tool)
-            if odd is not None and odd.fails:
-                raise CallMismatch(self._redact(odd.message), server=server, hint=odd.hint)
         validity = _validity_of(session, None if found is None else found[1])
         fault = find_task_handle(result)
         if fault is None and validity is not None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 from mcptest_engine.core.results import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
@@ -49,11 +51,9 @@ def url() -> Iterator[str]:
 def run(record_of: Callable[..., RunRecord]) -> Callable[..., RunRecord]:
     """The record of a suite with one server `s`, which is valid and survives a round trip."""
 
-    def running(
-        *tools: dict[str, Any], server: dict[str, Any] = STDIO, settings: Any = None, **suite: Any
-    ) -> RunRecord:
+    def running(*tools: dict[str, Any], server: dict[str, Any] = STDIO, options: Any = None, **suite: Any) -> RunRecord:
         text = json.dumps({"servers": {"s": server}, **({"tools": tools} if tools else {}), **suite})
-        record = record_of(text, **({} if settings is None else settings))
+        record = record_of(text, **({} if options is None else options))
         data = json.loads(json.dumps(record.to_json()))
         assert record_fault(data) is None
         assert RunRecord.from_json(data).to_json() == record.to_json()
@@ -191,6 +191,68 @@ def test_an_invalid_answer_of_a_node_fails_its_composition(run: Callable[..., Ru
     assert (test.failure.kind.value, "/content/0/text" in test.failure.message) == ("invalid", True)
 
 
+# --- whatever is asserted
+
+_TARGETS = ["result", "result.content", "result.content[0].text", "result.nothing", "duration_ms", "attempt"]
+_OF_GRAPHS = ["output", "cost.total", "composition.order", "composition.tokens_total"]
+_MATCHERS = st.recursive(
+    st.sampled_from([{"exists": True}, {"exists": False}, {"contains": "5"}, {"regex": "."}, {"gte": 0}, {"lte": 1}]),
+    lambda inner: st.builds(lambda one: {"not": one}, inner),
+    max_leaves=3,
+)
+_WRONG = [*SPOILT, "no_link", "no_capability", "hidden", "fien"]
+
+
+def _expectations(targets: list[str]) -> st.SearchStrategy[dict[str, Any]]:
+    """Assertions, alone and in sets that any of theirs may satisfy."""
+    rows = st.builds(
+        lambda target, matcher: {"target": target, "matcher": matcher}, st.sampled_from(targets), _MATCHERS
+    )
+    sets = st.builds(
+        lambda inner: {"assert-set": {"threshold": 0, "assertions": inner}}, st.lists(rows, min_size=1, max_size=2)
+    )
+    return st.builds(lambda found: {"expect": found}, st.lists(rows | sets, max_size=3))
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+@settings(
+    max_examples=2, phases=[Phase.generate], deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    tests=st.lists(
+        st.tuples(st.sampled_from(_WRONG), _expectations(_TARGETS), st.sampled_from([None, "any", "error"])),
+        min_size=15,
+        max_size=20,
+    ),
+    graphs=st.lists(st.tuples(st.sampled_from(_WRONG), _expectations(_OF_GRAPHS)), min_size=6, max_size=10),
+)
+def test_no_invalid_answer_and_no_unlisted_tool_is_green(
+    run: Callable[..., RunRecord],
+    request: pytest.FixtureRequest,
+    transport: str,
+    revision: str,
+    tests: list[tuple[str, dict[str, Any], str | None]],
+    graphs: list[tuple[str, dict[str, Any]]],
+) -> None:
+    """Whatever a test asserts, and whatever `outcome` it says; an unknown name alone is what `any` and `error` allow."""
+    reached = STDIO if transport == "stdio" else {"url": request.getfixturevalue("url")}
+    of_the_other = "no_capability" if revision == "2025-11-25" else "no_link"  # an error like any other here
+    written = [
+        {"name": f"{tool} {at}", "tool": tool, **expected, **({} if outcome is None else {"outcome": outcome})}
+        for at, (tool, expected, outcome) in enumerate(tests)
+        if outcome is None or tool not in ("fien", of_the_other)
+    ]
+    composed = [
+        {"name": f"{tool} graph {at}", "nodes": [{"id": "a", "tool": tool}], **expected}
+        for at, (tool, expected) in enumerate(graphs)
+        if tool != of_the_other
+    ]
+    blocks = {"tools": written, "compositions": composed}
+    record = run(server={**reached, "protocol": revision}, **{name: rows for name, rows in blocks.items() if rows})
+    assert [test.name for test in record.tests if test.verdict.value != "fail"] == []
+
+
 # --- the catalog
 
 
@@ -235,11 +297,11 @@ def test_odd_arguments_are_a_warning_and_a_failure_under_strict(
     record = run(calls("fine", args=arguments))
     assert record.exit_code == 0
     assert [text.startswith(f"fine: {words}") for text in record.warnings] == [True]
-    strict = run(calls("fine", args=arguments), settings={"strict": True})
+    strict = run(calls("fine", args=arguments), options={"strict": True})
     (test,) = strict.tests
     assert test.failure is not None
     assert (strict.exit_code, test.failure.kind.value) == (1, "suite")
-    wanted = run(calls("failing_output", args=arguments, outcome="error", expect=[]), settings={"strict": True})
+    wanted = run(calls("failing_output", args=arguments, outcome="error", expect=[]), options={"strict": True})
     assert (wanted.exit_code, wanted.warnings) == (0, ())
 
 
@@ -267,12 +329,12 @@ def test_odd_arguments_of_nodes_and_evals_are_warned_of_like_those_of_tests(
     }
     record = run(**suite)
     assert (record.exit_code, record.warnings) == (0, (f"graph: node `b`: {wrong}", f"graded: {wrong}"))
-    strict = run(**suite, settings={"strict": True})
+    strict = run(**suite, options={"strict": True})
     for test in strict.tests:
         assert test.failure is not None
         assert (test.failure.kind.value, test.failure.hint) == ("suite", "did you mean `city`?")
         assert 'the tool "fine" has no argument `citty`' in test.failure.message
-    assert run(**suite, settings={"strict": True}, run_options={"catalog": "off"}).exit_code == 0
+    assert run(**suite, options={"strict": True}, run_options={"catalog": "off"}).exit_code == 0
 
 
 def test_odd_arguments_are_the_hint_of_a_node_or_an_eval_that_fails(run: Callable[..., RunRecord]) -> None:
@@ -291,13 +353,14 @@ def test_a_node_fails_when_its_tool_is_not_listed(run: Callable[..., RunRecord])
     total = {"target": "cost.total", "matcher": {"lte": 1}}
     record = run(
         compositions=[
-            {"name": "refused", "nodes": [{"id": "a", "tool": "fien"}]},
+            {"name": "refused", "nodes": [{"id": "a", "tool": "fien"}], "expect": [total]},
             {"name": "answered", "nodes": [{"id": "a", "tool": "hidden"}], "expect": [total]},
         ]
     )
     refused, answered = record.tests
     assert refused.failure is not None
-    assert refused.failure.hint == 'server "s" lists no tool "fien"; did you mean `fine`?'
+    assert 'server "s" lists no tool "fien"; the server answered error -32602' in refused.failure.message
+    assert (refused.failure.kind.value, refused.failure.hint) == ("suite", "did you mean `fine`?")
     assert answered.failure is not None
     assert answered.failure.kind.value == "suite"
     assert 'server "s" lists no tool "hidden", and answered the call' in answered.failure.message
@@ -362,7 +425,7 @@ def test_what_a_server_does_beside_its_answers_is_found(
     assert [finding["kind"] for finding in found.findings] == kinds
     assert record.exit_code == 0
     assert tuple(finding["message"] for finding in found.findings) == record.warnings
-    for failing in ({"settings": {"strict": True}}, {"run_options": {"hygiene": "fail"}}):
+    for failing in ({"options": {"strict": True}}, {"run_options": {"hygiene": "fail"}}):
         failed = run({"name": "t", "tool": "x"}, server=server, **failing)
         assert (failed.exit_code, failed.verdict.value, failed.totals.passed) == (1, "fail", 1)
         assert all(finding["fails"] for finding in failed.servers[0].findings)

@@ -29,14 +29,15 @@ RESULTS = {
     "task": {"resultType": "task", "task": {"taskId": "t-1", "status": "working"}},
 }
 OUTPUT = ("forecast", "wrong_output", "no_output", "failing_output")
-TOOLS = [
-    {"name": name, "inputSchema": CITY, **({"outputSchema": DEGREES} if name in OUTPUT else {})} for name in RESULTS
-]
-ANSWERS = {**RESULTS, "hidden": minimcp.text("not listed")}
 ERRORS = {
     "no_link": {"code": -32042, "message": "a login is needed", "data": {"elicitations": [{"mode": "url"}]}},
     "no_capability": {"code": -32021, "message": "no sampling", "data": {"requiredCapabilities": 5}},
 }
+TOOLS = [
+    {"name": name, "inputSchema": CITY, **({"outputSchema": DEGREES} if name in OUTPUT else {})}
+    for name in (*RESULTS, *ERRORS)
+]
+ANSWERS = {**RESULTS, "hidden": minimcp.text("not listed")}
 STAMP = {"ttlMs": 0, "cacheScope": "private"}
 OTHERS = {
     "tools/list": {"tools": TOOLS, **STAMP},
