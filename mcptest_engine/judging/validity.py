@@ -97,7 +97,9 @@ class Validity(NamedTuple):
 
     def covers(self, method: str) -> bool:
         """Whether the results of `method` can be checked."""
-        return method in _DEFINITIONS and (self.is_known or self.revision in REVISIONS)
+        return method in _DEFINITIONS and (
+            self.is_known or self.revision in REVISIONS or self.output_schema is not None
+        )
 
 
 def preload(revision: str | None) -> None:
@@ -111,10 +113,11 @@ def find_task_handle(result: object) -> str | None:
 
     Source: MCP 2025-11-25, basic/utilities/tasks; 2026-07-28, the Tasks extension.
     """
-    if not isinstance(result, dict) or "content" in result:
+    if not isinstance(result, dict):
         return None
     task = result.get("task")
-    if result.get("resultType") != "task" and not (isinstance(task, dict) and "taskId" in task):
+    promises = isinstance(task, dict) and "taskId" in task and not result.get("content")
+    if result.get("resultType") != "task" and not promises:
         return None
     return "the call is unfinished: the server answered with a task, and mcptest does not follow tasks yet"
 
@@ -132,14 +135,16 @@ def find_invalidity(
     if answer.get("error") is not None:
         return _find_error_fault(answer["error"], validity.revision, redact)
     result = answer.get("result")
+    if validity.revision not in REVISIONS:  # nothing but the tool's own schema tells what its results are to be
+        return _find_output_fault(result, validity.output_schema, redact) if isinstance(result, dict) else None
     definition, revision = _DEFINITIONS[method], validity.revision
     if nested_deeper_than(result, DEEPEST) and isinstance(result, dict):
         # What no schema of the protocol looks into may be as deep as it likes.
         deep = {key for key, value in result.items() if nested_deeper_than(value, DEEPEST - 1)}
-        if not deep.isdisjoint(_LOOKED_INTO):
+        judged = _LOOKED_INTO if validity.output_schema is None else _LOOKED_INTO | {"structuredContent"}
+        if not deep.isdisjoint(judged):
             return f"the result is nested more than {DEEPEST} levels deep, too deep to be checked", ""
         result = {key: {} if key in deep else value for key, value in result.items()}
-        validity = validity._replace(output_schema=None)
     if revision == STATELESS_REVISION and isinstance(result, dict):
         kind = result.get("resultType")
         if kind == "input_required" and method in _MAY_ASK:
@@ -163,8 +168,6 @@ def find_invalidity(
         words = words.replace('is not a "byte"', "is not base64")
         where = f"{one_line(place, 120)}: " if place else ""
         return f"the result is not valid MCP {revision}: {where}{words} ({_section(method, place, result)})", place
-    if validity.output_schema is None or method != "tools/call":
-        return None
     return _find_output_fault(result, validity.output_schema, redact)
 
 
@@ -186,9 +189,11 @@ def _find_error_fault(error: Any, revision: str, redact: Callable[[Any], Any]) -
     return f"the error {error['code']} is not valid MCP {revision}: {where}{words} (`{definition}`)", place
 
 
-def _find_output_fault(result: Any, output_schema: Judge, redact: Callable[[Any], Any]) -> tuple[str, str] | None:
+def _find_output_fault(
+    result: Any, output_schema: Judge | None, redact: Callable[[Any], Any]
+) -> tuple[str, str] | None:
     """Source: MCP 2025-06-18 and later, server/tools#output-schema: results MUST conform to it; errors need not."""
-    if result.get("isError") is True or result.get("resultType") == "input_required":
+    if output_schema is None or result.get("isError") is True or result.get("resultType") == "input_required":
         return None
     section = "(server/tools#output-schema)"
     if "structuredContent" not in result:

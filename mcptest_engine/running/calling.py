@@ -213,7 +213,9 @@ class Caller:
         if asked.check is not None:
             asked = _complying(asked, envelope, exchange, session)
         else:
-            found = await self.catalogs.find(session, asked.method, name, timeout_seconds=asked.timeout_seconds)
+            found = await self.catalogs.find(
+                session, asked.method, name, timeout_seconds=asked.timeout_seconds, renew=partial(sessions.get, server)
+            )
             validity = _validity_of(session, None if found is None else found[1])
         opinions = None if self._judged is None else self._opinions()
         outcome = await self._judge(asked, envelope, opinions, validity)
@@ -258,7 +260,9 @@ class Caller:
             await asyncio.sleep(0)  # a server that is gone fails every call at once, and others want their turn
             raise
         result = exchange.answer.get("result")
-        found = await self.catalogs.find(session, _CALL, tool, timeout_seconds=timeout_seconds)
+        found = await self.catalogs.find(
+            session, _CALL, tool, timeout_seconds=timeout_seconds, renew=partial(sessions.get, server)
+        )
         refusal = told_failure(exchange.answer, self._redact)
         if refusal is None:
             self.answered.setdefault(server, set()).add(tool)

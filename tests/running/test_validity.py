@@ -400,6 +400,106 @@ def test_a_list_that_never_comes_is_waited_for_once_and_said(run: Callable[..., 
     )
 
 
+# --- a server whose list goes astray, or changes
+
+ODD = """
+import os, sys, threading
+sys.path.insert(0, FOLDER)
+import minimcp
+how, marker = sys.argv[1:]
+number = {"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]}
+tools = [{"name": name, "inputSchema": {"type": "object"}, "outputSchema": number} for name in ("get_it", "get_on")]
+waiting = []
+deep = None
+for _ in range(300):
+    deep = [deep]
+
+def handle(method, params, message):
+    if method == "tools/list":
+        if how == "refuses":
+            minimcp.send({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no list"}})
+            minimcp.answer(waiting.pop(), {"content": [], "structuredContent": {"n": 1}})
+            return minimcp.NO_ANSWER
+        if how == "dies" or (how == "dies once" and not os.path.exists(marker)):
+            open(marker, "w").close()
+            threading.Timer(0.05, os._exit, (3,)).start()
+            return minimcp.NO_ANSWER
+        return {"tools": tools}
+    if how == "refuses":
+        waiting.append(message["id"])
+        return minimcp.NO_ANSWER
+    if params["name"] == "get_on":
+        number["required"] = ["m"]
+        minimcp.send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    result = {"content": [], "structuredContent": {"m" if how == "changes" and params["name"] == "get_on" else "n": 1}}
+    if how == "task":
+        return {"content": [], "task": {"taskId": "t", "status": "working"}}
+    if how == "deep beside":
+        result = {**result, "structuredContent": {}, "_meta": {"deep": deep}}
+    if how == "deep":
+        result["structuredContent"]["more"] = deep
+    if how in ("dies once", "banana"):
+        result["structuredContent"] = {}
+    return result
+
+if how == "banana":
+    minimcp.initialized = lambda params, *_: {
+        "protocolVersion": "banana", "capabilities": {"tools": {}}, "serverInfo": {"name": "b", "version": "1"}
+    }
+minimcp.serve(handle, lists=True)
+"""
+
+
+@pytest.fixture
+def odd(run: Callable[..., RunRecord], tmp_path: Path) -> Callable[..., RunRecord]:
+    """The record of calls of a server that is odd in one way, one at a time."""
+    script = tmp_path / "odd.py"
+    script.write_text(ODD.replace("FOLDER", repr(str(SERVER.parent))))
+
+    def running(how: str, *names: str) -> RunRecord:
+        server = {"command": [sys.executable, str(script), how, str(tmp_path / "marker")]}
+        tests = [{**calls(name), "name": f"{number} {name}"} for number, name in enumerate(names)]
+        return run(*tests, server=server, run_options={"concurrency": 1, "timeout_ms": 5_000})
+
+    return running
+
+
+def test_a_list_that_dies_with_its_server_is_read_again(odd: Callable[..., RunRecord]) -> None:
+    (test,) = odd("dies once", "get_it").tests
+    assert test.failure is not None
+    assert "breaks the tool's `outputSchema`" in test.failure.message
+
+
+@pytest.mark.parametrize(("how", "why"), [("dies", "exited with code 3"), ("refuses", "its `id` is null")])
+def test_an_answer_that_no_list_was_there_to_check_is_told(odd: Callable[..., RunRecord], how: str, why: str) -> None:
+    record = odd(how, "get_it")
+    assert (record.exit_code, record.tests[0].verdict.value) == (0, "pass")
+    (warning,) = [text for text in record.warnings if "could not be listed, so that names" in text]
+    assert why in warning
+
+
+def test_a_list_that_changed_is_read_again_before_the_next_call(odd: Callable[..., RunRecord]) -> None:
+    record = odd("changes", "get_it", "get_on", "get_it")
+    assert [test.verdict.value for test in record.tests] == ["pass", "fail", "fail"]
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("task", "the call is unfinished"),
+        ("deep", "too deep to be checked"),
+        ("deep beside", "breaks the tool's `outputSchema`"),
+        ("banana", "breaks the tool's `outputSchema`"),
+    ],
+)
+def test_nothing_turns_the_check_of_an_output_off(odd: Callable[..., RunRecord], how: str, words: str) -> None:
+    record = odd(how, "get_it")
+    (test,) = record.tests
+    assert test.failure is not None
+    assert words in test.failure.message
+    assert [text for text in record.warnings if "not held to the protocol" in text] == [] or how == "banana"
+
+
 # --- hygiene
 
 NOISE = """
