@@ -12,6 +12,8 @@ The tree, one class for each thing a caller does differently:
     │   ├── ServerHung          stopped answering, and cannot be started again; what would be asked of it is not run
     │   ├── CallTimeout         no answer in time; the session stays usable
     │   ├── ProtocolBroken      an answer that is not the protocol's
+    │   ├── InvalidResult       a result that breaks the protocol's schema
+    │   ├── CallMismatch        a call that the server answers, and its lists do not allow
     │   ├── AnswerLost          its answer was taken away on purpose, by the test's own `fault`
     │   └── AuthFailed          401, 403
     ├── PolicyDenied        refused by policy: exit 5
@@ -168,6 +170,10 @@ class ProtocolBroken(ServerError):
 
 class InvalidResult(ServerError):
     """The result of a call breaks the protocol's schema or the tool's own `outputSchema`."""
+
+
+class CallMismatch(ServerError):
+    """The server answered a call of a tool that it does not list; in a strict run, one with arguments that it refuses."""
 
 
 class AnswerLost(ServerError):

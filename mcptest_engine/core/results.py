@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import field, replace
-from math import fsum
+from math import fsum, isfinite
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.costs import CompositionSum, Spending
@@ -300,8 +300,10 @@ class MetricRollup:
         for test in tests:
             for metric in test.derived_metrics:
                 values.setdefault(metric.name, []).append(metric.value)
+        means = {name: fsum(one / len(found) for one in found) for name, found in values.items()}
+        rounded = {name: float(f"{mean:.15g}") for name, mean in means.items()}  # the largest numbers round to infinity
         return tuple(
-            cls(name=name, mean=float(f"{fsum(one / len(found) for one in found):.15g}"), count=len(found))
+            cls(name=name, mean=rounded[name] if isfinite(rounded[name]) else means[name], count=len(found))
             for name, found in values.items()
         )
 
@@ -632,8 +634,9 @@ class HookResult:
 class ServerRecord:
     """How one server of the run was reached and what it said of itself; `stderr_tail` is "" when it wrote nothing.
 
-    `findings` are faults beside its answers, each {"kind", "message", "fails"}: "stdout_noise" for lines on stdout that are no
-    message, "outlives_stdin" for a process that goes on when its stdin is closed; `fails` tells whether it fails the run.
+    `findings` are faults that are no test's, each {"kind", "message", "fails"}: "stdout_noise" for lines on stdout that are no
+    message, "outlives_stdin" for a process that goes on when its stdin is closed, "invalid_opening" for an answer to
+    `initialize` or `server/discover` that breaks the protocol; `fails` tells whether it fails the run.
     """
 
     name: str

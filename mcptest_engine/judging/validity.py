@@ -1,12 +1,13 @@
-"""Checks a result against the protocol: the schema of the agreed revision, a known `resultType`, the tool's `outputSchema`.
+"""Checks an answer against the protocol: the schema of the agreed revision, a known `resultType`, the tool's `outputSchema`.
 
-The schemas are the official ones (`protocol/`). Where they offer several shapes, the one that the value claims to have is taken
-(by `type`, or by `blob`), so that a fault is named at its own place. Formats such as `uri` are not checked: JSON Schema 2020-12
-leaves them open unless a schema demands them, and the official ones do not.
+The schemas are the official ones (`protocol/`), with their formats: `uri`, `uri-template`, and `byte`, which is base64. Where
+they offer several shapes, the one that the value claims to have is taken (by `type`, or by `blob`), so that a fault is named at
+its own place.
 """
 
 from __future__ import annotations
 
+import binascii
 import json
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _FOLDER = Path(__file__).parent / "protocol"
 _DEFINITIONS = {
+    "initialize": "InitializeResult",
+    "server/discover": "DiscoverResult",
     "tools/call": "CallToolResult",
     "tools/list": "ListToolsResult",
     "resources/read": "ReadResourceResult",
@@ -35,7 +38,16 @@ _DEFINITIONS = {
     "completion/complete": "CompleteResult",
 }
 """The schema that the result of a request is held to."""
+_ERROR_DEFINITIONS = {
+    ("2025-11-25", -32042): "URLElicitationRequiredError",
+    ("2026-07-28", -32020): "HeaderMismatchError",
+    ("2026-07-28", -32021): "MissingRequiredClientCapabilityError",
+    ("2026-07-28", -32022): "UnsupportedProtocolVersionError",
+}
+"""The schemas of the errors that have one of their own. That an error has a code and a message is the wire's affair."""
 _SECTIONS = {
+    "initialize": "basic/lifecycle#initialization",
+    "server/discover": "server/discover",
     "tools/call": "server/tools#tool-result",
     "tools/list": "server/tools#tool",
     "resources/read": "server/resources#resource-contents",
@@ -85,7 +97,9 @@ class Validity(NamedTuple):
 
     def covers(self, method: str) -> bool:
         """Whether the results of `method` can be checked."""
-        return method in _DEFINITIONS and (self.is_known or self.revision in REVISIONS)
+        return method in _DEFINITIONS and (
+            self.is_known or self.revision in REVISIONS or self.output_schema is not None
+        )
 
 
 def preload(revision: str | None) -> None:
@@ -99,32 +113,38 @@ def find_task_handle(result: object) -> str | None:
 
     Source: MCP 2025-11-25, basic/utilities/tasks; 2026-07-28, the Tasks extension.
     """
-    if not isinstance(result, dict) or "content" in result:
+    if not isinstance(result, dict):
         return None
     task = result.get("task")
-    if result.get("resultType") != "task" and not (isinstance(task, dict) and "taskId" in task):
+    promises = isinstance(task, dict) and "taskId" in task and not result.get("content")
+    if result.get("resultType") != "task" and not promises:
         return None
     return "the call is unfinished: the server answered with a task, and mcptest does not follow tasks yet"
 
 
 def find_invalidity(
-    method: str, result: object, validity: Validity, redact: Callable[[Any], Any]
+    method: str, answer: Mapping[str, Any], validity: Validity, redact: Callable[[Any], Any]
 ) -> tuple[str, str] | None:
-    """The first fault of the result of `method`, as (message, JSON Pointer into the result); None where it is valid.
+    """The first fault of an answer to `method`, as (message, JSON Pointer into the result or error); None where it is valid.
 
     Requests whose results have no schema here, and revisions that are not known, give None too. The message quotes redacted
     values.
     """
     if validity.is_known or not validity.covers(method):
         return None
+    if answer.get("error") is not None:
+        return _find_error_fault(answer["error"], validity.revision, redact)
+    result = answer.get("result")
+    if validity.revision not in REVISIONS:  # nothing but the tool's own schema tells what its results are to be
+        return _find_output_fault(result, validity.output_schema, redact) if isinstance(result, dict) else None
     definition, revision = _DEFINITIONS[method], validity.revision
     if nested_deeper_than(result, DEEPEST) and isinstance(result, dict):
         # What no schema of the protocol looks into may be as deep as it likes.
         deep = {key for key, value in result.items() if nested_deeper_than(value, DEEPEST - 1)}
-        if not deep.isdisjoint(_LOOKED_INTO):
+        judged = _LOOKED_INTO if validity.output_schema is None else _LOOKED_INTO | {"structuredContent"}
+        if not deep.isdisjoint(judged):
             return f"the result is nested more than {DEEPEST} levels deep, too deep to be checked", ""
         result = {key: {} if key in deep else value for key, value in result.items()}
-        validity = validity._replace(output_schema=None)
     if revision == STATELESS_REVISION and isinstance(result, dict):
         kind = result.get("resultType")
         if kind == "input_required" and method in _MAY_ASK:
@@ -145,16 +165,35 @@ def find_invalidity(
 
         fault = first_fault(validator, redact(result))
         place, words = (fault.place, fault.words) if fault is not None else ("", _SECRET)
+        words = words.replace('is not a "byte"', "is not base64")
         where = f"{one_line(place, 120)}: " if place else ""
         return f"the result is not valid MCP {revision}: {where}{words} ({_section(method, place, result)})", place
-    if validity.output_schema is None or method != "tools/call":
-        return None
     return _find_output_fault(result, validity.output_schema, redact)
 
 
-def _find_output_fault(result: Any, output_schema: Judge, redact: Callable[[Any], Any]) -> tuple[str, str] | None:
+def _find_error_fault(error: Any, revision: str, redact: Callable[[Any], Any]) -> tuple[str, str] | None:
+    definition = _ERROR_DEFINITIONS.get((revision, error.get("code")))
+    if definition is None or nested_deeper_than(error, DEEPEST):
+        return None
+    validator, answer = _validator(revision, definition), {"error": error}
+    try:
+        if validator.is_valid(answer):
+            return None
+    except (ValueError, OverflowError):
+        return "the error cannot be checked: it holds half a character (a lone surrogate) or a number out of range", ""
+    from mcptest_engine.judging.matchers.json_schema import first_fault
+
+    fault = first_fault(validator, redact(answer))
+    place, words = (fault.place.removeprefix("/error"), fault.words) if fault is not None else ("", _SECRET)
+    where = f"{one_line(place, 120)}: " if place else ""
+    return f"the error {error['code']} is not valid MCP {revision}: {where}{words} (`{definition}`)", place
+
+
+def _find_output_fault(
+    result: Any, output_schema: Judge | None, redact: Callable[[Any], Any]
+) -> tuple[str, str] | None:
     """Source: MCP 2025-06-18 and later, server/tools#output-schema: results MUST conform to it; errors need not."""
-    if result.get("isError") is True or result.get("resultType") == "input_required":
+    if output_schema is None or result.get("isError") is True or result.get("resultType") == "input_required":
         return None
     section = "(server/tools#output-schema)"
     if "structuredContent" not in result:
@@ -190,7 +229,17 @@ def _validator(revision: str, definition: str) -> Validator:
     schema = {"$schema": schemas["$schema"], "$ref": f"#/{key}/{definition}", key: schemas[key]}
     if key == "definitions":  # draft 7 ignores what stands beside a `$ref`
         schema = {"$schema": schemas["$schema"], "allOf": [{"$ref": schema["$ref"]}], key: schemas[key]}
-    return jsonschema_rs.validator_for(schema, validate_formats=False, retriever=refuse_to_fetch)
+    return jsonschema_rs.validator_for(
+        schema, validate_formats=True, formats={"byte": _is_base64}, retriever=refuse_to_fetch
+    )
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        binascii.a2b_base64(text, strict_mode=True)
+    except ValueError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=len(REVISIONS))

@@ -11,14 +11,14 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from mcptest_engine.core.effects import DecidedBy
-from mcptest_engine.core.errors import InvalidResult, McptestError, PolicyDenied, ServerError, ServerHung
+from mcptest_engine.core.errors import CallMismatch, InvalidResult, McptestError, PolicyDenied, ServerError, ServerHung
 from mcptest_engine.core.kinds import ERROR_FAILURES, Wanted
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.judging.circumstances import told_failure
 from mcptest_engine.judging.validity import Validity, find_invalidity, find_task_handle
 from mcptest_engine.running.cases import Case
-from mcptest_engine.running.catalogs import RunCatalogs
+from mcptest_engine.running.catalogs import RunCatalogs, find_call_fault
 from mcptest_engine.running.effects import EffectLedger
 from mcptest_engine.running.ids import grading_of
 from mcptest_engine.running.keeping import CERTAINLY_SMALL
@@ -213,7 +213,9 @@ class Caller:
         if asked.check is not None:
             asked = _complying(asked, envelope, exchange, session)
         else:
-            found = await self.catalogs.find(session, asked.method, name, timeout_seconds=asked.timeout_seconds)
+            found = await self.catalogs.find(
+                session, asked.method, name, timeout_seconds=asked.timeout_seconds, renew=partial(sessions.get, server)
+            )
             validity = _validity_of(session, None if found is None else found[1])
         opinions = None if self._judged is None else self._opinions()
         outcome = await self._judge(asked, envelope, opinions, validity)
@@ -236,11 +238,12 @@ class Caller:
         by: DecidedBy = DecidedBy.SUITE,
         tool_class: ToolClass | None = None,
         check: Callable[[Session], object] | None = None,
-    ) -> Exchange:
+    ) -> tuple[Exchange, str | None]:
         """Call a tool for a composition, an eval or a model; the result is a valid one.
 
         `by` decided on the call, by `tool_class` where that is known. `check` is given the session just before the call is
-        sent, and may raise ServerError to keep it back. Raises: ServerError, InvalidResult among them.
+        sent, and may raise ServerError to keep it back; without it the call is held to the server's list, and what that has
+        against it comes beside the answer. Raises: ServerError, InvalidResult and CallMismatch among them.
         """
         session = None
         try:
@@ -256,22 +259,30 @@ class Caller:
                 sessions.failed(server, session, error)
             await asyncio.sleep(0)  # a server that is gone fails every call at once, and others want their turn
             raise
-        if "result" not in exchange.answer:
-            return exchange
-        result = exchange.answer["result"]
-        if result.get("isError") is not True:
+        result = exchange.answer.get("result")
+        found = await self.catalogs.find(
+            session, _CALL, tool, timeout_seconds=timeout_seconds, renew=partial(sessions.get, server)
+        )
+        refusal = told_failure(exchange.answer, self._redact)
+        if refusal is None:
             self.answered.setdefault(server, set()).add(tool)
-        found = await self.catalogs.find(session, _CALL, tool, timeout_seconds=timeout_seconds)
+        odd = None
+        if found is not None and check is None:
+            odd = find_call_fault(session, tool, arguments, *found, succeeded=refusal is None)
+            if odd is not None and odd.fails and (found[1] is None or refusal is None):
+                message = self._redact(odd.message)
+                raise CallMismatch(f"{message}; {refusal}" if refusal else message, server=server, hint=odd.hint)
+        told = None if odd is None else self._redact(odd.told)
         validity = _validity_of(session, None if found is None else found[1])
         fault = find_task_handle(result)
         if fault is None and validity is not None:
-            invalidity = find_invalidity(_CALL, result, validity, self._redact)
+            invalidity = find_invalidity(_CALL, exchange.answer, validity, self._redact)
             fault = None if invalidity is None else invalidity[0]
         if fault is not None and (validity is None or validity.fails):
             raise InvalidResult(fault, server=server)
         if fault is not None:
             self.catalogs.warnings[f"{tool}: {fault}"] = None
-        return exchange
+        return exchange, told
 
     async def _requested(self, asked: Asked, session: Session, fault: Fault | None) -> Exchange:
         """Send it. A tool call stands among the effects."""
@@ -425,29 +436,22 @@ def _held_to_catalog(
         return outcome
     if outcome.verdict is Verdict.INCONCLUSIVE and came != SUCCESS:
         return outcome  # made-up arguments were refused
-    failure = outcome.failure
-    if entry is None:
-        message, hint = listing.unknown(session.spec.name, str(params.get("name")))
-        if failure is not None and failure.kind in ERROR_FAILURES:
-            failure = replace(failure, message=redact(f"{message}; {failure.message}"), hint=hint)
-        elif failure is None:
-            hint = hint or "a suite that calls it on purpose says `run_options: { catalog: off }`"
-            failure = Failure(kind=FailureKind.SUITE, message=redact(f"{message}, and answered the call"), hint=hint)
-        else:
-            return outcome
-        return outcome._replace(verdict=Verdict.FAIL, message=failure.message, failure=failure)
-    fault = entry.find_argument_fault(params.get("arguments") or {})
+    name, arguments = str(params.get("name")), params.get("arguments") or {}
+    fault = find_call_fault(session, name, arguments, listing, entry, succeeded=came == SUCCESS)
     if fault is None:
         return outcome
-    message, hint = redact(fault[0]), fault[1]
-    told = message if hint is None else f"{message}; {hint}"
+    message, hint, failure = redact(fault.message), fault.hint, outcome.failure
     if failure is not None and failure.kind in ERROR_FAILURES:
-        return outcome._replace(failure=replace(failure, hint=told))
-    outcome = outcome._replace(warnings=(*outcome.warnings, told))
-    if failure is None and session.spec.is_strict:
-        failure = Failure(kind=FailureKind.SUITE, message=message, hint=hint)
-        return outcome._replace(verdict=Verdict.FAIL, message=message, failure=failure)
-    return outcome
+        if entry is not None:
+            return outcome._replace(failure=replace(failure, hint=redact(fault.told)))
+        failure = replace(failure, message=f"{message}; {failure.message}", hint=hint)
+        return outcome._replace(message=failure.message, failure=failure)
+    if entry is not None:
+        outcome = outcome._replace(warnings=(*outcome.warnings, redact(fault.told)))
+    if failure is not None or not fault.fails:
+        return outcome
+    failure = Failure(kind=FailureKind.SUITE, message=message, hint=hint)
+    return outcome._replace(verdict=Verdict.FAIL, message=message, failure=failure)
 
 
 def call_of(asked: Asked) -> tuple[str, str, str]:

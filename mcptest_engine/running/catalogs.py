@@ -1,24 +1,25 @@
 """What the servers of a run list: read once a server, beside its first call, and held against what tests call.
 
 From it come the nearest name of an unknown tool or prompt, what is odd about arguments, and the `outputSchema` of results. A
-list that cannot be read fails nothing: what could not be checked is a warning. A name counts as unknown only after
-a second look, since a server may list more than it did at first.
+list that cannot be read fails nothing: that an answer could not be checked is a warning. A name counts as unknown only after
+a second look, since a server may list more than it did at first. A list is read again once the server has said that its tools
+changed, and where its server died over it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+import contextlib
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.errors import AuthFailed, ServerDied, ServerError, did_you_mean
+from mcptest_engine.core.errors import ServerDied, ServerError, did_you_mean
 from mcptest_engine.judging.matchers import Context
 from mcptest_engine.judging.matchers.json_schema import matches_schema
 from mcptest_engine.judging.validity import Validity, find_invalidity
 from mcptest_engine.servers.catalog import list_all
-from mcptest_engine.servers.replay import NotRecorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from mcptest_engine.judging.matchers import Judge
     from mcptest_engine.servers.session import Session
@@ -27,8 +28,7 @@ _LISTS = {"tools/call": "tools", "prompts/get": "prompts"}
 _WHAT = {"tools": "tool", "prompts": "prompt"}
 _LIST_RESULT: Mapping[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
 _LATE = "no answer came in the time that a test gives to a call"
-_UNSENT = ServerDied, NotRecorded
-"""Why a list has not come that is no fault of the server's list: it is asked for again, or there is none to be had."""
+_MOST_DEATHS = 3
 
 
 class Entry:
@@ -46,7 +46,7 @@ class Entry:
     def output_schema(self) -> Judge | None:
         """The judge of `structuredContent`; None where the tool declares no `outputSchema`."""
         schema = self.descriptor.get("outputSchema")
-        if self._output is None and isinstance(schema, dict):
+        if self._output is None and self.is_tool and isinstance(schema, dict):
             self._output = matches_schema(schema, Context())
         return self._output
 
@@ -118,6 +118,33 @@ class Listing:
         return f'server "{server}" lists no {what} "{name}"', hint
 
 
+class CallFault(NamedTuple):
+    """What a server's list has against a call. `fails`: a test whose call succeeds fails for it; else it is a warning."""
+
+    message: str
+    hint: str | None
+    fails: bool
+
+    @property
+    def told(self) -> str:
+        """The message and the hint in one line."""
+        return self.message if self.hint is None else f"{self.message}; {self.hint}"
+
+
+def find_call_fault(
+    session: Session, name: str, arguments: Any, listing: Listing, entry: Entry | None, *, succeeded: bool
+) -> CallFault | None:
+    """What the list has against a call of `name`; `entry` is its entry in it, None where there is none."""
+    if entry is None:
+        message, hint = listing.unknown(session.spec.name, name)
+        if succeeded:
+            message += ", and answered the call"
+            hint = hint or "a suite that calls it on purpose says `run_options: { catalog: off }`"
+        return CallFault(message, hint, fails=True)
+    fault = entry.find_argument_fault(arguments)
+    return None if fault is None else CallFault(*fault, fails=session.spec.is_strict)
+
+
 class RunCatalogs:
     """The lists of a run's servers. `listed` is given each server's tools; `redact` takes secrets out of what is quoted."""
 
@@ -126,6 +153,9 @@ class RunCatalogs:
         self._listed = listed
         self._listings: dict[tuple[str, str], asyncio.Task[Listing | None]] = {}
         self._began: dict[tuple[str, str], float] = {}
+        self._unread: dict[tuple[str, str], str] = {}
+        self._deaths: dict[tuple[str, str], int] = {}
+        self._changes: dict[tuple[str, str], tuple[Session, int]] = {}
         self._looked_again: set[tuple[str, str, str]] = set()
         self.warnings: dict[str, None] = {}
 
@@ -135,24 +165,47 @@ class RunCatalogs:
         if what is None or not session.spec.reads_catalog:
             return
         key = (session.spec.name, what)
-        if key in self._listings or (what == "prompts" and "prompts" not in (session.capabilities or {})):
+        if what == "prompts" and "prompts" not in (session.capabilities or {}):
             return
-        self._start(session, what)
+        if key not in self._listings or self._has_changed(key, session):
+            self._start(session, what)
+
+    def _has_changed(self, key: tuple[str, str], session: Session) -> bool:
+        """Whether the server has said so since the list was asked for. Only tools count: a prompt is looked for twice."""
+        reader, changes = self._changes[key]
+        return key[1] == "tools" and session.tool_list_changes != (changes if reader is session else 0)
 
     async def find(
-        self, session: Session, method: str, name: str, *, timeout_seconds: float
+        self,
+        session: Session,
+        method: str,
+        name: str,
+        *,
+        timeout_seconds: float,
+        renew: Callable[[], Awaitable[Session]] | None = None,
     ) -> tuple[Listing, Entry | None] | None:
         """The list that `method` calls from, and the entry `name` of it; None where there is no list to go by.
 
         A list that has been asked for longer than `timeout_seconds` is not waited for, so that a server that never lists its
-        tools holds up a run once and not every test of it.
+        tools holds up a run once and not every test of it. `renew` gives a session to a server that was started again: a list
+        that died with its server is asked for over that.
         """
         what = _LISTS.get(method)
         key = (session.spec.name, what or "")
-        task = self._listings.get(key)
-        if what is None or task is None:
+        if what is None or not session.spec.reads_catalog:
             return None
-        listing = await self._within(key, task, timeout_seconds)
+        task = self._listings.get(key)
+        listing = None if task is None else await self._within(key, task, timeout_seconds)
+        if listing is None and key not in self._listings and self._deaths.get(key) and renew is not None:
+            with contextlib.suppress(ServerError):
+                session = await renew()
+                if key not in self._listings:
+                    self._start(session, what)
+                listing = await self._within(key, self._listings[key], timeout_seconds)
+        if listing is None and what in (session.capabilities or {}):  # else it never said that it had any
+            unchecked = "names, arguments and output schemas" if what == "tools" else "names and arguments"
+            told = f'the {what} of server "{key[0]}" could not be listed, so that {unchecked} are not checked'
+            self.warnings[f"{told}: {self._unread.get(key, _LATE)}"] = None
         if listing is None:
             return None
         if name not in listing.entries and (*key, name) not in self._looked_again and session.alive:
@@ -178,6 +231,7 @@ class RunCatalogs:
     def _start(self, session: Session, what: str) -> asyncio.Task[Listing | None]:
         loop, key = asyncio.get_running_loop(), (session.spec.name, what)
         self._began[key] = loop.time()
+        self._changes[key] = session, session.tool_list_changes
         self._listings[key] = task = loop.create_task(self._read(session, what))
         return task
 
@@ -187,38 +241,28 @@ class RunCatalogs:
         left = self._began[key] + timeout_seconds - asyncio.get_running_loop().time()
         if not task.done() and left > 0:
             await asyncio.wait((task,), timeout=left)
-        if not task.done():
-            self.warnings[_unlisted(*key, _LATE)] = None
         return task.result() if task.done() and not task.cancelled() else None
 
     async def _read(self, session: Session, what: str) -> Listing | None:
         server = session.spec.name
+        key = (server, what)
         try:
             session.is_listing = True
             found = await list_all(session, what)
-        except _UNSENT:
-            self._listings.pop((server, what), None)
-            return None
-        except AuthFailed:
-            return None  # the calls themselves say so
         except ServerError as error:
-            if what not in (session.capabilities or {}):
-                return None  # it never said that it had any
-            self.warnings[_unlisted(server, what, self._redact(error.message))] = None
+            self._unread[key] = self._redact(error.message)
+            if isinstance(error, ServerDied):
+                self._deaths[key] = self._deaths.get(key, 0) + 1
+                if self._deaths[key] < _MOST_DEATHS:
+                    del self._listings[key]
             return None
         finally:
             session.is_listing = False
-        self.warnings.pop(_unlisted(server, what, _LATE), None)
         if what == "tools":
             self._listed(server, found)
         if session.spec.validity != "off":
             validity = Validity(session.protocol_version or "", fails=False)
-            fault = find_invalidity(f"{what}/list", {**_LIST_RESULT, what: found}, validity, self._redact)
+            fault = find_invalidity(f"{what}/list", {"result": {**_LIST_RESULT, what: found}}, validity, self._redact)
             if fault is not None:
                 self.warnings[f'server "{server}", {what}/list: {fault[0]}'] = None
         return Listing(what, found)
-
-
-def _unlisted(server: str, what: str, why: str) -> str:
-    unchecked = "names, arguments and output schemas" if what == "tools" else "names and arguments"
-    return f'the {what} of server "{server}" could not be listed, so that {unchecked} are not checked: {why}'

@@ -25,9 +25,16 @@ def _count(record: RunRecord, verdict: Verdict) -> int:
     return record.totals.inconclusive if verdict is Verdict.INCONCLUSIVE else record.totals.skipped
 
 
-def _failing_findings(record: RunRecord) -> list[str]:
-    """What servers did beside their answers that fails the run."""
-    return [finding["message"] for server in record.servers for finding in server.findings if finding["fails"]]
+def _failing_findings(record: RunRecord) -> dict[str, str]:
+    """What servers did beside the answers to tests that fails the run, with the option that says so."""
+    return {
+        finding["message"]: "`validity: fail`"
+        if finding["kind"] == "invalid_opening"
+        else "`hygiene: fail` or `--strict`"
+        for server in record.servers
+        for finding in server.findings
+        if finding["fails"]
+    }
 
 
 def exit_code(
@@ -99,8 +106,8 @@ def concluded(
 
         warnings[:0] = short_lines(record.coverage)  # first: they may be why the run failed
     warnings[:0] = record.exceeded_effects
-    for message in reversed(_failing_findings(record)):
-        warnings[:0] = [f"{message} (fails the run: `hygiene: fail` or `--strict`)"]
+    for message, said in reversed(_failing_findings(record).items()):
+        warnings[:0] = [f"{message} (fails the run: {said})"]
         warnings = [warning for warning in warnings if warning != message]
     if code is ExitCode.FAILED and not record.totals.failed:
         for verdict, said in failing.items():

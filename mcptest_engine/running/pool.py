@@ -243,7 +243,11 @@ class Pool:
             if entry is not None or name in self._own:
                 record = _record(spec, entry, session, self.redactor)
                 findings = tuple(
-                    {"kind": kind, "message": self.redactor.redact_text(text), "fails": spec.hygiene == "fail"}
+                    {
+                        "kind": kind,
+                        "message": self.redactor.redact_text(text),
+                        "fails": (spec.validity if kind == "invalid_opening" else spec.hygiene) == "fail",
+                    }
                     for kind, text in self._findings.get(name, {}).items()
                 )
                 told.append(replace(record, findings=findings) if findings else record)
@@ -302,9 +306,12 @@ class Pool:
     def _remember(self, name: str, session: Session) -> None:
         """Tell what was odd about the server, each thing once."""
         told = self.remarks.setdefault(_name_of(name), [])
-        if session.findings:
-            self._findings.setdefault(_name_of(name), {}).update(session.findings)
-        for remark in session.remarks:
+        findings = self._findings.setdefault(_name_of(name), {})
+        findings.update(session.findings)
+        invalid = _find_invalid_opening(session, self.redactor.redact)
+        if invalid is not None:
+            findings.setdefault("invalid_opening", invalid)
+        for remark in (*session.remarks, *(() if invalid is None else (invalid,))):
             text = self.redactor.redact_text(remark)
             if text not in told:
                 from mcptest_engine.core.events import Warned
@@ -382,6 +389,19 @@ def _retrieve(task: asyncio.Task[Session]) -> None:
 def _name_of(key: str) -> str:
     """The server that a session is of."""
     return key.partition(_PIN)[0]
+
+
+def _find_invalid_opening(session: Session, redact: Callable[[Any], Any]) -> str | None:
+    """What is not valid of the answer that opened a session, where its server is held to the protocol."""
+    exchange = session.handshake
+    if exchange is None or session.spec.validity == "off":
+        return None
+    from mcptest_engine.judging.validity import Validity, find_invalidity
+    from mcptest_engine.servers.wire import DEFAULT_REVISION
+
+    validity = Validity(session.protocol_version or DEFAULT_REVISION, fails=False)
+    fault = find_invalidity(exchange.method, exchange.answer, validity, redact)
+    return None if fault is None else f'server "{session.spec.name}", {exchange.method}: {fault[0]}'
 
 
 def _idle_death(name: str, dead: Session) -> ServerDied:

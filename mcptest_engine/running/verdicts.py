@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.errors import AnswerLost, AuthFailed, CallTimeout, InvalidResult, did_you_mean
+from mcptest_engine.core.errors import AnswerLost, AuthFailed, CallMismatch, CallTimeout, InvalidResult, did_you_mean
 from mcptest_engine.core.kinds import ERROR_FAILURES, Wanted
 from mcptest_engine.core.results import AssertionResult, Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
@@ -74,6 +74,8 @@ def failure_of(error: ServerError) -> Failure:
         kind = FailureKind.AUTH
     elif isinstance(error, InvalidResult):
         kind = FailureKind.INVALID
+    elif isinstance(error, CallMismatch):
+        kind = FailureKind.SUITE
     return Failure(kind=kind, message=error.message, hint=error.hint, stderr_tail=error.stderr_tail or None)
 
 
@@ -204,9 +206,9 @@ def _judge_unasked(
     unfinished = find_task_handle(envelope.get("result"))
     if unfinished is not None:
         return made, failure or Failure(kind=FailureKind.INVALID, message=unfinished), ()
-    if validity is None or "result" not in envelope or not validity.covers(asked.method):
+    if validity is None or came is None or not validity.covers(asked.method):
         return made, failure, ()
-    fault = find_invalidity(asked.method, envelope["result"], validity, redact)
+    fault = find_invalidity(asked.method, envelope, validity, redact)
     if not validity.fails:
         return made, failure, () if fault is None else (fault[0],)
     made.append(_validity_row(len(rows) + len(made), fault))
@@ -344,8 +346,10 @@ def with_tool_hint(result: TestResult, answered: Mapping[str, Collection[str]]) 
         return result
     if result.failure is not None and result.trace is not None:
         hint = _unknown_node_hint(result.trace, answered)
-        told = "; ".join(part for part in (result.failure.hint, hint) if part)
-        return result if hint is None else replace(result, failure=replace(result.failure, hint=told))
+        before = result.failure.hint or ""
+        if hint is None or hint in before:
+            return result
+        return replace(result, failure=replace(result.failure, hint=f"{before}; {hint}" if before else hint))
     if result.failure is None or (result.failure.hint is not None and result.failure.kind not in ERROR_FAILURES):
         return result
     calls: tuple[TestResult | VerifyResult, ...] = (result, *result.verify)

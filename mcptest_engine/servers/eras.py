@@ -181,7 +181,10 @@ def _shaken(session: Session, exchange: Exchange) -> Opened:
         told = "without a `protocolVersion`" if version is None else "with a `protocolVersion` that is no text"
         session.remarked(f"answered `initialize` {told}")
     elif version not in HANDSHAKE_REVISIONS:
-        session.remarked(f'answered `initialize` with the protocol version "{version}", which mcptest does not know')
+        session.remarked(
+            f'answered `initialize` with the protocol version "{version}", which mcptest does not know, so that its '
+            "results are not held to the protocol"
+        )
     return opened
 
 

@@ -153,6 +153,7 @@ class Session:
         self._refused: tuple[float, str] | None = None
         self._given_up: set[int] = set()
         self._answered_twice = False
+        self._nameless: tuple[str, bytes, float] | None = None
         self._repeated: list[str] = []
         self._decode = wire.decoder_noting(self._repeated)
         self._told_repeated: set[tuple[str, str]] = set()
@@ -550,7 +551,15 @@ class Session:
         self._answered_at = at
         if call is None:
             self._unmatched(message, line, at)
-            return
+        else:
+            self._matched(call, message, line, at)
+        if self._nameless is not None and len(waiting := list(self._calls)) == 1:
+            fault, line, at = self._nameless
+            self._nameless = None
+            waiting[0].done_at = at
+            self.failed(waiting[0], broken_answer(waiting[0].method, fault, self._shown(line)))
+
+    def _matched(self, call: Call, message: dict[str, Any], line: bytes, at: float) -> None:
         call.done_at = at
         call.size = len(line)
         fault = wire.answer_fault(message, self.spec.redact)
@@ -593,21 +602,19 @@ class Session:
         call, fault = None, ""
         if isinstance(call_id, str) and _ID_AS_TEXT.fullmatch(call_id):
             call, fault = self._calls.get(int(call_id)), "its `id` is a string, where the request's was a number"
-        elif call_id is None and len(waiting := self._tests_calls()) == 1:
-            (call,) = waiting
+        elif call_id is None:
             fault = "its `id` is null" if "id" in message else "it has no `id`"
+            waiting = list(self._calls)
+            if len(waiting) == 1:
+                (call,) = waiting
+            elif len(waiting) == 2 and self.is_listing:
+                self._nameless = fault, line, at  # the list's, or the test's: that of the one which gets no other
+                return
         if call is None:
             self._noise(line, at)
         else:
             call.done_at = at
             self.failed(call, broken_answer(call.method, fault, self._shown(line)))
-
-    def _tests_calls(self) -> list[Call]:
-        """The calls that wait for an answer; where there are others, without the list that is read beside them."""
-        waiting = list(self._calls)
-        if self.is_listing and len(waiting) > 1:
-            return [call for call in waiting if not call.method.endswith("/list")]
-        return waiting
 
     def _batch(self, batch: list[Any], line: bytes, at: float) -> None:
         if self.protocol_version == wire.BATCH_REVISION:

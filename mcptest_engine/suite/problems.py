@@ -404,10 +404,14 @@ class _Walk:
             members = enumerate(value)
         elif isinstance(value, float) and not math.isfinite(value):
             from mcptest_engine.suite.problem_words import found
+            from mcptest_engine.suite.schema_walk import of_suite, types
 
+            allowed = {name for schema in of_suite(path) for name in types(schema)}
+            is_text = "string" in allowed or allowed.isdisjoint(("number", "integer"))
             if self.tree.span(path, nearest=True) not in told:
                 message = f"JSON has no such number: found {found(value)}"
-                self._report(_Place(path), message, "write a finite number, or quote it if text is meant")
+                hint = "write a finite number" + (", or quote it if text is meant" if is_text else "")
+                self._report(_Place(path), message, hint)
         for key, member in members:
             if isinstance(member, (dict, list, float)):
                 self._non_finite(member, (*path, key), told)

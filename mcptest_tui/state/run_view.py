@@ -69,7 +69,8 @@ class Summary:
 
     `hooks` and `rollups` are those of the record; `gates` says which floors of the suite's `coverage` were missed and which
     limits of its `effects` exceeded; `effects` are the rows of the record's calls.
-    `deferred` are those of the inconclusive that wait for a model, `unchecked` says why nothing was checked; the rest is the
+    `deferred` are those of the inconclusive that wait for a model, `needing` those whose made-up arguments were refused,
+    `unchecked` says why nothing was checked; the rest is the
     record's spending.
     """
 
@@ -87,6 +88,7 @@ class Summary:
     gates: list[str] = field(default_factory=list)
     effects: list[dict[str, Any]] = field(default_factory=list)
     deferred: int = 0
+    needing: int = 0
     models: list[dict[str, Any]] = field(default_factory=list)
     scorers: list[dict[str, Any]] = field(default_factory=list)
     unchecked: str = ""
@@ -112,7 +114,9 @@ class Summary:
     def title(self) -> str:
         """`120 passed in 3.2 s`, `2 failed, 118 passed in 3.2 s`; that nothing was checked, and why, comes first."""
         words = (("fail", "failed"), ("inconclusive", "inconclusive"), ("pass", "passed"), ("skip", "skipped"))
-        some = {"inconclusive": f" ({self.deferred} deferred)"} if self.deferred else {}
+        parts = [f"{self.deferred} deferred"] if self.deferred else []
+        parts += [f"{self.needing} {'needs' if self.needing == 1 else 'need'} arguments"] if self.needing else []
+        some = {"inconclusive": f" ({', '.join(parts)})"} if parts else {}
         told = ", ".join(
             f"{self.counts[status]} {word}{some.get(status, '')}" for status, word in words if self.counts.get(status)
         )
@@ -187,12 +191,22 @@ class RunView:
             hooks=_mappings(record.get("hooks")),
             rollups=_mappings(record.get("metric_rollups")),
             deferred=sum(row.deferred for row in rows),
+            needing=sum(_needs_arguments(row) for row in rows),
             models=_mappings(spending.get("models")),
             scorers=_mappings(spending.get("scorers")),
             gates=[str(gate) for gate in record.get("gates") or ()],
             unchecked="" if record.get("interrupted") else _why_unchecked(rows),
             effects=_mappings(effects.get("calls") if isinstance(effects := record.get("effects"), dict) else None),
         )
+
+
+def _needs_arguments(row: TestRow) -> bool:
+    """Whether a call with made-up arguments was to succeed and met with an error."""
+    rows = (row.result or {}).get("assertions") or ()
+    return row.verdict == "inconclusive" and any(
+        one.get("implicit") == "outcome" and one.get("passed") is None and one["matcher"] == {"exact": "success"}
+        for one in rows
+    )
 
 
 def _why_unchecked(rows: Sequence[TestRow]) -> str:

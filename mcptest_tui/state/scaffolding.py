@@ -31,7 +31,10 @@ OPTIONS = (
 
 @dataclass(slots=True, eq=False)
 class ToolRow:
-    """One tool. `held_back` says why its tests are not run before a person has looked at them; `allowed` by a yes to it."""
+    """One tool. `held_back` says why its tests are not run before a person has looked at them; `allowed` by a yes to it.
+
+    `guessed` are the arguments that had to be made up.
+    """
 
     name: str
     tool_class: str
@@ -40,6 +43,7 @@ class ToolRow:
     held_back: str = ""
     warnings: tuple[str, ...] = ()
     allowed: bool = False
+    guessed: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -116,6 +120,7 @@ class Scaffolding:
             one = told.get(tool.name) if tool.chosen or again else None
             tool.tests = int(one.get("tests") or 0) if one is not None else 0
             tool.held_back = str(one.get("held_back") or "") if one is not None else ""
+            tool.guessed = tuple(map(str, one.get("guessed") or ())) if one is not None else ()
         self.before, self.after = str(answer.get("before") or ""), str(answer.get("after") or "")
         self.resources, self.prompts = int(answer.get("resources") or 0), int(answer.get("prompts") or 0)
         self.notes, self.problem = tuple(map(str, answer.get("notes") or ())), ""
@@ -178,7 +183,7 @@ class Scaffolding:
         return max(self.after.count("\n"), 1)
 
     def summary(self) -> list[str]:
-        """What it comes to: how many tests, that nothing is called, and what is held back."""
+        """What it comes to: how many tests, that nothing is called, what is held back, and what needs arguments."""
         tests = sum(tool.tests for tool in self.tools)
         parts = [f"{counted(tests, 'test')} of {counted(sum(tool.chosen for tool in self.tools), 'tool')}"]
         parts += [counted(self.resources, "resource")] if self.resources else []
@@ -186,9 +191,15 @@ class Scaffolding:
         lines = [f"{', '.join(parts)}. Making it calls no tool."]
         held = [tool.name for tool in self.tools if tool.chosen and tool.held_back]
         if held:
-            named = ", ".join(held[:3]) + (f" and {len(held) - 3} more" if len(held) > 3 else "")
-            lines.append(f"Held back, with a `skip:` (y lets the tests of a tool run): {named}")
+            lines.append(f"Held back, with a `skip:` (y lets the tests of a tool run): {_named(held)}")
+        guessed = [f"{tool.name} ({', '.join(tool.guessed)})" for tool in self.tools if tool.chosen and tool.guessed]
+        if guessed:
+            lines.append(f"Made-up arguments, marked with `guess`; put in real ones: {_named(guessed)}")
         return [*lines, *self.notes]
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def places_for(suites: Sequence[str], own: str, new_path: str) -> list[Destination]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 
 import pytest
 
 from mcptest_engine.core.events import AgentTurn
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.reporting.registry import render
-from tests.agents.conftest import CLAUDE, GPT, holds, shed
+from tests.agents.conftest import CLAUDE, GPT, SERVERS, holds, shed
 from tests.servers.model_endpoint import Reply, Use
 
 
@@ -536,3 +537,21 @@ def test_an_interrupted_conversation_keeps_what_was_said(run_of, models):
     (test,) = asyncio.run(main()).tests
     assert (test.verdict, test.trace["stop"], test.trace["tool_names"]) == (Verdict.SKIP, "interrupted", ["hang"])
     assert test.tokens == 120
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize(
+    "tool", ["wrong_output", "no_output", "number_as_text", "bad_uri", "empty", "task", "unknown_block"]
+)
+def test_an_answer_that_breaks_the_protocol_fails_the_test_whatever_it_asserts(record_of, models, tool, revision):
+    """Ruling A2: the model is told that there was no answer, and may finish well all the same."""
+    models.answer_with(
+        lambda question: Reply("done", uses=[] if len(question.body["messages"]) > 1 else [Use(tool, {})])
+    )
+    command = [sys.executable, "-S", str(SERVERS / "breaking.py")]
+    agent = {"name": "a", "model": CLAUDE, "prompt": "go", "tools": {"allow": [tool]}}
+    expect = [holds("final_response", {"contains": "done"}), holds("turns", {"gte": 1})]
+    suite = {"servers": {"s": {"command": command, "protocol": revision}}, "agents": [{**agent, "expect": expect}]}
+    (test,) = record_of(suite).tests
+    assert test.failure is not None
+    assert test.failure.kind.value == "invalid"

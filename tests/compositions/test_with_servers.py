@@ -611,6 +611,9 @@ def test_a_focused_case_starts_no_server_of_the_others(run: Run, log: Path) -> N
     [
         (wants("composition.budget_tripped", None), Verdict.FAIL, FailureKind.SERVER),
         (wants("nodes.b.status", "err"), Verdict.FAIL, FailureKind.SERVER),
+        (wants("nodes.a.args", {}), Verdict.FAIL, FailureKind.SERVER),
+        ({"target": "nodes.a.duration_ms", "matcher": {"lt": 60_000}}, Verdict.FAIL, FailureKind.SERVER),
+        (wants("nodes.a.output", None), Verdict.FAIL, FailureKind.SERVER),
         (wants("nodes.a.status", "err"), Verdict.PASS, None),
         (wants("composition.ran", False), Verdict.PASS, None),
     ],
@@ -637,6 +640,17 @@ def test_a_failed_call_that_no_assertion_looks_at_is_warned_of(run: Run) -> None
     assert {test.verdict for test in record.tests} == {Verdict.PASS}
     (warning,) = record.warnings
     assert warning.startswith("c0: node `a` failed, and no assertion looks at it: the ")
+
+
+def test_a_composition_in_which_no_call_succeeded_is_not_green(run: Run) -> None:
+    nodes = [node("a", "nothing")]
+    blind = [{"target": "output", "matcher": {"not": {"contains": "error"}}}]
+    looked_at = {"nodes": nodes, "expect": [wants("nodes.a.status", "err")]}
+    skipped = {"nodes": [node("a", "die", when="false")]}
+    record = run({"nodes": nodes, "expect": blind}, looked_at, skipped)
+    assert [test.verdict for test in record.tests] == [Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE]
+    assert (record.tests[0].message or "").startswith("node `a` failed: ")
+    assert record.tests[2].message == "nothing was checked: every node was skipped"
 
 
 def test_the_order_is_that_in_which_nodes_were_begun(run: Run) -> None:

@@ -32,7 +32,9 @@ class TurningWorld:
         self.in_hand = self.most_in_hand = 0
         self.tellings: list[tuple[str, str]] = []
 
-    async def call(self, server: str, tool: str, args: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
+    async def call(
+        self, server: str, tool: str, args: Mapping[str, Any], timeout_seconds: float
+    ) -> tuple[Mapping[str, Any], str | None]:
         assert server
         assert timeout_seconds > 0
         turns, answer = self._answer(tool, args)
@@ -45,7 +47,7 @@ class TurningWorld:
         finally:
             self.in_hand -= 1
             self._time += 1
-        return answer
+        return answer, None
 
     async def compute(self, program: str, value: Any) -> list[Any]:
         await asyncio.sleep(0)

@@ -16,6 +16,7 @@ import yaml
 
 from mcptest_engine.cli.main import COMMANDS, WORKBENCH, group
 from mcptest_engine.core.errors import ExitCode
+from mcptest_engine.core.kinds import FailureKind, Verdict, Wanted
 from mcptest_engine.judging.matchers import MATCHERS
 from mcptest_engine.mock.faults import SPELLINGS
 from mcptest_engine.mock.manifest import load_manifest
@@ -23,6 +24,7 @@ from mcptest_engine.mock.presets import preset_names
 from mcptest_engine.reporting.record_schema import record_schema
 from mcptest_engine.reporting.registry import FORMATS
 from mcptest_engine.suite.load import LoadOptions, check_text
+from mcptest_engine.suite.schema_walk import suite_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,6 +192,27 @@ def test_every_matcher_reporter_command_and_exit_code_has_its_section() -> None:
     assert [name for name in COMMANDS if f"mcptest-{name}" not in anchors(DOCS / "cli.md")] == []
     codes = re.findall(r"^\| (\d+) \|", read(DOCS / "exit-codes.md"), re.MULTILINE)
     assert [int(code) for code in codes] == sorted(ExitCode)
+
+
+def test_the_page_on_verdicts_names_each_verdict_kind_and_check_that_there_is() -> None:
+    """And how to turn off what is checked unasked: each way is one of the suite's own."""
+    sections = dict(part.partition("\n")[::2] for part in read(DOCS / "verdicts.md").split("\n## "))
+
+    def rows(section: str) -> set[str]:
+        return set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+
+    assert rows(sections["# Verdicts"]) == {verdict.value for verdict in Verdict}
+    assert rows(sections["Kinds of failures"]) == {kind.value for kind in FailureKind}
+    assert rows(sections["Outcome"]) - {"outcome"} == {wanted.value for wanted in Wanted}
+    schema = record_schema()["$defs"]
+    told = "".join(sections.values())
+    for name in schema["server"]["properties"]["findings"]["items"]["properties"]["kind"]["enum"]:
+        assert f"`{name}`" in told
+    unasked = sections["What is checked unasked"]
+    off = dict(re.findall(r"\| `(\w+): (\w+)` \|$", unasked, re.MULTILINE))
+    assert off == {"outcome": "any", "validity": "off", "catalog": "off", "hygiene": "off"}
+    for key, value in off.items():
+        assert value in suite_schema()["$defs"]["RunOptions"]["properties"][key]["anyOf"][0]["enum"]
 
 
 def test_every_fault_and_every_preset_of_the_mock_is_told() -> None:

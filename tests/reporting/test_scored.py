@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -89,3 +90,5 @@ def test_a_score_just_below_its_threshold_shows_that_it_is(build: Any) -> None:
 def test_the_mean_of_equal_values_is_that_value(build: Any) -> None:
     tests = [build.test(f"t{at}", derived_metrics=(DerivedMetric(name="m", value=0.7),)) for at in range(3)]
     assert [one.mean for one in MetricRollup.of(tests)] == [0.7]
+    largest = build.test("t", derived_metrics=(DerivedMetric(name="m", value=sys.float_info.max),))
+    assert [one.mean for one in MetricRollup.of([largest])] == [sys.float_info.max]

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 from mcptest_engine.core.results import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
@@ -28,6 +30,8 @@ SPOILT = {
     "number_as_text": '/content/0/text: 5 is not of type "string" (server/tools#text-content)',
     "unknown_block": '/content/0/type: "textt" is not one of "text", "image", "audio", "resource_link", "resource"',
     "bad_blob": '/content/0/resource/blob: 5 is not of type "string" (server/tools#embedded-resources)',
+    "bad_uri": '/content/0/uri: "no uri" is not a "uri" (server/tools#resource-links)',
+    "bad_image": '/content/0/data: "not base64" is not base64 (server/tools#image-content)',
     "empty": '"content" is a required property',
     "task": "the call is unfinished: the server answered with a task",
 }
@@ -47,11 +51,9 @@ def url() -> Iterator[str]:
 def run(record_of: Callable[..., RunRecord]) -> Callable[..., RunRecord]:
     """The record of a suite with one server `s`, which is valid and survives a round trip."""
 
-    def running(
-        *tools: dict[str, Any], server: dict[str, Any] = STDIO, settings: Any = None, **suite: Any
-    ) -> RunRecord:
+    def running(*tools: dict[str, Any], server: dict[str, Any] = STDIO, options: Any = None, **suite: Any) -> RunRecord:
         text = json.dumps({"servers": {"s": server}, **({"tools": tools} if tools else {}), **suite})
-        record = record_of(text, **({} if settings is None else settings))
+        record = record_of(text, **({} if options is None else options))
         data = json.loads(json.dumps(record.to_json()))
         assert record_fault(data) is None
         assert RunRecord.from_json(data).to_json() == record.to_json()
@@ -127,6 +129,48 @@ def test_validity_may_be_a_warning_or_off(run: Callable[..., RunRecord], where: 
         assert not any(row.implicit == "valid" for row in record.tests[0].assertions)
 
 
+@pytest.mark.parametrize(
+    ("revision", "tool", "place"),
+    [("2025-11-25", "no_link", "/data/elicitations/0"), ("2026-07-28", "no_capability", "/data/requiredCapabilities")],
+)
+def test_an_error_of_the_protocols_own_is_held_to_its_schema_also_where_it_is_expected(
+    run: Callable[..., RunRecord], revision: str, tool: str, place: str
+) -> None:
+    suite: dict[str, Any] = {"server": {**STDIO, "protocol": revision}}
+    nodes = [{"id": "a", "tool": tool}]
+    ran = {"target": "nodes.a.status", "matcher": {"exact": "err"}}
+    compositions = [{"name": "c", "nodes": nodes, "expect": [ran]}]
+    test, graph = run({"name": "t", "tool": tool, "outcome": "error"}, compositions=compositions, **suite).tests
+    assert test.failure is not None
+    assert (test.failure.kind.value, f"is not valid MCP {revision}: {place}" in test.failure.message) == (
+        "invalid",
+        True,
+    )
+    assert test.assertions[-1].pointer == place
+    assert place in str(graph.trace)
+    assert run({"name": "t", "tool": tool, "outcome": "error"}, **suite, run_options={"validity": "off"}).exit_code == 0
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_an_invalid_answer_to_the_opening_fails_the_run_once_and_no_test(
+    run: Callable[..., RunRecord], revision: str
+) -> None:
+    method = "initialize" if revision == "2025-11-25" else "server/discover"
+    server = {"command": [*STDIO["command"], "opening"], "protocol": revision}
+    record = run(calls("fine"), calls("forecast"), server=server)
+    assert (record.exit_code, record.verdict.value, record.totals.passed) == (1, "fail", 2)
+    (finding,) = record.servers[0].findings
+    told = f'server "s", {method}: the result is not valid MCP {revision}: /capabilities/tools: true is not of type "object"'
+    assert (finding["kind"], finding["fails"], finding["message"].startswith(told)) == ("invalid_opening", True, True)
+    assert record.warnings == (f"{finding['message']} (fails the run: `validity: fail`)",)
+    for reporter in ("pretty", "agent", "md", "junit", "html"):
+        assert "/capabilities/tools" in render(reporter, record).stdout, reporter
+    warned = run(calls("fine"), server=server, run_options={"validity": "warn"})
+    assert (warned.exit_code, warned.warnings) == (0, (finding["message"],))
+    off = run(calls("fine"), server={**server, "validity": "off"})
+    assert (off.exit_code, off.warnings, off.servers[0].findings) == (0, (), ())
+
+
 def test_a_task_is_unfinished_also_where_validity_is_off(run: Callable[..., RunRecord]) -> None:
     record = run(calls("task"), run_options={"validity": "off"})
     assert record.tests[0].verdict.value == "fail"
@@ -145,6 +189,68 @@ def test_an_invalid_answer_of_a_node_fails_its_composition(run: Callable[..., Ru
     (test,) = record.tests
     assert test.failure is not None
     assert (test.failure.kind.value, "/content/0/text" in test.failure.message) == ("invalid", True)
+
+
+# --- whatever is asserted
+
+_TARGETS = ["result", "result.content", "result.content[0].text", "result.nothing", "duration_ms", "attempt"]
+_OF_GRAPHS = ["output", "cost.total", "composition.order", "composition.tokens_total"]
+_MATCHERS = st.recursive(
+    st.sampled_from([{"exists": True}, {"exists": False}, {"contains": "5"}, {"regex": "."}, {"gte": 0}, {"lte": 1}]),
+    lambda inner: st.builds(lambda one: {"not": one}, inner),
+    max_leaves=3,
+)
+_WRONG = [*SPOILT, "no_link", "no_capability", "hidden", "fien"]
+
+
+def _expectations(targets: list[str]) -> st.SearchStrategy[dict[str, Any]]:
+    """Assertions, alone and in sets that any of theirs may satisfy."""
+    rows = st.builds(
+        lambda target, matcher: {"target": target, "matcher": matcher}, st.sampled_from(targets), _MATCHERS
+    )
+    sets = st.builds(
+        lambda inner: {"assert-set": {"threshold": 0, "assertions": inner}}, st.lists(rows, min_size=1, max_size=2)
+    )
+    return st.builds(lambda found: {"expect": found}, st.lists(rows | sets, max_size=3))
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+@settings(
+    max_examples=2, phases=[Phase.generate], deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    tests=st.lists(
+        st.tuples(st.sampled_from(_WRONG), _expectations(_TARGETS), st.sampled_from([None, "any", "error"])),
+        min_size=15,
+        max_size=20,
+    ),
+    graphs=st.lists(st.tuples(st.sampled_from(_WRONG), _expectations(_OF_GRAPHS)), min_size=6, max_size=10),
+)
+def test_no_invalid_answer_and_no_unlisted_tool_is_green(
+    run: Callable[..., RunRecord],
+    request: pytest.FixtureRequest,
+    transport: str,
+    revision: str,
+    tests: list[tuple[str, dict[str, Any], str | None]],
+    graphs: list[tuple[str, dict[str, Any]]],
+) -> None:
+    """Whatever a test asserts, and whatever `outcome` it says; an unknown name alone is what `any` and `error` allow."""
+    reached = STDIO if transport == "stdio" else {"url": request.getfixturevalue("url")}
+    of_the_other = "no_capability" if revision == "2025-11-25" else "no_link"  # an error like any other here
+    written = [
+        {"name": f"{tool} {at}", "tool": tool, **expected, **({} if outcome is None else {"outcome": outcome})}
+        for at, (tool, expected, outcome) in enumerate(tests)
+        if outcome is None or tool not in ("fien", of_the_other)
+    ]
+    composed = [
+        {"name": f"{tool} graph {at}", "nodes": [{"id": "a", "tool": tool}], **expected}
+        for at, (tool, expected) in enumerate(graphs)
+        if tool != of_the_other
+    ]
+    blocks = {"tools": written, "compositions": composed}
+    record = run(server={**reached, "protocol": revision}, **{name: rows for name, rows in blocks.items() if rows})
+    assert [test.name for test in record.tests if test.verdict.value != "fail"] == []
 
 
 # --- the catalog
@@ -191,12 +297,73 @@ def test_odd_arguments_are_a_warning_and_a_failure_under_strict(
     record = run(calls("fine", args=arguments))
     assert record.exit_code == 0
     assert [text.startswith(f"fine: {words}") for text in record.warnings] == [True]
-    strict = run(calls("fine", args=arguments), settings={"strict": True})
+    strict = run(calls("fine", args=arguments), options={"strict": True})
     (test,) = strict.tests
     assert test.failure is not None
     assert (strict.exit_code, test.failure.kind.value) == (1, "suite")
-    wanted = run(calls("failing_output", args=arguments, outcome="error", expect=[]), settings={"strict": True})
+    wanted = run(calls("failing_output", args=arguments, outcome="error", expect=[]), options={"strict": True})
     assert (wanted.exit_code, wanted.warnings) == (0, ())
+
+
+def test_odd_arguments_of_nodes_and_evals_are_warned_of_like_those_of_tests(
+    run: Callable[..., RunRecord], tmp_path: Path
+) -> None:
+    """What a node is called with is known only when its parents have answered."""
+    scorer = tmp_path / "scorer.py"
+    scorer.write_text("""print('{"verdict": "pass", "score": 1, "reasoning": "good"}')""")
+    wrong = 'the tool "fine" has no argument `citty`; did you mean `city`?'
+    suite: dict[str, Any] = {
+        "compositions": [
+            {
+                "name": "graph",
+                "nodes": [
+                    {"id": "a", "tool": "forecast"},
+                    {"id": "b", "tool": "fine", "needs": ["a"], "args": {"citty": "${a.structuredContent.degrees}"}},
+                ],
+            }
+        ],
+        "evals": [
+            {"name": "graded", "call": {"tool": "fine", "args": {"citty": "x"}}, "rubric": "r", "scorers": ["s"]}
+        ],
+        "scorers": [{"name": "s", "type": "exec", "command": [sys.executable, str(scorer)]}],
+    }
+    record = run(**suite)
+    assert (record.exit_code, record.warnings) == (0, (f"graph: node `b`: {wrong}", f"graded: {wrong}"))
+    strict = run(**suite, options={"strict": True})
+    for test in strict.tests:
+        assert test.failure is not None
+        assert (test.failure.kind.value, test.failure.hint) == ("suite", "did you mean `city`?")
+        assert 'the tool "fine" has no argument `citty`' in test.failure.message
+    assert run(**suite, options={"strict": True}, run_options={"catalog": "off"}).exit_code == 0
+
+
+def test_odd_arguments_are_the_hint_of_a_node_or_an_eval_that_fails(run: Callable[..., RunRecord]) -> None:
+    tool = {"tool": "failing_output", "args": {"citty": "x"}}
+    scorers = [{"name": "s", "type": "exec", "command": ["no-such-scorer"]}]
+    evals = [{"name": "graded", "call": tool, "rubric": "r", "scorers": ["s"]}]
+    record = run(compositions=[{"name": "graph", "nodes": [{"id": "a", **tool}]}], evals=evals, scorers=scorers)
+    for test in record.tests:
+        assert test.failure is not None
+        assert test.failure.hint == 'the tool "failing_output" has no argument `citty`; did you mean `city`?'
+        assert "no such city" in test.failure.message
+    assert record.warnings == ()
+
+
+def test_a_node_fails_when_its_tool_is_not_listed(run: Callable[..., RunRecord]) -> None:
+    total = {"target": "cost.total", "matcher": {"lte": 1}}
+    record = run(
+        compositions=[
+            {"name": "refused", "nodes": [{"id": "a", "tool": "fien"}], "expect": [total]},
+            {"name": "answered", "nodes": [{"id": "a", "tool": "hidden"}], "expect": [total]},
+        ]
+    )
+    refused, answered = record.tests
+    assert refused.failure is not None
+    assert 'server "s" lists no tool "fien"; the server answered error -32602' in refused.failure.message
+    assert (refused.failure.kind.value, refused.failure.hint) == ("suite", "did you mean `fine`?")
+    assert answered.failure is not None
+    assert answered.failure.kind.value == "suite"
+    assert 'server "s" lists no tool "hidden", and answered the call' in answered.failure.message
 
 
 def test_the_list_is_read_once_and_not_at_all_when_it_is_off(run: Callable[..., RunRecord], tmp_path: Path) -> None:
@@ -233,6 +400,106 @@ def test_a_list_that_never_comes_is_waited_for_once_and_said(run: Callable[..., 
     )
 
 
+# --- a server whose list goes astray, or changes
+
+ODD = """
+import os, sys, threading
+sys.path.insert(0, FOLDER)
+import minimcp
+how, marker = sys.argv[1:]
+number = {"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]}
+tools = [{"name": name, "inputSchema": {"type": "object"}, "outputSchema": number} for name in ("get_it", "get_on")]
+waiting = []
+deep = None
+for _ in range(300):
+    deep = [deep]
+
+def handle(method, params, message):
+    if method == "tools/list":
+        if how == "refuses":
+            minimcp.send({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no list"}})
+            minimcp.answer(waiting.pop(), {"content": [], "structuredContent": {"n": 1}})
+            return minimcp.NO_ANSWER
+        if how == "dies" or (how == "dies once" and not os.path.exists(marker)):
+            open(marker, "w").close()
+            threading.Timer(0.05, os._exit, (3,)).start()
+            return minimcp.NO_ANSWER
+        return {"tools": tools}
+    if how == "refuses":
+        waiting.append(message["id"])
+        return minimcp.NO_ANSWER
+    if params["name"] == "get_on":
+        number["required"] = ["m"]
+        minimcp.send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    result = {"content": [], "structuredContent": {"m" if how == "changes" and params["name"] == "get_on" else "n": 1}}
+    if how == "task":
+        return {"content": [], "task": {"taskId": "t", "status": "working"}}
+    if how == "deep beside":
+        result = {**result, "structuredContent": {}, "_meta": {"deep": deep}}
+    if how == "deep":
+        result["structuredContent"]["more"] = deep
+    if how in ("dies once", "banana"):
+        result["structuredContent"] = {}
+    return result
+
+if how == "banana":
+    minimcp.initialized = lambda params, *_: {
+        "protocolVersion": "banana", "capabilities": {"tools": {}}, "serverInfo": {"name": "b", "version": "1"}
+    }
+minimcp.serve(handle, lists=True)
+"""
+
+
+@pytest.fixture
+def odd(run: Callable[..., RunRecord], tmp_path: Path) -> Callable[..., RunRecord]:
+    """The record of calls of a server that is odd in one way, one at a time."""
+    script = tmp_path / "odd.py"
+    script.write_text(ODD.replace("FOLDER", repr(str(SERVER.parent))))
+
+    def running(how: str, *names: str) -> RunRecord:
+        server = {"command": [sys.executable, str(script), how, str(tmp_path / "marker")]}
+        tests = [{**calls(name), "name": f"{number} {name}"} for number, name in enumerate(names)]
+        return run(*tests, server=server, run_options={"concurrency": 1, "timeout_ms": 5_000})
+
+    return running
+
+
+def test_a_list_that_dies_with_its_server_is_read_again(odd: Callable[..., RunRecord]) -> None:
+    (test,) = odd("dies once", "get_it").tests
+    assert test.failure is not None
+    assert "breaks the tool's `outputSchema`" in test.failure.message
+
+
+@pytest.mark.parametrize(("how", "why"), [("dies", "exited with code 3"), ("refuses", "its `id` is null")])
+def test_an_answer_that_no_list_was_there_to_check_is_told(odd: Callable[..., RunRecord], how: str, why: str) -> None:
+    record = odd(how, "get_it")
+    assert (record.exit_code, record.tests[0].verdict.value) == (0, "pass")
+    (warning,) = [text for text in record.warnings if "could not be listed, so that names" in text]
+    assert why in warning
+
+
+def test_a_list_that_changed_is_read_again_before_the_next_call(odd: Callable[..., RunRecord]) -> None:
+    record = odd("changes", "get_it", "get_on", "get_it")
+    assert [test.verdict.value for test in record.tests] == ["pass", "fail", "fail"]
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("task", "the call is unfinished"),
+        ("deep", "too deep to be checked"),
+        ("deep beside", "breaks the tool's `outputSchema`"),
+        ("banana", "breaks the tool's `outputSchema`"),
+    ],
+)
+def test_nothing_turns_the_check_of_an_output_off(odd: Callable[..., RunRecord], how: str, words: str) -> None:
+    record = odd(how, "get_it")
+    (test,) = record.tests
+    assert test.failure is not None
+    assert words in test.failure.message
+    assert [text for text in record.warnings if "not held to the protocol" in text] == [] or how == "banana"
+
+
 # --- hygiene
 
 NOISE = """
@@ -258,7 +525,7 @@ def test_what_a_server_does_beside_its_answers_is_found(
     assert [finding["kind"] for finding in found.findings] == kinds
     assert record.exit_code == 0
     assert tuple(finding["message"] for finding in found.findings) == record.warnings
-    for failing in ({"settings": {"strict": True}}, {"run_options": {"hygiene": "fail"}}):
+    for failing in ({"options": {"strict": True}}, {"run_options": {"hygiene": "fail"}}):
         failed = run({"name": "t", "tool": "x"}, server=server, **failing)
         assert (failed.exit_code, failed.verdict.value, failed.totals.passed) == (1, "fail", 1)
         assert all(finding["fails"] for finding in failed.servers[0].findings)

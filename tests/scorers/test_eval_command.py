@@ -222,7 +222,7 @@ def test_an_answer_that_cannot_be_got_fails_in_the_servers_words(mcptest: Run, f
     assert done.returncode == 1
     an_error, unknown, no_text = (test["message"] for test in folder.record()["tests"])
     assert an_error == "there is no answer to grade: `fails` reported an error: no such incident"
-    assert unknown.startswith("there is no answer to grade: the server answered error -32602")
+    assert unknown.startswith('server "mock" lists no tool "missing"; the server answered error -32602')
     assert no_text == "there is no answer to grade: `says_no_text` answered without a text"
     assert folder.asked("good") == 0
 

@@ -72,7 +72,13 @@ class Sketching:
             "before": before,
             "after": after,
             "tools": [
-                {"name": one.name, "tests": one.tests_generated, "class": one.tool_class, "held_back": one.held_back}
+                {
+                    "name": one.name,
+                    "tests": one.tests_generated,
+                    "class": one.tool_class,
+                    "held_back": one.held_back,
+                    "guessed": list(one.guessed),
+                }
                 for one in made.tools
             ],
             "resources": made.resources_scaffolded,

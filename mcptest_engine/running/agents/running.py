@@ -72,7 +72,7 @@ class AgentWorld:
     redact: Callable[[Any], Any]
     clock: Callable[[], float]
     emit: Emit | None
-    call_tool: Callable[..., Awaitable[Exchange]]
+    call_tool: Callable[..., Awaitable[tuple[Exchange, str | None]]]
     judge: Callable[[Case, dict[str, Any]], Awaitable[Outcome]]
     cut_short: Callable[[str, Mapping[str, Any]], object]
     selected: dict[str, dict[str, bool]] = field(default_factory=dict)
@@ -130,7 +130,7 @@ class SessionDesk:
         assert server is not None
         assert call.args is not None
         assert call.decided_by is not None
-        exchange = await self._world.call_tool(
+        exchange, _ = await self._world.call_tool(
             self._sessions,
             server,
             call.name,
@@ -270,12 +270,18 @@ def _broken_off(fault: ModelError, so_far: Conversation) -> Outcome:
 
 
 def _failure(case: Case, so_far: Conversation, gates: Gates | None, found: Failure | None) -> Failure | None:
-    """Why the test fails: an assertion first, then what made it end, then its measures, then its budget, all of them told."""
+    """Why the test fails: an assertion first, then what made it end, then its measures, then its budget, all of them told.
+
+    A call that got no answer is for the assertions and measures to judge, where there are any; an answer that breaks the
+    protocol fails the test all the same.
+    """
     further: list[Failure] = []
     if (ended := _unended(case, so_far)) is not None:
         further.append(Failure(kind=FailureKind.ASSERTION, message=ended))
-    if not case.expect["assertions"] and gates is None:
-        further += [failure_of(call.lost) for call in so_far.unanswered if call.lost is not None][:1]
+    lost_calls = [failure_of(call.lost) for call in so_far.unanswered if call.lost is not None]
+    if case.expect["assertions"] or gates is not None:
+        lost_calls = [failure for failure in lost_calls if failure.kind is FailureKind.INVALID]
+    further += lost_calls[:1]
     if gates is not None and gates.failure is not None:
         further.append(Failure(kind=FailureKind.METRIC, message=gates.failure))
     if so_far.stop == stops.BUDGET:

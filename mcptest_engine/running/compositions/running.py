@@ -18,6 +18,7 @@ from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.compositions.spending import USAGE
+from mcptest_engine.running.compositions.trace import OK
 from mcptest_engine.running.compositions.walk import Walk
 from mcptest_engine.running.compositions.world import ComputeError, NotFrozen
 from mcptest_engine.running.verdicts import Outcome, failure_of, judge
@@ -38,7 +39,11 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 """Of nodes that failed, how many are named after the first."""
-_UNANSWERED = frozenset({FailureKind.SERVER, FailureKind.TIMEOUT, FailureKind.AUTH, FailureKind.INVALID})
+_UNANSWERED = frozenset(
+    {FailureKind.SERVER, FailureKind.TIMEOUT, FailureKind.AUTH, FailureKind.INVALID, FailureKind.SUITE}
+)
+_SAYS_NOTHING = frozenset(("output", "args", "duration_ms", "started_ms"))
+"""What a node has whether its call failed or not."""
 _EMPTY: Mapping[str, Any] = {"error": None, "notifications": (), "server_requests": (), "http": None}
 
 
@@ -54,7 +59,7 @@ class RunningWorld:
         redact: Callable[[Any], Any],
         clock: Callable[[], float],
         emit: Emit | None,
-        call_tool: Callable[..., Awaitable[Exchange]],
+        call_tool: Callable[..., Awaitable[tuple[Exchange, str | None]]],
         freezer: Freezer | None = None,
         cut_short: Callable[[Mapping[str, Any]], None] | None = None,
         judge_by_models: Callable[..., Awaitable[Outcome]] | None = None,
@@ -89,14 +94,16 @@ class RunningWorld:
             self._stood_still += self._now() - self._still_since
             self._still_since = None
 
-    async def call(self, server: str, tool: str, args: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
-        """The answer of one call. Raises: ServerError."""
+    async def call(
+        self, server: str, tool: str, args: Mapping[str, Any], timeout_seconds: float
+    ) -> tuple[Mapping[str, Any], str | None]:
+        """The answer of one call, and what its server's list has against it. Raises: ServerError."""
         self._count(at_work=1)
         try:
-            exchange = await self._call_tool(server, tool, args, timeout_seconds=timeout_seconds)
+            exchange, odd = await self._call_tool(server, tool, args, timeout_seconds=timeout_seconds)
         finally:
             self._count(at_work=-1)
-        return exchange.answer
+        return exchange.answer, odd
 
     async def compute(self, program: str, value: Any) -> list[Any]:
         """The outputs of a jq program, which runs beside the loop. Raises: ComputeError."""
@@ -189,9 +196,9 @@ async def run_composition(case: Case, world: RunningWorld, *, number: int, snaps
         raise
     told = {key: value for key, value in envelope.items() if key not in _EMPTY and key != "attempt"}
     outcome = outcome._replace(output={"output": trace.output}, trace=told)
+    odd = (f"node `{node.plan.id}`: {node.odd}" for node in trace.nodes if node.odd is not None)
     unsaid = _unsaid(trace)
-    if unsaid is not None:
-        outcome = outcome._replace(warnings=(*outcome.warnings, unsaid))
+    outcome = outcome._replace(warnings=(*outcome.warnings, *odd, *(() if unsaid is None else (unsaid,))))
     return _ended(case, trace, outcome)
 
 
@@ -213,14 +220,15 @@ def _ended(case: Case, trace: Trace, outcome: Outcome) -> Outcome:
     """With assertions they and the budget decide; without, every node has to have run.
 
     What failed in the graph comes before the assertions that failed: they may follow from it. A node that an assertion expected
-    to fail is no such cause. A node without an answer fails the test also where no assertion looks at it, and any other failed
-    node that none looks at is a warning.
+    to fail is no such cause. A failed node that no assertion looks at fails the test when it got no answer, or when no node
+    succeeded at all; else it is a warning. Where no node ran and nothing is asserted, nothing was checked.
     """
     failure = outcome.failure
     asserts = bool(case.expect["assertions"])
     targets = [row["target"] for row in assertions_of(case.expect["assertions"])]
     unseen = [node for node in trace.failed if not _looked_at(node.plan.id, targets)] if asserts else []
-    unanswered = next((node for node in unseen if node.kind in _UNANSWERED), None)
+    all_failed = not any(node.status == OK for node in trace.nodes)
+    unanswered = next((node for node in unseen if all_failed or node.kind in _UNANSWERED), None)
     if failure is None and unanswered is None and trace.tripped is None:
         told = (f"node `{node.plan.id}` failed, and no assertion looks at it: {node.reason}" for node in unseen)
         outcome = outcome._replace(warnings=(*outcome.warnings, *told))
@@ -234,6 +242,8 @@ def _ended(case: Case, trace: Trace, outcome: Outcome) -> Outcome:
         failure = _graph_failure(trace, unanswered)
     elif failure is not None and not trace.ran:
         failure = _after_its_cause(failure, trace, outcome)
+    if failure is None and not asserts and all_failed:
+        return outcome._replace(verdict=Verdict.INCONCLUSIVE, message="nothing was checked: every node was skipped")
     if failure is None:
         return outcome
     failure = replace(failure, line=_line_of(trace, outcome, case, unanswered))
@@ -241,9 +251,13 @@ def _ended(case: Case, trace: Trace, outcome: Outcome) -> Outcome:
 
 
 def _looked_at(node_id: str, targets: Iterable[str]) -> bool:
-    """Whether one of the targets is about the node: it is in `nodes.ID`, or `nodes` or `composition.ran` itself."""
-    heads = (parse_target(target).segments[:2] for target in targets)
-    return any(head in (("nodes",), ("nodes", node_id), ("composition", "ran")) for head in heads)
+    """Whether one of the targets tells of the node whether it failed: it is in `nodes.ID`, or `nodes` or `composition.ran`."""
+    paths = (parse_target(target).segments[:3] for target in targets)
+    return any(
+        path[:2] in (("nodes",), ("nodes", node_id), ("composition", "ran"))
+        and not _SAYS_NOTHING.intersection(path[2:])
+        for path in paths
+    )
 
 
 def _after_its_cause(failure: Failure, trace: Trace, outcome: Outcome) -> Failure:

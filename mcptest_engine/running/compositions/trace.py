@@ -68,6 +68,8 @@ class Call:
 class NodeTrace:
     """What came of one node. `reason` is why it failed or was skipped, `place` how many nodes were begun before it.
 
+    `odd` is what its server's list has against the arguments of a call that succeeded.
+
     As JSON: {"id", "status", "output", "duration_ms", "started_ms"?, "message"?, "hint"?, "server", "tool", "needs", "mocked"?,
     "frozen"?, "cost_usd"?, "tokens"?, "model"?}; without `for_each` and `loop` "args" and the "result" before a transform, of
     several attempts the last one's; with them, and of several attempts, "calls", which is empty where there were none.
@@ -83,6 +85,7 @@ class NodeTrace:
     hint: str | None = None
     kind: FailureKind | None = None
     stderr_tail: str | None = None
+    odd: str | None = None
     calls: list[Call] = field(default_factory=list)
 
     @property

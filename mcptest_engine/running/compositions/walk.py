@@ -368,7 +368,7 @@ class Walk:
                 if self._program.spending.tripped is not None:  # by the call whose turn it was
                     call.problem = self._used_up()
                     return
-                answer = await self._world.call(plan.server, plan.tool, call.args, plan.timeout_seconds)
+                answer, odd = await self._world.call(plan.server, plan.tool, call.args, plan.timeout_seconds)
             except ServerError as error:
                 call.problem, call.hint, call.kind = error.message, error.hint, self._world.kind_of(error)
                 call.stderr_tail = error.stderr_tail or None
@@ -378,9 +378,9 @@ class Walk:
                 if self._calls is not None:
                     self._calls.release()
             if "result" not in answer:
-                call.problem = f"the server answered {self._told_error(answer.get('error'))}"
+                call.problem, call.hint = f"the server answered {self._told_error(answer.get('error'))}", odd
                 return
-            call.result = answer["result"]
+            call.result, call.hint = answer["result"], odd
         call.usage = usage_of(call.result)
         if self._program.spending.add(call.usage):  # at once, before whoever waits for a turn gets it
             self._program.spending.stop()
@@ -388,6 +388,7 @@ class Walk:
         if call.problem is None and (over := _over_cap(plan, call)) is not None:
             call.problem, call.kind = over, FailureKind.BUDGET
         if call.problem is None:
+            node.odd, call.hint = node.odd or call.hint, None
             call.output = call.result
             if plan.transform is not None:
                 call.output, call.problem = await self._made(plan.transform, {"result": call.result}, "transform")

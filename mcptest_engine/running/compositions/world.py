@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 class World(Protocol):
     """What a walk needs of the outside."""
 
-    async def call(self, server: str, tool: str, args: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
-        """The answer of `tools/call`: {"result"} or {"error"}. Raises: ServerError when none came."""
+    async def call(
+        self, server: str, tool: str, args: Mapping[str, Any], timeout_seconds: float
+    ) -> tuple[Mapping[str, Any], str | None]:
+        """The answer of `tools/call`, {"result"} or {"error"}, and what the server's list has against the call.
+
+        Raises: ServerError when no answer came.
+        """
         ...
 
     async def compute(self, program: str, value: Any) -> list[Any]:

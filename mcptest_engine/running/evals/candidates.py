@@ -27,7 +27,8 @@ class Answer(NamedTuple):
     """An answer to grade, or in `failed` why there is none.
 
     `request` and `output` are the tool call's, as in a test's result; `trace` is the conversation of a model. `spends`: what
-    it cost counts in this row, as in no other one. `size` is the number of bytes that the tool's answer came in.
+    it cost counts in this row, as in no other one. `size` is the number of bytes that the tool's answer came in, `odd` what its
+    server's list has against the arguments.
     """
 
     text: str = ""
@@ -37,6 +38,7 @@ class Answer(NamedTuple):
     trace: Mapping[str, Any] | None = None
     model: str | None = None
     size: int = 0
+    odd: str | None = None
     spends: bool = True
 
     @property
@@ -55,7 +57,7 @@ class Candidates:
         self,
         *,
         redact: Callable[[Any], Any],
-        call_tool: Callable[..., Awaitable[Exchange]],
+        call_tool: Callable[..., Awaitable[tuple[Exchange, str | None]]],
         ask_agent: Callable[[Case, Sessions], Awaitable[Outcome]],
     ) -> None:
         self._redact = redact
@@ -105,7 +107,7 @@ class Candidates:
         params = {"name": tool, "arguments": call.get("args", {})}
         request = {"method": "tools/call", "params": params}
         try:
-            exchange = await self._call_tool(
+            exchange, odd = await self._call_tool(
                 sessions, server, tool, params["arguments"], timeout_seconds=case.timeout_seconds
             )
         except ServerError as error:
@@ -117,10 +119,10 @@ class Candidates:
         if told is None:
             text = text_of(answer["result"])
             if text is not None:
-                return Answer(text, request=request, output=output, size=exchange.size)
+                return Answer(text, request=request, output=output, size=exchange.size, odd=odd)
             told = f"`{tool}` answered without a text"
         told = f"there is no answer to grade: {told}"
-        failure = Failure(kind=FailureKind.ASSERTION, message=told)
+        failure = Failure(kind=FailureKind.ASSERTION, message=told, hint=odd)
         outcome = Outcome(verdict=Verdict.FAIL, duration_ms=0.0, message=told, failure=failure)
         return Answer(failed=outcome, request=request, output=output, size=exchange.size)
 

@@ -78,6 +78,7 @@ async def _run(case: Case, row: EvalRow, sessions: Sessions, graders: Graders, n
         size=answer.size,
         trace=_trace(answer),
         model=answer.model or outcome.model,
+        warnings=outcome.warnings if answer.odd is None else (*outcome.warnings, answer.odd),
     )
 
 

@@ -400,7 +400,6 @@ async def test_made_up_arguments_are_given_with_what_the_tool_takes_beside_them(
         area = screen.editor.area
         assert area.text.startswith("# `book_id` (string, required): The id of the book.\n- name: a book")
         area.load_text(area.text.replace('"1"', "b-7741"))
-        app.clear_notifications()
         await until(pilot, lambda: "it can be accepted" in text_of(app))
         await pilot.press("ctrl+s")
         await asked(pilot)

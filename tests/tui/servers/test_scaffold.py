@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -17,6 +18,7 @@ from tests.tui.servers.driving import at_servers, connected, form_of, odd, suite
 from tests.tui.waiting import until
 
 pytestmark = pytest.mark.anyio
+SERVERS = Path(__file__).parents[2] / "servers"
 SIZES = [(80, 24), (120, 40)]
 MASKS = ((r"/\S+/work\S*", "FOLDER"),)
 THE_TEXT = (r"(?<=\n.{51})[^\n]*", "")
@@ -44,6 +46,16 @@ def tool(screen, name):
     at = next(at for at, one in enumerate(screen.state.tools) if one.name == name)
     screen.listed.move_to(next(row for row, one in enumerate(screen.listed.rows) if (one.kind, one.at) == ("tool", at)))
     return screen.state.tools[at]
+
+
+async def test_the_window_names_the_arguments_that_are_made_up(workbench, place):
+    """As `init` does: the text marks them with `guess`."""
+    suite_of(place, library={"command": [sys.executable, "-S", str(SERVERS / "library.py")]})
+    async with workbench(size=(120, 40)) as pilot:
+        await connected(pilot, "library")
+        screen = await scaffolding(pilot)
+        assert "guess:" in screen.state.after
+        assert "Made-up arguments, marked with `guess`; put in real ones: get_book (book_id)" in text_of(pilot.app)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)

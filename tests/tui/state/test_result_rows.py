@@ -172,6 +172,18 @@ def test_a_run_says_what_broke_what_is_mended_and_what_is_slow():
     )
 
 
+def test_a_run_says_how_many_tests_need_arguments():
+    store, view, a = store_of(item("a")), RunView(), id_of("a")
+    refused = {"index": 0, "implicit": "outcome", "target": "outcome", "matcher": {"exact": "success"}, "passed": None}
+    decided = finished("u1", a, "inconclusive")
+    decided["result"]["assertions"] = [refused]
+    events = [started("u1", a), decided, ended("u1")]
+    store.apply_many(events)
+    view.apply(events, store)
+    assert view.summary is not None
+    assert "1 inconclusive (1 needs arguments) in" in view.summary.title
+
+
 def test_a_run_says_which_floor_it_missed():
     store = store_of(item("a"))
     view = RunView()

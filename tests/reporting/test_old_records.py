@@ -1,0 +1,59 @@
+"""Records that an older mcptest wrote load, render, compare and merge as ever.
+
+`records/` holds what version 0.1.0 wrote (commit 0e6580d): one run, and the same suite in two shards. One of its tests passed
+although its tool reported an error, as was the rule then.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mcptest_engine.core.results import RunRecord, Verdict
+from mcptest_engine.reporting.compare import compare_runs
+from mcptest_engine.reporting.merge import merge_records
+from mcptest_engine.reporting.record_schema import record_fault
+from mcptest_engine.reporting.registry import FORMATS, render
+
+RECORDS = Path(__file__).parent / "records"
+
+
+def read(name: str) -> RunRecord:
+    data = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+    assert record_fault(data) is None
+    record = RunRecord.from_json(data)
+    assert record.to_json() == data
+    return record
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_record_of_0_1_renders_with_the_verdicts_that_it_had(name: str) -> None:
+    record = read("0.1")
+    assert "sun" in render(name, record).text
+    assert [test.verdict.value for test in record.tests] == [
+        "pass",
+        "fail",
+        "pass",
+        "skip",
+        "pass",
+        "pass",
+        "inconclusive",
+    ]
+
+
+def test_a_record_of_0_1_compares_with_one_that_fails_on_a_tools_error_now() -> None:
+    before = read("0.1")
+    failed = (replace(test, verdict=Verdict.FAIL) if "error" in test.name else test for test in before.tests)
+    compared = compare_runs(before, before.with_tests(tuple(failed)))
+    assert [pair.either.name for pair in compared.newly_failing] == ["an error was a pass"]
+    assert [pair.either.name for pair in compared.still_failing] == ["sun"]
+    assert (compared.notes, compared.fixed, compared.new, compared.gone) == ((), (), (), ())
+
+
+def test_shards_of_0_1_merge_into_the_whole_run() -> None:
+    whole, merged = read("0.1"), merge_records([read("0.1-shard-1"), read("0.1-shard-2")])
+    assert {test.id: test.verdict for test in merged.tests} == {test.id: test.verdict for test in whole.tests}
+    assert (merged.exit_code, merged.verdict, merged.totals) == (whole.exit_code, whole.verdict, whole.totals)
