@@ -20,7 +20,7 @@ class SnapshotStore:
     """Looks up, takes and keeps values by name. `redact` takes secrets out of what is compared and stored.
 
     `taken` names the values that this run accepted: nobody has looked at them yet. While it is `paused`, values are looked up
-    and nothing is kept.
+    and nothing is kept: a test that is run again meets with what the first run of it met with.
     """
 
     def __init__(
@@ -45,13 +45,14 @@ class SnapshotStore:
 
     def lookup(self, name: str) -> object:
         """The accepted value, or `NOTHING`. Raises: UsageError when the file cannot be read."""
-        return self._values().get(name, NOTHING)
+        values = self._values()
+        return NOTHING if self.paused and name in self.taken else values.get(name, NOTHING)
 
     def propose(self, name: str, value: object) -> bool:
         """Take `value` for `name` if this run may, else keep it as pending; true when it was taken."""
         accepted = self._values()
         if self.paused:
-            return False
+            return self._update or (self._create and (name in self.taken or name not in accepted))
         if self._update or (self._create and name not in accepted):
             accepted[name] = value
             self.taken.add(name)

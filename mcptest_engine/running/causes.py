@@ -1,5 +1,6 @@
 """Why a test failed while calls of other tests were under way: it is run again alone, and where it passes so, beside another.
 
+It has failed for good already, and was told so, but where its call got no answer.
 A test that fails again has failed by itself. One that passes alone fails for its server's sake, `interference`, and stays red.
 When a server dies or hangs, every call that was under way fails; those that pass alone were in the way, and only the one
 whose call ends the server again fails. The surprising thing is who is blamed where nobody's does: whoever began first.
@@ -22,7 +23,7 @@ from mcptest_engine.safety.policy import ToolClass, classify
 from mcptest_engine.suite.items import uses_matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.running.calling import Caller
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 MOST_PAIRS = 20
 MOST_HANGS = 3
-"""So many calls that hang again, and the others that timed out are not tried: each takes its whole time."""
+"""So many calls of a run that hang again, and the others that timed out are not tried: each takes its whole time."""
 LEAST_SECONDS = 10.0
 """How long tests are tried again at the least; where the run itself has taken longer, as long as that."""
 SLOW = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT})
@@ -65,6 +66,11 @@ class Held(NamedTuple):
     began: float
     beside: tuple[int, ...]
 
+    @property
+    def is_open(self) -> bool:
+        """Whether its verdict may still change: its call got no answer."""
+        return bool(self.decision.broken)
+
     def is_victim_of(self, other: Held) -> bool:
         """Whether its call could not be answered because of the other's.
 
@@ -94,6 +100,7 @@ class Causes:
     ) -> None:
         self._cases, self._pool, self._caller, self._clock, self._snapshots = cases, pool, caller, clock, snapshots
         self._broken: list[Broken] = []
+        self._hangs = 0
         self._spent = 0.0
         self._most = LEAST_SECONDS
 
@@ -103,13 +110,40 @@ class Causes:
         Nothing else may be under way meanwhile.
         """
         self._most = max(self._most, so_far)
-        self._pool.forgive()
         ordered = sorted(held, key=lambda one: one.began)
-        lost = [one for one in ordered if one.decision.broken]
         suspects: dict[int, Held] = {}
+        victims: dict[int, list[Held]] = {}
+        await self._settle_lost([one for one in ordered if one.is_open], suspects, victims, finish)
+        emit, self._caller.emit = self._caller.emit, None  # tests that have ended are run again
+        if self._snapshots is not None:
+            self._snapshots.paused = True
+        try:
+            for one in ordered:
+                if one.is_open:
+                    continue
+                again = await self._try_alone(one)
+                if isinstance(again, str):
+                    finish(one, _with_note(one.decision, f"not tried again alone: {again}"))
+                elif again.outcome.verdict is Verdict.PASS:
+                    suspects[one.place] = one
+                else:
+                    finish(one, _decided_alone(one, again))
+            await self._find_partners(suspects, victims, finish)
+        finally:
+            self._caller.emit = emit
+            if self._snapshots is not None:
+                self._snapshots.paused = False
+
+    async def _settle_lost(
+        self,
+        lost: Sequence[Held],
+        suspects: dict[int, Held],
+        victims: dict[int, list[Held]],
+        finish: Callable[[Held, Decision], None],
+    ) -> None:
+        """Find out whose call ended a server, and `finish` them and their `victims`. `suspects` are those that pass alone."""
         alone = await self._try_lost(lost)
         culprits = [one for one in lost if isinstance(found := alone[one.place], str) or found.broken]
-        victims: dict[int, list[Held]] = {}
         for one in lost:
             found = alone[one.place]
             if isinstance(found, str) or found.outcome.verdict is not Verdict.PASS:
@@ -127,39 +161,25 @@ class Causes:
                 finish(one, _with_note(one.decision, f"not tried again alone: {found}", victims.get(one.place, [])))
             elif found.outcome.verdict is not Verdict.PASS:
                 finish(one, _with_note(_decided_alone(one, found), None, victims.get(one.place, [])))
-        for one in ordered:
-            if one.decision.broken:
-                continue
-            again = await self._try_alone(one)
-            if isinstance(again, str):
-                finish(one, _with_note(one.decision, f"not tried again alone: {again}"))
-            elif again.outcome.verdict is Verdict.PASS:
-                suspects[one.place] = one
-            else:
-                finish(one, _decided_alone(one, again))
-        if suspects:
-            await self._find_partners(suspects, victims, finish)
 
     async def _try_lost(self, lost: Sequence[Held]) -> Mapping[int, Decision | str]:
         """What each comes to alone, on a server that is well; or why it was not tried."""
         self._broken += [broken for one in lost for broken in one.decision.broken]
-        timed_out = {broken.session for broken in self._broken if broken.hung and broken.session is not None}
-        for session in timed_out:
-            if session.alive and not session.is_silent:
-                await session.is_responsive()  # else it is silent from now on
+        if any(broken.session is not None for one in lost for broken in one.decision.broken):
+            self._pool.forgive()  # else it had been given up before
+        await _probe(self._broken)
         alone: dict[int, Decision | str] = {}
-        hangs = 0
         for one in lost:
             why_not = self._why_not(one.case)
             if why_not is None and not self._pool.restart:
                 why_not = "the suite says `restart: false`"
-            if why_not is None and hangs >= MOST_HANGS and any(broken.hung for broken in one.decision.broken):
-                why_not = f"{hangs} calls have hung again"
+            if why_not is None and self._hangs >= MOST_HANGS and any(broken.hung for broken in one.decision.broken):
+                why_not = f"{self._hangs} calls have hung again"
             if why_not is not None:
                 alone[one.place] = why_not
                 continue
             found = alone[one.place] = await self._run_again(one.case)
-            hangs += any(broken.hung for broken in found.broken)
+            self._hangs += any(broken.hung for broken in found.broken)
         return alone
 
     async def _try_alone(self, one: Held) -> Decision | str:
@@ -176,18 +196,10 @@ class Causes:
         finish: Callable[[Held, Decision], None],
     ) -> None:
         """Find for each test that passes alone another one beside which it fails, and `finish` it."""
-        emit, self._caller.emit = self._caller.emit, None  # tests that have ended are run again
-        if self._snapshots is not None:
-            self._snapshots.paused = True
         found: dict[int, tuple[int, int]] = {}
-        try:
-            for one in suspects.values():
-                partner, reruns = found.get(one.place) or await self._find_partner(one, victims, suspects, found)
-                finish(one, self._interfered(one, partner, reruns, victims.get(one.place, [])))
-        finally:
-            self._caller.emit = emit
-            if self._snapshots is not None:
-                self._snapshots.paused = False
+        for one in suspects.values():
+            partner, reruns = found.get(one.place) or await self._find_partner(one, victims, suspects, found)
+            finish(one, self._interfered(one, partner, reruns, victims.get(one.place, [])))
 
     async def _find_partner(
         self,
@@ -245,6 +257,7 @@ class Causes:
         began = self._clock()
         once = case if case.fault is not None else case._replace(retries=0)
         decision = await decide(once, pool=self._pool, caller=self._caller, stopped=lambda: False)
+        await _probe(decision.broken)
         self._broken += decision.broken
         self._spent += self._clock() - began
         return decision
@@ -274,6 +287,13 @@ class Causes:
         methods += [step.method for step in case.verify]
         other = next((method for method in methods if method != "tools/call" and method not in _READING), None)
         return None if other is None else f"`{other}` may change state"
+
+
+async def _probe(ends: Iterable[Broken]) -> None:
+    """Have every server silent over whose session a call timed out and that answers nothing else, and no other."""
+    for session in {end.session for end in ends if end.hung and end.session is not None}:
+        if session.alive:
+            await session.is_responsive()
 
 
 def _tools_of(case: Case) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcptest_engine.core.events import CaseFinished, NodeChanged, RunFinished
+from mcptest_engine.core.events import CaseExplained, CaseFinished, CaseStarted, NodeChanged, RunFinished
 from mcptest_engine.core.results import Cause, FailureKind, RunRecord, Verdict
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import RenderOptions, render
@@ -321,3 +321,67 @@ def test_a_case_ends_once_whatever_is_tried_again(record_of: Callable[..., RunRe
     record_of(suite(row("crasher", "die"), *(row(name, "linger") for name in "abc")), emit=events.append)
     ended = [event.index for event in events if isinstance(event, CaseFinished)]
     assert sorted(ended) == [0, 1, 2, 3]
+
+
+def test_a_failure_is_told_while_others_go_on_and_its_cause_when_it_is_known(
+    record_of: Callable[..., RunRecord],
+) -> None:
+    """A test is begun after the failures were told; nothing turns green that was told as red."""
+    events: list[Any] = []
+    rows = [row(who, "mix", who=who) for who in ("ann", "bob")]
+    record = record_of(suite(*rows, *(row(f"t{number}", "linger") for number in range(9))), emit=events.append)
+    (wrong,) = red(record)
+    at = next(
+        place for place, event in enumerate(events) if isinstance(event, CaseFinished) and event.result.name == wrong
+    )
+    assert events[at].result.verdict is Verdict.FAIL
+    assert events[at].result.failure.cause is None
+    assert any(isinstance(event, CaseStarted) for event in events[at:])
+    (explained,) = (event for event in events[at:] if isinstance(event, CaseExplained))
+    assert explained.result.name == wrong
+    assert explained.result.failure.cause.kind == "interference"
+    assert explained.result == next(test for test in record.tests if test.name == wrong)
+
+
+def test_what_a_crash_comes_to_is_told_before_the_next_tests_are_begun(record_of: Callable[..., RunRecord]) -> None:
+    """Those whose calls it cut off are tried again at once, not when all others have ended."""
+    events: list[Any] = []
+    rows = [row("crasher", "die"), *(row(f"t{number}", "linger") for number in range(20))]
+    record = record_of(suite(*rows), workers=4, emit=events.append)
+    assert red(record) == ["crasher"]
+    finished = next(
+        place
+        for place, event in enumerate(events)
+        if isinstance(event, CaseFinished) and event.result.name == "crasher"
+    )
+    begun = {event.index for event in events[:finished] if isinstance(event, CaseStarted)}
+    assert begun <= set(range(4))
+    assert not any(isinstance(event, CaseExplained) for event in events)
+
+
+def test_calls_that_are_never_answered_end_no_server_that_answers_others_beside_them(
+    record_of: Callable[..., RunRecord], server: str
+) -> None:
+    """Nothing was answered after them, and a ping is: found by a soak, where the server was given up."""
+    rows = [*(row(f"t{number}", "look") for number in range(3)), *(row(f"stuck {n}", "dawdle") for n in range(4))]
+    record = record_of(suite(*rows, server=server, timeout_ms=300), workers=8)
+    assert red(record) == [f"stuck {number}" for number in range(4)]
+    assert record.servers[0].restarts == 0
+
+
+def test_a_server_that_was_given_up_alone_is_not_started_again_for_tests_that_run_beside_each_other(
+    record_of: Callable[..., RunRecord],
+) -> None:
+    rows = [
+        *(row(f"crasher {number}", "die", serial=True) for number in range(3)),
+        *(row(name, "look") for name in "abcd"),
+    ]
+    record = record_of(suite(*rows))
+    assert record.totals.failed == 7
+    assert record.servers[0].restarts == 2
+
+
+def test_a_server_that_ends_in_every_call_is_given_up_by_two_workers_too(record_of: Callable[..., RunRecord]) -> None:
+    record = record_of(suite(*(row(f"t{number}", "die") for number in range(20))), workers=2)
+    assert record.totals.failed == 20
+    assert record.servers[0].restarts <= 8
