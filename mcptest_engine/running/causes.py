@@ -54,6 +54,7 @@ _READING = frozenset(
         "ping",
     }
 )
+_MAY_CHANGE = "may change state (`retries` on the test allows it)"
 _SAFE = frozenset({ToolClass.READ_ONLY, ToolClass.READ_ONLY_PRESUMED})
 
 
@@ -123,7 +124,7 @@ class Causes:
                     continue
                 again = await self._try_alone(one)
                 if isinstance(again, str):
-                    finish(one, _with_note(one.decision, f"not tried again alone: {again}"))
+                    finish(one, _not_tried(one, again))
                 elif again.outcome.verdict is Verdict.PASS:
                     suspects[one.place] = one
                 else:
@@ -158,9 +159,9 @@ class Causes:
         for one in lost:
             found = alone[one.place]
             if isinstance(found, str):
-                finish(one, _with_note(one.decision, f"not tried again alone: {found}", victims.get(one.place, [])))
+                finish(one, _not_tried(one, found, victims.get(one.place, [])))
             elif found.outcome.verdict is not Verdict.PASS:
-                finish(one, _with_note(_decided_alone(one, found), None, victims.get(one.place, [])))
+                finish(one, _with_victims(_decided_alone(one, found), victims.get(one.place, [])))
 
     async def _try_lost(self, lost: Sequence[Held]) -> Mapping[int, Decision | str]:
         """What each comes to alone, on a server that is well; or why it was not tried."""
@@ -234,15 +235,11 @@ class Causes:
 
     def _interfered(self, one: Held, partner: int | None, reruns: int, victims: Sequence[Held]) -> Decision:
         """The test as it failed, and why."""
-        outcome = one.decision.outcome
-        assert outcome.failure is not None
+        kind = _kind(one.decision)
+        assert kind is not None
         name = None if partner is None else self._cases[partner].name
-        words = _interference_words(outcome.failure.kind, name, len(one.beside), reruns)
-        cause = Cause(kind="interference", beside=name, reruns=reruns)
-        decision = _with_note(one.decision, words, victims)
-        failure = decision.outcome.failure
-        assert failure is not None
-        return decision._replace(outcome=decision.outcome._replace(failure=replace(failure, cause=cause)))
+        words = _interference_words(kind, name, len(one.beside), reruns)
+        return _with_note(one.decision, words, Cause(kind="interference", beside=name, reruns=reruns), victims)
 
     async def _run_again(self, case: Case) -> Decision:
         """One more attempt, over sessions that are well."""
@@ -282,11 +279,11 @@ class Causes:
         for server, tool in _tools_of(case):
             tool_class = self._caller.effects.class_of(server, tool) or classify({"name": tool})
             if tool_class not in _SAFE:
-                return f"`{tool}` changes state"
+                return f"`{tool}` {_MAY_CHANGE}"
         methods = [case.method] if case.composition is None else []
         methods += [step.method for step in case.verify]
         other = next((method for method in methods if method != "tools/call" and method not in _READING), None)
-        return None if other is None else f"`{other}` may change state"
+        return None if other is None else f"`{other}` {_MAY_CHANGE}"
 
 
 async def _probe(ends: Iterable[Broken]) -> None:
@@ -312,21 +309,34 @@ def _kind(decision: Decision) -> FailureKind | None:
 
 def _decided_alone(one: Held, again: Decision) -> Decision:
     """A test that failed alone as well: as it failed at first, but for times, and where it failed otherwise."""
+    if any(broken.session is None for broken in again.broken):  # it could not even ask
+        could_at_first = all(broken.session is not None for broken in one.decision.broken)
+        return _not_tried(one, str(again.outcome.message).removeprefix("not run: ")) if could_at_first else one.decision
     kind = _kind(again)
     if again.outcome.verdict is not Verdict.FAIL or (kind is _kind(one.decision) and kind is not FailureKind.BUDGET):
         return one.decision
-    if any(broken.session is None for broken in again.broken):
-        return one.decision  # it could not even ask
     return again._replace(attempts=one.decision.attempts)
 
 
-def _with_note(decision: Decision, note: str | None, victims: Sequence[Held] = ()) -> Decision:
-    """The decision with a word on its cause, and a warning about those whose calls failed because of it."""
+def _not_tried(one: Held, why_not: str, victims: Sequence[Held] = ()) -> Decision:
+    """The test as it failed, and why it was not run again."""
+    cause = Cause(kind="not_tried", beside=None, reruns=0)
+    return _with_note(one.decision, f"not tried again alone: {why_not}", cause, victims)
+
+
+def _with_note(decision: Decision, note: str, cause: Cause, victims: Sequence[Held]) -> Decision:
+    """The decision with its cause, also in words before those that are there."""
     outcome = decision.outcome
-    if note is not None and outcome.failure is not None:
-        own = None if outcome.failure.hint == ERROR_HINT else outcome.failure.hint
-        hint = note if own is None else f"{note}; {own}"
-        outcome = outcome._replace(failure=replace(outcome.failure, hint=hint))
+    assert outcome.failure is not None
+    own = None if outcome.failure.hint == ERROR_HINT else outcome.failure.hint
+    hint = note if own is None else f"{note}; {own}"
+    outcome = outcome._replace(failure=replace(outcome.failure, hint=hint, cause=cause))
+    return _with_victims(decision._replace(outcome=outcome), victims)
+
+
+def _with_victims(decision: Decision, victims: Sequence[Held]) -> Decision:
+    """The decision with a warning about those whose calls failed because of it."""
+    outcome = decision.outcome
     if victims:
         what = "stopped answering" if any(broken.hung for broken in decision.broken) else "ended"
         were = "was" if len(victims) == 1 else "were"

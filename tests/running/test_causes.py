@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
-from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,35 +19,18 @@ from mcptest_engine.core.events import CaseExplained, CaseFinished, CaseStarted,
 from mcptest_engine.core.results import Cause, FailureKind, RunRecord, Verdict
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import RenderOptions, render
+from tests.conftest import SERVERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine
 
-SCRIPT = Path(__file__).parent.parent / "servers" / "parallel.py"
-STDIO = json.dumps([sys.executable, "-S", str(SCRIPT)])
-
-
-@contextmanager
-def http_server() -> Iterator[str]:
-    with subprocess.Popen(
-        [sys.executable, "-S", str(SCRIPT), "--http"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdin is not None
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
-        process.stdin.close()
+STDIO = json.dumps([sys.executable, "-S", str(SERVERS / "parallel.py")])
 
 
-@pytest.fixture(params=["stdio", "stdio, stateless", "http", "http, stateless"])
-def server(request: pytest.FixtureRequest) -> Iterator[str]:
+@pytest.fixture
+def server(parallel_server: str) -> str:
     """The settings of the server as a suite has them, over each transport and in each lifecycle."""
-    way = str(request.param)
-    protocol = ', protocol: "2026-07-28"' if "stateless" in way else ""
-    if way.startswith("stdio"):
-        yield f"command: {STDIO}{protocol}"
-        return
-    with http_server() as url:
-        yield f"url: {url}{protocol}"
+    return parallel_server
 
 
 def row(name: str, tool: str, *, who: str = "", **more: Any) -> str:
@@ -134,8 +114,12 @@ def test_a_tool_that_changes_state_is_not_called_again_and_the_failure_says_so(
     record = record_of(suite(*rows))
     (wrong,) = (test for test in record.tests if test.verdict is Verdict.FAIL)
     assert wrong.failure is not None
-    assert wrong.failure.hint == "not tried again alone: `store` changes state"
-    assert wrong.failure.cause is None
+    assert wrong.failure.hint == "not tried again alone: `store` may change state (`retries` on the test allows it)"
+    assert wrong.failure.cause == Cause(kind="not_tried", beside=None, reruns=0)
+    assert record_fault(record.to_json()) is None
+    for name in REPORTS:
+        rendered = render(name, record, RenderOptions())
+        assert "not tried again alone" in rendered.stdout + rendered.stderr, name
     assert record.effects is not None
     assert [effect.count for effect in record.effects.calls] == [2]
 
@@ -278,14 +262,15 @@ def test_a_run_that_is_interrupted_while_it_looks_for_causes_tells_every_failure
 
 def test_every_report_tells_of_interference(record_of: Callable[..., RunRecord]) -> None:
     record = record_of(suite(*(row(who, "mix", who=who) for who in ("ann", "bob"))))
-    for name in ("pretty", "minimal", "json", "ndjson", "junit", "tap", "md", "matrix", "html", "github"):
-        rendered = render(name, record, RenderOptions())
-        assert "passes alone; fails beside" in rendered.stdout + rendered.stderr, name
-    for name in ("sarif", "gitlab", "openinference", "agent"):
+    for name in REPORTS:
         rendered = render(name, record, RenderOptions())
         assert "passes alone; fails beside" in rendered.stdout + rendered.stderr, name
 
 
+REPORTS = (
+    *("pretty", "minimal", "json", "ndjson", "junit", "tap", "md", "matrix", "html", "github"),
+    *("sarif", "gitlab", "openinference", "agent"),
+)
 TOOLS = st.lists(st.sampled_from(["look", "linger"]), min_size=1, max_size=12)
 LESS = partial(settings, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -385,3 +370,26 @@ def test_a_server_that_ends_in_every_call_is_given_up_by_two_workers_too(record_
     record = record_of(suite(*(row(f"t{number}", "die") for number in range(20))), workers=2)
     assert record.totals.failed == 20
     assert record.servers[0].restarts <= 8
+
+
+@pytest.mark.parametrize("ends", ["die", "freeze"])
+def test_beside_eight_calls_the_culprit_alone_fails_and_whatever_else_is_red_says_why_it_was_not_tried(
+    record_of: Callable[..., RunRecord], server: str, ends: str
+) -> None:
+    """Over HTTP nobody starts the server anew, so that one which hangs can be asked no more."""
+    rows = [row("culprit", ends), *(row(name, "linger") for name in "abcd"), *(row(name, "slow_call") for name in "ef")]
+    record = record_of(suite(*rows, server=f"{server}, connect_timeout_ms: 2000", timeout_ms=500), workers=8)
+    is_gone = ends == "freeze" and server.startswith("url")
+    for test in record.tests:
+        if test.verdict is not Verdict.FAIL:
+            continue
+        assert test.failure is not None
+        if test.name == "culprit" and not is_gone:
+            assert test.failure.cause is None
+            continue
+        assert is_gone or test.tool == "slow_call", test.name
+        assert test.failure.cause == Cause(kind="not_tried", beside=None, reruns=0)
+        assert test.failure.hint is not None
+        assert test.failure.hint.startswith("not tried again alone: ")
+    assert "culprit" in red(record)
+    assert all(test.verdict in (Verdict.PASS, Verdict.FAIL) for test in record.tests)
