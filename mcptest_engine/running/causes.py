@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MOST_PAIRS = 20
 MOST_HANGS = 3
-"""So many calls of a run that hang again, and the others that timed out are not tried: each takes its whole time."""
+"""So many calls of a run are tried again that timed out and do so again, however long it takes."""
 LEAST_SECONDS = 10.0
 """How long tests are tried again at the least; where the run itself has taken longer, as long as that."""
 SLOW = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT})
@@ -54,7 +54,6 @@ _READING = frozenset(
         "ping",
     }
 )
-_MAY_CHANGE = "may change state (`retries` on the test allows it)"
 _SAFE = frozenset({ToolClass.READ_ONLY, ToolClass.READ_ONLY_PRESUMED})
 
 
@@ -117,7 +116,7 @@ class Causes:
         await self._settle_lost([one for one in ordered if one.is_open], suspects, victims, finish)
         emit, self._caller.emit = self._caller.emit, None  # tests that have ended are run again
         if self._snapshots is not None:
-            self._snapshots.paused = True
+            self._snapshots.again = True
         try:
             for one in ordered:
                 if one.is_open:
@@ -129,11 +128,13 @@ class Causes:
                     suspects[one.place] = one
                 else:
                     finish(one, _decided_alone(one, again))
+            if self._snapshots is not None:
+                self._snapshots.paused = True
             await self._find_partners(suspects, victims, finish)
         finally:
             self._caller.emit = emit
             if self._snapshots is not None:
-                self._snapshots.paused = False
+                self._snapshots.again = self._snapshots.paused = False
 
     async def _settle_lost(
         self,
@@ -174,8 +175,9 @@ class Causes:
             why_not = self._why_not(one.case)
             if why_not is None and not self._pool.restart:
                 why_not = "the suite says `restart: false`"
-            if why_not is None and self._hangs >= MOST_HANGS and any(broken.hung for broken in one.decision.broken):
-                why_not = f"{self._hangs} calls have hung again"
+            hung = any(broken.hung for broken in one.decision.broken)
+            if why_not is None and hung and self._hangs >= MOST_HANGS and self._is_over(_seconds(one)):
+                why_not = f"{self._hangs} calls have hung again, and the {self._most:.0f} s for that are used up"
             if why_not is not None:
                 alone[one.place] = why_not
                 continue
@@ -186,7 +188,7 @@ class Causes:
     async def _try_alone(self, one: Held) -> Decision | str:
         """What a test whose call was answered comes to alone, or why it was not tried."""
         why_not = self._why_not(one.case)
-        if why_not is None and self._is_over(one.decision.outcome.duration_ms / 1000):
+        if why_not is None and self._is_over(_seconds(one)):
             why_not = f"the {self._most:.0f} s for that are used up"
         return await self._run_again(one.case) if why_not is None else why_not
 
@@ -219,7 +221,7 @@ class Causes:
         others.sort(key=lambda at: (at not in hit, at not in suspects, self._cases[at].tool != case.tool))
         reruns = 1
         for number, index in enumerate(islice(cycle(others), MOST_PAIRS)):
-            if self._is_over(one.decision.outcome.duration_ms / 1000):
+            if self._is_over(_seconds(one)):
                 break
             reruns += 1
             pair = [(one.place, case), (index, self._cases[index])]
@@ -274,16 +276,14 @@ class Causes:
             return "that would ask a model"
         if case.composition is not None and case.composition.program.spending.has_caps:
             return "its budget is over all cases"
-        if case.retries:
-            return None  # the suite itself has it called again
         for server, tool in _tools_of(case):
             tool_class = self._caller.effects.class_of(server, tool) or classify({"name": tool})
             if tool_class not in _SAFE:
-                return f"`{tool}` {_MAY_CHANGE}"
+                return f"`{tool}` may change state"
         methods = [case.method] if case.composition is None else []
         methods += [step.method for step in case.verify]
         other = next((method for method in methods if method != "tools/call" and method not in _READING), None)
-        return None if other is None else f"`{other}` {_MAY_CHANGE}"
+        return None if other is None else f"`{other}` may change state"
 
 
 async def _probe(ends: Iterable[Broken]) -> None:
@@ -300,6 +300,11 @@ def _tools_of(case: Case) -> Iterator[tuple[str, str]]:
     elif case.tool is not None:
         yield case.server, case.tool
     yield from ((step.server, step.tool) for step in case.verify if step.tool is not None)
+
+
+def _seconds(one: Held) -> float:
+    """How long it took at first, and may take again."""
+    return one.decision.outcome.duration_ms / 1000
 
 
 def _kind(decision: Decision) -> FailureKind | None:

@@ -32,7 +32,7 @@ from mcptest_engine.running.calling import Caller, call_of
 from mcptest_engine.running.verdicts import Outcome, doubted, with_tool_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from mcptest_engine.core.events import Emit
@@ -140,8 +140,7 @@ class Run:
         except asyncio.CancelledError:
             interrupted = True
         duration_ms = (self.clock() - self._started) * 1000
-        await self._caller.catalogs.close()
-        interrupted = await self._close() or interrupted
+        interrupted = await _bring_to_end(self._close()) or interrupted
         if hooks is not None:
             interrupted = await self._clean_up(hooks, interrupted) or interrupted
             duration_ms = (self.clock() - self._started) * 1000
@@ -168,23 +167,17 @@ class Run:
         if interrupted:
             hooks.hurry()
             message = "the run was interrupted"
+        wanted_to_end = False
         try:
             await hooks.after_all(Verdict.PASS if message is None else Verdict.FAIL, message)
-            await hooks.close()
         except asyncio.CancelledError:
-            await hooks.close()
-            return True
-        return False
+            wanted_to_end = True
+        return await _bring_to_end(hooks.close()) or wanted_to_end
 
-    async def _close(self) -> bool:
-        """End the servers; true when somebody wanted the run to end meanwhile. The report is still to come then."""
-        closing = asyncio.ensure_future(self.pool.close())
-        try:
-            await asyncio.shield(closing)
-        except asyncio.CancelledError:
-            await closing
-            return True
-        return False
+    async def _close(self) -> None:
+        """End the servers, and what is still read of them."""
+        await self._caller.catalogs.close()
+        await self.pool.close()
 
     async def _all(self, cases: Sequence[Case], hooks: Hooks | None) -> None:
         for batch in _batches(cases, self.plan.workers):
@@ -508,6 +501,18 @@ class Run:
             hooks=() if self.hooks is None else tuple(self.hooks.results),
         )
         return self.conclude(record)
+
+
+async def _bring_to_end(work: Coroutine[Any, Any, None]) -> bool:
+    """Do `work` to its end; true when somebody wanted the run to end meanwhile, however often: its report is to come."""
+    task, wanted_to_end = asyncio.ensure_future(work), False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            wanted_to_end = True
+    task.result()
+    return wanted_to_end
 
 
 def _request(case: Case, outcome: Outcome) -> Mapping[str, Any] | None:

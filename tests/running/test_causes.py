@@ -19,10 +19,12 @@ from mcptest_engine.core.events import CaseExplained, CaseFinished, CaseStarted,
 from mcptest_engine.core.results import Cause, FailureKind, RunRecord, Verdict
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import RenderOptions, render
+from mcptest_engine.workspace.snapshots import read_snapshots
 from tests.conftest import SERVERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from pathlib import Path
 
 STDIO = json.dumps([sys.executable, "-S", str(SERVERS / "parallel.py")])
 
@@ -114,7 +116,7 @@ def test_a_tool_that_changes_state_is_not_called_again_and_the_failure_says_so(
     record = record_of(suite(*rows))
     (wrong,) = (test for test in record.tests if test.verdict is Verdict.FAIL)
     assert wrong.failure is not None
-    assert wrong.failure.hint == "not tried again alone: `store` may change state (`retries` on the test allows it)"
+    assert wrong.failure.hint == "not tried again alone: `store` may change state"
     assert wrong.failure.cause == Cause(kind="not_tried", beside=None, reruns=0)
     assert record_fault(record.to_json()) is None
     for name in REPORTS:
@@ -124,16 +126,27 @@ def test_a_tool_that_changes_state_is_not_called_again_and_the_failure_says_so(
     assert [effect.count for effect in record.effects.calls] == [2]
 
 
-def test_a_suite_that_has_it_called_again_may_have_it_tried_alone(record_of: Callable[..., RunRecord]) -> None:
-    """Both are tried again at once by `retries` and fail again; interference is looked for afterwards."""
+def test_retries_make_no_tool_that_changes_state_one_that_is_tried_alone(record_of: Callable[..., RunRecord]) -> None:
+    """They say how often the suite wants it called at the most."""
     rows = [row(who, "store", who=who, serial=False, retries=1) for who in ("ann", "bob", "cid")]
     record = record_of(suite(*rows))
     for test in record.tests:
         if test.verdict is Verdict.FAIL:
             assert test.failure is not None
-            assert test.failure.cause is not None
+            assert test.failure.cause == Cause(kind="not_tried", beside=None, reruns=0)
             assert len(test.attempts) == 2
-    assert any(test.verdict is Verdict.FAIL or test.flaky for test in record.tests)
+    assert record.effects is not None
+    assert sum(effect.count for effect in record.effects.calls) <= 6
+
+
+def test_more_calls_may_hang_than_are_tried_without_limit_where_there_is_time(
+    record_of: Callable[..., RunRecord],
+) -> None:
+    """The one that was in their way is green."""
+    rows = [*(row(f"stuck {number}", "dawdle") for number in range(4)), row("freezes", "freeze"), row("ok", "linger")]
+    record = record_of(suite(*rows, timeout_ms=300), workers=8)
+    assert verdicts(record)["ok"] == "pass"
+    assert len(red(record)) == 5
 
 
 def test_one_crash_is_one_failure(record_of: Callable[..., RunRecord], server: str) -> None:
@@ -393,3 +406,26 @@ def test_beside_eight_calls_the_culprit_alone_fails_and_whatever_else_is_red_say
         assert test.failure.hint.startswith("not tried again alone: ")
     assert "culprit" in red(record)
     assert all(test.verdict in (Verdict.PASS, Verdict.FAIL) for test in record.tests)
+
+
+def test_the_snapshot_of_a_test_that_passes_alone_is_what_it_is_answered_alone(
+    record_of: Callable[..., RunRecord], tmp_path: Path
+) -> None:
+    """What another test's answer had put there is neither a reason to fail alone nor kept."""
+    text = "result.content[0].text"
+    rows = [
+        row(
+            who,
+            "mix",
+            who=who,
+            expect=[{"target": text, "matcher": {"snapshot": True}}, {"target": text, "matcher": {"exact": who}}],
+        )
+        for who in ("ann", "bob")
+    ]
+    record = record_of(suite(*rows), update_snapshots=True)
+    (wrong,) = (test for test in record.tests if test.verdict is Verdict.FAIL)
+    assert wrong.failure is not None
+    assert wrong.failure.cause is not None
+    assert wrong.failure.cause.kind == "interference"
+    (path,) = (tmp_path / ".mcptest" / "snapshots").glob("*.yml")
+    assert read_snapshots(path) == {f"{who} / {text}": who for who in ("ann", "bob")}
