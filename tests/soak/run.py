@@ -216,11 +216,16 @@ async def soak(folder: Path, seed: int, *, seconds: float, rounds: int | None, s
     with serving() as url:
         this = Soak(folder, seed, size, url)
         while this.rounds.total() < rounds if rounds is not None else time.monotonic() - started < seconds:
+            before = len(this.deviations)
             await this.round()
+            for deviation in this.deviations[before:]:
+                say(deviation)
             if time.monotonic() - told >= 10:
                 told = time.monotonic()
                 say(this.progress(told - started))
-    this.deviations += this.closing_deviations()
+    for deviation in this.closing_deviations():
+        this.deviations.append(deviation)
+        say(deviation)
     return this
 
 
@@ -254,8 +259,6 @@ def main() -> int:
         this = asyncio.run(
             soak(Path(folder), flags.seed, seconds=flags.seconds, rounds=flags.rounds, size=flags.size, say=_say)
         )
-    for deviation in this.deviations[:50]:
-        print(deviation)
     print(this.summary())
     return 1 if this.deviations else 0
 
