@@ -144,8 +144,10 @@ class Causes:
         finish: Callable[[Held, Decision], None],
     ) -> None:
         """Find out whose call ended a server, and `finish` them and their `victims`. `suspects` are those that pass alone."""
-        alone = await self._try_lost(lost)
+        ending: set[int] = set()
+        alone = await self._try_lost(lost, ending)
         culprits = [one for one in lost if isinstance(found := alone[one.place], str) or found.broken]
+        culprits.sort(key=lambda one: one.place not in ending)
         for one in lost:
             found = alone[one.place]
             if isinstance(found, str) or found.outcome.verdict is not Verdict.PASS:
@@ -164,8 +166,8 @@ class Causes:
             elif found.outcome.verdict is not Verdict.PASS:
                 finish(one, _with_victims(_decided_alone(one, found), victims.get(one.place, [])))
 
-    async def _try_lost(self, lost: Sequence[Held]) -> Mapping[int, Decision | str]:
-        """What each comes to alone, on a server that is well; or why it was not tried."""
+    async def _try_lost(self, lost: Sequence[Held], ending: set[int]) -> Mapping[int, Decision | str]:
+        """What each comes to alone, on a server that is well; or why it was not tried. `ending`: those that end the server."""
         self._broken += [broken for one in lost for broken in one.decision.broken]
         if any(broken.session is not None for one in lost for broken in one.decision.broken):
             self._pool.forgive()  # else it had been given up before
@@ -183,6 +185,8 @@ class Causes:
                 continue
             found = alone[one.place] = await self._run_again(one.case)
             self._hangs += any(broken.hung for broken in found.broken)
+            if any(end.session is not None and (end.session.is_silent or not end.hung) for end in found.broken):
+                ending.add(one.place)
         return alone
 
     async def _try_alone(self, one: Held) -> Decision | str:

@@ -147,6 +147,8 @@ def test_more_calls_may_hang_than_are_tried_without_limit_where_there_is_time(
     record = record_of(suite(*rows, timeout_ms=300), workers=8)
     assert verdicts(record)["ok"] == "pass"
     assert len(red(record)) == 5
+    (told,) = (text for text in record.warnings if "its server stopped answering" in text)
+    assert told.startswith("freezes: ")
 
 
 def test_one_crash_is_one_failure(record_of: Callable[..., RunRecord], server: str) -> None:
