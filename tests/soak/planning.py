@@ -189,8 +189,8 @@ def _pipes(
         calls.add(behaviour, alone=serial or behaviour.deadly or behaviour.renews)
         if not own:
             deaths = deaths + 1 if behaviour.deadly else 0
-        if deaths == MOST_DEATHS:
-            given_up = SKIP if name == "freeze" else SERVER
+            if deaths == MOST_DEATHS:
+                given_up = SKIP if name == "freeze" else SERVER
     expected["pipes tally"] = given_up
     yield _tally("pipes", number, calls)
 
