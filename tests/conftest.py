@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import compileall
 import gc
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,6 +85,44 @@ def nursery() -> Iterator[Nursery]:
     """Where processes of mcptest are forked from."""
     with closing(NURSERY):
         yield NURSERY
+
+
+@contextmanager
+def parallel_http_server() -> Iterator[str]:
+    """`servers/parallel.py` over HTTP; gives its URL."""
+    with subprocess.Popen(
+        [sys.executable, "-S", str(SERVERS / "parallel.py"), "--http"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
+        process.stdin.close()
+
+
+@pytest.fixture(params=["stdio", "stdio, stateless", "http", "http, stateless"])
+def parallel_server(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The settings of `servers/parallel.py` as a suite has them, over each transport and in each lifecycle."""
+    way = str(request.param)
+    protocol = ', protocol: "2026-07-28"' if "stateless" in way else ""
+    if way.startswith("stdio"):
+        yield f"command: {json.dumps([sys.executable, '-S', str(SERVERS / 'parallel.py')])}{protocol}"
+        return
+    with parallel_http_server() as url:
+        yield f"url: {url}{protocol}"
+
+
+@pytest.fixture
+def mixing_suite(parallel_server: str) -> str:
+    """A suite whose "ann" and "bob" get each other's answers beside each other, and pass alone."""
+    tests = "".join(
+        f"  - {{ name: {who}, tool: mix, args: {{ who: {who} }}, "
+        f'expect: [{{ target: "result.content[0].text", matcher: {{ exact: {who} }} }}] }}\n'
+        for who in ("ann", "bob")
+    )
+    return f"servers: {{ s: {{ {parallel_server} }} }}\ntools:\n{tests}"
 
 
 @pytest.fixture

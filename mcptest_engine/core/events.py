@@ -131,6 +131,14 @@ class CaseFinished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CaseExplained:
+    """Why a failed test failed is known better than when it finished; it has failed all the same, and the record says it so."""
+
+    index: int
+    result: TestResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Warned:
     """Something a person should know that fails nothing; one line."""
 
@@ -155,6 +163,7 @@ Event = (
     | NodeChanged
     | AgentTurn
     | CaseFinished
+    | CaseExplained
     | Warned
     | RunFinished
 )

@@ -74,8 +74,9 @@ class Mismatch:
 class Cause:
     """Why a test failed, as far as running it again has shown.
 
-    `kind` is "interference": it passes alone, and failed while calls of other tests were under way. `beside` is the name of a
-    test beside which it fails, None where none was found; `reruns` is how often it was run again.
+    `kind` is "interference": it passes alone, and failed while calls of other tests were under way; or "not_tried": it failed
+    so, and was not run again. `beside` is the name of a test beside which it fails, None where none was found; `reruns` is how
+    often it was run again.
     """
 
     kind: str

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class SnapshotStore:
     """Looks up, takes and keeps values by name. `redact` takes secrets out of what is compared and stored.
 
-    `taken` names the values that this run accepted: nobody has looked at them yet. While it is `paused`, values are looked up
-    and nothing is kept.
+    `taken` names the values that this run accepted: nobody has looked at them yet. While a test is run `again`, they count as
+    not accepted. While it is `paused`, values are looked up and nothing is kept.
     """
 
     def __init__(
@@ -41,18 +41,21 @@ class SnapshotStore:
         self._pending: dict[str, Any] = {}
         self._changed = self._pending_changed = False
         self.taken: set[str] = set()
-        self.paused = False
+        self.again = self.paused = False
 
     def lookup(self, name: str) -> object:
         """The accepted value, or `NOTHING`. Raises: UsageError when the file cannot be read."""
-        return self._values().get(name, NOTHING)
+        values = self._values()
+        return NOTHING if self.again and name in self.taken else values.get(name, NOTHING)
 
     def propose(self, name: str, value: object) -> bool:
         """Take `value` for `name` if this run may, else keep it as pending; true when it was taken."""
         accepted = self._values()
+        is_new = name not in accepted or (self.again and name in self.taken)
+        may_take = self._update or (self._create and is_new)
         if self.paused:
-            return False
-        if self._update or (self._create and name not in accepted):
+            return may_take
+        if may_take:
             accepted[name] = value
             self.taken.add(name)
             self._changed = True

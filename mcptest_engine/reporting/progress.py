@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.events import (
     AgentTurn,
+    CaseExplained,
     CaseFinished,
     CaseStarted,
     HookFinished,
@@ -186,7 +187,7 @@ class ProgressView:
                     time = facts.duration_text(result.duration_ms)
                     self._told.append(("  FAIL  ", f"{one_line(result.name)}  ({time})", self._ink.strong_red))
                     self._told.append((" " * 8, one_line(facts.reasons(result)[0].text, 300), None))
-            case Warned() | RunFinished():
+            case CaseExplained() | Warned() | RunFinished():
                 pass  # the report that follows has them
 
     def _went_on(self, event: NodeChanged | AgentTurn) -> None:

@@ -114,7 +114,7 @@ async def decide(
 
 def _struck(outcome: Outcome, fault: Fault | None) -> Outcome:
     """An attempt whose answer was to be taken away passes only by that having happened: green means checked."""
-    if fault is None or fault.kind == "delay" or outcome.lost or outcome.verdict is Verdict.FAIL:
+    if fault is None or fault.kind == "delay" or outcome.lost or outcome.verdict in (Verdict.FAIL, Verdict.SKIP):
         return outcome
     message = f"no answer came for `fault: {fault.kind}` to strike"
     failure = Failure(kind=FailureKind.SERVER, message=message)

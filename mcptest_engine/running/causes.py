@@ -1,5 +1,6 @@
 """Why a test failed while calls of other tests were under way: it is run again alone, and where it passes so, beside another.
 
+It has failed for good already, and was told so, but where its call got no answer.
 A test that fails again has failed by itself. One that passes alone fails for its server's sake, `interference`, and stays red.
 When a server dies or hangs, every call that was under way fails; those that pass alone were in the way, and only the one
 whose call ends the server again fails. The surprising thing is who is blamed where nobody's does: whoever began first.
@@ -22,7 +23,7 @@ from mcptest_engine.safety.policy import classify
 from mcptest_engine.suite.items import uses_matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.running.calling import Caller
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 MOST_PAIRS = 20
 MOST_HANGS = 3
-"""So many calls that hang again, and the others that timed out are not tried: each takes its whole time."""
+"""So many calls of a run are tried again that timed out and do so again, however long it takes."""
 LEAST_SECONDS = 10.0
 """How long tests are tried again at the least; where the run itself has taken longer, as long as that."""
 SLOW = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT})
@@ -64,6 +65,11 @@ class Held(NamedTuple):
     began: float
     beside: tuple[int, ...]
 
+    @property
+    def is_open(self) -> bool:
+        """Whether its verdict may still change: its call got no answer."""
+        return bool(self.decision.broken)
+
     def is_victim_of(self, other: Held) -> bool:
         """Whether its call could not be answered because of the other's.
 
@@ -93,6 +99,7 @@ class Causes:
     ) -> None:
         self._cases, self._pool, self._caller, self._clock, self._snapshots = cases, pool, caller, clock, snapshots
         self._broken: list[Broken] = []
+        self._hangs = 0
         self._spent = 0.0
         self._most = LEAST_SECONDS
 
@@ -102,13 +109,44 @@ class Causes:
         Nothing else may be under way meanwhile.
         """
         self._most = max(self._most, so_far)
-        self._pool.forgive()
         ordered = sorted(held, key=lambda one: one.began)
-        lost = [one for one in ordered if one.decision.broken]
         suspects: dict[int, Held] = {}
-        alone = await self._try_lost(lost)
-        culprits = [one for one in lost if isinstance(found := alone[one.place], str) or found.broken]
         victims: dict[int, list[Held]] = {}
+        await self._settle_lost([one for one in ordered if one.is_open], suspects, victims, finish)
+        emit, self._caller.emit = self._caller.emit, None  # tests that have ended are run again
+        if self._snapshots is not None:
+            self._snapshots.again = True
+        try:
+            for one in ordered:
+                if one.is_open:
+                    continue
+                again = await self._try_alone(one)
+                if isinstance(again, str):
+                    finish(one, _not_tried(one, again))
+                elif again.outcome.verdict is Verdict.PASS:
+                    suspects[one.place] = one
+                else:
+                    finish(one, _decided_alone(one, again))
+            if self._snapshots is not None:
+                self._snapshots.paused = True
+            await self._find_partners(suspects, victims, finish)
+        finally:
+            self._caller.emit = emit
+            if self._snapshots is not None:
+                self._snapshots.again = self._snapshots.paused = False
+
+    async def _settle_lost(
+        self,
+        lost: Sequence[Held],
+        suspects: dict[int, Held],
+        victims: dict[int, list[Held]],
+        finish: Callable[[Held, Decision], None],
+    ) -> None:
+        """Find out whose call ended a server, and `finish` them and their `victims`. `suspects` are those that pass alone."""
+        ending: set[int] = set()
+        alone = await self._try_lost(lost, ending)
+        culprits = [one for one in lost if isinstance(found := alone[one.place], str) or found.broken]
+        culprits.sort(key=lambda one: one.place not in ending)
         for one in lost:
             found = alone[one.place]
             if isinstance(found, str) or found.outcome.verdict is not Verdict.PASS:
@@ -123,48 +161,37 @@ class Causes:
         for one in lost:
             found = alone[one.place]
             if isinstance(found, str):
-                finish(one, _with_note(one.decision, f"not tried again alone: {found}", victims.get(one.place, [])))
+                finish(one, _not_tried(one, found, victims.get(one.place, [])))
             elif found.outcome.verdict is not Verdict.PASS:
-                finish(one, _with_note(_decided_alone(one, found), None, victims.get(one.place, [])))
-        for one in ordered:
-            if one.decision.broken:
-                continue
-            again = await self._try_alone(one)
-            if isinstance(again, str):
-                finish(one, _with_note(one.decision, f"not tried again alone: {again}"))
-            elif again.outcome.verdict is Verdict.PASS:
-                suspects[one.place] = one
-            else:
-                finish(one, _decided_alone(one, again))
-        if suspects:
-            await self._find_partners(suspects, victims, finish)
+                finish(one, _with_victims(_decided_alone(one, found), victims.get(one.place, [])))
 
-    async def _try_lost(self, lost: Sequence[Held]) -> Mapping[int, Decision | str]:
-        """What each comes to alone, on a server that is well; or why it was not tried."""
+    async def _try_lost(self, lost: Sequence[Held], ending: set[int]) -> Mapping[int, Decision | str]:
+        """What each comes to alone, on a server that is well; or why it was not tried. `ending`: those that end the server."""
         self._broken += [broken for one in lost for broken in one.decision.broken]
-        timed_out = {broken.session for broken in self._broken if broken.hung and broken.session is not None}
-        for session in timed_out:
-            if session.alive and not session.is_silent:
-                await session.is_responsive()  # else it is silent from now on
+        if any(broken.session is not None for one in lost for broken in one.decision.broken):
+            self._pool.forgive()  # else it had been given up before
+        await _probe(self._broken)
         alone: dict[int, Decision | str] = {}
-        hangs = 0
         for one in lost:
             why_not = self._why_not(one.case)
             if why_not is None and not self._pool.restart:
                 why_not = "the suite says `restart: false`"
-            if why_not is None and hangs >= MOST_HANGS and any(broken.hung for broken in one.decision.broken):
-                why_not = f"{hangs} calls have hung again"
+            hung = any(broken.hung for broken in one.decision.broken)
+            if why_not is None and hung and self._hangs >= MOST_HANGS and self._is_over(_seconds(one)):
+                why_not = f"{self._hangs} calls have hung again, and the {self._most:.0f} s for that are used up"
             if why_not is not None:
                 alone[one.place] = why_not
                 continue
             found = alone[one.place] = await self._run_again(one.case)
-            hangs += any(broken.hung for broken in found.broken)
+            self._hangs += any(broken.hung for broken in found.broken)
+            if any(end.session is not None and (end.session.is_silent or not end.hung) for end in found.broken):
+                ending.add(one.place)
         return alone
 
     async def _try_alone(self, one: Held) -> Decision | str:
         """What a test whose call was answered comes to alone, or why it was not tried."""
         why_not = self._why_not(one.case)
-        if why_not is None and self._is_over(one.decision.outcome.duration_ms / 1000):
+        if why_not is None and self._is_over(_seconds(one)):
             why_not = f"the {self._most:.0f} s for that are used up"
         return await self._run_again(one.case) if why_not is None else why_not
 
@@ -175,18 +202,10 @@ class Causes:
         finish: Callable[[Held, Decision], None],
     ) -> None:
         """Find for each test that passes alone another one beside which it fails, and `finish` it."""
-        emit, self._caller.emit = self._caller.emit, None  # tests that have ended are run again
-        if self._snapshots is not None:
-            self._snapshots.paused = True
         found: dict[int, tuple[int, int]] = {}
-        try:
-            for one in suspects.values():
-                partner, reruns = found.get(one.place) or await self._find_partner(one, victims, suspects, found)
-                finish(one, self._interfered(one, partner, reruns, victims.get(one.place, [])))
-        finally:
-            self._caller.emit = emit
-            if self._snapshots is not None:
-                self._snapshots.paused = False
+        for one in suspects.values():
+            partner, reruns = found.get(one.place) or await self._find_partner(one, victims, suspects, found)
+            finish(one, self._interfered(one, partner, reruns, victims.get(one.place, [])))
 
     async def _find_partner(
         self,
@@ -205,7 +224,7 @@ class Causes:
         others.sort(key=lambda at: (at not in hit, at not in suspects, self._cases[at].tool != case.tool))
         reruns = 1
         for number, index in enumerate(islice(cycle(others), MOST_PAIRS)):
-            if self._is_over(one.decision.outcome.duration_ms / 1000):
+            if self._is_over(_seconds(one)):
                 break
             reruns += 1
             pair = [(one.place, case), (index, self._cases[index])]
@@ -221,15 +240,11 @@ class Causes:
 
     def _interfered(self, one: Held, partner: int | None, reruns: int, victims: Sequence[Held]) -> Decision:
         """The test as it failed, and why."""
-        outcome = one.decision.outcome
-        assert outcome.failure is not None
+        kind = _kind(one.decision)
+        assert kind is not None
         name = None if partner is None else self._cases[partner].name
-        words = _interference_words(outcome.failure.kind, name, len(one.beside), reruns)
-        cause = Cause(kind="interference", beside=name, reruns=reruns)
-        decision = _with_note(one.decision, words, victims)
-        failure = decision.outcome.failure
-        assert failure is not None
-        return decision._replace(outcome=decision.outcome._replace(failure=replace(failure, cause=cause)))
+        words = _interference_words(kind, name, len(one.beside), reruns)
+        return _with_note(one.decision, words, Cause(kind="interference", beside=name, reruns=reruns), victims)
 
     async def _run_again(self, case: Case) -> Decision:
         """One more attempt, over sessions that are well."""
@@ -244,6 +259,7 @@ class Causes:
         began = self._clock()
         once = case if case.fault is not None else case._replace(retries=0)
         decision = await decide(once, pool=self._pool, caller=self._caller, stopped=lambda: False)
+        await _probe(decision.broken)
         self._broken += decision.broken
         self._spent += self._clock() - began
         return decision
@@ -263,16 +279,21 @@ class Causes:
             return "that would ask a model"
         if case.composition is not None and case.composition.program.spending.has_caps:
             return "its budget is over all cases"
-        if case.retries:
-            return None  # the suite itself has it called again
         for server, tool in _tools_of(case):
             tool_class = self._caller.effects.class_of(server, tool) or classify({"name": tool})
             if not tool_class.only_reads:
-                return f"`{tool}` changes state"
+                return f"`{tool}` may change state"
         methods = [case.method] if case.composition is None else []
         methods += [step.method for step in case.verify]
         other = next((method for method in methods if method != "tools/call" and method not in _READING), None)
         return None if other is None else f"`{other}` may change state"
+
+
+async def _probe(ends: Iterable[Broken]) -> None:
+    """Have every server silent over whose session a call timed out and that answers nothing else, and no other."""
+    for session in {end.session for end in ends if end.hung and end.session is not None}:
+        if session.alive:
+            await session.is_responsive()
 
 
 def _tools_of(case: Case) -> Iterator[tuple[str, str]]:
@@ -284,6 +305,11 @@ def _tools_of(case: Case) -> Iterator[tuple[str, str]]:
     yield from ((step.server, step.tool) for step in case.verify if step.tool is not None)
 
 
+def _seconds(one: Held) -> float:
+    """How long it took at first, and may take again."""
+    return one.decision.outcome.duration_ms / 1000
+
+
 def _kind(decision: Decision) -> FailureKind | None:
     failure = decision.outcome.failure
     return None if failure is None else failure.kind
@@ -291,21 +317,34 @@ def _kind(decision: Decision) -> FailureKind | None:
 
 def _decided_alone(one: Held, again: Decision) -> Decision:
     """A test that failed alone as well: as it failed at first, but for times, and where it failed otherwise."""
+    if any(broken.session is None for broken in again.broken):  # it could not even ask
+        could_at_first = all(broken.session is not None for broken in one.decision.broken)
+        return _not_tried(one, str(again.outcome.message).removeprefix("not run: ")) if could_at_first else one.decision
     kind = _kind(again)
     if again.outcome.verdict is not Verdict.FAIL or (kind is _kind(one.decision) and kind is not FailureKind.BUDGET):
         return one.decision
-    if any(broken.session is None for broken in again.broken):
-        return one.decision  # it could not even ask
     return again._replace(attempts=one.decision.attempts)
 
 
-def _with_note(decision: Decision, note: str | None, victims: Sequence[Held] = ()) -> Decision:
-    """The decision with a word on its cause, and a warning about those whose calls failed because of it."""
+def _not_tried(one: Held, why_not: str, victims: Sequence[Held] = ()) -> Decision:
+    """The test as it failed, and why it was not run again."""
+    cause = Cause(kind="not_tried", beside=None, reruns=0)
+    return _with_note(one.decision, f"not tried again alone: {why_not}", cause, victims)
+
+
+def _with_note(decision: Decision, note: str, cause: Cause, victims: Sequence[Held]) -> Decision:
+    """The decision with its cause, also in words before those that are there."""
     outcome = decision.outcome
-    if note is not None and outcome.failure is not None:
-        own = None if outcome.failure.hint == ERROR_HINT else outcome.failure.hint
-        hint = note if own is None else f"{note}; {own}"
-        outcome = outcome._replace(failure=replace(outcome.failure, hint=hint))
+    assert outcome.failure is not None
+    own = None if outcome.failure.hint == ERROR_HINT else outcome.failure.hint
+    hint = note if own is None else f"{note}; {own}"
+    outcome = outcome._replace(failure=replace(outcome.failure, hint=hint, cause=cause))
+    return _with_victims(decision._replace(outcome=outcome), victims)
+
+
+def _with_victims(decision: Decision, victims: Sequence[Held]) -> Decision:
+    """The decision with a warning about those whose calls failed because of it."""
+    outcome = decision.outcome
     if victims:
         what = "stopped answering" if any(broken.hung for broken in decision.broken) else "ended"
         were = "was" if len(victims) == 1 else "were"

@@ -77,7 +77,7 @@ class Keeper:
             output=output,
             assertions=assertions,
             message=self._text(result.message),
-            failure=self._keep_failure(result.failure),
+            failure=self.keep_failure(result.failure),
             attempts=tuple(self._keep_attempt(attempt) for attempt in result.attempts),
             verify=tuple(self._keep_step(step, own_name) for step in result.verify),
             trace=trace,
@@ -109,7 +109,7 @@ class Keeper:
             name=self._text(step.name),
             tool=self._text(step.tool),
             message=self._text(step.message),
-            failure=self._keep_failure(step.failure),
+            failure=self.keep_failure(step.failure),
             assertions=tuple(self._keep_row(row) for row in step.assertions),
             request=redact(step.request),
             output=output,
@@ -163,7 +163,8 @@ class Keeper:
             return f"{beginning[: min(certain, ACTUAL_LIMIT)]}… ({len(value)} characters)"
         return clip(self._redactor.redact(value))
 
-    def _keep_failure(self, failure: Failure | None) -> Failure | None:
+    def keep_failure(self, failure: Failure | None) -> Failure | None:
+        """The failure as it may be kept."""
         if failure is None:
             return None
         return replace(

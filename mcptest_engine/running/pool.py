@@ -51,11 +51,12 @@ class _Entry:
     silent: CallTimeout | None = None
     silent_in: str | None = None
     hangs: bool = False
+    is_forgiven: bool = False
 
     def count_death(self, session: Session, test: str | None) -> None:
         """Count the end of a session in a call of `test`; one that is tried again may end it as often as it likes."""
         if session.has_answered:
-            self.deaths = 1
+            self.deaths, self.is_forgiven = 1, False
         elif test is None or test != self.died_in:
             self.deaths += 1
         self.died_in = test
@@ -184,9 +185,10 @@ class Pool:
             entry.silent, entry.silent_in = error, test
 
     def forgive(self) -> None:
-        """Forget how often servers have died in a row: tests that failed of it are to be tried again."""
+        """Forget how often servers have died in a row, since tests are to be tried again; once until they answer."""
         for entry in self._entries.values():
-            entry.deaths, entry.died_in, entry.hangs = 0, None, False
+            if entry.deaths and not entry.is_forgiven:
+                entry.deaths, entry.died_in, entry.hangs, entry.is_forgiven = 0, None, False, True
 
     @asynccontextmanager
     async def own_session(self, name: str, client: Mapping[str, Any]) -> AsyncIterator[Session]:

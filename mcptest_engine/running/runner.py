@@ -13,7 +13,15 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.costs import model_rows_of, sum_costs
-from mcptest_engine.core.events import CaseFinished, CaseStarted, PlannedTest, RunFinished, RunStarted, Warned
+from mcptest_engine.core.events import (
+    CaseExplained,
+    CaseFinished,
+    CaseStarted,
+    PlannedTest,
+    RunFinished,
+    RunStarted,
+    Warned,
+)
 from mcptest_engine.core.kinds import Wanted
 from mcptest_engine.core.results import RunRecord, TestResult, Verdict
 from mcptest_engine.core.values import dataclass
@@ -24,7 +32,7 @@ from mcptest_engine.running.calling import Caller, call_of
 from mcptest_engine.running.verdicts import Outcome, doubted, with_tool_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from mcptest_engine.core.events import Emit
@@ -132,8 +140,7 @@ class Run:
         except asyncio.CancelledError:
             interrupted = True
         duration_ms = (self.clock() - self._started) * 1000
-        await self._caller.catalogs.close()
-        interrupted = await self._close() or interrupted
+        interrupted = await _bring_to_end(self._close()) or interrupted
         if hooks is not None:
             interrupted = await self._clean_up(hooks, interrupted) or interrupted
             duration_ms = (self.clock() - self._started) * 1000
@@ -160,23 +167,17 @@ class Run:
         if interrupted:
             hooks.hurry()
             message = "the run was interrupted"
+        wanted_to_end = False
         try:
             await hooks.after_all(Verdict.PASS if message is None else Verdict.FAIL, message)
-            await hooks.close()
         except asyncio.CancelledError:
-            await hooks.close()
-            return True
-        return False
+            wanted_to_end = True
+        return await _bring_to_end(hooks.close()) or wanted_to_end
 
-    async def _close(self) -> bool:
-        """End the servers; true when somebody wanted the run to end meanwhile. The report is still to come then."""
-        closing = asyncio.ensure_future(self.pool.close())
-        try:
-            await asyncio.shield(closing)
-        except asyncio.CancelledError:
-            await closing
-            return True
-        return False
+    async def _close(self) -> None:
+        """End the servers, and what is still read of them."""
+        await self._caller.catalogs.close()
+        await self.pool.close()
 
     async def _all(self, cases: Sequence[Case], hooks: Hooks | None) -> None:
         for batch in _batches(cases, self.plan.workers):
@@ -193,11 +194,10 @@ class Run:
                 await self._settle_held()
 
     async def _work(self, queue: Iterator[tuple[int, Case]]) -> None:
-        most = _MOST_HELD if self.plan.bail is None else 1
         for index, case in queue:
             await self._decide(index, case)
-            if len(self._held) >= most:
-                return  # they may have to end the run
+            if len(self._held) >= _MOST_HELD or any(held.is_open for held in self._held):
+                return  # they are tried again when nothing is under way; whose verdict is open, at once
 
     async def _settle_held(self) -> None:
         """Find out why tests failed that ran beside others, now that nothing else is under way."""
@@ -207,32 +207,46 @@ class Run:
             self._causes = Causes(
                 self.plan.cases, pool=self.pool, caller=self._caller, clock=self.clock, snapshots=self.snapshots
             )
-        await self._causes.settle(tuple(self._held), self._finish_held, so_far=self.clock() - self._started)
+        await self._causes.settle(tuple(self._held), self._explain, so_far=self.clock() - self._started)
 
-    def _finish_held(self, held: Held, decision: Decision) -> None:
+    def _explain(self, held: Held, decision: Decision) -> None:
+        """Take what is known by now of a test that waited to be tried again: its verdict, or why it has failed."""
         self._held.remove(held)
         if self.cache is not None:
             self.cache.note(held.case, decision)
-        self._finish(held.place, held.case, decision, held.began)
+        index, before = held.place, self._results[held.place]
+        if before is None:
+            self._finish(index, held.case, decision, held.began)
+            return
+        if decision is held.decision:
+            return
+        outcome = decision.outcome
+        if outcome == held.decision.outcome._replace(failure=outcome.failure, warnings=outcome.warnings):
+            result = replace(before, failure=self.keeper.keep_failure(outcome.failure))
+        else:
+            result = self._kept(held.case, decision, held.began)
+        self._results[index] = result
+        self._warn_of(index, held.case, outcome)
+        self.emit(CaseExplained(index=index, result=result))
+        self._pack(result, outcome)
 
-    def _held_back(self, index: int, case: Case, decision: Decision, began: float, tick: int) -> bool:
-        """Whether a failed test waits to be tried again alone: calls of other tests to its servers were under way."""
+    def _held_back(self, index: int, case: Case, decision: Decision, began: float, tick: int) -> Held | None:
+        """A failed test that is tried again alone: calls of other tests to its servers were under way."""
         failure = decision.outcome.failure
         if failure is None or decision.cached or self.blank.mode == "replayed" or case.id in self._places:
-            return False
+            return None
         others = [(began, other) for other, began in self._under_way.items()]
         others += [(0, other) for ended, other in self._lately if ended >= tick]
         servers = set(case.servers)
         beside = tuple(other for _, other in sorted(others) if not servers.isdisjoint(self.plan.cases[other].servers))
         if not beside:
-            return False
+            return None
         from mcptest_engine.running.causes import DEPENDS_ON_NOBODY, Held
 
         asks_model = case.agent is not None or case.eval_row is not None
         if failure.kind in DEPENDS_ON_NOBODY or asks_model:
-            return False
-        self._held.append(Held(index, case, decision, began, beside))
-        return True
+            return None
+        return Held(index, case, decision, began, beside)
 
     async def _bracketed(self, index: int, case: Case, hooks: Hooks | None) -> None:
         """Bring one case to its verdict between its hooks, where it has any; they decide before it is begun."""
@@ -289,10 +303,14 @@ class Run:
                 hooks=self.hooks if self.hooks is not None and self.hooks.around_attempts else None,
             )
         del self._under_way[index]
-        is_held = self._held_back(index, case, decision, began, tick)
+        held = self._held_back(index, case, decision, began, tick)
         self._lately.append((self._tick, index))
-        if is_held:
-            self._release(index)
+        if held is not None:
+            self._held.append(held)
+            if held.is_open:
+                self._release(index)
+            else:
+                self._finish(index, case, decision, began)
             return
         if self.cache is not None and not decision.cached:
             self.cache.note(case, decision)
@@ -366,7 +384,7 @@ class Run:
         return result
 
     async def _wait_for(self, place: int) -> None:
-        """Wait until an earlier case has its result, or is held back to be tried again after all others."""
+        """Wait until an earlier case has its result, or waits to be tried again when nothing is under way."""
         if self._results[place] is None:
             ended = self._ended.get(place)
             if ended is None:
@@ -380,6 +398,34 @@ class Run:
             ended.set_result(None)
 
     def _finish(self, index: int, case: Case, decision: Decision, began: float) -> None:
+        outcome = decision.outcome
+        result = self._results[index] = self._kept(case, decision, began)
+        self._release(index)
+        self._warn_of(index, case, outcome)
+        if outcome.verdict is Verdict.FAIL:
+            self._failures += 1
+            if self.plan.bail is not None and self._failures >= self.plan.bail and self._stopped is None:
+                self._stopped = f"not run: stopped after {counted(self._failures, 'failure')} (bail)"
+        self.emit(CaseFinished(index=index, result=result))
+        self._pack(result, outcome)
+
+    def _warn_of(self, index: int, case: Case, outcome: Outcome) -> None:
+        """Tell the warnings of a test, each once."""
+        before = self._warnings.pop(index, ())
+        if not outcome.warnings:
+            return
+        redact = self.keeper.redact_text
+        self._warnings[index] = tuple((redact(case.name), redact(text)) for text in outcome.warnings)
+        for name, text in self._warnings[index]:
+            if (name, text) not in before:
+                self.emit(Warned(message=f"{name}: {text}"))
+
+    def _pack(self, result: TestResult, outcome: Outcome) -> None:
+        if outcome.size or len(self.plan.cases) > _MANY:
+            result.pack()
+
+    def _kept(self, case: Case, decision: Decision, began: float) -> TestResult:
+        """The test's result as the record has it."""
         outcome, attempts = decision.outcome, decision.attempts
         result = TestResult(
             id=case.id,
@@ -413,21 +459,7 @@ class Run:
             trials=outcome.trials,
             **_spent(outcome, with_models=self.judged is not None),
         )
-        result = self.keeper.keep(result, size=outcome.size)
-        self._results[index] = result
-        self._release(index)
-        if outcome.warnings:
-            redact = self.keeper.redact_text
-            self._warnings[index] = tuple((redact(case.name), redact(text)) for text in outcome.warnings)
-            for name, text in self._warnings[index]:
-                self.emit(Warned(message=f"{name}: {text}"))
-        if outcome.verdict is Verdict.FAIL:
-            self._failures += 1
-            if self.plan.bail is not None and self._failures >= self.plan.bail and self._stopped is None:
-                self._stopped = f"not run: stopped after {counted(self._failures, 'failure')} (bail)"
-        self.emit(CaseFinished(index=index, result=result))
-        if outcome.size or len(self.plan.cases) > _MANY:
-            result.pack()
+        return self.keeper.keep(result, size=outcome.size)
 
     def _interrupted(self, case: Case) -> Decision:
         """A case that was not brought to its end: what was done is kept, and what all of its attempts have cost."""
@@ -443,7 +475,7 @@ class Run:
 
     def _record(self, duration_ms: float, interrupted: bool) -> RunRecord:
         for held in tuple(self._held):  # interrupted: nobody knows more of them
-            self._finish_held(held, held.decision)
+            self._explain(held, held.decision)
         for index, case in enumerate(self.plan.cases):
             if self._results[index] is None:
                 self._finish(index, case, self._interrupted(case), self.clock())
@@ -469,6 +501,18 @@ class Run:
             hooks=() if self.hooks is None else tuple(self.hooks.results),
         )
         return self.conclude(record)
+
+
+async def _bring_to_end(work: Coroutine[Any, Any, None]) -> bool:
+    """Do `work` to its end; true when somebody wanted the run to end meanwhile, however often: its report is to come."""
+    task, wanted_to_end = asyncio.ensure_future(work), False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            wanted_to_end = True
+    task.result()
+    return wanted_to_end
 
 
 def _request(case: Case, outcome: Outcome) -> Mapping[str, Any] | None:

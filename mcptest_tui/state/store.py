@@ -276,6 +276,11 @@ class Store:
                     row, structure = self._unknown(event, event["result"]), True
                 self._finish(row, event["run"], event["result"])
                 finished.append(test)
+            elif name == "case.explained":
+                row = rows.get(event["id"])
+                if row is not None and row.run_id == self._run_ids.get(event["run"]):
+                    row.result = event["result"]
+                    finished.append(row.id)
             elif name == "case.started":
                 row = rows.get(event["id"])
                 if row is not None:

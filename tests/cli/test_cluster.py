@@ -116,7 +116,7 @@ class Watching:
 
 def test_tests_are_told_while_their_batch_goes_on(cluster):
     """Issue 10: batches are of one size and end together, so that what only they told would come too late."""
-    write(3)
+    write(3, wrong={1})
     with Path("mcptest.yml").open("a", encoding="utf-8") as file:
         file.write(TEST.format(number="late", tool="fetch_late", word="hi"))
     workspace = find_here()
@@ -130,9 +130,10 @@ def test_tests_are_told_while_their_batch_goes_on(cluster):
     told = {begun.tests[event.index].name: event.result for event in watching.of(CaseFinished)}
     assert {name: result.verdict.value for name, result in told.items()} == {
         "test 0": "pass",
-        "test 1": "pass",
+        "test 1": "fail",
         "test 2": "pass",
     }
+    assert 'expected `"bye"`' in told["test 1"].message
     assert isinstance(watching.events[-1], RunFinished)
     assert watching.lines[-1] == "interrupted: ending the batches\n"
 

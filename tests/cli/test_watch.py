@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import threading
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import pytest
 
@@ -20,19 +20,20 @@ if TYPE_CHECKING:
 
 
 class Watching:
-    """A running `mcptest run --watch`. `said` reads its stderr up to a line with some words, bounded at a minute."""
+    """A running `mcptest run --watch`. `said` reads its stderr (or `stream`) up to a line with some words, in a minute."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], stream: IO[str] | None = None) -> None:
         self.process = process
+        self._stream = stream or process.stderr
 
     def said(self, words: str) -> str:
-        assert self.process.stderr is not None
+        assert self._stream is not None
         timer = threading.Timer(60, self.process.kill)
         timer.start()
         try:
             heard = ""
             while words not in heard:
-                line = self.process.stderr.readline()
+                line = self._stream.readline()
                 assert line, f"it ended, having said: {heard}"
                 heard += line
             return heard
@@ -79,6 +80,31 @@ def test_a_save_runs_again_and_says_what_changed(watching: Callable[..., Watchin
     loop.said("watching;")
     suite.write_text(suite.read_text(encoding="utf-8").replace("exact: first", "exact: second"), encoding="utf-8")
     loop.said("newly failing: memo reads")
+
+
+def test_a_failure_beside_other_calls_is_told_with_its_cause_at_every_save(
+    mcptest_command: str, tmp_path: Path, clean_environ: dict[str, str], mixing_suite: str
+) -> None:
+    """The servers of the next run are warm, and its failures as before."""
+    path = tmp_path / "mcptest.yml"
+    path.write_text(mixing_suite, encoding="utf-8")
+    process = subprocess.Popen(
+        [mcptest_command, "run", "--watch", "--no-color"],
+        cwd=tmp_path,
+        env=clean_environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+    )
+    loop = Watching(process, process.stdout)
+    try:
+        for number in range(2):
+            assert "hint: passes alone; fails beside" in loop.said("watching;")
+            save(path, f"{mixing_suite}# {number}\n")
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
 
 
 def test_an_atomic_save_is_seen_again_and_again(watching: Callable[..., Watching], write: Write) -> None:

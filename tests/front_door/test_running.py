@@ -55,6 +55,15 @@ def test_a_run_answers_with_one_verdict_a_test_and_what_failed(writer: Door) -> 
     assert failure["repro"] == f'mcptest run .mcptest/inline/{answer["run_id"]}.yml --filter "status check"'
 
 
+def test_a_run_answers_with_the_cause_of_a_failure_beside_other_calls(writer: Door, mixing_suite: str) -> None:
+    answer = writer.call("run_tool_test", suite=mixing_suite)
+    (failure,) = answer["failures"]
+    other = {"ann": "bob", "bob": "ann"}[failure["test"]]
+    assert f'passes alone; fails beside "{other}": the server mixes up parallel calls' in failure["assert"]
+    (test,) = writer.call("get_run", run_id=answer["run_id"], only="failed")["tests"]
+    assert test["failure"]["cause"] == {"kind": "interference", "with": other, "reruns": 2}
+
+
 def test_the_repro_line_runs_verbatim_from_the_workspace(
     open_door: Callable[..., Door], mcptest: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:

@@ -7,50 +7,32 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
-from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcptest_engine.core.events import CaseFinished, NodeChanged, RunFinished
+from mcptest_engine.core.events import CaseExplained, CaseFinished, CaseStarted, NodeChanged, RunFinished
 from mcptest_engine.core.results import Cause, FailureKind, RunRecord, Verdict
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import RenderOptions, render
+from mcptest_engine.workspace.snapshots import read_snapshots
+from tests.conftest import SERVERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
 
-SCRIPT = Path(__file__).parent.parent / "servers" / "parallel.py"
-STDIO = json.dumps([sys.executable, "-S", str(SCRIPT)])
-
-
-@contextmanager
-def http_server() -> Iterator[str]:
-    with subprocess.Popen(
-        [sys.executable, "-S", str(SCRIPT), "--http"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdin is not None
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
-        process.stdin.close()
+STDIO = json.dumps([sys.executable, "-S", str(SERVERS / "parallel.py")])
 
 
-@pytest.fixture(params=["stdio", "stdio, stateless", "http", "http, stateless"])
-def server(request: pytest.FixtureRequest) -> Iterator[str]:
+@pytest.fixture
+def server(parallel_server: str) -> str:
     """The settings of the server as a suite has them, over each transport and in each lifecycle."""
-    way = str(request.param)
-    protocol = ', protocol: "2026-07-28"' if "stateless" in way else ""
-    if way.startswith("stdio"):
-        yield f"command: {STDIO}{protocol}"
-        return
-    with http_server() as url:
-        yield f"url: {url}{protocol}"
+    return parallel_server
 
 
 def row(name: str, tool: str, *, who: str = "", **more: Any) -> str:
@@ -134,22 +116,39 @@ def test_a_tool_that_changes_state_is_not_called_again_and_the_failure_says_so(
     record = record_of(suite(*rows))
     (wrong,) = (test for test in record.tests if test.verdict is Verdict.FAIL)
     assert wrong.failure is not None
-    assert wrong.failure.hint == "not tried again alone: `store` changes state"
-    assert wrong.failure.cause is None
+    assert wrong.failure.hint == "not tried again alone: `store` may change state"
+    assert wrong.failure.cause == Cause(kind="not_tried", beside=None, reruns=0)
+    assert record_fault(record.to_json()) is None
+    for name in REPORTS:
+        rendered = render(name, record, RenderOptions())
+        assert "not tried again alone" in rendered.stdout + rendered.stderr, name
     assert record.effects is not None
     assert [effect.count for effect in record.effects.calls] == [2]
 
 
-def test_a_suite_that_has_it_called_again_may_have_it_tried_alone(record_of: Callable[..., RunRecord]) -> None:
-    """Both are tried again at once by `retries` and fail again; interference is looked for afterwards."""
+def test_retries_make_no_tool_that_changes_state_one_that_is_tried_alone(record_of: Callable[..., RunRecord]) -> None:
+    """They say how often the suite wants it called at the most."""
     rows = [row(who, "store", who=who, serial=False, retries=1) for who in ("ann", "bob", "cid")]
     record = record_of(suite(*rows))
     for test in record.tests:
         if test.verdict is Verdict.FAIL:
             assert test.failure is not None
-            assert test.failure.cause is not None
+            assert test.failure.cause == Cause(kind="not_tried", beside=None, reruns=0)
             assert len(test.attempts) == 2
-    assert any(test.verdict is Verdict.FAIL or test.flaky for test in record.tests)
+    assert record.effects is not None
+    assert sum(effect.count for effect in record.effects.calls) <= 6
+
+
+def test_more_calls_may_hang_than_are_tried_without_limit_where_there_is_time(
+    record_of: Callable[..., RunRecord],
+) -> None:
+    """The one that was in their way is green."""
+    rows = [*(row(f"stuck {number}", "dawdle") for number in range(4)), row("freezes", "freeze"), row("ok", "linger")]
+    record = record_of(suite(*rows, timeout_ms=300), workers=8)
+    assert verdicts(record)["ok"] == "pass"
+    assert len(red(record)) == 5
+    (told,) = (text for text in record.warnings if "its server stopped answering" in text)
+    assert told.startswith("freezes: ")
 
 
 def test_one_crash_is_one_failure(record_of: Callable[..., RunRecord], server: str) -> None:
@@ -220,7 +219,11 @@ def test_a_call_that_is_never_answered_ends_no_server_that_answers_others(
 def test_a_server_that_hangs_and_must_not_be_started_again_is_asked_no_more(
     record_of: Callable[..., RunRecord],
 ) -> None:
-    rows = [row("stuck", "freeze"), *(row(f"t{number}", "look") for number in range(3))]
+    rows = [
+        row("stuck", "freeze"),
+        *(row(f"t{number}", "look") for number in range(2)),
+        row("t2", "look", fault="drop_response", retries=1),
+    ]
     top = "run_options: { restart: false }\n"
     record = record_of(suite(*rows, timeout_ms=300, top=top), workers=1)
     assert [(test.verdict.value, test.message) for test in record.tests[1:]] == [
@@ -278,14 +281,15 @@ def test_a_run_that_is_interrupted_while_it_looks_for_causes_tells_every_failure
 
 def test_every_report_tells_of_interference(record_of: Callable[..., RunRecord]) -> None:
     record = record_of(suite(*(row(who, "mix", who=who) for who in ("ann", "bob"))))
-    for name in ("pretty", "minimal", "json", "ndjson", "junit", "tap", "md", "matrix", "html", "github"):
-        rendered = render(name, record, RenderOptions())
-        assert "passes alone; fails beside" in rendered.stdout + rendered.stderr, name
-    for name in ("sarif", "gitlab", "openinference", "agent"):
+    for name in REPORTS:
         rendered = render(name, record, RenderOptions())
         assert "passes alone; fails beside" in rendered.stdout + rendered.stderr, name
 
 
+REPORTS = (
+    *("pretty", "minimal", "json", "ndjson", "junit", "tap", "md", "matrix", "html", "github"),
+    *("sarif", "gitlab", "openinference", "agent"),
+)
 TOOLS = st.lists(st.sampled_from(["look", "linger"]), min_size=1, max_size=12)
 LESS = partial(settings, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -321,3 +325,113 @@ def test_a_case_ends_once_whatever_is_tried_again(record_of: Callable[..., RunRe
     record_of(suite(row("crasher", "die"), *(row(name, "linger") for name in "abc")), emit=events.append)
     ended = [event.index for event in events if isinstance(event, CaseFinished)]
     assert sorted(ended) == [0, 1, 2, 3]
+
+
+def test_a_failure_is_told_while_others_go_on_and_its_cause_when_it_is_known(
+    record_of: Callable[..., RunRecord],
+) -> None:
+    """A test is begun after the failures were told; nothing turns green that was told as red."""
+    events: list[Any] = []
+    rows = [row(who, "mix", who=who) for who in ("ann", "bob")]
+    record = record_of(suite(*rows, *(row(f"t{number}", "linger") for number in range(9))), emit=events.append)
+    (wrong,) = red(record)
+    at = next(
+        place for place, event in enumerate(events) if isinstance(event, CaseFinished) and event.result.name == wrong
+    )
+    assert events[at].result.verdict is Verdict.FAIL
+    assert events[at].result.failure.cause is None
+    assert any(isinstance(event, CaseStarted) for event in events[at:])
+    (explained,) = (event for event in events[at:] if isinstance(event, CaseExplained))
+    assert explained.result.name == wrong
+    assert explained.result.failure.cause.kind == "interference"
+    assert explained.result == next(test for test in record.tests if test.name == wrong)
+
+
+def test_what_a_crash_comes_to_is_told_before_the_next_tests_are_begun(record_of: Callable[..., RunRecord]) -> None:
+    """Those whose calls it cut off are tried again at once, not when all others have ended."""
+    events: list[Any] = []
+    rows = [row("crasher", "die"), *(row(f"t{number}", "linger") for number in range(20))]
+    record = record_of(suite(*rows), workers=4, emit=events.append)
+    assert red(record) == ["crasher"]
+    finished = next(
+        place
+        for place, event in enumerate(events)
+        if isinstance(event, CaseFinished) and event.result.name == "crasher"
+    )
+    begun = {event.index for event in events[:finished] if isinstance(event, CaseStarted)}
+    assert begun <= set(range(4))
+    assert not any(isinstance(event, CaseExplained) for event in events)
+
+
+def test_calls_that_are_never_answered_end_no_server_that_answers_others_beside_them(
+    record_of: Callable[..., RunRecord], server: str
+) -> None:
+    """Nothing was answered after them, and a ping is: found by a soak, where the server was given up."""
+    rows = [*(row(f"t{number}", "look") for number in range(3)), *(row(f"stuck {n}", "dawdle") for n in range(4))]
+    record = record_of(suite(*rows, server=server, timeout_ms=300), workers=8)
+    assert red(record) == [f"stuck {number}" for number in range(4)]
+    assert record.servers[0].restarts == 0
+
+
+def test_a_server_that_was_given_up_alone_is_not_started_again_for_tests_that_run_beside_each_other(
+    record_of: Callable[..., RunRecord],
+) -> None:
+    rows = [
+        *(row(f"crasher {number}", "die", serial=True) for number in range(3)),
+        *(row(name, "look") for name in "abcd"),
+    ]
+    record = record_of(suite(*rows))
+    assert record.totals.failed == 7
+    assert record.servers[0].restarts == 2
+
+
+def test_a_server_that_ends_in_every_call_is_given_up_by_two_workers_too(record_of: Callable[..., RunRecord]) -> None:
+    record = record_of(suite(*(row(f"t{number}", "die") for number in range(20))), workers=2)
+    assert record.totals.failed == 20
+    assert record.servers[0].restarts <= 8
+
+
+@pytest.mark.parametrize("ends", ["die", "freeze"])
+def test_beside_eight_calls_the_culprit_alone_fails_and_whatever_else_is_red_says_why_it_was_not_tried(
+    record_of: Callable[..., RunRecord], server: str, ends: str
+) -> None:
+    """Over HTTP nobody starts the server anew, so that one which hangs can be asked no more."""
+    rows = [row("culprit", ends), *(row(name, "linger") for name in "abcd"), *(row(name, "slow_call") for name in "ef")]
+    record = record_of(suite(*rows, server=f"{server}, connect_timeout_ms: 2000", timeout_ms=500), workers=8)
+    is_gone = ends == "freeze" and server.startswith("url")
+    for test in record.tests:
+        if test.verdict is not Verdict.FAIL:
+            continue
+        assert test.failure is not None
+        if test.name == "culprit" and not is_gone:
+            assert test.failure.cause is None
+            continue
+        assert is_gone or test.tool == "slow_call", test.name
+        assert test.failure.cause == Cause(kind="not_tried", beside=None, reruns=0)
+        assert test.failure.hint is not None
+        assert test.failure.hint.startswith("not tried again alone: ")
+    assert "culprit" in red(record)
+    assert all(test.verdict in (Verdict.PASS, Verdict.FAIL) for test in record.tests)
+
+
+def test_the_snapshot_of_a_test_that_passes_alone_is_what_it_is_answered_alone(
+    record_of: Callable[..., RunRecord], tmp_path: Path
+) -> None:
+    """What another test's answer had put there is neither a reason to fail alone nor kept."""
+    text = "result.content[0].text"
+    rows = [
+        row(
+            who,
+            "mix",
+            who=who,
+            expect=[{"target": text, "matcher": {"snapshot": True}}, {"target": text, "matcher": {"exact": who}}],
+        )
+        for who in ("ann", "bob")
+    ]
+    record = record_of(suite(*rows), update_snapshots=True)
+    (wrong,) = (test for test in record.tests if test.verdict is Verdict.FAIL)
+    assert wrong.failure is not None
+    assert wrong.failure.cause is not None
+    assert wrong.failure.cause.kind == "interference"
+    (path,) = (tmp_path / ".mcptest" / "snapshots").glob("*.yml")
+    assert read_snapshots(path) == {f"{who} / {text}": who for who in ("ann", "bob")}

@@ -271,3 +271,32 @@ def test_a_run_that_is_ended_between_two_hooks_still_ends_in_order(
     assert isinstance(events[-1], RunFinished)
     assert [hook.phase for hook in record.hooks] == ["beforeEach", "afterEach", "afterAll"]
     assert [test.message for test in record.tests] == ["not run: interrupted"] * 2
+
+
+@pytest.mark.parametrize("hooks", [True, False])
+def test_a_run_that_is_interrupted_at_every_turn_still_ends_in_order(
+    tmp_path: Path, run_of: Callable[..., Coroutine[None, None, RunRecord]], hooks: bool
+) -> None:
+    """Found by a soak: a second interruption while servers were ended lost the record."""
+    folder = Folder(tmp_path)
+    events: list[object] = []
+
+    async def main() -> RunRecord:
+        begun = asyncio.Event()
+
+        def listen(event: object) -> None:
+            events.append(event)
+            if isinstance(event, CaseStarted):
+                begun.set()
+
+        steps = {"afterAll": folder.script("all")} if hooks else {}
+        task = asyncio.ensure_future(run_of(folder.suite(steps, writing("one"), writing("two")), emit=listen))
+        await begun.wait()
+        while not task.done():
+            task.cancel()
+            await asyncio.sleep(0)
+        return task.result()
+
+    record = asyncio.run(main())
+    assert record.interrupted
+    assert isinstance(events[-1], RunFinished)

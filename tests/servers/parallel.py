@@ -130,19 +130,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def serve_http():
     listener = socket.create_server(("127.0.0.1", 0), backlog=128)
     print(listener.getsockname()[1], flush=True)
-    parent, child = os.getpid(), 0
 
     def end_with_stdin():
-        sys.stdin.read()
-        if child:
-            os.kill(child, 9)
+        while os.read(0, 1024):
+            pass
         os._exit(0)
 
     threading.Thread(target=end_with_stdin, daemon=True).start()
-    while os.getpid() == parent:
-        child = os.fork()
-        if child:
-            os.waitpid(child, 0)
+    while child := os.fork():
+        os.waitpid(child, 0)
+    threading.Thread(target=end_with_stdin, daemon=True).start()  # in each process: one may be forked when it ends
     Handler.session = uuid.uuid4().hex
     server = http.server.ThreadingHTTPServer(listener.getsockname(), Handler, bind_and_activate=False)
     server.socket.close()

@@ -12,6 +12,9 @@ import sys
 
 CALLS = {}
 SEEN = {}  # round -> tokens that came before
+TOOLS = [
+    {"name": name, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}} for name in ("do", "tally")
+]
 KINDS = {"json": b"application/json", "sse": b"text/event-stream", "html": b"text/html"}
 
 
@@ -100,6 +103,10 @@ async def one(method, message, writer):
     elif message.get("method") == "initialize":
         told = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}}}
         writer.write(response(answer(message["id"], {**told, "serverInfo": {"name": "soak", "version": "1"}})))
+    elif message.get("method") == "tools/list":
+        writer.write(response(answer(message["id"], {"tools": TOOLS})))
+    elif message.get("method") == "ping":
+        writer.write(response(answer(message["id"], {})))
     elif "id" not in message or "method" not in message:
         writer.write(response(b"", "202 Accepted"))
     else:

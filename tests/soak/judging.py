@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tests.soak.measuring import Holdings
-    from tests.soak.planning import Expected
+    from tests.soak.planning import Calls, Expected
 
 KEEP_RUNS = 20
 # Threads of the loop's own pool come as they are needed and stay; it has at most this many on a small machine.
@@ -34,6 +34,21 @@ def verdict_deviations(
         got = (test["verdict"], failure.get("kind"), bool(test.get("flaky")))
         if got != (plan.verdict, plan.kind, plan.flaky):
             yield f'test "{name}": planned {_told(plan.verdict, plan.kind, plan.flaky)}, got {_told(*got)}: {_why(test)}'
+
+
+def call_deviations(record: Mapping[str, Any], calls: Mapping[str, Calls]) -> Iterator[str]:
+    """Every server that has not read as many calls as the record says were made; both are beside each other in its tally."""
+    made = {row["server"]: row["count"] for row in record["effects"]["calls"] if row["tool"] == "do"}
+    for server, plan in calls.items():
+        tally = next(test for test in record["tests"] if test["name"] == f"{server} tally")
+        if tally["verdict"] != "pass":
+            continue  # nobody was there to tell, as was planned, or it is a deviation already
+        sent = made[server] + plan.repeats
+        read = int(tally["output"]["result"]["content"][0]["text"])
+        if not sent - plan.unsure <= read <= sent:
+            yield f"{server}: {read} calls were read, and {sent} were made by the record"
+        if not plan.planned <= made[server] <= plan.planned + plan.again:
+            yield f"{server}: {made[server]} calls were made, {plan.planned} were planned and {plan.again} more allowed"
 
 
 def holding_deviations(first: Holdings, now: Holdings) -> Iterator[str]:

@@ -31,7 +31,14 @@ from mcptest_engine.running.launch import launch
 from mcptest_engine.running.settings import RunSettings
 from mcptest_engine.suite.load import LoadOptions, load_suite
 from mcptest_engine.workspace.workspace import Workspace
-from tests.soak.judging import KEEP_RUNS, holding_deviations, memory_deviations, quarter, verdict_deviations
+from tests.soak.judging import (
+    KEEP_RUNS,
+    call_deviations,
+    holding_deviations,
+    memory_deviations,
+    quarter,
+    verdict_deviations,
+)
 from tests.soak.measuring import Holdings, holdings, left_behind
 from tests.soak.planning import HERE, Round, planned
 
@@ -62,6 +69,8 @@ class Soak:
     last: Holdings | None = None
     memory: list[float] = field(default_factory=list)
     tests: Counter[str] = field(default_factory=Counter)
+    calls: int = 0
+    faults: int = 0
     rounds: Counter[str] = field(default_factory=Counter)
     deviations: list[str] = field(default_factory=list)
 
@@ -74,7 +83,7 @@ class Soak:
         """One round more, and what it leaves."""
         number = self.rounds.total()
         kind = "whole" if number < WARM_UP else KINDS[(number - WARM_UP) % len(KINDS)]
-        plan = planned(number, self.random, url=self.url, token=self.token, size=self.size)
+        plan = planned(number, self.random, url=self.url, token=self.token, folder=self.folder, size=self.size)
         path = self.folder / "soak.yml"
         path.write_text(json.dumps(plan.suite), encoding="utf-8")
         self.rounds[kind] += 1
@@ -91,15 +100,22 @@ class Soak:
         if kind == "killed":
             return await asyncio.to_thread(self._killed, path)
         if kind == "command":
-            tests = await asyncio.to_thread(self._commanded, path)
+            record = await asyncio.to_thread(self._commanded, path)
         else:
-            at = self.random.randrange(plan.calls) if kind == "cut short" else None
-            tests = await self._launched(path, stop_after=at)
+            at = self.random.randrange(len(plan.expected)) if kind == "cut short" else None
+            record = await self._launched(path, stop_after=at)
+        tests = record["tests"]
         self.tests.update(test["verdict"] for test in tests)
-        return list(verdict_deviations(tests, plan.expected, cut_short=kind == "cut short"))
+        self.calls += sum(
+            row["count"] for row in record.get("effects", {"calls": ()})["calls"]
+        )  # none: cut short at once
+        if kind == "cut short":
+            return list(verdict_deviations(tests, plan.expected, cut_short=True))
+        self.faults += plan.faults
+        return [*verdict_deviations(tests, plan.expected), *call_deviations(record, plan.calls)]
 
-    async def _launched(self, path: Path, stop_after: int | None) -> list[dict[str, Any]]:
-        """The tests of a run in this process, which is cancelled after so many have finished."""
+    async def _launched(self, path: Path, stop_after: int | None) -> dict[str, Any]:
+        """The record of a run in this process, which is cancelled after so many tests have finished."""
         suite = load_suite(path, LoadOptions(environ=os.environ, workspace_root=self.folder))
         finished = 0
 
@@ -113,11 +129,10 @@ class Soak:
         running = asyncio.ensure_future(launch(suite, settings, workspace=self.workspace, emit=emit))
         record = (await running).to_json()
         self.workspace.save_run(record)
-        tests: list[dict[str, Any]] = record["tests"]
-        return tests
+        return record
 
-    def _commanded(self, path: Path) -> list[dict[str, Any]]:
-        """The tests of a run by the installed command."""
+    def _commanded(self, path: Path) -> dict[str, Any]:
+        """The record of a run by the installed command."""
         done = subprocess.run(
             [MCPTEST, "run", str(path), "--reporter", "json"],
             cwd=self.folder,
@@ -126,8 +141,8 @@ class Soak:
             check=False,
             timeout=PATIENCE_SECONDS,
         )
-        tests: list[dict[str, Any]] = json.loads(done.stdout)["tests"]
-        return tests
+        record: dict[str, Any] = json.loads(done.stdout)
+        return record
 
     def _killed(self, path: Path) -> list[str]:
         """Kill -9 of the command in the middle of a run; what it had started must be gone soon after."""
@@ -170,7 +185,7 @@ class Soak:
 
     def progress(self, seconds: float) -> str:
         memory = f"{self.memory[-1]:.0f} MB" if self.memory else "warming up"
-        told = f"{self.rounds.total()} rounds, {self.tests.total()} tests, {memory}, {len(self.deviations)} deviations"
+        told = f"{self.rounds.total()} rounds, {self.calls} calls, {memory}, {len(self.deviations)} deviations"
         return f"{seconds:6.0f} s  {told}"
 
     def summary(self) -> str:
@@ -178,6 +193,9 @@ class Soak:
         rounds = ", ".join(f"{count} {kind}" for kind, count in self.rounds.most_common())
         tests = ", ".join(f"{count} {verdict}" for verdict, count in self.tests.most_common())
         rows = [("seed", str(self.seed)), ("rounds", rounds), ("tests", f"{self.tests.total()} ({tests})")]
+        rows.append(("calls", f"{self.calls}, and {self.faults} faults in rounds that were not cut short"))
+        if self.memory:
+            rows.append(("memory, MB", f"{self.memory[0]:.1f} when warm, {self.memory[-1]:.1f} at the end"))
         if len(self.memory) >= 4:
             rows.append(("memory, MB by quarter", ", ".join(f"{quarter(self.memory, n):.1f}" for n in range(4))))
         if self.first is not None and self.last is not None:
@@ -200,11 +218,16 @@ async def soak(folder: Path, seed: int, *, seconds: float, rounds: int | None, s
     with serving() as url:
         this = Soak(folder, seed, size, url)
         while this.rounds.total() < rounds if rounds is not None else time.monotonic() - started < seconds:
+            before = len(this.deviations)
             await this.round()
+            for deviation in this.deviations[before:]:
+                say(deviation)
             if time.monotonic() - told >= 10:
                 told = time.monotonic()
                 say(this.progress(told - started))
-    this.deviations += this.closing_deviations()
+    for deviation in this.closing_deviations():
+        this.deviations.append(deviation)
+        say(deviation)
     return this
 
 
@@ -238,8 +261,6 @@ def main() -> int:
         this = asyncio.run(
             soak(Path(folder), flags.seed, seconds=flags.seconds, rounds=flags.rounds, size=flags.size, say=_say)
         )
-    for deviation in this.deviations[:50]:
-        print(deviation)
     print(this.summary())
     return 1 if this.deviations else 0
 

@@ -1,7 +1,8 @@
 """A stdio server that does what its caller asks for: answer well, answer badly, say nothing, or die. Standard library only.
 
-The tool `do` takes {token, fault}; a proper answer is the token as text. `tally` tells how many calls of `do` this process has
-read. A slow answer is a timer's, so that other calls are answered meanwhile.
+The tool `do` takes {token, fault}; a proper answer is the token as text. `tally` tells how many calls of `do` this process and
+those before it have read, a byte each in the file that `SOAK_TALLY` names. A slow answer is a timer's, so that other calls are
+answered meanwhile.
 """
 
 import json
@@ -9,10 +10,14 @@ import os
 import signal
 import sys
 import threading
+import time
 
 OUT = sys.stdout.buffer
 LOCK = threading.Lock()
-CALLS = []
+CALLS = os.open(os.environ["SOAK_TALLY"], os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+TOOLS = [
+    {"name": name, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}} for name in ("do", "tally")
+]
 SEEN = set()
 LATE = {}  # request id -> the answer that is held back until the caller has given up
 ASKED = {}  # id of a request of ours -> the answer that waits for its answer
@@ -57,6 +62,8 @@ def do(request_id, arguments):
         sys.stderr.write("complaint\n" * 20_000)
         sys.stderr.flush()
         write(good)
+    elif fault == "freeze":
+        time.sleep(600)
     elif fault == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     elif fault == "exit":
@@ -112,14 +119,18 @@ def main():
         elif method == "initialize":
             told = {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}}
             write(result_of(message["id"], {**told, "serverInfo": {"name": "soak", "version": "1"}}))
+        elif method == "tools/list":
+            write(result_of(message["id"], {"tools": TOOLS}))
+        elif method == "ping":
+            write(result_of(message["id"], {}))
         elif method == "notifications/cancelled":
             late = LATE.pop(params.get("requestId"), None)
             if late is not None:
                 write(late)
         elif method == "tools/call" and params["name"] == "tally":
-            write(result_of(message["id"], text(str(len(CALLS)))))
+            write(result_of(message["id"], text(str(os.fstat(CALLS).st_size))))
         elif method == "tools/call":
-            CALLS.append(params)
+            os.write(CALLS, b".")
             do(message["id"], params["arguments"])
 
 

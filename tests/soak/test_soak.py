@@ -5,20 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.servers.session import connect
 from mcptest_engine.servers.spec import ServerSpec
-from tests.soak.judging import holding_deviations, memory_deviations, verdict_deviations
+from tests.soak.judging import call_deviations, holding_deviations, memory_deviations, verdict_deviations
 from tests.soak.measuring import Holdings
-from tests.soak.planning import HTTP, PASS, SERVER, STDIO, planned
+from tests.soak.planning import HTTP, PASS, SERVER, STDIO, Calls, planned
 from tests.soak.run import WARM_UP, serving, soak
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from mcptest_engine.servers.session import Session
 
 SEED = 4
@@ -63,13 +62,13 @@ def test_a_refused_answer_costs_no_other_call_its_connection() -> None:
 
 def test_a_plan_is_a_function_of_its_seed() -> None:
     """What a seed names can be run again."""
-    first, second = (planned(0, Random(9), url="http://x", token="t", size=50) for _ in range(2))
+    first, second = (planned(0, Random(9), url="http://x", token="t", folder=Path("x"), size=50) for _ in range(2))
     assert first == second
 
 
 def test_a_long_plan_asks_for_every_behaviour() -> None:
     """Nothing that is described is left out."""
-    plan = planned(0, Random(1), url="http://x", token="t", size=4000)
+    plan = planned(0, Random(1), url="http://x", token="t", folder=Path("x"), size=4000)
     asked = Counter(tuple(name.split()[::2]) for name in plan.expected if "tally" not in name)
     assert set(asked) == {("pipes", name) for name in STDIO} | {("web", name) for name in HTTP}
 
@@ -100,3 +99,19 @@ def test_memory_that_grows_is_a_deviation_and_noise_is_none() -> None:
     """The soak can fail: the last quarter is held against the second, when all is warm."""
     assert [*memory_deviations([30, 50, 52, 51] * 10)] == []
     assert "memory grew" in next(memory_deviations([float(50 + step) for step in range(40)]))
+
+
+def test_a_call_that_was_lost_or_made_once_more_is_a_deviation() -> None:
+    """The soak can fail: what the server has read, what the record counts and what was planned are held against each other."""
+
+    def found(read: int, made: int, calls: Calls) -> str:
+        tally = {"name": "web tally", "verdict": "pass", "output": {"result": {"content": [{"text": str(read)}]}}}
+        record = {"tests": [tally], "effects": {"calls": [{"server": "web", "tool": "do", "count": made}]}}
+        return " · ".join(call_deviations(record, {"web": calls}))
+
+    assert found(10, 10, Calls(planned=10)) == ""
+    assert found(14, 12, Calls(planned=10, repeats=2, again=2)) == ""
+    assert found(9, 10, Calls(planned=10, unsure=1)) == ""
+    assert "9 calls were read, and 10 were made" in found(9, 10, Calls(planned=10))
+    assert "11 calls were read, and 10 were made" in found(11, 10, Calls(planned=10, again=5))
+    assert "13 calls were made, 10 were planned and 2 more allowed" in found(13, 13, Calls(planned=10, again=2))

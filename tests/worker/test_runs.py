@@ -38,6 +38,22 @@ def test_a_run_of_the_demo_suite_is_told_from_queue_to_record(child: Child, demo
     assert len(saved["tests"]) == record["totals"]["total"]
 
 
+def test_a_failure_beside_other_calls_is_told_once_and_its_cause_when_it_is_known(
+    child: Child, place: Path, mixing_suite: str
+) -> None:
+    (place / "mcptest.yml").write_text(mixing_suite, encoding="utf-8")
+    record = run(child)["record"]
+    assert record["totals"]["failed"] == 1
+    finished = child.events("case.finished", run="r")
+    assert len(finished) == 2
+    (failed,) = (told for told in finished if told["result"]["verdict"] == "fail")
+    assert "cause" not in failed["result"]["failure"]
+    (explained,) = child.events("case.explained", run="r")
+    assert explained["id"] == failed["id"]
+    assert explained["result"]["failure"]["cause"]["kind"] == "interference"
+    assert explained["result"]["failure"]["hint"].startswith("passes alone; fails beside")
+
+
 def test_a_missed_floor_is_told_in_a_line(child: Child, suite_on: SuiteOn) -> None:
     path = suite_on("echo", tests=echoes(1))
     path.write_text(path.read_text(encoding="utf-8").rstrip("}\n") + ', "coverage": {"tools": 100, "prompts": 0}}')

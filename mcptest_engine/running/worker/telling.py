@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.events import (
     AgentTurn,
+    CaseExplained,
     CaseFinished,
     CaseStarted,
     HookFinished,
@@ -62,10 +63,10 @@ class RunTelling:
 
     def _tell(self, event: Event) -> None:
         match event:
-            case CaseFinished(result=result):
+            case CaseFinished(result=result) | CaseExplained(result=result):
                 self._results.add(self._run_id, result)
-                shown = result_shown(result)
-                self._send({"event": "case.finished", "run": self._run, "id": result.id, "result": shown})
+                name = "case.finished" if isinstance(event, CaseFinished) else "case.explained"
+                self._send({"event": name, "run": self._run, "id": result.id, "result": result_shown(result)})
             case CaseStarted(id=test_id):
                 self._send({"event": "case.started", "run": self._run, "id": test_id})
             case NodeChanged():
@@ -191,8 +192,12 @@ def result_shown(result: TestResult) -> dict[str, Any]:
         shown["message"] = clipped(shown["message"])
     if "failure" in shown:
         shown["failure"] = {
-            name: text if name in {"kind", "line"} else text[-LONGEST_TEXT:] if name == "stderr_tail" else clipped(text)
-            for name, text in shown["failure"].items()
+            name: value[-LONGEST_TEXT:]
+            if name == "stderr_tail"
+            else clipped(value)
+            if isinstance(value, str)
+            else pruned(value)
+            for name, value in shown["failure"].items()
         }
     if "attempts" in shown:
         shown["attempts"] = pruned(shown["attempts"])

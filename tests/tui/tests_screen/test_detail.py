@@ -54,6 +54,28 @@ async def test_the_tabs_go_round_by_their_keys_from_the_list_too(workbench, mixe
         assert pilot.app.screen.detail.tab == "result"
 
 
+async def test_a_failure_beside_other_calls_shows_its_cause(workbench, place, mixing_suite):
+    (place / "mcptest.yml").write_text(mixing_suite, encoding="utf-8")
+    async with workbench(size=(140, 40)) as pilot:
+        await ran(pilot, "a")
+        (wrong,) = (test for test in pilot.app.store.rows.values() if test.verdict == "fail")
+        await opened(pilot, wrong.name)
+        other = {"ann": "bob", "bob": "ann"}[wrong.name]
+        await until(pilot, lambda: f'passes alone; fails beside "{other}"' in text_of(pilot.app))
+
+
+async def test_a_failure_is_shown_while_other_tests_go_on(workbench, place, mixing_suite):
+    """What runs beside it never ends by itself."""
+    (place / "mcptest.yml").write_text(f"{mixing_suite}  - {{ name: slow, tool: dawdle, timeout_ms: 600000 }}\n")
+    async with workbench() as pilot:
+        await pilot.press("a")
+        store = pilot.app.store.rows
+        await until(pilot, lambda: sorted(test.status for test in store.values()) == ["fail", "pass", "running"])
+        await ran(pilot, "x")
+        assert row(pilot, "slow").verdict == "new"
+        assert [test.verdict for test in store.values()].count("fail") == 1
+
+
 async def test_the_detail_follows_the_cursor(workbench, mixed):
     async with workbench() as pilot:
         await ran(pilot, "a")
