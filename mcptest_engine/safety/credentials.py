@@ -24,6 +24,9 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _SPELLED_OUT = re.compile(r"your|xxx|example|\.\.\.|(.)\1{4}", re.IGNORECASE)
+_AS_EXAMPLE = re.compile(
+    r"\b(?:example|sample|e\.g|such as|for instance|like)\b[^.!?\n]{0,20}\Z|example: ?\Z", re.IGNORECASE
+)
 _USERINFO = re.compile(r"://[^\s/?#@:\"'<>]{0,64}:\Z")
 _ASSIGNED = re.compile(
     r"(?:password|passwd|pwd|passphrase|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|client[_-]?secret|secret[_-]?key|\btoken|bearer)"
@@ -39,8 +42,12 @@ def find_credential(text: str, *, is_value_of: str | None = None) -> tuple[int, 
     """
     if len(text) >= 12:
         for found in _KEY.finditer(text):
-            if (any(map(str.isdigit, found[0])) or found[0].startswith("-")) and not _SPELLED_OUT.search(
-                found[0].rpartition("KEY-----")[2][4:]
+            if (
+                (any(map(str.isdigit, found[0])) or found[0].startswith("-"))
+                and not _SPELLED_OUT.search(found[0].rpartition("KEY-----")[2][4:])
+                and not (
+                    found[0].startswith("eyJ") and _AS_EXAMPLE.search(text, max(0, found.start() - 60), found.start())
+                )
             ):
                 return found.span()
         for start, end in _secrets(text):

@@ -19,7 +19,7 @@ from mcptest_engine.safety.definition_texts import Text, texts_of_tool, tool_nam
 from mcptest_engine.safety.encodings import encoded_texts
 from mcptest_engine.safety.extents import LONG, Reading
 from mcptest_engine.safety.findings import RULES, Finding, Level, finding, warning_json, worst_of_each_rule
-from mcptest_engine.safety.learned import steering, stems_of_name
+from mcptest_engine.safety.learned import steering, stems_of_name, support
 from mcptest_engine.safety.phrases import is_left_to_user, places_to_try
 from mcptest_engine.safety.tool_references import orders_about_tools
 from mcptest_engine.safety.unmasking import first_hidden, plain_views, visible
@@ -35,18 +35,33 @@ _OF_VALUE = re.compile(r"\.(?:default|const|example|enum)")
 _SHORTEST = 12  # no phrase in ASCII is shorter
 _MOST_ENCODINGS = 3
 _AGAINST_ATTACKS = re.compile(
-    r"\b(?:detect|scan|classif|scor|flag|identif|recogni[sz]|check|find|search|match|analy[sz]|block|filter|catch|lists?\b|report|look|test|collect|lab\b|practi[cs]e|challenge|ctf\b|red.?team|strip|remov|saniti[sz]|guard|corpus|train|demonstrat|teach|warn)\w*"
+    r"\b(?:detect|scan|classif|scor|flag|identif|recogni[sz]|check|find|search|match|analy[sz]|block|filter|catch|lists?\b|librar|collection|catalogu?e|known|add|explain|report|look|test|collect|lab\b|practi[cs]e|challenge|ctf\b|red.?team|strip|remov|saniti[sz]|guard|corpus|train|demonstrat|teach|warn)\w*"
     r"[^\n]{0,140}?(?:injections?|jailbreak\w*|poison\w*|attacks?|malicious|adversarial|phishing|exfiltrat\w*|social engineering|suspicious|hostile|hidden instructions|override attempts?)\b"
-    r"|\b(?:injections?|jailbreak\w*|poison\w*|attack)\w* (?:detector|scanner|classifier|filter|check|lab|corpus|test|phrases|patterns)\b"
+    r"|\b(?:injections?|jailbreak\w*|poison\w*|attack|adversarial|malicious|hostile|red.?team\w*)\w* (?:detector|scanner|classifier|filter|check|lab|corpus|test|phrases|patterns|texts?|prompts?|payloads?|strings?|examples?|cases?|library|samples?)\b"
 )
 _INTRODUCED = re.compile(
     r"(?:\be\.g\.?|\bsuch as|\blike|\bfor example|\bfor instance|\bincluding|\bi\.e\.?|\bas in|\b(?:phrases?|patterns?|strings?|texts?|sentences?)(?: that say| saying)?|['\u2018(\[])[ ,:'\u2018(\[]*(?:\w+ ){0,6}'?\Z"
-    r"|(?:\be\.g\.?|\bsuch as|\bfor example|\bfor instance|\bas in)[ ,:]"
+    r"|(?:\be\.g\.?|\bsuch as|\bfor example|\bfor instance|\bas in)[ ,:]|\b(?:says?|reads?): ?\Z"
+)
+_LISTED = re.compile(r"[^.!?\n]{0,40}(?:: |[(\u2018'])\w")
+_NAMED_IN_PASSING = re.compile(
+    r"(?:\b(?:to|that|which|of|or|for|would|could|may|might|tries to|attempts? to)|[:(]) ?\Z"
+)
+_FINDS = re.compile(
+    r"\b(?:block|detect|flag|find|match|catch|reject|recogni[sz]e|look for|report|filter|remove|strip)(?:e?s|ing)?(?: out)?[ :\"'\u2018\u201c(]*\Z"
+)
+_EXAMPLE_OF_ENCODING = re.compile(
+    r"\b(?:base ?-?(?:64|32)|hex(?:adecimal)?|rot13|percent.encod|url.encod|encod|decod)\w*\b[^\n]{0,60}\b(?:e\.g\.?|such as|like|for example|for instance|example:?|becomes|gives)\W{0,3}\Z",
+    re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\n|[\u3002\uff01\uff1f]")
 _LONGEST_SENTENCE = 400
+_INSTRUCTIONS = "instructions"  # of a server: they are there to say how its own tools are used
 _PURPOSE = 200  # of a description: so much is looked at for the words of the tool's name
 _LONGEST_DECODED = 4_096
+_SHORTEST_WEIGHED = 40  # a shorter text says too little of what it is about
+_MOST_TAKEN_BACK = 8  # places of one phrase in a text
+_SURELY_HONEST = -200  # a score of the learned judge, in hundredths above its threshold
 
 
 def description_warnings(tools: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
@@ -69,7 +84,7 @@ class Match(NamedTuple):
     """A rule that a text matches: the words that it was found by, decoded from `encoding` if that is named.
 
     `sentences` are the whole ones that those words stand in.
-    `learned` says that the learned judge alone found it: such a finding is of medium severity at most.
+    `learned` says that the learned judge alone found it, or that it may well be honest: then it is of medium severity at most.
     """
 
     rule: str
@@ -122,7 +137,7 @@ class Judge:
             return
         plain = plain_views(text.text)[0]
         for start, end in orders_about_tools(plain.lower(), name, self._names, arguments):
-            yield Match("SEC-002", plain[start:end])
+            yield Match("SEC-002", plain[start:end], learned=text.where == _INSTRUCTIONS)
 
     def _matches(self, text: Text, secret_name: str | None, own: str, about: frozenset[str]) -> Iterator[Match]:
         for part in self._reading.parts(text.text):
@@ -157,11 +172,11 @@ def _finding(owner: str, text: Text, match: Match) -> Finding:
 def _decoded_matches(part: str, text: Text, names: frozenset[str], own: str, depth: int = 0) -> Iterator[Match]:
     """What is found in the encoded runs of a part once they are decoded, as often as they were encoded."""
     for run in encoded_texts(part):
-        if run.suspicious:
+        if run.suspicious and not (run.text and _EXAMPLE_OF_ENCODING.search(part, max(0, run.start - 100), run.start)):
             yield Match("SEC-004", part[run.start : min(run.end, run.start + 24)])
         if not run.text:
             continue
-        for match in _text_matches(run.text, text, names, own, frozenset()):
+        for match in _text_matches(run.text, text, names, own, frozenset(), is_decoded=True):
             yield match._replace(encoding=run.encoding)
         if depth < _MOST_ENCODINGS:
             for match in _decoded_matches(run.text[:_LONGEST_DECODED], text, names, own, depth + 1):
@@ -169,24 +184,43 @@ def _decoded_matches(part: str, text: Text, names: frozenset[str], own: str, dep
                     yield match._replace(encoding=f"{match.encoding} inside of {run.encoding}")
 
 
-def _text_matches(part: str, text: Text, names: frozenset[str], own: str, about: frozenset[str]) -> Iterator[Match]:
-    """What phrases and the learned judge find in a part of `text`: the first place of each rule, phrases first."""
+def _text_matches(
+    part: str, text: Text, names: frozenset[str], own: str, about: frozenset[str], *, is_decoded: bool = False
+) -> Iterator[Match]:
+    """What phrases and the learned judge find in a part of `text`: the first place of each rule, phrases first.
+
+    A phrase in prose that is no order by its form does not count where the judge is sure that the sentence is honest.
+    """
     done: set[str] = set()
     place = place_of(text)
-    for shown in plain_views(part):
+    is_prose = place in "dp" and not is_decoded and len(part) >= _SHORTEST_WEIGHED
+    views = plain_views(part)
+    for shown in views:
         low = shown.lower()
         purpose_first = place not in "dtp" or (place in "dt" and not about.isdisjoint(stems_of_name(low[:_PURPOSE])))
         for phrase, start, end in places_to_try(low):
             if phrase.rule in done or (phrase.parameters_only and text.argument is None):
                 continue
+            same = shown if len(shown) == len(low) else low
+            is_weighed = is_prose and shown is views[0] and not phrase.is_foreign and not phrase.is_order
             span = phrase.find(low, start, end, purpose_first=purpose_first)
+            for _ in range(_MOST_TAKEN_BACK if is_weighed else 0):
+                if span is None or " " not in same[slice(*span)]:
+                    break
+                if support(same, span, place, names, own, about) > _SURELY_HONEST:
+                    break
+                span = phrase.find(low, span[1], end, purpose_first=purpose_first)
             if span is not None and not is_quoted_attack(low, span[0], part):
                 done.add(phrase.rule)
-                same = shown if len(shown) == len(low) else low
-                yield Match(phrase.rule, same[span[0] : span[1]], sentences=_sentences_around(same, *span))
+                whole = _sentences_around(same, *span)
+                yield Match(phrase.rule, same[span[0] : span[1]], sentences=whole)
         for steered in steering(shown, place, names, own, about):
             if steered.rule not in done and not is_quoted_attack(low, steered.start, part, of_sentence=True):
-                is_clear = steered.is_clear and not is_left_to_user(low[steered.start : steered.end])
+                is_clear = (
+                    steered.is_clear
+                    and text.where != _INSTRUCTIONS
+                    and not is_left_to_user(low[steered.start : steered.end])
+                )
                 if is_clear:
                     done.add(steered.rule)
                 whole = _sentences_around(shown, steered.start, steered.end)
@@ -207,14 +241,21 @@ def is_quoted_attack(text: str, at: int, raw: str, *, of_sentence: bool = False)
     `text` is `raw` in its plain form, in small letters. `of_sentence` is for a place that begins before the quotation.
     """
     before = text[max(0, at - 300) : at + (160 if of_sentence else 0)]
-    if not _AGAINST_ATTACKS.search(before):
+    words = re.findall(r"\w+", text[at : at + 40])[:2]
+    is_quoted = bool(words) and re.search(r"[\"'`\u2018\u201c\u00ab(]\W?" + r"\W+".join(words), raw.lower()) is not None
+    if is_quoted and _FINDS.search(before):
+        return True
+    against = _AGAINST_ATTACKS.search(before)
+    if against is None:
         return False
     if of_sentence:
-        return _INTRODUCED.search(before) is not None
-    if _INTRODUCED.search(before[-60:]):
-        return True
-    words = re.findall(r"\w+", text[at : at + 40])[:2]
-    return bool(words) and re.search(r"[\"'`\u2018\u201c\u00ab(]\W?" + r"\W+".join(words), raw.lower()) is not None
+        return _INTRODUCED.search(before) is not None or _LISTED.search(before, against.end()) is not None
+    is_same_sentence = _SENTENCE_END.search(before, against.end()) is None
+    return (
+        is_quoted
+        or bool(_INTRODUCED.search(before[-60:]))
+        or (is_same_sentence and bool(_NAMED_IN_PASSING.search(before)))
+    )
 
 
 def place_of(text: Text) -> str:

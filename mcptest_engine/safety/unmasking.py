@@ -29,7 +29,7 @@ _SELECTED = re.compile(
 )
 # Joiners shape Arabic and Indic scripts and emoji; between other letters, or in a row, they only hide.
 _NEEDS_JOINERS = "[^\x00-\u058f\u200b-\u200f\u2060-\u206f\u3000-\u9fff\uac00-\ud7af\ufeff]"
-_JOINED = re.compile(f"(?<={_NEEDS_JOINERS})[\u200c\u200d](?={_NEEDS_JOINERS})")
+_JOINED = f"(?<={_NEEDS_JOINERS})[\u200c\u200d](?={_NEEDS_JOINERS})"  # slow to compile, and seldom needed
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _DIRECTION_MARKS = re.compile("[\u061c\u200e\u200f\u2066-\u2069]")
 
@@ -71,7 +71,7 @@ def first_hidden(text: str) -> int | None:
         return None
     if _HIDDEN.search(text) is None:
         return None
-    kept = _SELECTED.sub(" ", _JOINED.sub(" ", _FLAG.sub(_same_length, text)))
+    kept = _SELECTED.sub(" ", re.sub(_JOINED, " ", _FLAG.sub(_same_length, text)))
     if kept.startswith("\ufeff"):
         kept = " " + kept[1:]
     if _RIGHT_TO_LEFT.search(kept):

@@ -21,6 +21,7 @@ HANDS = (
     "sixth",
     "seventh",
     "eighth",
+    "ninth",
 )  # files of lines with `rules` and `catalog`, each of a hand of its own
 UNTOUCHED = "untouched"
 """A file of the same shape that nothing is learned from, nor chosen by."""

@@ -7,7 +7,7 @@ full: a first look at the single words of a sentence passes over most of what ho
 
 from __future__ import annotations
 
-from mcptest_engine.safety.learned.judge import Steering, first_look, steering
+from mcptest_engine.safety.learned.judge import Steering, first_look, steering, support
 from mcptest_engine.safety.learned.windows import sentences, stems_of_name
 
-__all__ = ["Steering", "first_look", "sentences", "steering", "stems_of_name"]
+__all__ = ["Steering", "first_look", "sentences", "steering", "stems_of_name", "support"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mcptest_engine.safety.learned.windows import Window
 
-__all__ = ["has_cue"]
+__all__ = ["has_cue", "only_describes"]
 
 _BEFORE_AN_ORDER = frozenset(
     [
@@ -88,17 +88,22 @@ _CUES: dict[str, tuple[tuple[frozenset[str], ...], ...]] = {
 def has_cue(window: Window, rule: str, place: str) -> bool:
     """Whether a window says by itself what `rule` is about, as an order; `place` is as the judge's."""
     held = frozenset(name for meaning in window.concepts for name in meaning)
-    if not (place == "p" or _is_order(window, held)):
+    if not (place == "p" or _is_order(window)):
         return False
     return any(all(held & group for group in cue) for cue in _CUES.get(rule, ()))
 
 
-def _is_order(window: Window, held: frozenset[str]) -> bool:
-    if held & {"MODAL", "PLEASE"}:
-        return True
+def only_describes(window: Window) -> bool:
+    """Whether a window says what the tool does, as in "Applies a manifest", and orders nothing."""
+    is_third_person = "THIRD" in window.concepts[0] or (window.index == 0 and window.words[0].endswith("s"))
+    return is_third_person and not _is_order(window)
+
+
+def _is_order(window: Window) -> bool:
+    """Whether a window says what is to be done: a verb in its plain form where an order has it, or "must"."""
     before = "|"
     for word, meaning in zip(window.words, window.concepts, strict=True):
-        if "BASE" in meaning and before in _BEFORE_AN_ORDER:
+        if "MODAL" in meaning or "PLEASE" in meaning or ("BASE" in meaning and before in _BEFORE_AN_ORDER):
             return True
         before = word
     return False

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.safety.learned.cues import has_cue
+from mcptest_engine.safety.learned.cues import has_cue, only_describes
 from mcptest_engine.safety.learned.features import features
 from mcptest_engine.safety.learned.lexicon import lexicon, runs
 from mcptest_engine.safety.learned.windows import Prose
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
     from mcptest_engine.safety.learned.windows import Window
 
-__all__ = ["RULES", "glance_names", "glance_words", "steering"]
+__all__ = ["RULES", "glance_names", "glance_words", "steering", "support"]
 
 RULES = ("SEC-001", "SEC-002", "SEC-003", "SEC-006")
 SHARED = 0.25  # how much less a feature says among many
 FEWEST_WEIGHED = 12  # of more sentences those with the most telling words are weighed, so many and some by length
 TEXT_FOR_ONE_MORE = 500
-CLEARLY_ABOVE = 100  # hundredths; of public tools left out of the learning none reached it
+SURE_WITHOUT_AN_ORDER = 100  # hundredths: a description that only says what a tool does has to score more than an order
+CLEARLY_ABOVE, SURE_WITHOUT_A_CUE = 60, 200  # hundredths; of public tools left out of the learning none reached it
 _SEEN = re.compile(r"[^\W\d][\w']{0,23}|[~<\[{#/$*@:|]+")
 _LONGEST_REMEMBERED, _MOST_REMEMBERED = 24, 30_000
 
@@ -95,6 +96,24 @@ def steering(
             yield from _fired(window, place, weights)
 
 
+def support(
+    text: str,
+    span: tuple[int, int],
+    place: str,
+    names: frozenset[str] = frozenset(),
+    own: str = "",
+    about: frozenset[str] = frozenset(),
+) -> int:
+    """The best score of the sentences that `span` touches, alone or with a neighbour: hundredths above the threshold."""
+    weights = learned_weights()
+    prose = Prose(text, names, own, about)
+    touched = [at for at, (start, end) in enumerate(prose.spans) if start < span[1] and span[0] < end]
+    windows = [window for at in touched for window in prose.sentence(at)]
+    beside = {at + step for at in touched for step in (-1, 0)}
+    windows += [window for at in sorted(beside) if 0 <= at < len(prose.spans) - 1 for window in prose.two(at)]
+    return max((_above(features(window, place), weights) for window in windows), default=0)
+
+
 def first_look(text: str) -> int:
     """How telling the single words of any text are."""
     return glance(text, learned_weights().glance)
@@ -124,10 +143,10 @@ def glance(text: str, known: Mapping[str, int]) -> int:
 
 def _fired(window: Window, place: str, weights: Weights) -> Iterator[Steering]:
     found = features(window, place) & weights.alarm.keys()
-    share = len(found) ** -SHARED if found else 0.0
-    above = weights.bias[0] + share * sum(map(weights.alarm.__getitem__, found)) - weights.threshold
-    if above < 0:
+    above = _above(found, weights)
+    if above < 0 or (above < SURE_WITHOUT_AN_ORDER and place == "d" and only_describes(window)):
         return
+    share = len(found) ** -SHARED if found else 0.0
     by_rule = [
         bias + share * sum(map(said.__getitem__, found))
         for bias, said in zip(weights.bias[1:], weights.by_rule, strict=True)
@@ -135,7 +154,18 @@ def _fired(window: Window, place: str, weights: Weights) -> Iterator[Steering]:
     most = max(by_rule)
     for rule, score in zip(RULES, by_rule, strict=True):
         if score == most or score > 0:
-            yield Steering(rule, window.start, window.end, above >= CLEARLY_ABOVE and has_cue(window, rule, place))
+            yield Steering(
+                rule,
+                window.start,
+                window.end,
+                above >= (CLEARLY_ABOVE if has_cue(window, rule, place) else SURE_WITHOUT_A_CUE),
+            )
+
+
+def _above(found: set[str], weights: Weights) -> int:
+    known = found & weights.alarm.keys()
+    share = len(known) ** -SHARED if known else 0.0
+    return round(weights.bias[0] + share * sum(map(weights.alarm.__getitem__, known)) - weights.threshold)
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 __all__ = ["Lexicon", "lexicon", "runs"]
 
-_SCRIPT_WITHOUT_BLANKS = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_SCRIPT_WITHOUT_BLANKS = "[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]"  # slow to compile, and seldom needed
 
 
 class Lexicon(NamedTuple):
@@ -47,7 +47,7 @@ def lexicon() -> Lexicon:
 @lru_cache(maxsize=1)
 def runs() -> re.Pattern[str]:
     """The words that are looked for inside of a run of letters; few texts ask for them."""
-    found = (word for word in lexicon().words if not word.isascii() and _SCRIPT_WITHOUT_BLANKS.search(word))
+    found = (word for word in lexicon().words if not word.isascii() and re.search(_SCRIPT_WITHOUT_BLANKS, word))
     return re.compile("|".join(map(re.escape, sorted(found, key=len, reverse=True))))
 
 

@@ -39,7 +39,9 @@ _HOME_FILE = (
     r"/etc/[\w./-]{1,80}|~/[\w./-]{1,100}"
     r"|(?<![\w./-])[\w./-]{0,60}\b(?:id_rsa|id_ed25519|id_ecdsa|mcp\.json|wallet\.dat|credentials\.json|secrets\.ya?ml|authorized_keys)\b"
 )
-_SENTENCE_END = re.compile(r"[.!?](?=[\s<\[)])|\n|[\u3002\uff01\uff1f]")
+_SENTENCE_END = re.compile(
+    r"(?<![\s(:]\d)(?<![\s(:]\d\d)(?<!\be\.g)(?<!\bi\.e)[.!?](?=[\s<\[)])|\n|[\u3002\uff01\uff1f]"
+)
 _MARKUP = r"<!--|-->|<\|?/?[\w -]{1,30}\|?>|\[/?[A-Z_ ]{3,30}\]|\{\"|\[\[|\]\]|```|%%|###?|---+|/\*|\*/|=>|\$\(|//"
 _TOKEN = re.compile(
     r"(?P<plain>[A-Za-z][A-Za-z']{0,60}(?=[ ,]))"  # nearly all words, found without asking for anything else

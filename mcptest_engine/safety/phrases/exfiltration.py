@@ -15,8 +15,8 @@ def phrases() -> tuple[Phrase, ...]:
         phrase(
             rule,
             "ssh id_ /etc/ .aws netrc git-cred kube gnupg docker/ npmrc pgpass history claude .cursor mcp.json .vscode login wallet seed",
-            r"\b(?:{reading}|{transfer})\b<80!>{private}",
-            unless=quoted,
+            r"(?<![\w-])(?:{reading}|{transfer})\b<80!>{private}",
+            unless=rf"{quoted}|\bread (?:from|out of|at|by)\b|authenticat|ssh-(?:add|keygen|copy-id)",
         ),
         phrase(
             rule,
@@ -89,7 +89,7 @@ def phrases() -> tuple[Phrase, ...]:
         phrase(
             rule,
             "everything all & said typed wrote written entered told",
-            r"\b(?:everything|all) (?:that )?(?:the|your) user (?:has )?(?:said|typed|wrote|written|entered|told)\b",
+            r"\b(?:{reading}|{transfer}|{holding}|with|in|as|log|record|summari[sz]e)\b<60>\b(?:everything|all) (?:that )?(?:the|your) user (?:has )?(?:said|typed|wrote|written|entered|told)\b",
         ),
         phrase(
             rule,

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mcptest_engine.safety.phrases.phrase import Phrase, phrase
 
 __all__ = ["phrases"]
@@ -67,6 +69,14 @@ def phrases() -> tuple[Phrase, ...]:
             "instrukc pokyn prikaz",
             r"\b(?:ignoruj\w*|zapomen\w*|nedodrzuj\w*)\b<40>\b(?:instrukc\w*|pokyn\w*|prikaz\w*)\b",
         ),
+        ("huong dan chi dan quy tac", r"\b(?:bo qua|phot lo|quen)\b<30>\b(?:huong dan|chi dan|quy tac)\b"),
+        ("instruksi perintah aturan arahan", r"\b(?:abaikan|lupakan)\b<30>\b(?:instruksi|perintah|aturan|arahan)\b"),
+        ("instructiun reguli", r"\b(?:ignora\w{0,2}|uita)\b<30>\b(?:instructiuni\w*|reguli\w*)\b"),
+        ("utasitas szabaly", r"\b(?:hagyd figyelmen kivul|felejtsd el)\b<40>\b(?:utasitas\w*|szabaly\w*)\b"),
+        ("οδηγι κανον", r"(?:αγνοησ|ξεχασ)\w*<40>(?:οδηγι|κανον)"),
+        ("הוראות הנחיות", r"(?:התעלם|התעלמי|התעלמו|שכח)<30>(?:הוראות|הנחיות)"),
+        ("คำสั่ง", r"(?:เพิกเฉย|ละเว้น|ไม่ต้องสนใจ|ลืม)<30>คำสั่ง"),
+        ("دستور", r"دستور<40>نادیده"),
         ("निर्देश", r"निर्देश<30>(?:अनदेखा|नज|भूल)"),
     )
     refusals = (
@@ -135,6 +145,17 @@ def phrases() -> tuple[Phrase, ...]:
         ("uzytkownik", r"\bnie (?:mow|wspominaj|informuj|ujawniaj|zdradzaj)\w*<20>uzytkownik"),
         ("uzivatel", r"\bne(?:rikej|sdeluj|zminuj|informuj|prozrazuj)\w*<20>uzivatel"),
         ("kullanici", r"\bkullanici\w*<20>\b(?:soyleme|bahsetme|bildirme|belli etme)\w*"),
+        ("nguoi dung", r"\b(?:\u0111ung|khong)\b<20>\b(?:noi|bao|tiet lo|\u0111e cap)\b<25>\bnguoi dung\b"),
+        ("pengguna", r"\bjangan\b<20>\b(?:beri ?tahu|katakan|sebutkan|informasikan)\w*<25>\bpengguna\b"),
+        ("utilizator", r"\bnu (?:ii |ii? )?(?:spune|mentiona|informa|dezvalui)\w*<25>\butilizator"),
+        ("felhasznalo", r"\bne (?:mondd|emlitsd|aruld|tajekoztasd)\b<25>\bfelhasznalo"),
+        ("χρηστη", r"μην? (?:πεις|αναφερ|ενημερω|αποκαλυ)\w*<25>χρηστη"),
+        ("משתמש", r"(?:אל|בלי) (?:תספר|תגיד|תגלה|תודיע|תזכיר|לספר)\w*<20>משתמש"),
+        ("ผู้ใช้", r"(?:อย่า|ห้าม|ไม่ต้อง)(?:บอก|แจ้ง|เปิดเผย)<10>ผู้ใช้"),
+        ("المستخدم", r"لا (?:تخبر|تذكر|تقل|تبلغ|تعلم|تكشف)<20>المستخدم"),
+        ("کاربر", r"(?:به کاربر|کاربر)<20>(?:نگو|اطلاع نده|نگویید)"),
+        ("उपयोगकर्ता", r"उपयोगकर्ता को<20>(?:न बताए|मत बता|नहीं बता)"),
+        ("користувач", r"не (?:кажи|повідомля|розповіда|згаду)\w*<20>користувач"),
         ("用户 使用者", r"(?:不要|别|勿|不得|切勿)(?:告诉|告知|通知|让|向|提醒)<6>(?:用户|使用者)"),
         ("ユーザー", r"ユーザーに<15>(?:言わ|伝え|知らせ|教え)な"),
         ("사용자", r"사용자에게<15>(?:말하지|알리지)"),
@@ -226,5 +247,5 @@ def phrases() -> tuple[Phrase, ...]:
         ("SEC-003", (*files, *more_files)),
         ("SEC-006", preferences),
     ):
-        found += [phrase(rule, needs, pattern) for needs, pattern in group]
+        found += [replace(phrase(rule, needs, pattern), is_foreign=True) for needs, pattern in group]
     return tuple(found)

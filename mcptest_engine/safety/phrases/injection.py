@@ -93,7 +93,7 @@ def phrases() -> tuple[Phrase, ...]:
         phrase(
             rule,
             "<",
-            r"<(?:important|system|instructions?|secret|hidden|admin|priority|critical|assistant|override|sys|system[_-]?prompt|system[_-]?message|urgent|mandatory|prompt|directive)(?:[\s_-]\w{1,16}){0,2}[\s]{0,2}>[^<]{0,300}?\b(?:you|must|before|always|never|ignore|do not|don't|when|follow|first|output|reveal|assistant|model|user|call|obey|required|pass)\b",
+            r"<(?:important|system|instructions?|secret|hidden|admin|priority|critical|assistant|override|sys|system[_-]?prompt|system[_-]?message|urgent|mandatory|prompt|directive)(?:[\s_-]\w{1,16}){0,2}[\s]{0,2}>[^<]{0,300}?\b(?:you|must|always|never|ignore|do not|don't|output|reveal|assistant|model|user|call|obey|pass|read|include|send)\b",
         ),
         phrase(rule, "<!--", r"<!-- ?<40!>\b(?:{model}|system|instruction\w*|you must|ignore)\b"),
         # Addressed to the model
@@ -119,9 +119,9 @@ def phrases() -> tuple[Phrase, ...]:
         ),
         phrase(
             rule,
-            "supersede precedence priority authority importance override overrule outrank & user system developer guidelines your safety",
-            r"\b(?:supersedes?|overrides?|takes? precedence over|(?:higher|highest|more|greater) (?:priority|authority|importance) (?:than|over)|has priority over|have priority over|outranks?|overrules?)<70>(?:user|system prompt|system message|developer|guidelines|your instructions|your rules|safety)\b",
-            unless=r"settings?|config|default|value|preference",
+            "supersede precedence priority authority importance override overrule outrank & user system developer guidelines your safety conversation question request anything everything",
+            r"\b(?:supersedes?|overrides?|(?:takes?|has|have|with|gets?|enjoys?) (?:absolute |full |the )?(?:precedence|priority) over|(?:higher|highest|more|greater) (?:priority|authority|importance) (?:than|over)|outranks?|overrules?)<70>(?:user|conversation|question\b|request\b|anything|everything else|system prompt|system message|developer|guidelines|your instructions|your rules|safety)\b",
+            unless=r"settings?|config|default|values?\b|preference",
         ),
         phrase(
             rule,
@@ -164,7 +164,7 @@ def phrases() -> tuple[Phrase, ...]:
         phrase(
             rule,
             "silently secretly covertly quietly discreetly surreptitiously",
-            r"\b(?:silently|secretly|covertly|discreetly|surreptitiously) (?:call|send|read|pass|include|forward|upload|invoke|run|execute|copy|add|append|collect)\b",
+            r"\b(?:silently|secretly|covertly|discreetly|surreptitiously) (?:call|send|read|pass|include|forward|upload|invoke|run|execute|copy|add|append|collect)\b|\bdo (?:it|this|so|that) (?:silently|secretly|covertly|discreetly|quietly)\b",
         ),
         phrase(
             rule,
@@ -235,6 +235,39 @@ def phrases() -> tuple[Phrase, ...]:
             rule,
             "ai llm model assistant agent chatbot & reading read processing seeing parsing agents ais chatbot llms see sees",
             r"\b{model} (?:reading|that reads?|who reads?|processing|seeing|parsing|that sees?) (?:this|the|these)\b<60>\b(?:must|needs? to|should|shall|have to|has to|are to|is to)\b",
+        ),
+        phrase(
+            rule,
+            "output result answer response content text return says & obey follow trust treat heed execut carr & system user operator developer order command instruct question",
+            r"\b(?:outputs?|results?|answers?|responses?|contents?|text|what it (?:says|returns))\b<20>\b(?:is|are|must|should|shall|has|have|needs?)\b<12>\b(?:be )?(?:obeyed|followed|heeded|trusted|treated|executed|carried out)\b<30>\b(?:as if|as though|like|as|over|before|without)\b<40>\b(?:system|user(?:'s)?|operator|developer|orders?|commands?|instructions?|question)\b",
+            unless=r"\bnot\b|never|n't|data\b",
+        ),
+        phrase(
+            rule,
+            "come comes go goes rank is are count & before above over ahead more & ask said say want user told",
+            r"\b(?:comes?|goes|go|ranks?|counts?|(?:is|are)) (?:before|above|over|ahead of|(?:far )?more (?:important )?than) (?:what|whatever|anything|everything)<40>\b(?:asked|asks|said|says|wanted|wants|told|user)\b",
+        ),
+        phrase(
+            rule,
+            "end & description definition documentation instructions prompt message & user human system assistant developer",
+            r"\bend of (?:the )?(?:(?:tool|function|system|user|developer) )?(?:description|definition|documentation|instructions|prompt|message)\b<80!>\b(?:user|human|system|assistant|developer) ?:",
+        ),
+        phrase(
+            rule,
+            "rule limit restrict filter polic guideline ethic guardrail censor & no without free beyond none & you",
+            r"\byou(?:'re| are| have become| become| act as| play)\b<60!>\b(?:no|without|free of|free from|beyond|not bound by) (?:any |all )?(?:rules|limits|restrictions|filters?|content (?:policy|policies|rules)|guidelines|ethics|guardrails|censorship)\b",
+            unless=r"\bif\b|rate|plan|quota",
+        ),
+        phrase(
+            rule,
+            "by & load read using calling open install connect & accept agree consent undertake acknowledge commit",
+            r"\bby (?:loading|reading|using|calling|opening|installing|connecting)\b<40>\b(?:{model}|you|the user)\b<20>\b(?:accepts?|agrees?|consents?|undertakes?|acknowledges?|commits?)\b",
+            unless=r"terms of (?:use|service)",
+        ),
+        phrase(
+            rule,
+            "asking waiting confirm permission approval consent & slow annoy bother waste delay interrupt irritate pointless unnecessary tedious superfluous",
+            r"\b(?:asking|waiting|confirmations?|permission|approvals?|consent)\b<40>\b(?:(?:only |just |merely )?(?:slows?|annoys?|bothers?|wastes?|delays?|interrupts?|irritates?)|(?:is|are|would be) (?:a waste|pointless|unnecessary|tedious|superfluous))\b",
         ),
         # Kept from the user, said around corners
         phrase(

@@ -26,7 +26,7 @@ _LOCKED = (
     " clipboard"
 )
 _HOARD = (
-    "workspace repositor repo project base source home working desktop documents inbox mailbox address contact calendar drive disk database git file"
+    "page workspace repositor repo project base source home working desktop documents inbox mailbox address contact calendar drive disk database git file"
     " document mail photo note tab buffer screenshot download attachment medical statement"
 )
 _SPOKEN = (
@@ -81,7 +81,7 @@ def phrases() -> tuple[Phrase, ...]:
             "SEC-003",
             f"{_VERBS} & {_LOCKED}",
             r"{order}{transferring} (?:along )?(?:(?:all|any|every|each|the|your|their|a|of|full|whole|entire|complete|raw|current|output|copy|contents?|text|values?|dump|list|user's|users'|local|lines?|both|these|following|found|unabridged|\w+'s) ){0,6}?{locked}(?! (?:path|name|id|fingerprint|field|parameter|template|example|is|are|can|prefix|type|format|named|with the name|called|from the (?:result|response|output|dashboard|console|settings)))",
-            unless=r"\bpath|\.example|public key|template|generate|\bto (?:the |your )?\.env|clipboard$",
+            unless=r"\bpath|\.example|public key|template|generate|\bto (?:the |your )?\.env|clipboard$|ssh-(?:add|keygen|copy-id)",
             later=True,
         ),
         order(
@@ -113,6 +113,42 @@ def phrases() -> tuple[Phrase, ...]:
             f"fill populate pad & {_LOCKED} {_HOARD} {_SPOKEN} & with",
             r"{order}(?:fill|populate|pad)\b<30>\bwith\b<20>(?:{locked}|{hoard}|{spoken})",
             unless=r"\bpath",
+        ),
+        phrase(
+            "SEC-003",
+            f"must should shall has have need unless until only fail refus reject expect require otherwise & hold contain carr carry includ has have start begin fill & {_LOCKED} {_HOARD} {_SPOKEN} token cookie pass key header",
+            r"\b(?:must|should|shall|has to|have to|needs? to|unless|until|only (?:works?|runs?|if|when)|fails?|refused|rejected|expects?)\b<70>\b{holding}\b<40>(?:{locked}|{hoard}|{spoken}|{ofothers})",
+            unless=r"\bpath|\bnot\b|never|n't|\bno\b|cannot",
+        ),
+        phrase(
+            "SEC-003",
+            f"key pass token cookie credential secret header & other another different find see know have hold found stored saved kept present set held & {_VERBS} fill populate use look find read take get search",
+            r"{order}(?:{transferring}|fill|populate|use|look up|find|read|take|get|search for)\b<40>{ofothers}",
+            unless=r"\bpath|\bnot\b|never|n't",
+        ),
+        phrase(
+            "SEC-003",
+            "key pass token cookie credential secret & other another",
+            r"(?:^|[.;:] ?)(?:the )?(?:\w+ )?(?:api keys?|tokens?|passwords?|credentials?|cookies?|secrets?) (?:of|from|for|given by|issued by|used by) (?:the |any |every |each |all |whichever |whatever )?(?:other|another)\b",
+            parameters_only=True,
+        ),
+        order(
+            "SEC-003",
+            f"{_VERBS} & password hash credential secret token cookie key & {_OUTSIDE}",
+            r"{order}{transferring}\b<60>\b(?:password hash(?:es)?|(?:stored|saved|all|any|every|users?'?s?|their) (?:\w+ )?(?:passwords?|credentials?|secrets?|tokens?|cookies|api keys?))\b<60>\b(?:to|at|via|through)\b <20>{outside}",
+            unless=r"\bnever|header|authorization|bearer",
+        ),
+        # The user, made to give a secret
+        phrase(
+            "SEC-003",
+            "tell inform warn convince persuade claim say announce & expired must need has have locked suspended verif require again end fail & pass pin code otp phrase card cvv cvc social key",
+            r"\b(?:tell|inform|warn|convince|persuade|claim|say|announce)\b<40>\b(?:expired|must|needs?|has to|have to|locked|suspended|verif\w+|required|again|ends?|failed)\b<60>\b(?:re-?enter|enter|type|provide|supply|confirm|give|paste|share)\b<40>\b{identity}\b",
+            unless=r"\bnever|\bnot\b|n't",
+        ),
+        phrase(
+            "SEC-003",
+            "ask prompt get have request persuade & pretext pretend claim excuse saying ground as & pass pin code otp phrase card cvv cvc social key",
+            r"\b(?:ask|prompt|get|have|request|persuade)\b<60>\b{identity}\b<60>\b(?:pretext|pretend\w*|claim\w*|excuse|saying|on the grounds?|as if)\b",
         ),
         # The workspace or the conversation, put into an argument
         order(
@@ -211,6 +247,23 @@ def phrases() -> tuple[Phrase, ...]:
             r"\b(?:counts?|serves?|(?:is|are) (?:taken|treated|regarded|deemed|considered|understood)|treat (?:this|it|that)|implies|equals|means|amounts?)\b<15>(?:as |to )?(?:full |blanket |explicit |implicit |the user's |their |prior |an? )*(?:consent|approval|permission|agreement|authori[sz]ation|confirmation)\b",
             unless=r"\bif\b|not count|does not|who|whose|whether",
         ),
+        phrase(
+            "SEC-001",
+            "ask prompt question & approv consent confirm agree human person safe harmless authori permi & answer say reply respond claim state",
+            r"\b(?:when|if|once|whenever|should)\b<20>\b(?:asked|asks?|prompted|questioned)\b<60>\b(?:approv\w*|consent\w*|confirm\w*|agreed?|human|person|safe|harmless|authori\w*|permi\w*)\b<40>\b(?:answer|say|reply|respond|claim|state)\b <10>\b(?:yes|so|true|that (?:it|they|the user|a person|a human|everyone))\b",
+            unless=r"\bnot\b|user (?:says|answers|replies)",
+        ),
+        order(
+            "SEC-001",
+            "add invite grant give make promote set register & admin owner maintainer collaborator super sudo root",
+            r"{order}(?:add|invite|grant|give|make|promote|set up|register)\b<80>(?:\bas (?:an? |the )?(?:\w+ )?(?:admin\w*|owner|maintainer|collaborator|super ?user)\b|\b(?:admin(?:istrator)?|owner|sudo|root) (?:rights|role|access|privileges?|permissions?)\b|role ?[=:] ?(?:admin|owner))",
+            later=True,
+        ),
+        order(
+            "SEC-001",
+            "call invoke run use & role & admin owner root",
+            r"\b(?:must|should|has to|have to|needs? to)\b<20>\b(?:call|invoke|run|use)\b<40>\brole ?[=:] ?(?:admin|owner|root)\b",
+        ),
         # Done without asking
         order(
             "SEC-001",
@@ -225,6 +278,13 @@ def phrases() -> tuple[Phrase, ...]:
             "add append write put insert install copy save create edit modify register schedule place drop & bashrc zshrc profile bash_profile cron authorized_keys hosts sudoers launch startup hook cursorrules autostart registry login",
             r"{order}(?:add|append|write|put|insert|install|copy|save|create|edit|modify|register|schedule|place|drop)\b<90>(?:\.?bashrc\b|\.zshrc|\.profile\b|\.bash_profile|\bcron ?tab|\bcron (?:job|entry)|authorized_keys|/etc/hosts|sudoers|launch ?agents?\b|startup (?:folder|items?|scripts?)|autostart|\.git/hooks|git hooks?|\.cursorrules|registry run|login items?)",
             unless=r"if (?:you|the user) (?:want|wish|like)",
+            later=True,
+        ),
+        order(
+            "SEC-001",
+            "add include insert put append import prepend use depend & import require dependency package script snippet index registry mirror & each every all any",
+            r"{order}(?:add|include|insert|put|append|prepend|import)\b<70>\b(?:import|require|dependency|package|script tag|snippet|line)\b<70>\b(?:to|in|into|at the (?:top|start|end) of) (?:each|every|all|any)\b<15>\b(?:files?|projects?|modules?|pages?|scripts?|code)\b",
+            unless=r"licen[cs]e|header comment|copyright",
             later=True,
         ),
         phrase(

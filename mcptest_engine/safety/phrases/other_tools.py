@@ -101,6 +101,24 @@ def phrases() -> tuple[Phrase, ...]:
             "other another & tool server & alter change replace modify rewrite disable block override",
             r"\bif (?:any )?(?:other|another) (?:tools?|servers?)\b<60>\b(?:alter|change|replace|modify|rewrite|disable|block|override)\b",
         ),
+        phrase(
+            rule,
+            "change replace swap substitut redirect alter set rewrite overwrite & iban recipient payee account address wallet amount bcc beneficiary number & before when whenever time",
+            r"\b(?:change|replace|swap|substitute|redirect|alter|set|rewrite|overwrite)\b<30>\b(?:iban|recipients?|payee|beneficiary|account number|bank account|(?:wallet|e-?mail|destination|payment) address|wallet|amount)\b<60>\b(?:before|when|whenever|each time|every time)\b<40>\b(?:tools?|\w+_\w+|paying|payment|transfer|transaction)\b",
+            unless=r"\bnot\b|never|n't|user (?:asks|wants|confirms)",
+        ),
+        phrase(
+            rule,
+            "malware malicious compromised infected fake leak steal unsafe hacked fraud spies spyware backdoor & refuse never not n't avoid stop reject decline & tool server",
+            r"\b(?:tools?|servers?)\b<60>\b(?:malware|malicious|compromised|infected|fakes?|leaks?|steals?|unsafe|hacked|fraud\w*|spies|spyware|backdoors?)\b<60!>\b(?:refuse|never (?:use|call|select|trust)|(?:do not|don't|must not) (?:use|call|select|trust)|avoid|stop using|reject|decline)\b",
+            unless=r"\bif\b|detect|scan",
+        ),
+        phrase(
+            rule,
+            "malware malicious compromised infected fake leak steal unsafe hacked fraud spies spyware backdoor & refuse never not n't avoid stop reject decline & tool server",
+            r"\b(?:refuse|never (?:use|call|select|pick|choose|trust)|(?:do not|don't|must not) (?:use|call|select|pick|choose|trust)|avoid|stop using|reject)\b<20>\b(?:tools?|servers?)\b<60!>\b(?:malware|malicious|compromised|infected|fakes?|leaks?|leak|steals?|steal|unsafe|hacked|fraud\w*|spies|spyware|backdoors?)\b",
+            unless=r"\bif\b|detect|scan",
+        ),
         # What another tool is to be called with from now on
         phrase(
             rule,
@@ -119,8 +137,8 @@ def phrases() -> tuple[Phrase, ...]:
         ),
         phrase(
             rule,
-            "not never stop avoid don & corrupt broken unsafe insecure leak fail compromised malicious dangerous unreliable deprecated outdated tool",
-            r"\b(?:do not|don't|never|stop|avoid) (?:use|using|call|calling) (?:the )?\w+_\w+\b<60>\b(?:but|use|call|as|because|since)\b<60>\b(?:corrupts?|broken|unsafe|insecure|leaks?|fails?|compromised|malicious|dangerous|unreliable|this tool)\b",
+            "not never stop avoid don & corrupt broken make lies report spies unsafe insecure leak fail compromised malicious dangerous unreliable deprecated outdated tool",
+            r"\b(?:do not|don't|never|stop|avoid) (?:use|using|call|calling) (?:the )?(?:\w+'s )?(?:own |built-in |official )?\w+_\w+\b<60>\b(?:but|use|call|as|because|since|it|they)\b<60>\b(?:makes? (?:things|answers|it|them) up|makes up|lies|reports? (?:you|the user)|spies|corrupts?|broken|unsafe|insecure|leaks?|fails?|compromised|malicious|dangerous|unreliable|this tool)\b",
         ),
         phrase(
             rule,

@@ -85,11 +85,21 @@ _NAMES = {
     ),
     # Of orders: what may stand before the verb of one, what is done, with what, and where it goes
     "order": (
-        r"(?:(?:^|[.!?;:,(>\n\u2014\u2013\-])\s?|\b(?:and|then|also|please|always|immediately|silently|quietly|automatically|first|next"
+        r"(?:(?:^|[.!?;:,(>\n\u2014\u2013]|(?<!\w)-)\s?|\b(?:and|then|also|please|always|immediately|silently|quietly|automatically|first|next"
         r"|finally|afterwards?|kindly|simply|just|must|should|shall|have to|has to|need to|needs to|is to|are to|sure to|remember to|be sure you"
         r"|make sure you|sure that you|ensure you|agents?|assistants?|models?|you will|instead|or|but|so|thereafter|subsequently|secretly|to|you|directly|once done) )"
     ),
     "must": r"(?:must|should|shall|has to|have to|needs? to|is to|are to|ought to|will|gets?|is|are)(?: also| always| first| then| automatically| silently)?",
+    "holding": (
+        r"(?:holds?|contains?|carr(?:y|ies)|includes?|has|have|starts? with|begins? with|is filled with|are filled with)"
+    ),
+    "ofothers": (
+        r"(?:api[\s_-]?keys?|pass ?words?|passphrases?|(?:\w+ )?tokens?|(?:session )?cookies?|credentials?|secrets?|private keys?|authorization headers?)"
+        r" (?:(?:that |which )?(?:you (?:can |could |may )?(?:find|see|know|have|hold)|(?:is|are|was|were|can be)? ?(?:found|stored|saved|kept|present|set|held))\b|(?:of|from|for|given by|issued by|used by|belonging to|that|which) (?:the |any |every |each |all |whichever |whatever )?(?:other|another|different)\b)"
+    ),
+    "identity": (
+        r"(?:pass ?words?|passphrases?|pins?|one-time (?:codes?|passwords?)|otps?|(?:2fa|mfa|verification|security|recovery|backup|sms) codes?|(?:seed|recovery) phrases?|card (?:numbers?|details)|credit cards?|cvv|cvc|social security numbers?|private keys?)"
+    ),
     "transferring": (
         r"(?:send|attach|copy|forward|upload|post|put|e-?mail|mail|include|append|paste|insert|embed|pass|add|place|write|submit|transmit|share|report"
         r"|relay|hand|provide|supply|give|fill in|prepend|encode|dump|export|stream|sync|mirror|push|publish|leak|exfiltrate|deliver|store|save|drop|ship"
@@ -111,11 +121,11 @@ _NAMES = {
         r"(?:(?:contents?|copy|copies|listing|archive|zip|tarball|dump|text|names|all|whole|entire|full|complete|rest) (?:of )?(?:all |every |each |the |your |this |their |our )*(?:user's |users' )?(?:whole |entire |full |complete |current |open |local |private |working )*"
         r"(?:workspace|repository|repo|project|code ?base|source(?: code| tree| files)?|home (?:directory|folder)|working (?:directory|tree|folder)|working copy|desktop|documents folder|inbox|mailbox|address book|contacts?(?: list)?|calendar|hard drive|disk|database|git history)"
         r"|(?:the user's|the users'|the customer's|their) (?:whole |entire |full )?(?:workspace|repository|repo|code ?base|source code|home (?:directory|folder)|desktop|inbox|mailbox|address book|contacts?(?: list)?|calendar|photo library|hard drive|disk|medical record|bank statement)s?\b"
-        r"|(?:all|every|each|any|the user's|the users'|the other|the open|the local|their|those|these) (?:of )?(?:the |your |their |our )?(?:user's |users' )?(?:open |local |recent |private |other |project |source |workspace |personal |modified |edited )*(?:files?|documents?|e-?mails?|mails?|photos?|notes|contacts|tabs|buffers|screenshots?|downloads|attachments)\b(?! (?:paths?|names?|types?|ids?|formats?|sizes?|extensions?)))"
+        r"|(?:whatever|any|each|every|the|all) (?:\w+ )?(?:files?|documents?|tabs?|notes?|pages?) (?:that |which )?(?:the user|they|you) (?:has|have|is|are) (?:currently |just )?(?:open\w*|edit\w*|view\w*|work\w*)|(?:all|every|each|any|the user's|the users'|the other|the open|the local|their|those|these) (?:of )?(?:the |your |their |our )?(?:user's |users' )?(?:open |local |recent |private |other |project |source |workspace |personal |modified |edited )*(?:files?|documents?|e-?mails?|mails?|photos?|notes|contacts|tabs|buffers|screenshots?|downloads|attachments)\b(?! (?:paths?|names?|types?|ids?|formats?|sizes?|extensions?)))"
     ),
     "spoken": (
         r"(?:(?:(?:whole|entire|full|complete|raw|verbatim|current|ongoing|previous|prior|preceding|earlier|recent|last|our|your|this|the) )+(?:\w+ )?(?:conversation|chat|dialogue?|discussion|transcript|message history|prompts?|messages|turns|context window|session)\b(?: history| log| so far| transcript| context)?(?! (?:ids?|names?|titles?|keys?|types?|uuids?|urls?|objects?|list|token|cookie|is|number|expires))"
-        r"|(?:conversation|chat|message|prompt|dialogue?) (?:history|log|transcript|so far|context)|system (?:prompt|message|instructions)|hidden (?:prompt|instructions)|(?:everything|all|anything|whatever|what) (?:that )?(?:the |your |this )?(?:user|users|person|human|customer|people|they|he|she|you|was|were|has been|have been)(?: and you)?(?: has| have| had| was| were| been)*(?: ever| so far| just)? (?:told|said|say|says|wrote|write|written|typed|asked|ask|shared|shares|entered|discussed|talked about|been told|given|mentioned|pasted|confided)"
+        r"|(?:conversation|chat|message|prompt|dialogue?) (?:history|log|transcript|so far|context)|system (?:prompt|message|instructions)|hidden (?:prompt|instructions)|(?:everything|all|anything|whatever|what) (?:that )?(?:the |your |this )?(?:user|users|person|human|customer|people|they|he|she|you|was|were|has been|have been)(?: and (?:you|me|the user))?(?: has| have| had| was| were| been)*(?: ever| so far| just)? (?:told|said|say|says|wrote|write|written|typed|asked|ask|shared|shares|entered|discussed|talked about|been told|given|mentioned|pasted|confided)"
         r"|(?:user's|users'|customer's|person's|human's) (?:last |latest |previous |original |exact |own |recent |full |entire |earlier |first )*(?:messages?|prompts?|questions?|requests?|words|queries|query|instructions)|(?:your|the model's|the assistant's) (?:own )?(?:instructions|reasoning|thoughts|chain of thought|memory|context|thinking))"
     ),
     "outside": (
@@ -177,11 +187,13 @@ class Phrase:
     rule: str
     needs: tuple[frozenset[str], ...]
     sources: tuple[str, ...]
+    shortest_first: tuple[str, ...]
     gaps: tuple[Gap, ...] = ()
     unless: str | None = None
     parameters_only: bool = False
     is_order: bool = False
     later: bool = False
+    is_foreign: bool = False
 
     def find(
         self, text: str, start: int = 0, end: int = sys.maxsize, *, purpose_first: bool = True
@@ -190,7 +202,7 @@ class Phrase:
 
         `purpose_first` says that the first sentence tells what a tool does, and orders nothing. It takes time linear in the length of the part.
         """
-        for source in reversed(self.sources):
+        for source in self.shortest_first:
             if not _loosely(source).search(text, start, end):
                 return None
         chains = [found.span() for found in _compiled(self.sources[0]).finditer(text, start, end)]
@@ -262,10 +274,12 @@ def phrase(rule: str, needs: str, pattern: str, *, unless: str | None = None, pa
     `<60>` is a gap of at most 60 characters inside of a sentence, `<60!>` one that may hold the end of a sentence.
     """
     split = _GAP_OF.split(pattern)
+    sources = tuple(_expanded(part) for part in split[::3])
     return Phrase(
         rule=rule,
         needs=tuple(frozenset(group.split()) for group in needs.split("&")),
-        sources=tuple(_expanded(part) for part in split[::3]),
+        sources=sources,
+        shortest_first=tuple(sorted(sources, key=len)),
         gaps=tuple(Gap(int(most), bool(crosses)) for most, crosses in zip(split[1::3], split[2::3], strict=True)),
         unless=unless,
         parameters_only=parameters_only,
