@@ -40,6 +40,7 @@ SLOW = frozenset({FailureKind.BUDGET, FailureKind.TIMEOUT})
 DEPENDS_ON_NOBODY = frozenset(
     {FailureKind.AUTH, FailureKind.HOOK, FailureKind.SCORER, FailureKind.POLICY, FailureKind.SUITE}
 )
+_FLAKY = "passes and fails by turns, also alone: the server or the test is flaky"
 _READING = frozenset(
     {
         "tools/list",
@@ -205,7 +206,10 @@ class Causes:
         found: dict[int, tuple[int, int]] = {}
         for one in suspects.values():
             partner, reruns = found.get(one.place) or await self._find_partner(one, victims, suspects, found)
-            finish(one, self._interfered(one, partner, reruns, victims.get(one.place, [])))
+            if partner == one.place:
+                finish(one, _with_note(one.decision, _FLAKY, None, victims.get(one.place, [])))
+            else:
+                finish(one, self._interfered(one, partner, reruns, victims.get(one.place, [])))
 
     async def _find_partner(
         self,
@@ -216,7 +220,9 @@ class Causes:
     ) -> tuple[int | None, int]:
         """The place of the test beside which this one fails, None where none was found, and how often it was run again.
 
-        What is likely goes first: who was let down by the same server, then who failed too, then who calls the same tool.
+        Its own place stands for a test that fails now and then by itself: a pair that failed counts only if the test passes
+        alone once more, and then fails beside the same one again. What is likely goes first: who was let down by the same
+        server, then who failed too, then who calls the same tool.
         """
         case, kind = one.case, _kind(one.decision)
         hit = {other.place for other in victims.get(one.place, [])}
@@ -230,13 +236,24 @@ class Causes:
             pair = [(one.place, case), (index, self._cases[index])]
             if number // len(others) % 2:
                 pair.reverse()  # who comes first may matter
-            async with asyncio.TaskGroup() as group:
-                tasks = {at: group.create_task(self._run_again(which)) for at, which in pair}
-            if _kind(tasks[one.place].result()) is kind:
-                if index in suspects and _kind(tasks[index].result()) is _kind(suspects[index].decision):
-                    found[index] = (one.place, 2)
+            both = await self._run_pair(pair)
+            if _kind(both[one.place]) is not kind:
+                continue
+            reruns += 1
+            if (await self._run_again(case)).outcome.verdict is not Verdict.PASS:
+                return one.place, reruns
+            reruns += 1
+            both = await self._run_pair(pair)
+            if _kind(both[one.place]) is kind:
+                if index in suspects and _kind(both[index]) is _kind(suspects[index].decision):
+                    found[index] = (one.place, reruns)
                 return index, reruns
         return None, reruns
+
+    async def _run_pair(self, pair: Sequence[tuple[int, Case]]) -> Mapping[int, Decision]:
+        async with asyncio.TaskGroup() as group:
+            tasks = {at: group.create_task(self._run_again(which)) for at, which in pair}
+        return {at: task.result() for at, task in tasks.items()}
 
     def _interfered(self, one: Held, partner: int | None, reruns: int, victims: Sequence[Held]) -> Decision:
         """The test as it failed, and why."""
@@ -321,6 +338,8 @@ def _decided_alone(one: Held, again: Decision) -> Decision:
         could_at_first = all(broken.session is not None for broken in one.decision.broken)
         return _not_tried(one, str(again.outcome.message).removeprefix("not run: ")) if could_at_first else one.decision
     kind = _kind(again)
+    if one.is_open and not again.broken:  # its call has an answer now, and that is what is judged
+        return again._replace(attempts=one.decision.attempts)
     if again.outcome.verdict is not Verdict.FAIL or (kind is _kind(one.decision) and kind is not FailureKind.BUDGET):
         return one.decision
     return again._replace(attempts=one.decision.attempts)
@@ -332,7 +351,7 @@ def _not_tried(one: Held, why_not: str, victims: Sequence[Held] = ()) -> Decisio
     return _with_note(one.decision, f"not tried again alone: {why_not}", cause, victims)
 
 
-def _with_note(decision: Decision, note: str, cause: Cause, victims: Sequence[Held]) -> Decision:
+def _with_note(decision: Decision, note: str, cause: Cause | None, victims: Sequence[Held]) -> Decision:
     """The decision with its cause, also in words before those that are there."""
     outcome = decision.outcome
     assert outcome.failure is not None

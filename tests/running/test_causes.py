@@ -85,6 +85,60 @@ def test_a_server_that_takes_longer_beside_other_calls_is_told_from_one_that_is_
         assert test.failure.hint.endswith("delays parallel calls; where its times matter, give it `serial: true`")
 
 
+FLAKY = """
+import sys
+sys.path.insert(0, FOLDER)
+import minimcp
+calls = 0
+
+def handle(method, params, message):
+    global calls
+    calls += 1
+    return {**minimcp.text("x"), "isError": calls in FAILING}
+
+minimcp.serve(handle)
+"""
+
+
+@pytest.mark.parametrize(
+    ("failing", "hint", "cause"),
+    [
+        ({1, 4, 6}, "passes and fails by turns, also alone: the server or the test is flaky", None),
+        ({1, 4}, "passes alone; failed while another test was under way, and in ", "interference"),
+    ],
+    ids=["also alone", "once"],
+)
+def test_a_server_that_fails_now_and_then_is_not_said_to_mix_up_calls_of_a_pair(
+    record_of: Callable[..., RunRecord], tmp_path: Path, failing: set[int], hint: str, cause: str | None
+) -> None:
+    """A pair that fails once shows nothing: the test has to pass alone again, and the pair to fail again."""
+    script = tmp_path / "flaky.py"
+    script.write_text(FLAKY.replace("FOLDER", repr(str(SERVERS))).replace("FAILING", repr(failing)))
+    rows = [row(name, "look", who="x") for name in "ab"]
+    record = record_of(suite(*rows, server=f"command: {json.dumps([sys.executable, '-S', str(script)])}"), workers=2)
+    (wrong,) = (test for test in record.tests if test.verdict is Verdict.FAIL)
+    assert wrong.failure is not None
+    assert (wrong.failure.hint or "").startswith(hint)
+    assert (wrong.failure.cause and wrong.failure.cause.kind) == cause
+    assert "mixes up" not in (wrong.failure.hint or "") or cause is not None
+
+
+def test_what_a_lost_call_comes_to_alone_is_what_its_test_comes_to(record_of: Callable[..., RunRecord]) -> None:
+    """Also where that is no pass: here a guess that is open, and an assertion that fails."""
+    rows = [
+        row("guessed", "linger", guess=["who"], outcome="error"),
+        row("wrong", "linger", who="ann", expect=[{"target": "result.content[0].text", "matcher": {"exact": "bob"}}]),
+        row("crasher", "die"),
+    ]
+    record = record_of(suite(*rows))
+    kinds = {test.name: test.failure and test.failure.kind for test in record.tests}
+    assert kinds == {
+        "guessed": FailureKind.ASSERTION,
+        "wrong": FailureKind.ASSERTION,
+        "crasher": FailureKind.SERVER,
+    }
+
+
 def test_a_test_that_fails_alone_as_well_is_told_as_ever(record_of: Callable[..., RunRecord]) -> None:
     wrong = {"expect": [{"target": "result.content[0].text", "matcher": {"exact": "no"}}]}
     record = record_of(suite(row("wrong", "linger", **wrong), row("other", "linger")))
@@ -176,7 +230,7 @@ def test_a_crash_that_needs_two_calls_is_one_failure_with_the_pair(record_of: Ca
     assert wrong.name == "one"
     assert wrong.failure is not None
     assert wrong.failure.kind is FailureKind.SERVER
-    assert wrong.failure.cause == Cause(kind="interference", beside="two", reruns=2)
+    assert wrong.failure.cause == Cause(kind="interference", beside="two", reruns=4)
     assert wrong.failure.hint is not None
     assert wrong.failure.hint.startswith('passes alone; fails beside "two": the server does not stand parallel calls')
 
@@ -333,7 +387,8 @@ def test_a_failure_is_told_while_others_go_on_and_its_cause_when_it_is_known(
     """A test is begun after the failures were told; nothing turns green that was told as red."""
     events: list[Any] = []
     rows = [row(who, "mix", who=who) for who in ("ann", "bob")]
-    record = record_of(suite(*rows, *(row(f"t{number}", "linger") for number in range(9))), emit=events.append)
+    more = (row(f"t{number}", "linger") for number in range(9))
+    record = record_of(suite(*rows, *more), workers=2, emit=events.append)
     (wrong,) = red(record)
     at = next(
         place for place, event in enumerate(events) if isinstance(event, CaseFinished) and event.result.name == wrong
