@@ -155,7 +155,7 @@ class Causes:
             blamed = next((other for other in (*culprits, *suspects.values()) if one.is_victim_of(other)), None)
             if blamed is not None:
                 victims.setdefault(blamed.place, []).append(one)
-            elif any(broken.session is not None for broken in one.decision.broken):
+            elif any(end.session is not None and not end.session.was_cut_off for end in one.decision.broken):
                 suspects[one.place] = one
                 continue
             finish(one, found)

@@ -113,6 +113,9 @@ def _ended_by_probe() -> type[Exception]:
     return ProbeFatal
 
 
+_CUT_OFF = "was cut off by `fault: disconnect`"
+
+
 class Session:
     """A connected server. Made by `connect`; used from one event loop.
 
@@ -304,6 +307,11 @@ class Session:
             )
         # How it was lost says more than how it was closed after that; but only closing may have got an exit out of it.
         self.ending = closed if before is None else replace(closed, clause=before.clause)
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether it ended because a test had asked for that with `fault: disconnect`."""
+        return self.ending is not None and self.ending.clause == _CUT_OFF
 
     # --- what the opening and the modules beside it use
 
@@ -582,7 +590,7 @@ class Session:
             return
         self.failed(call, answer_lost(call.method, fault.kind))
         if fault.kind == "disconnect" and self._transport.kind == "stdio":
-            self.lost(Ending(clause="was cut off by `fault: disconnect`"))
+            self.lost(Ending(clause=_CUT_OFF))
 
     def _answer_late(self, call: Call, message: dict[str, Any]) -> None:
         self._calls.drop(call)

@@ -139,6 +139,12 @@ def test_what_a_lost_call_comes_to_alone_is_what_its_test_comes_to(record_of: Ca
     }
 
 
+def test_a_call_that_was_lost_to_the_fault_of_another_test_fails_nothing(record_of: Callable[..., RunRecord]) -> None:
+    cut = row("cut", "linger", fault="disconnect", retries=1, serial=False)
+    record = record_of(suite(row("a", "linger"), cut, row("b", "linger")))
+    assert verdicts(record) == {"a": "pass", "cut": "pass", "b": "pass"}
+
+
 def test_a_test_that_fails_alone_as_well_is_told_as_ever(record_of: Callable[..., RunRecord]) -> None:
     wrong = {"expect": [{"target": "result.content[0].text", "matcher": {"exact": "no"}}]}
     record = record_of(suite(row("wrong", "linger", **wrong), row("other", "linger")))
