@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.kinds import Wanted
 from mcptest_engine.core.targets import parse_target, resolve
 from mcptest_engine.judging.assertions import run_transform
-from mcptest_engine.judging.matchers import Context, Undecided, compile_judge
+from mcptest_engine.judging.matchers import Context, Undecided, Unjudged, compile_judge
 from mcptest_engine.suite.items import ASSERT_SET, assertions_of, looks_at_error, looks_at_status
 
 if TYPE_CHECKING:
@@ -81,13 +81,14 @@ def _states_success(row: Mapping[str, Any]) -> bool:
 
 
 def _judge(row: Mapping[str, Any], envelope: Mapping[str, Any]) -> bool | None:
-    """Whether an assertion holds of an answer; None where that cannot be known without a model or a snapshot."""
+    """Whether an assertion holds of an answer; None where it cannot be judged, or not without a model or a snapshot."""
     try:
         actual = resolve(parse_target(row["target"]), envelope)
         if "transform" in row:
             actual, mismatch = run_transform(row["transform"]["jq"], actual)
             if mismatch is not None:
-                return False
-        return compile_judge(row["matcher"], Context(target=row["target"]))(actual) is None
+                return None
+        reason = compile_judge(row["matcher"], Context(target=row["target"]))(actual)
     except Undecided:
         return None
+    return None if isinstance(reason, Unjudged) else reason is None

@@ -1,8 +1,9 @@
 """The matchers: each decides one assertion. A registry names their modules, which are imported when first used.
 
 A module of a matcher offers a maker: it takes the matcher's argument and a `Context` and gives a `Judge`, a function of the
-value that answers None when the matcher holds and else a thunk for the `Mismatch`. The thunk is the surprising thing: within
-`not`, `any-of` and `some` most mismatches are never told, and words and diffs cost far more than the judgement.
+value that answers None when the matcher holds and else a thunk for the `Mismatch`, an `Unjudged` where it cannot tell. The
+thunk is the surprising thing: within `not`, `any-of` and `some` most mismatches are never told, and words and diffs cost far
+more than the judgement.
 """
 
 from __future__ import annotations
@@ -87,6 +88,22 @@ class Opinion(Protocol):
     def passed(self) -> bool: ...
     @property
     def words(self) -> str: ...
+
+
+class Unjudged:
+    """A reason that says no more than that the matcher could not judge the value: neither does `not` hold then.
+
+    `timed_out`: it was found out by waiting, so that looking at further values may take as long again.
+    """
+
+    __slots__ = ("reason", "timed_out")
+
+    def __init__(self, reason: Reason, *, timed_out: bool = False) -> None:
+        self.reason = reason
+        self.timed_out = timed_out
+
+    def __call__(self) -> Mismatch:
+        return self.reason()
 
 
 class Undecided(Exception):

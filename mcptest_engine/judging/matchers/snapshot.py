@@ -9,7 +9,7 @@ from mcptest_engine.core.schemas import nested_deeper_than
 from mcptest_engine.core.targets import EVERY, parse_target
 from mcptest_engine.judging.differences import NOTHING, aligned_difference, first_difference
 from mcptest_engine.judging.matchers.equality import unequal
-from mcptest_engine.judging.matchers.reasons import absent_entry, because
+from mcptest_engine.judging.matchers.reasons import absent_entry, unjudged
 
 if TYPE_CHECKING:
     from mcptest_engine.core.targets import Segment, Target
@@ -31,15 +31,15 @@ def equals_snapshot(argument: Any, context: Context) -> Judge:
         if lacking is not None:
             return lacking
         if store is None:
-            return because("snapshots are not kept here")
+            return unjudged("snapshots are not kept here")
         if nested_deeper_than(actual, DEEPEST):
-            return because("the value is nested too deeply to be kept as a snapshot")
+            return unjudged("the value is nested too deeply to be kept as a snapshot")
         value = without(store.redact(actual), ignored)
         stored = store.lookup(name)
         if stored is NOTHING:
             if store.propose(name, value):
                 return None
-            return because(
+            return unjudged(
                 f"no snapshot `{show_text(name)}` is stored yet; accept what comes now with `--update-snapshots`"
             )
         stored = without(stored, ignored)
