@@ -301,8 +301,10 @@ class _Drafting:
         )
         if entry.kind in _OTHER_KINDS:
             return _check(case, data) if entry.kind is TestKind.COMPLIANCE else case
+        wanted = self._wanted(data, steps)
         return case._replace(
-            outcome=self._wanted(data, steps),
+            outcome=wanted,
+            fault=None if case.fault is None else case.fault._replace(wanted=wanted),
             guess=_guess(data.get("guess")),
             verify=tuple(_steps(case, steps, self._wanted)) if steps else (),
         )
