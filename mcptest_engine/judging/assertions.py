@@ -48,7 +48,7 @@ def judge_assertions(
         if snapshots is None and opinions is None:
             context = _OF_ERROR if assertion["target"] == "error" else _NO_CONTEXT
             return _judge_one(index, label, assertion, envelope, context, redact)
-        context = Context(snapshots, test_name, assertion["target"], opinions)
+        context = Context(snapshots, test_name, assertion["target"], opinions, label)
         row = _judge_one(index, label, assertion, envelope, context, redact)
         said = None if opinions is None else opinions.used()
         return row if said is None else replace(row, judgement=said)

@@ -64,13 +64,16 @@ class Snapshots(Protocol):
     def lookup(self, name: str) -> object:
         """The accepted value, or `differences.NOTHING`."""
 
-    def propose(self, name: str, value: object) -> bool:
+    def propose(self, name: str, value: object, seen_at: str) -> bool:
         """Offer the value seen for a name that has another one or none; true when it is accepted at once."""
+
+    def find_rival(self, name: str, seen_at: str) -> str | None:
+        """Where else in this run the accepted value was seen, which this run must not replace for that reason."""
 
     def redact(self, value: Any) -> Any:
         """`value` without its secrets, as what is stored has none either."""
 
-    def confirm(self, name: str) -> None:
+    def confirm(self, name: str, seen_at: str) -> None:
         """The value seen equals the accepted one; a change proposed earlier is out of date."""
 
 
@@ -118,13 +121,14 @@ class Undecided(Exception):
 class Context:
     """What a matcher may need beside its argument: the snapshots, and what one without a name of its own goes by.
 
-    `opinions` are those of models, None where none is asked.
+    `opinions` are those of models, None where none is asked; `label` is the number of the assertion.
     """
 
     snapshots: Snapshots | None = None
     test_name: str = ""
     target: str = ""
     opinions: Opinions | None = None
+    label: str = ""
 
     @property
     def snapshot_name(self) -> str:
