@@ -127,7 +127,7 @@ def judge(
     expect = asked.expect
     assertions = expect.get("assertions", ())
     came = what_came(envelope)
-    if asked.guess is not None and came in _ERRORS:
+    if asked.guess is not None and came is not None:
         from mcptest_engine.running.guesses import refused_guess  # few suites have one
 
         told = refused_guess(asked, envelope, redact)
@@ -244,7 +244,6 @@ def _unanswered_failure(envelope: Mapping[str, Any], rows: tuple[AssertionResult
 
 
 SUCCESS = "success"
-_ERRORS = frozenset({FailureKind.TOOL_ERROR.value, FailureKind.PROTOCOL_ERROR.value})
 
 
 def what_came(envelope: Mapping[str, Any]) -> str | None:
@@ -258,7 +257,7 @@ def what_came(envelope: Mapping[str, Any]) -> str | None:
 
 
 def _undecided(asked: Asked, envelope: Mapping[str, Any], came: str, message: str) -> Outcome:
-    """An error of which nobody knows whether the server or the made-up arguments are to blame. No assertion is judged."""
+    """An answer of which nobody knows whether the server or the made-up arguments are to blame. No assertion is judged."""
     row = replace(_outcome_row(0, asked.outcome, came), passed=None, message=message)
     return Outcome(
         verdict=Verdict.INCONCLUSIVE,
