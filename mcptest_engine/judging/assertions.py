@@ -48,7 +48,7 @@ def judge_assertions(
         if snapshots is None and opinions is None:
             context = _OF_ERROR if assertion["target"] == "error" else _NO_CONTEXT
             return _judge_one(index, label, assertion, envelope, context, redact)
-        context = Context(snapshots, test_name, assertion["target"], opinions)
+        context = Context(snapshots, test_name, assertion["target"], opinions, label)
         row = _judge_one(index, label, assertion, envelope, context, redact)
         said = None if opinions is None else opinions.used()
         return row if said is None else replace(row, judgement=said)
@@ -160,16 +160,17 @@ def _transformed(program: str, actual: object, redact: Redact | None) -> tuple[o
 
     jq quotes the beginning of what it could not take, so why it failed is told over the redacted value.
     """
-    output, mismatch = _run(program, actual)
+    output, mismatch = run_transform(program, actual)
     if mismatch is None or redact is None or isinstance(actual, Absent):
         return output, mismatch
     shown = redact(actual)
     if shown is not actual:
-        mismatch = _run(program, shown)[1] or Mismatch(message=SECRET_DIFFERS)
+        mismatch = run_transform(program, shown)[1] or Mismatch(message=SECRET_DIFFERS)
     return output, mismatch
 
 
-def _run(program: str, actual: object) -> tuple[object, Mismatch | None]:
+def run_transform(program: str, actual: object) -> tuple[object, Mismatch | None]:
+    """The one output of a jq program for a value, or why there is none."""
     from mcptest_engine.core.clipping import show_text
     from mcptest_engine.core.jq import JqProgramError, JqRunError, run_program
     from mcptest_engine.judging.matchers.jq_program import failure_words

@@ -41,6 +41,7 @@ class SnapshotStore:
         self._pending: dict[str, Any] = {}
         self._changed = self._pending_changed = False
         self.taken: set[str] = set()
+        self._seen_at: dict[str, str] = {}
         self.again = self.paused = False
 
     def lookup(self, name: str) -> object:
@@ -48,7 +49,12 @@ class SnapshotStore:
         values = self._values()
         return NOTHING if self.again and name in self.taken else values.get(name, NOTHING)
 
-    def propose(self, name: str, value: object) -> bool:
+    def find_rival(self, name: str, seen_at: str) -> str | None:
+        """Where else in this run the accepted value of `name` was seen; None where this run may not replace it anyway."""
+        rival = self._seen_at.get(name, seen_at)
+        return rival if self._update and not self.paused and rival != seen_at else None
+
+    def propose(self, name: str, value: object, seen_at: str) -> bool:
         """Take `value` for `name` if this run may, else keep it as pending; true when it was taken."""
         accepted = self._values()
         is_new = name not in accepted or (self.again and name in self.taken)
@@ -57,6 +63,7 @@ class SnapshotStore:
             return may_take
         if may_take:
             accepted[name] = value
+            self._seen_at[name] = seen_at
             self.taken.add(name)
             self._changed = True
             self._forget_pending(name)
@@ -66,8 +73,10 @@ class SnapshotStore:
             self._pending_changed = True
         return False
 
-    def confirm(self, name: str) -> None:
+    def confirm(self, name: str, seen_at: str) -> None:
         """The accepted value was seen again: a change proposed earlier is out of date."""
+        if not self.paused:
+            self._seen_at.setdefault(name, seen_at)
         if self._keep_pending and not self.paused:
             self._forget_pending(name)
 

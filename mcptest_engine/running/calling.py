@@ -333,7 +333,7 @@ class Caller:
         if session is None and error.http.get("status") not in REFUSALS:
             return outcome  # nothing was asked yet: only a refusal of whoever asks is an answer to it
         envelope = _envelope(asked, {}, number=number, duration_ms=duration_ms, http=error.http)
-        return refused(outcome, await self._judge(asked, envelope))
+        return refused(asked, outcome, await self._judge(asked, envelope))
 
     async def _settled(
         self,

@@ -62,13 +62,29 @@ _FAULT = lazy_pattern(
 )
 """Words that say of a named thing what is wrong with it."""
 
+_TRACE = lazy_pattern(
+    r"Traceback \(most recent call last\)|(\b|\\[nt])at [\w.$<>]+ ?\([^()]{1,200}:\d+(:\d+)?\)|goroutine \d+ \[running\]"
+)
+"""The stack traces of Python, of JavaScript and Java, and of Go, in a text whose line breaks are written as `\\n`."""
+_VARYING = lazy_pattern(
+    r"(?<![0-9a-f])[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b0x[0-9a-f]+|\b(?=[a-f]*\d)[0-9a-f]{8,}\b"
+    r"|(?<!error -)(?<!\d)\d+([.,:]\d+)*",
+    re.IGNORECASE,
+)
+"""What differs between two messages of one error: UUIDs, hexadecimal ids, and numbers, but for the code of the error."""
+
 
 def refused_guess(asked: Asked, envelope: Mapping[str, Any], redact: Callable[[Any], Any]) -> str | None:
-    """Why a test with made-up arguments is inconclusive after an error; None where the error decides it all the same.
+    """Why a test with made-up arguments is inconclusive after its answer; None where that decides it all the same.
 
-    It does where the arguments were to be refused and the error is about them, and where the server does not know what was
-    called: no arguments would help.
+    A success does, unless its text is a stack trace. An error does where the arguments were to be refused and the error is
+    about them, and where the server does not know what was called: no arguments would help.
     """
+    if envelope["error"] is None and envelope["result"].get("isError") is not True:
+        if asked.outcome is Wanted.ERROR or not _TRACE.search(_words_of(envelope)):
+            return None
+        told = told_texts(envelope["result"], _LONGEST, redact)
+        return f"the generated arguments were answered with a stack trace: {told}; replace them"
     told = error_text(envelope, redact)
     if asked.outcome is Wanted.ERROR:
         if _is_about_arguments(asked, envelope):
@@ -79,8 +95,10 @@ def refused_guess(asked: Asked, envelope: Mapping[str, Any], redact: Callable[[A
     return f"the generated arguments were refused: {told}; replace them"
 
 
-def same_error(told: str) -> str:
-    """Why a refusal shows nothing; `told` says the error."""
+def same_error(told: str, others: Iterable[str]) -> str | None:
+    """Why a refusal shows nothing: its error `told` is among those of valid arguments, apart from numbers and ids."""
+    if _VARYING.sub("#", told) not in {_VARYING.sub("#", other) for other in others}:
+        return None
     return f"valid arguments got the same error, so nothing shows that the invalid ones were refused: {told}"
 
 

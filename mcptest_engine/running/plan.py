@@ -19,8 +19,9 @@ from mcptest_engine.safety.policy import ToolClass, classify_name
 from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.checks import LIST_METHODS
 from mcptest_engine.suite.compliance import revision_of
+from mcptest_engine.suite.defaults import DEFAULT_OUTCOME
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS as _OTHER_KINDS
-from mcptest_engine.suite.items import assertions_of, looks_at_errors, uses_matcher
+from mcptest_engine.suite.items import assertions_of, may_decide_outcome, uses_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -300,25 +301,29 @@ class _Drafting:
         )
         if entry.kind in _OTHER_KINDS:
             return _check(case, data) if entry.kind is TestKind.COMPLIANCE else case
+        wanted = self._wanted(data, steps)
         return case._replace(
-            outcome=self._wanted(data, steps),
+            outcome=wanted,
+            fault=None if case.fault is None else case.fault._replace(wanted=wanted),
             guess=_guess(data.get("guess")),
             verify=tuple(_steps(case, steps, self._wanted)) if steps else (),
         )
 
     def _wanted(self, data: Mapping[str, Any], steps: Sequence[Mapping[str, Any]] = ()) -> Wanted:
-        """What a call must come to: as its test says; else either, where an assertion looks at the error; else as for the run.
+        """What a call must come to: as its test says; else as its assertions on the error have it; else as for the run.
 
-        One in a step of `verify` counts only beside assertions of the call's own: green means checked. A call with made-up
-        arguments must succeed, or be refused where the test says so; an error decides nothing else.
+        A call with made-up arguments must succeed, or be refused where the test says so; an error decides nothing else.
         """
         said = data.get("outcome")
         if data.get("guess"):
             return Wanted.ERROR if said == Wanted.ERROR else Wanted.SUCCESS
         own = data["expect"]["assertions"]
-        if said is None and own and any(looks_at_errors(one["expect"]["assertions"]) for one in (data, *steps)):
-            return Wanted.ANY
-        return Wanted(said or self._outcome)
+        verified = [item for step in steps for item in step["expect"]["assertions"]]
+        if said is None and own and may_decide_outcome((*own, *verified)):
+            from mcptest_engine.judging.expectations import expected_outcome  # many suites have no such assertion
+
+            said = expected_outcome(own, data.get("threshold"), verified)
+        return Wanted(said or data.get(DEFAULT_OUTCOME) or self._outcome)
 
     def _file(self, path: Path) -> str:
         file = self._files.get(path)

@@ -342,11 +342,10 @@ class Run:
         for place in self._valid_calls().get(call, ()):
             if place < index and not any(held.place == place for held in self._held):
                 await self._wait_for(place)
-        if told not in self._caller.errors.get(call, ()):
-            return decision
         from mcptest_engine.running.guesses import same_error  # few suites have made-up arguments
 
-        return decision._replace(outcome=doubted(decision.outcome, same_error(told)))
+        doubt = same_error(told, self._caller.errors.get(call, ()))
+        return decision if doubt is None else decision._replace(outcome=doubted(decision.outcome, doubt))
 
     async def _explain_guesses(self) -> None:
         """Add to the results of refused guesses what helps a person to give arguments; their servers list their tools."""

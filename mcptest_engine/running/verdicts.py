@@ -95,23 +95,19 @@ def failed(error: ServerError, *, duration_ms: float) -> Outcome:
     )
 
 
-def refused(outcome: Outcome, judged: Outcome) -> Outcome:
+def refused(asked: Asked, outcome: Outcome, judged: Outcome) -> Outcome:
     """An attempt that HTTP refused (`outcome`), where the test expects something of `http` (`judged`).
 
-    It passes when all that it expects holds, `http.status` is among what it says, and the status does say no. A status of
-    success without an answer is a broken answer whatever is expected of it: green means checked.
+    It passes when all that it expects holds, the status does say no, and the test could not pass with a status of success. One
+    that wants success gets none here, and a status of success without an answer is a broken answer: green means checked.
     """
-    if judged.verdict is Verdict.PASS and _expects_refusal(judged.assertions, (outcome.output or {}).get("http")):
-        return judged
+    http = (outcome.output or {}).get("http")
+    if judged.verdict is Verdict.PASS and asked.outcome is not Wanted.SUCCESS and is_refusal(http):
+        from mcptest_engine.judging.expectations import expects_refusal  # few tests expect one
+
+        if expects_refusal(asked.expect["assertions"], asked.threshold):
+            return judged
     return outcome._replace(assertions=judged.assertions)
-
-
-def _expects_refusal(rows: tuple[AssertionResult, ...], http: Mapping[str, Any] | None) -> bool:
-    """Whether HTTP said no, and an assertion on `http.status` holds of it."""
-    held = (row for item in rows for row in item.leaves() if row.passed)
-    return is_refusal(http) and any(
-        row.target.lstrip(".") == "http.status" and "not" not in row.matcher for row in held
-    )
 
 
 def judge(
@@ -133,7 +129,7 @@ def judge(
     expect = asked.expect
     assertions = expect.get("assertions", ())
     came = what_came(envelope)
-    if asked.guess is not None and came in _ERRORS:
+    if asked.guess is not None and came is not None:
         from mcptest_engine.running.guesses import refused_guess  # few suites have one
 
         told = refused_guess(asked, envelope, redact)
@@ -197,7 +193,7 @@ def _judge_unasked(
     """What is expected of every call without being written, as (its rows, the first failure, warnings)."""
     came, made = what_came(envelope), []
     failure: Failure | None = None
-    if asked.outcome is not Wanted.ANY and came is not None and not _expects_refusal(rows, envelope["http"]):
+    if asked.outcome is not Wanted.ANY and came is not None:
         row = _outcome_row(len(rows), asked.outcome, came)
         if not row.passed:
             failure = _outcome_failure(envelope, came, redact)
@@ -250,7 +246,6 @@ def _unanswered_failure(envelope: Mapping[str, Any], rows: tuple[AssertionResult
 
 
 SUCCESS = "success"
-_ERRORS = frozenset({FailureKind.TOOL_ERROR.value, FailureKind.PROTOCOL_ERROR.value})
 
 
 def what_came(envelope: Mapping[str, Any]) -> str | None:
@@ -264,7 +259,7 @@ def what_came(envelope: Mapping[str, Any]) -> str | None:
 
 
 def _undecided(asked: Asked, envelope: Mapping[str, Any], came: str, message: str) -> Outcome:
-    """An error of which nobody knows whether the server or the made-up arguments are to blame. No assertion is judged."""
+    """An answer of which nobody knows whether the server or the made-up arguments are to blame. No assertion is judged."""
     row = replace(_outcome_row(0, asked.outcome, came), passed=None, message=message)
     return Outcome(
         verdict=Verdict.INCONCLUSIVE,

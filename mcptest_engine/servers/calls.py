@@ -10,6 +10,8 @@ import asyncio
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from mcptest_engine.core.kinds import Wanted
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -21,11 +23,12 @@ class Fault(NamedTuple):
     """What happens to an answer on purpose: the suite's `fault:`.
 
     `kind` is "drop_response" (the answer is taken away when it has come), "disconnect" (the connection is cut when the answer
-    comes) or "delay" (it counts as come `delay_seconds` later).
+    comes) or "delay" (it counts as come `delay_seconds` later). An answer that is not what is `wanted` is not taken away.
     """
 
     kind: str
     delay_seconds: float = 0.0
+    wanted: Wanted = Wanted.ANY
 
 
 class Call:

@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import CallTimeout, ProtocolBroken, ServerDied, ServerError
+from mcptest_engine.core.kinds import Wanted
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.safe_json import json_fault
 from mcptest_engine.core.values import dataclass
@@ -587,6 +588,11 @@ class Session:
         assert fault is not None
         if fault.kind == "delay":
             asyncio.get_running_loop().call_later(fault.delay_seconds, self._answer_late, call, message)
+            return
+        result = message.get("result")
+        is_error = "error" in message or (isinstance(result, dict) and result.get("isError") is True)
+        if fault.wanted is (Wanted.SUCCESS if is_error else Wanted.ERROR):
+            self._answer_late(call, message)  # the test fails by this answer, and not by its being lost
             return
         self.failed(call, answer_lost(call.method, fault.kind))
         if fault.kind == "disconnect" and self._transport.kind == "stdio":

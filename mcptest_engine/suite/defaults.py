@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.kinds import TestKind
-from mcptest_engine.suite.items import looks_at_errors
+from mcptest_engine.suite.items import may_decide_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 METRICS = "derivedMetrics"
+DEFAULT_OUTCOME = "default_outcome"
 WITHOUT_DEFAULTS = frozenset({TestKind.COMPLIANCE, TestKind.COMPOSITION, TestKind.AGENT, TestKind.EVAL})
 """The kinds of tests that `defaultTest` is not put into: what it expects of a call's answer says nothing of theirs."""
 
@@ -37,8 +38,8 @@ def with_defaults(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> Mapp
     shared = normalised_expect(defaults.get("expect"))
     assertions = [*own["assertions"], *shared["assertions"]]
     merged = {**defaults, **entry, "expect": {**shared, **own, "assertions": assertions}}
-    if "outcome" in defaults and "outcome" not in entry and looks_at_errors(assertions):
-        del merged["outcome"]  # the test has decided for itself
+    if "outcome" in defaults and "outcome" not in entry and may_decide_outcome(assertions):
+        merged[DEFAULT_OUTCOME] = merged.pop("outcome")  # only where the assertions do not decide
     if METRICS in defaults and METRICS in entry:
         named = {metric["name"] for metric in entry[METRICS]}
         merged[METRICS] = [*entry[METRICS], *(metric for metric in defaults[METRICS] if metric["name"] not in named)]

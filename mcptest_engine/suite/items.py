@@ -38,15 +38,21 @@ def assertions_in(expect: Any, path: Pointer) -> Iterator[tuple[Pointer, Mapping
             yield (*path, index), item
 
 
-def looks_at_errors(items: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether an assertion of a sound list is about the call's error: its target is in `error` or `result.isError`.
+def may_decide_outcome(items: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether an assertion of a sound list is about the call's error or the status of HTTP."""
+    return any(looks_at_error(row) or looks_at_status(row) for row in assertions_of(items))
+
+
+def looks_at_status(row: Mapping[str, Any]) -> bool:
+    """Whether an assertion is about the status of HTTP."""
+    return parse_target(row["target"]).segments == ("http", "status")
+
+
+def looks_at_error(row: Mapping[str, Any]) -> bool:
+    """Whether an assertion is about the call's error: its target is in `error` or `result.isError`.
 
     So is one on the whole `result` whose matcher or transform names `isError`.
     """
-    return any(_looks_at_error(row) for row in assertions_of(items))
-
-
-def _looks_at_error(row: Mapping[str, Any]) -> bool:
     segments = parse_target(row["target"]).segments
     if segments == ("result",):
         return "isError" in json.dumps([row["matcher"], row.get("transform")], default=str)

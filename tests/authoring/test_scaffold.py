@@ -293,7 +293,8 @@ def test_resources_and_prompts_are_capped_at_25_each() -> None:
 def test_a_resource_is_read_and_a_prompt_is_got_with_its_required_arguments() -> None:
     prompt = {"name": "greet", "arguments": [{"name": "who", "required": True}, {"name": "how"}]}
     suite = written(scaffold_suite(catalog(resources=({"uri": "a://b"},), prompts=(prompt,)), TARGET).suite)
-    assert suite["resources"][0]["expect"] == [{"target": "result.contents", "matcher": {"type": "array"}}]
+    assert suite["resources"][0]["expect"] == [{"target": "result.contents", "matcher": {"length": {"gte": 1}}}]
+    assert suite["prompts"][0]["expect"] == [{"target": "result.messages", "matcher": {"length": {"gte": 1}}}]
     assert list(suite["prompts"][0]["args"]) == ["who"]
 
 

@@ -190,6 +190,81 @@ def test_not_holds_for_a_missing_member_and_not_for_a_misspelt_path(why, absent)
     assert why({"not": {"exists": False}}, absent) == "`exists: false` holds and must not: it is absent"
 
 
+DEEP_REGEX = ({"regex": "^(a|a)*$"}, "a" * 5_000 + "!")
+UNJUDGED = [
+    (*DEEP_REGEX, "pattern `^(a|a)*$` could not be judged: "),
+    ({"jq": "[range(1e9)] | length > 5"}, {}, "was stopped after 1 s"),
+    ({"jq": ".temp > 50 | error"}, {"temp": 60}, "failed: "),
+    ({"jq": "nope"}, 1, "failed: nope/0 is not defined (line 1, column 1)"),
+    ({"gt": 50}, "99", 'expected a number, got a string, `"99"`'),
+    ({"between": [1, 2]}, None, "expected a number, got null"),
+    ({"approx": {"value": 3, "tolerance": 1}}, "3", 'expected a number, got a string, `"3"`'),
+    ({"regex": "x"}, {"text": "x"}, "expected a string, got an object"),
+    ({"starts-with": "x"}, ["x"], "expected a string, got an array"),
+    ({"length": {"gt": 2}}, 7, "which have a length, got a number, `7`"),
+    ({"each": {"contains": "error"}}, "error", 'expected an array, got a string, `"error"`'),
+    ({"some": {"contains": "error"}}, "error", 'expected an array, got a string, `"error"`'),
+    ({"each": {"gt": 5}}, [7, "9"], 'element 1: expected a number, got a string, `"9"`'),
+    ({"some": {"gt": 5}}, [1, "9"], "none of 2 elements holds"),
+    ({"any-of": [{"gt": 50}, {"lt": 0}]}, "99", "none of 2 holds"),
+    ({"any-of": [{"exact": 1}, {"gt": 0}]}, "99", "none of 2 holds"),
+    ({"all-of": [{"type": "string"}, {"gt": 0}]}, "99", 'expected a number, got a string, `"99"`'),
+    ({"length": {"regex": "1"}}, "a", "expected a string, got a number, `1`"),
+    ({"snapshot": True}, 1, "snapshots are not kept here"),
+    ({"schema": {"$ref": "http://127.0.0.1:9/x"}}, 1, "the schema cannot be used"),
+    ({"schema": {}}, "\ud800", "which no schema can judge"),
+]
+
+
+@pytest.mark.parametrize(("matcher", "value", "words"), UNJUDGED, ids=lambda part: repr(part)[:60])
+def test_what_could_not_be_judged_does_not_hold_within_not_either(why, matcher, value, words):
+    """Green means checked: how often ever it is negated, and the reason is told."""
+    assert words in why(matcher, value)
+    for negated in ({"not": matcher}, {"not": {"not": matcher}}, {"any-of": [{"not": matcher}]}):
+        told = why(negated, value)
+        assert "could not be judged: " in told
+        assert words in told
+    assert words in why({"each": {"not": matcher}}, [value])
+
+
+@pytest.mark.parametrize(
+    ("matcher", "value"),
+    [
+        ({"gt": 50}, 49),
+        ({"each": {"gt": 5}}, ["9", 4]),
+        ({"each": {"gt": 5}}, [4, "9"]),
+        ({"all-of": [{"gt": 5}, {"exact": 7}]}, "9"),
+        ({"all-of": [{"exact": 7}, {"gt": 5}]}, "9"),
+        ({"type": "string"}, 7),
+        ({"exact": "7"}, 7),
+        ({"contains": "error"}, None),
+        ({"contains": "error"}, 7),
+        ({"icontains": "error"}, {"a": 1}),
+        ({"length": 3}, "ab"),
+        ({"jq": ".[] | select(. > 5)"}, [1, 2]),
+        ({"schema": {"type": "string"}}, 7),
+    ],
+    ids=lambda part: repr(part)[:60],
+)
+def test_not_holds_of_what_was_judged(why, matcher, value):
+    """One thing that is certain decides, wherever it stands beside what could not be judged."""
+    assert why({"not": matcher}, value) is None
+
+
+def test_not_sees_a_member_that_no_element_has(why):
+    """A misspelt name below a star; where only some lack it, those are judged that have it."""
+    value = {"content": [{"text": "error"}, {"text": "fine"}, {}]}
+    misspelt = resolve(parse_target("content[*].txet"), value)
+    told = "element 0 is absent: `content[0]` has `text`; did you mean `text`?"
+    for matcher in ({"not": {"contains": "error"}}, {"not": {"not": {"contains": "error"}}}):
+        assert why(matcher, misspelt) == told
+    assert why({"some": {"not": {"contains": "error"}}}, misspelt) == told
+    assert why({"some": {"exists": False}}, misspelt) is None
+    found = resolve(parse_target("content[*].text"), value)
+    assert why({"not": {"contains": "lost"}}, found) is None
+    assert "could not be judged: element 2 is absent" in why({"not": {"schema": {}}}, found)
+
+
 def test_not_sees_misspelt_paths_behind_a_star(why):
     """The same rule for every element."""
     value = {"items": [{"a": {"b": 1}}, {}]}

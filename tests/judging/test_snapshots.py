@@ -84,6 +84,32 @@ def test_update_rewrites_what_differs(path):
     assert read_snapshots(path) == {"a test / result": [1]}
 
 
+def test_an_update_refuses_a_second_value_of_the_same_name(path):
+    """Whichever was stored, the next run would be red for the other: both tests are named."""
+    judge(path, 1, {"name": "x"}, create=True)
+    store = SnapshotStore(path, update=True)
+
+    def compared(test_name, value, matcher=None, label="0"):
+        context = Context(store, test_name, "result", label=label)
+        mismatch = compile_matcher(matcher or {"snapshot": {"name": "x"}}, context)(value)
+        return None if mismatch is None else mismatch.message
+
+    assert compared("one", 1) is None
+    told = (
+        "the snapshot `x` has one value, and two came in this run: `1` in assertion #0 of `one`, value 1, `2` in"
+        " assertion #0 of `two`, value 1; give each its own `name`"
+    )
+    assert compared("two", 2) == told
+    assert "in assertion #1 of `one`" in compared("one", 2, label="1")
+    assert compared("two", 1) is None
+    assert compared("one", 3) is None  # the same assertion, judged again
+    each = compared("three", [3, 3, 4], {"each": {"snapshot": {"name": "y"}}})
+    assert each.startswith("element 2: the snapshot `y` has one value")
+    assert compared("four", [5, 5], {"each": {"snapshot": {"name": "z"}}}) is None
+    store.save()
+    assert read_snapshots(path) == {"x": 3, "y": 3, "z": 5}
+
+
 def test_what_is_ignored_may_change_and_is_not_stored(path):
     """Decisions 3: `ignore: [targets]`, inside the value."""
     argument = {"name": "report", "ignore": ["serial", "items[*].at", "nowhere.at.all"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -260,6 +261,44 @@ tools:
     assert (test.verdict, verdicts(test)) == ("fail", ["fail"])
     assert test.failure is not None
     assert test.failure.kind == "timeout"
+
+
+REFUSING = """
+mock_server:
+  tools:
+    - name: down
+      response: { isError: true, content: [{ type: text, text: "database is down" }] }
+    - name: cursed
+      error: { code: -32050, message: "the book is cursed" }
+    - name: fine
+      response: { content: [{ type: text, text: "all is well" }] }
+"""
+
+
+@pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("fault", ["drop_response", "disconnect"])
+def test_an_error_is_no_lost_answer_of_a_test_that_wants_success(
+    record_of: RecordOf, tmp_path: Path, fault: str, era: str
+) -> None:
+    """The call failed by itself; nor is a success the lost answer of a test that wants an error."""
+    manifest = tmp_path / "manifest.yml"
+    manifest.write_text(REFUSING, encoding="utf-8")
+    command = json.dumps([sys.executable, "-m", "mcptest_engine.mock", "--tools-from", str(manifest)])
+    look = "verify: [{ tool: fine }]"
+    record = record_of(f"""
+servers: {{ s: {{ command: {command}, protocol: "{era}" }} }}
+tools:
+  - {{ name: reported, tool: down, fault: {fault}, {look} }}
+  - {{ name: answered with an error, tool: cursed, fault: {fault}, {look} }}
+  - {{ name: reported and asked again, tool: down, fault: {fault}, retries: 1 }}
+  - {{ name: success, tool: fine, outcome: error, fault: {fault}, {look} }}
+  - {{ name: wanted error, tool: down, outcome: error, fault: {fault}, {look} }}
+  - {{ name: either, tool: down, outcome: any, fault: {fault}, {look} }}
+  - {{ name: wanted success, tool: fine, fault: {fault}, {look} }}
+""")
+    kinds = [test.failure and test.failure.kind.value for test in record.tests]
+    assert kinds == ["tool_error", "protocol_error", "tool_error", "assertion", None, None, None]
+    assert record.tests[0].message == "the tool reported an error: database is down"
 
 
 def test_a_lost_answer_without_any_retry_left_fails(record_of: RecordOf, ledger: Ledger) -> None:

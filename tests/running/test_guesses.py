@@ -12,6 +12,7 @@ import pytest
 from mcptest_engine.core.errors import SuiteError
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import render
+from mcptest_engine.running.guesses import same_error
 from mcptest_engine.running.settings import Selection
 from tests.conftest import SERVERS
 
@@ -92,6 +93,54 @@ def test_valid_arguments_that_got_the_same_error_speak_against_a_refusal(record_
     why = "valid arguments got the same error, so nothing shows that the invalid ones were refused"
     message = told(record)["without"][1]
     assert message == f'{why}: the server answered error -32602 "database is down"'
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "Invalid parameter state in request {n}: backend offline",
+        "invalid argument (request 0000000{n}-6f2b-4c7e-9a51-3f0de11f2a7c)",
+        "invalid argument at 2026-11-25T08:00:0{n}.25Z, trace 9f3ac0de{n}1",
+        "invalid argument: object at 0x7f3a{n}c",
+    ],
+)
+def test_a_number_or_an_id_makes_no_other_error_of_it(record_of: RunOf, says: str) -> None:
+    """A counter, a time or the id of a request differs in each answer of a server that refuses everything."""
+    record = record_of(suite(TESTS, "--broken", "all", "--says", says))
+    verdict, message = told(record)["without"]
+    assert (verdict, (message or "").partition(",")[0]) == ("inconclusive", "valid arguments got the same error")
+
+
+def test_errors_of_other_codes_or_words_are_other_errors() -> None:
+    assert same_error('the server answered error -32602 "no"', ['the server answered error -32603 "no"']) is None
+    assert same_error("`id` is missing", ["no book has the id 1"]) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Traceback (most recent call last):\n  File "a.py", line 1\nZeroDivisionError',
+        "TypeError: x is undefined\n    at get (/srv/app.js:10:7)",
+        "java.lang.NullPointerException\n\tat org.shop.Books.get(Books.java:17)",
+        "panic: nil map\n\ngoroutine 1 [running]:",
+    ],
+)
+def test_a_stack_trace_for_an_answer_leaves_a_guess_open(record_of: RunOf, tmp_path: Path, text: str) -> None:
+    """It is no proof that the tool works, although the server calls it a success. Of arguments that somebody gave it may be."""
+    tool = {"name": "get_book", "response": {"content": [{"type": "text", "text": text}]}}
+    manifest = tmp_path / "manifest.yml"
+    manifest.write_text(json.dumps({"mock_server": {"tools": [tool]}}), encoding="utf-8")
+    command = [sys.executable, "-m", "mcptest_engine.mock", "--tools-from", str(manifest)]
+    record = record_of(f"""
+servers: {{ s: {{ command: {json.dumps(command)} }} }}
+tools:
+  - {{ name: made up, tool: get_book, guess: true, {ANSWERED} }}
+  - {{ name: given, tool: get_book, {ANSWERED} }}
+""")
+    made_up, given = record.tests
+    assert (made_up.verdict, given.verdict) == ("inconclusive", "pass")
+    assert made_up.undecided == "success"
+    assert (made_up.message or "").startswith("the generated arguments were answered with a stack trace: ")
 
 
 def test_a_tool_that_the_server_does_not_have_fails_also_a_guess(record_of: RunOf) -> None:

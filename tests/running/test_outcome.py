@@ -111,7 +111,7 @@ def test_an_error_that_no_test_expects_fails_it(record_of: Callable[..., RunReco
         **dict.fromkeys(["cursed", "unknown", "no resource", "no prompt"], protocol),
         **dict.fromkeys(["fine", "wanted", "wanted by the protocol", "either", "decided", "whole"], ("pass", None)),
         "not given": ("fail", "assertion"),
-        "denied": ("fail", "assertion"),
+        "denied": tool,
     }
     tests = {test.name: test for test in record.tests}
     failed = tests["scored"]
@@ -133,7 +133,44 @@ def test_an_error_that_no_test_expects_fails_it(record_of: Callable[..., RunReco
     assert {one.implicit for name in ("either", "decided") for one in tests[name].assertions} <= {None, "valid"}
     assert tests["cursed"].message == CURSED
     assert (tests["unknown"].failure or failed.failure).hint == "did you mean `fine`?"
-    assert (tests["denied"].message or "").endswith(f"; {DOWN}")
+    assert tests["denied"].message == DOWN
+
+
+NO_ERROR = "{ target: error, matcher: { exists: false } }"
+A_LIST = "{ target: result.content, matcher: { type: array } }"
+STATED = f"""
+tools:
+  - {{ name: outvoted, tool: down, threshold: 0.5, expect: [{NEGATED}, {A_LIST}] }}
+  - {{ name: outvoted in a set, tool: down, expect: [ assert-set: {{ threshold: 0.5, assertions: [{NO_ERROR}, {A_LIST}] }} ] }}
+  - {{ name: without weight, tool: down, threshold: 1, expect: [{NEGATED[:-2]}, weight: 0 }}, {A_LIST}] }}
+  - {{ name: no error, tool: down, expect: [{NO_ERROR}] }}
+  - {{ name: one of two, tool: down, expect: [{{ target: error, matcher: {{ any-of: [exists: false, exact: null] }} }}] }}
+  - name: whole
+    tool: down
+    threshold: 0.5
+    expect: [{{ target: result, matcher: {{ jq: ".isError != true" }} }}, {A_LIST}]
+  - {{ name: in defaultTest's place, tool: down, threshold: 0.5, expect: [{NEGATED}, {A_LIST}] }}
+  - {{ name: said, tool: down, outcome: any, threshold: 0.5, expect: [{NEGATED}, {A_LIST}] }}
+  - {{ name: reported, tool: down, expect: [{NO_ERROR}, {{ target: result.isError, matcher: {{ exact: true }} }}] }}
+  - name: this error or none
+    tool: cursed
+    expect: [{{ target: error, matcher: {{ any-of: [exact: null, subset: {{ code: -32050 }}] }} }}]
+  - {{ name: another error, tool: cursed, expect: [{{ target: error.code, matcher: {{ not: {{ exact: -32602 }} }} }}] }}
+  - {{ name: fine, tool: fine, threshold: 0.5, expect: [{NEGATED}, {NO_ERROR}] }}
+"""
+
+
+def test_a_test_that_states_that_no_error_came_passes_on_none(
+    record_of: Callable[..., RunRecord], stdio: dict[str, Any]
+) -> None:
+    """However little the statement weighs. One that can hold of an error leaves the call's outcome open."""
+    record = record_of("defaultTest: { outcome: any }\nservers: { s: " + json.dumps(stdio) + " }\n" + STATED)
+    tool = ("fail", "tool_error")
+    assert told(record) == {
+        **dict.fromkeys(["outvoted", "outvoted in a set", "without weight", "no error", "one of two", "whole"], tool),
+        "in defaultTest's place": tool,
+        **dict.fromkeys(["said", "reported", "this error or none", "another error", "fine"], ("pass", None)),
+    }
 
 
 def test_every_report_tells_the_servers_words_first(record_of: Callable[..., RunRecord], stdio: dict[str, Any]) -> None:

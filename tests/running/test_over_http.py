@@ -117,6 +117,43 @@ tools:
     assert any("assertion #0 (`http.status`) failed: expected `200`, got `401`" in line for line in lines[first:])
 
 
+def test_a_status_that_holds_of_success_as_well_makes_no_error_green(record_of: RecordOf, echo: str) -> None:
+    """Neither a page with HTTP 500 nor a JSON-RPC error with HTTP 400 is what such a test asks for."""
+    wide = "[{ target: http.status, matcher: { lt: 600 } }]"
+    narrow = "[{ target: http.status, matcher: { gte: 400 } }]"
+    scored = "[{ target: http.status, matcher: { gte: 400 } }, { target: http.status, matcher: { lt: 400 } }]"
+    record = record_of(f"""
+servers: {{ page: {{ url: "{echo}/status/500" }}, refusing: {{ url: "{echo}/rpc-error" }} }}
+tools:
+  - {{ name: page, server: page, tool: look, expect: {wide} }}
+  - {{ name: error, server: refusing, tool: look, expect: {wide} }}
+  - {{ name: page of a success, server: page, tool: look, outcome: success, expect: {narrow} }}
+  - {{ name: error of a success, server: refusing, tool: look, outcome: success, expect: {narrow} }}
+  - {{ name: either status, server: refusing, tool: look, threshold: 0.5, expect: {scored} }}
+  - {{ name: page wanted, server: page, tool: look, expect: {narrow} }}
+  - {{ name: error wanted, server: refusing, tool: look, expect: {narrow} }}
+""")
+    assert [(test.name, test.verdict) for test in record.tests] == [
+        *((name, "fail") for name in ("page", "error", "page of a success", "error of a success", "either status")),
+        *((name, "pass") for name in ("page wanted", "error wanted")),
+    ]
+
+
+@pytest.mark.parametrize(("said", "verdict"), [("success", "pass"), ("error", "fail")])
+def test_what_defaulttest_says_of_the_outcome_comes_after_an_expected_status(
+    record_of: RecordOf, echo: str, said: str, verdict: str
+) -> None:
+    """A status that only an error has comes first; one that any answer has does not."""
+    record = record_of(f"""
+defaultTest: {{ outcome: {said} }}
+servers: {{ refusing: {{ url: "{echo}/status/403" }}, fine: {{ url: "{echo}/json" }} }}
+tools:
+  - {{ name: refused, server: refusing, tool: look, expect: [{{ target: http.status, matcher: {{ exact: 403 }} }}] }}
+  - {{ name: fine, server: fine, tool: look, expect: [{{ target: http.status, matcher: {{ lt: 600 }} }}] }}
+""")
+    assert [test.verdict for test in record.tests] == ["pass", verdict]
+
+
 def test_what_http_told_is_kept_without_what_it_must_not_show(record_of: RecordOf, late: str) -> None:
     """Status, headers and body of a refusal are in the record; cookies and the session's id are credentials."""
     record = record_of(f"""

@@ -31,6 +31,10 @@ CASE = Case(
 )
 
 
+def case_of(*assertions: dict[str, Any], outcome: Wanted = Wanted.ANY) -> Case:
+    return CASE._replace(expect={"assertions": list(assertions)}, outcome=outcome)
+
+
 def judged(answer: dict[str, Any], *assertions: dict[str, Any]) -> Outcome:
     envelope = {
         "error": None,
@@ -105,7 +109,7 @@ IS_401 = {"target": "http.status", "matcher": {"exact": 401}}
 def test_a_refusal_by_http_passes_when_it_is_what_the_test_expects() -> None:
     """`http` is part of the envelope also where no JSON-RPC answer came."""
     outcome = failed(AuthFailed("auth failed: HTTP 401", server="s", http=UNAUTHORIZED), duration_ms=1.0)
-    as_expected = refused(outcome, judged({"http": UNAUTHORIZED}, IS_401))
+    as_expected = refused(case_of(IS_401), outcome, judged({"http": UNAUTHORIZED}, IS_401))
     assert (as_expected.verdict, as_expected.failure) == (Verdict.PASS, None)
     assert as_expected.output == {"http": UNAUTHORIZED}
 
@@ -113,7 +117,8 @@ def test_a_refusal_by_http_passes_when_it_is_what_the_test_expects() -> None:
 def test_a_refusal_that_is_not_what_the_test_expects_stays_the_servers_failure() -> None:
     """The rows are in the record, and so are status, headers and body."""
     outcome = failed(AuthFailed("auth failed: HTTP 401", server="s", http=UNAUTHORIZED), duration_ms=1.0)
-    told = refused(outcome, judged({"http": UNAUTHORIZED}, IS_401, {"target": "result.a", "matcher": {"exact": 1}}))
+    assertions = (IS_401, {"target": "result.a", "matcher": {"exact": 1}})
+    told = refused(case_of(*assertions), outcome, judged({"http": UNAUTHORIZED}, *assertions))
     assert told.failure is not None
     assert (told.failure.kind, told.failure.message) == (FailureKind.AUTH, "auth failed: HTTP 401")
     assert [row.passed for row in told.assertions] == [True, False]
@@ -124,7 +129,8 @@ def test_a_status_of_success_without_an_answer_never_passes() -> None:
     """Green means checked: the answer that was due did not come, or broke the protocol."""
     fine = {"status": 200, "headers": {"content-type": "text/html"}, "body": "<h1>"}
     outcome = failed(ProtocolBroken("a page", server="s", http=fine), duration_ms=1.0)
-    told = refused(outcome, judged({"http": fine}, {"target": "http.status", "matcher": {"exact": 200}}))
+    is_200 = {"target": "http.status", "matcher": {"exact": 200}}
+    told = refused(case_of(is_200), outcome, judged({"http": fine}, is_200))
     assert told.verdict is Verdict.FAIL
     assert told.message == "a page"
 
@@ -155,15 +161,50 @@ def test_a_test_that_looks_at_the_question_judges_it(target: str) -> None:
     assert judged(ASKING, {"target": target, "matcher": {"exists": True}}).verdict is Verdict.PASS
 
 
-@pytest.mark.parametrize(
-    ("target", "matcher"),
-    [("http.headers.server", {"exists": True}), ("http.status", {"not": {"exact": 502}})],
-)
-def test_a_refusal_that_nobody_asked_for_is_no_pass(target: str, matcher: dict[str, Any]) -> None:
-    """Only a test that says which status it wants takes an HTTP error for an answer."""
+HOLDS_OF_SUCCESS: list[dict[str, Any]] = [
+    {"target": "http.headers.server", "matcher": {"exists": True}},
+    {"target": "http.status", "matcher": {"not": {"exact": 502}}},
+    {"target": "http.status", "matcher": {"type": "integer"}},
+    {"target": "http.status", "matcher": {"lt": 600}},
+    {"target": "http.status", "matcher": {"exists": True}},
+    {"target": "http.status", "matcher": {"gte": 200}},
+    {"target": "http.status", "matcher": {"any-of": [{"exact": 204}, {"gte": 400}]}},
+    {"target": "http.status", "matcher": {"all-of": [{"not": {"exact": 404}}]}},
+    {"target": "http.status", "matcher": {"exact": True}, "transform": {"jq": ". < 600"}},
+    {
+        "assert-set": {
+            "threshold": 0.5,
+            "assertions": [
+                {"target": "http.status", "matcher": {"exact": 500}},
+                {"target": "http.status", "matcher": {"exact": 200}},
+            ],
+        }
+    },
+]
+
+
+@pytest.mark.parametrize("assertion", HOLDS_OF_SUCCESS, ids=repr)
+def test_a_refusal_that_nobody_asked_for_is_no_pass(assertion: dict[str, Any]) -> None:
+    """Only a test that could not pass with a status of success takes an HTTP error for an answer."""
     http = {"status": 500, "headers": {"server": "x"}}
     error = ProtocolBroken("answered with HTTP 500", server="s", http=http)
     outcome = failed(error, duration_ms=1.0)
-    expected = judged({"http": http}, {"target": target, "matcher": matcher})
+    expected = judged({"http": http}, assertion)
     assert expected.verdict is Verdict.PASS
-    assert refused(outcome, expected).verdict is Verdict.FAIL
+    assert refused(case_of(assertion), outcome, expected).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    "matcher",
+    [{"exact": 500}, {"gte": 400}, {"not": {"between": [200, 299]}}, {"one-of": [500, 503]}, {"length": 3}],
+    ids=repr,
+)
+def test_a_refusal_that_a_test_asks_for_passes_unless_it_wants_success(matcher: dict[str, Any]) -> None:
+    http = {"status": 500, "headers": {}}
+    outcome = failed(ProtocolBroken("answered with HTTP 500", server="s", http=http), duration_ms=1.0)
+    assertion = {"target": ".http.status", "matcher": matcher}
+    expected = judged({"http": http}, assertion)
+    as_judged = Verdict.FAIL if "length" in matcher else Verdict.PASS
+    assert refused(case_of(assertion), outcome, expected).verdict is as_judged
+    assert refused(case_of(assertion, outcome=Wanted.ERROR), outcome, expected).verdict is as_judged
+    assert refused(case_of(assertion, outcome=Wanted.SUCCESS), outcome, expected).verdict is Verdict.FAIL

@@ -3,13 +3,15 @@
 Tools: list_books, get_book {book_id}, get_chapter {book_id, chapter}, find_books {shelf}, lend_book {book_id} (changes
 something). Prompt: review {book_id}.
 
-    library.py [--broken all|TOOL,TOOL] [--as-error CODE] [--diary FILE]
+    library.py [--broken all|TOOL,TOOL] [--as-error CODE] [--says TEXT] [--diary FILE]
 
 A broken tool says "database is down" to everything, also to what it would refuse: as `isError: true`, or as a JSON-RPC
-error with `--as-error`. Each call is written to the diary.
+error with `--as-error`. With `--says` it says that text, in which `{n}` is the number of the call. Each call is written to the
+diary.
 """
 
 import argparse
+import itertools
 import json
 import pathlib
 
@@ -71,9 +73,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--broken", default="")
     parser.add_argument("--as-error", type=int)
+    parser.add_argument("--says", default=DOWN)
     parser.add_argument("--diary", type=pathlib.Path)
     options = parser.parse_args()
     broken = {one["name"] for one in TOOLS} if options.broken == "all" else set(options.broken.split(","))
+
+    numbers = itertools.count(1)
 
     def handler(method, params, _message):
         if method == "tools/list":
@@ -96,9 +101,10 @@ def main():
             raise minimcp.RpcError(-32602, f"Unknown tool: {name}")
         if name not in broken:
             return called(name, given)
+        said = options.says.replace("{n}", str(next(numbers)))
         if options.as_error is not None:
-            raise minimcp.RpcError(options.as_error, DOWN)
-        return refusal(DOWN)
+            raise minimcp.RpcError(options.as_error, said)
+        return refusal(said)
 
     minimcp.serve(handler, name="library", capabilities={"tools": {}, "prompts": {}}, lists=True)
 

@@ -39,7 +39,7 @@ def answer(method, params, _message):
     if method == "resources/read":
         return {"contents": [{"uri": params["uri"], "text": "one"}]}
     if method == "prompts/get":
-        return {"messages": []}
+        return {"messages": [{"role": "user", "content": {"type": "text", "text": "Hello."}}]}
     raise minimcp.RpcError(-32601, "unknown method")
 
 

@@ -1,8 +1,9 @@
 """The matchers: each decides one assertion. A registry names their modules, which are imported when first used.
 
 A module of a matcher offers a maker: it takes the matcher's argument and a `Context` and gives a `Judge`, a function of the
-value that answers None when the matcher holds and else a thunk for the `Mismatch`. The thunk is the surprising thing: within
-`not`, `any-of` and `some` most mismatches are never told, and words and diffs cost far more than the judgement.
+value that answers None when the matcher holds and else a thunk for the `Mismatch`, an `Unjudged` where it cannot tell. The
+thunk is the surprising thing: within `not`, `any-of` and `some` most mismatches are never told, and words and diffs cost far
+more than the judgement.
 """
 
 from __future__ import annotations
@@ -63,13 +64,16 @@ class Snapshots(Protocol):
     def lookup(self, name: str) -> object:
         """The accepted value, or `differences.NOTHING`."""
 
-    def propose(self, name: str, value: object) -> bool:
+    def propose(self, name: str, value: object, seen_at: str) -> bool:
         """Offer the value seen for a name that has another one or none; true when it is accepted at once."""
+
+    def find_rival(self, name: str, seen_at: str) -> str | None:
+        """Where else in this run the accepted value was seen, which this run must not replace for that reason."""
 
     def redact(self, value: Any) -> Any:
         """`value` without its secrets, as what is stored has none either."""
 
-    def confirm(self, name: str) -> None:
+    def confirm(self, name: str, seen_at: str) -> None:
         """The value seen equals the accepted one; a change proposed earlier is out of date."""
 
 
@@ -89,6 +93,22 @@ class Opinion(Protocol):
     def words(self) -> str: ...
 
 
+class Unjudged:
+    """A reason that says no more than that the matcher could not judge the value: neither does `not` hold then.
+
+    `timed_out`: it was found out by waiting, so that looking at further values may take as long again.
+    """
+
+    __slots__ = ("reason", "timed_out")
+
+    def __init__(self, reason: Reason, *, timed_out: bool = False) -> None:
+        self.reason = reason
+        self.timed_out = timed_out
+
+    def __call__(self) -> Mismatch:
+        return self.reason()
+
+
 class Undecided(Exception):
     """Whether a matcher holds depends on what a model has not said. `str()` says why it has not.
 
@@ -101,13 +121,14 @@ class Undecided(Exception):
 class Context:
     """What a matcher may need beside its argument: the snapshots, and what one without a name of its own goes by.
 
-    `opinions` are those of models, None where none is asked.
+    `opinions` are those of models, None where none is asked; `label` is the number of the assertion.
     """
 
     snapshots: Snapshots | None = None
     test_name: str = ""
     target: str = ""
     opinions: Opinions | None = None
+    label: str = ""
 
     @property
     def snapshot_name(self) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.results import Mismatch
 from mcptest_engine.core.targets import Absent
-from mcptest_engine.judging.matchers import Undecided, compile_judge
-from mcptest_engine.judging.matchers.reasons import absent, because, wrong_kind
+from mcptest_engine.judging.matchers import Undecided, Unjudged, compile_judge
+from mcptest_engine.judging.matchers.reasons import absent, because, unjudged_kind
 
 if TYPE_CHECKING:
     from mcptest_engine.judging.matchers import Context, Judge, Reason
@@ -20,21 +20,28 @@ def each(matcher: dict[str, Any], context: Context) -> Judge:
 
     def judge(actual: object) -> Reason | None:
         if not isinstance(actual, list):
-            return wrong_kind("an array", actual)
+            return unjudged_kind("an array", actual)
         undecided: Undecided | None = None
+        first: Reason | None = None
         for index, element in enumerate(actual):
             if isinstance(element, Absent):
-                return partial(_absent_at, index, element)
+                return first or partial(_absent_at, index, element)
             try:
                 reason = inner(element)
             except Undecided as open_:
                 undecided = undecided or open_
                 continue
-            if reason is not None:
-                return partial(_at, index, reason)
-        if undecided is not None:
+            if reason is None:
+                continue
+            told = partial(_at, index, reason)
+            if not isinstance(reason, Unjudged):
+                return first.reason if isinstance(first, Unjudged) else told
+            first = first or Unjudged(told, timed_out=reason.timed_out)
+            if reason.timed_out:
+                break
+        if first is None and undecided is not None:
             raise undecided
-        return None
+        return first
 
     return judge
 
@@ -45,10 +52,13 @@ def some(matcher: dict[str, Any], context: Context) -> Judge:
 
     def judge(actual: object) -> Reason | None:
         if not isinstance(actual, list):
-            return wrong_kind("an array", actual)
+            return unjudged_kind("an array", actual)
         if not actual:
             return because("no element holds: the array is empty")
+        if "not" in matcher and all(isinstance(element, Absent) for element in actual):
+            return partial(_absent_at, 0, actual[0])
         first: Reason | None = None
+        is_judged = True
         undecided: Undecided | None = None
         for element in actual:
             try:
@@ -59,12 +69,18 @@ def some(matcher: dict[str, Any], context: Context) -> Judge:
             if reason is None:
                 return None
             first = first or reason
+            is_judged = is_judged and not isinstance(reason, Unjudged)
         if undecided is not None:
             raise undecided
         assert first is not None
-        return lambda: Mismatch(message=f"none of {len(actual)} elements holds; element 0: {first().message}")
+        told = partial(_none_holds, len(actual), first)
+        return told if is_judged else Unjudged(told)
 
     return judge
+
+
+def _none_holds(count: int, first: Reason) -> Mismatch:
+    return Mismatch(message=f"none of {count} elements holds; element 0: {first().message}")
 
 
 def _absent_at(index: int, entry: Absent) -> Mismatch:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.clipping import show, show_text
 from mcptest_engine.core.jq import JqProgramError, JqRunError, run_program
 from mcptest_engine.core.results import Mismatch
-from mcptest_engine.judging.matchers.reasons import absent_entry, because
+from mcptest_engine.judging.matchers.reasons import absent_entry, because, unjudged
 
 if TYPE_CHECKING:
     from mcptest_engine.judging.matchers import Context, Judge, Reason
@@ -24,7 +24,8 @@ def truthy(program: str, _: Context) -> Judge:
         try:
             outputs = run_program(program, actual)
         except (JqProgramError, JqRunError) as wrong:
-            return because(f"{name} {failure_words(wrong)}")
+            timed_out = isinstance(wrong, JqRunError) and wrong.timed_out
+            return unjudged(f"{name} {failure_words(wrong)}", timed_out=timed_out)
         if not outputs:
             return because(f"{name} gave no output")
         last = outputs[-1]

@@ -11,7 +11,7 @@ from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.results import Mismatch
 from mcptest_engine.core.schemas import DEEPEST, SchemaError, compile_schema, nested_deeper_than, refers
 from mcptest_engine.judging.matchers.equality import show_pointer
-from mcptest_engine.judging.matchers.reasons import absent_entry, because
+from mcptest_engine.judging.matchers.reasons import absent_entry, unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ def matches_schema(schema: Any, _: Context) -> Judge:
         validator = compile_schema(schema)
     except SchemaError as wrong:
         message = f"the schema cannot be used: {wrong}"
-        return lambda _: because(message)
+        return lambda _: unjudged(message)
     is_too_heavy = _weighing(schema)
 
     def judge(actual: object) -> Reason | None:
@@ -35,9 +35,9 @@ def matches_schema(schema: Any, _: Context) -> Judge:
         if lacking is not None:
             return lacking
         if nested_deeper_than(actual, DEEPEST):
-            return because(f"the value is nested more than {DEEPEST} levels deep, too deep to be judged by a schema")
+            return unjudged(f"the value is nested more than {DEEPEST} levels deep, too deep to be judged by a schema")
         if is_too_heavy is not None and is_too_heavy(actual):
-            return because(
+            return unjudged(
                 "the value is too much work for this schema: its references lead to each other again and again"
             )
         return _judged(validator, actual)
@@ -59,10 +59,10 @@ def _judged(validator: Validator, actual: object) -> Reason | None:
         if validator.is_valid(actual):
             return None
     except UnicodeEncodeError:
-        return because("the value holds half a character (a lone surrogate), which no schema can judge")
+        return unjudged("the value holds half a character (a lone surrogate), which no schema can judge")
     except (ValueError, OverflowError) as wrong:
         words = f"the value cannot be judged by a schema: {wrong}"
-        return because(words)
+        return unjudged(words)
     return lambda: _explained(validator, actual)
 
 

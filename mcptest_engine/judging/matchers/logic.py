@@ -1,25 +1,28 @@
 """`not`, `all-of` and `any-of`: matchers of matchers.
 
-`not` is stricter than logic: on a path that leads nowhere it holds only if all but the last segment resolve. An absent
-`isError` is fine; a misspelt `result.contnet[0].text` must not make a test green.
+`not` is stricter than logic: what could not be judged, such as `gt` of a text, holds no more within `not` than without. On a
+path that leads nowhere it holds only if all but the last segment resolve. An absent `isError` is fine; a misspelt
+`result.contnet[0].text` must not make a test green.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.clipping import show
 from mcptest_engine.core.results import Mismatch
 from mcptest_engine.core.targets import Absent, Spread
-from mcptest_engine.judging.matchers import Undecided, compile_judge
-from mcptest_engine.judging.matchers.reasons import absent, because
+from mcptest_engine.judging.matchers import Undecided, Unjudged, compile_judge
+from mcptest_engine.judging.matchers.reasons import absent, because, reworded
 
 if TYPE_CHECKING:
     from mcptest_engine.judging.matchers import Context, Judge, Reason
 
 
 def negated(matcher: dict[str, Any], context: Context) -> Judge:
-    """The inner matcher does not hold."""
+    """The inner matcher could be judged, and does not hold."""
     inner = compile_judge(matcher, context)
 
     def judge(actual: object) -> Reason | None:
@@ -27,10 +30,15 @@ def negated(matcher: dict[str, Any], context: Context) -> Judge:
             if not actual.parent_resolves:
                 return lambda: absent(actual)
         elif isinstance(actual, Spread):
-            for index, entry in enumerate(actual):
-                if isinstance(entry, Absent) and not entry.parent_resolves:
-                    return because(f"element {index} is absent: {entry.explanation}", f"/{index}")
-        if inner(actual) is not None:
+            lost = [index for index, entry in enumerate(actual) if isinstance(entry, Absent)]
+            if len(lost) < len(actual):  # else nothing is named as the last segment says
+                lost = [index for index in lost if not actual[index].parent_resolves]
+            if lost:
+                return because(f"element {lost[0]} is absent: {actual[lost[0]].explanation}", f"/{lost[0]}")
+        reason = inner(actual)
+        if reason is not None:
+            if isinstance(reason, Unjudged) and not isinstance(actual, Absent):
+                return reworded(reason, partial(_unjudged, matcher, reason))
             return None
         shown = "it is absent" if isinstance(actual, Absent) else f"it is `{show(actual)}`"
         return lambda: Mismatch(message=f"`{_named(matcher)}` holds and must not: {shown}")
@@ -44,17 +52,19 @@ def all_of(matchers: list[dict[str, Any]], context: Context) -> Judge:
 
     def judge(actual: object) -> Reason | None:
         undecided: Undecided | None = None
+        first: Reason | None = None
         for inner in judges:
             try:
                 reason = inner(actual)
             except Undecided as open_:
                 undecided = undecided or open_
                 continue
-            if reason is not None:
-                return reason
-        if undecided is not None:
+            if reason is not None and not isinstance(reason, Unjudged):
+                return first.reason if isinstance(first, Unjudged) else reason
+            first = first or reason
+        if first is None and undecided is not None:
             raise undecided
-        return None
+        return first
 
     return judge
 
@@ -79,9 +89,14 @@ def any_of(matchers: list[dict[str, Any]], context: Context) -> Judge:
             raise undecided
         if isinstance(actual, Absent):
             return lambda: absent(actual)
-        return lambda: _none_holds(reasons)
+        told = partial(_none_holds, reasons)
+        return Unjudged(told) if any(isinstance(reason, Unjudged) for reason in reasons) else told
 
     return judge
+
+
+def _unjudged(matcher: dict[str, Any], reason: Reason) -> Mismatch:
+    return replace(mismatch := reason(), message=f"`{_named(matcher)}` could not be judged: {mismatch.message}")
 
 
 def _none_holds(reasons: list[Reason]) -> Mismatch:

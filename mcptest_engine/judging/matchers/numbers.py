@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.clipping import show
 from mcptest_engine.core.results import Mismatch
-from mcptest_engine.judging.matchers.reasons import wrong_kind
+from mcptest_engine.judging.matchers.reasons import unjudged_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ def between(bounds: list[Number], _: Context) -> Judge:
 
     def judge(actual: object) -> Reason | None:
         if not is_number(actual):
-            return wrong_kind("a number", actual)
+            return unjudged_kind("a number", actual)
         if low <= actual <= high:  # type: ignore[operator]
             return None
         return lambda: Mismatch(message=f"`{show(actual)}` is not between `{show(low)}` and `{show(high)}`")
@@ -58,7 +58,7 @@ def approx(argument: dict[str, Number], _: Context) -> Judge:
 
     def judge(actual: object) -> Reason | None:
         if not is_number(actual):
-            return wrong_kind("a number", actual)
+            return unjudged_kind("a number", actual)
         if _near(actual, value, tolerance):
             return None
         return lambda: Mismatch(message=f"`{show(actual)}` is not within `{show(tolerance)}` of `{show(value)}`")
@@ -74,7 +74,7 @@ def is_number(value: object) -> bool:
 def _compared(holds: Callable[[Any, Any], bool], bound: Number, words: str) -> Judge:
     def judge(actual: object) -> Reason | None:
         if not is_number(actual):
-            return wrong_kind("a number", actual)
+            return unjudged_kind("a number", actual)
         if holds(actual, bound):
             return None
         return lambda: Mismatch(message=f"`{show(actual)}` is not {words} `{show(bound)}`")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.clipping import kind_of, show
 from mcptest_engine.core.results import Mismatch
 from mcptest_engine.core.targets import Absent, Spread
+from mcptest_engine.judging.matchers import Unjudged
 
 if TYPE_CHECKING:
     from mcptest_engine.judging.matchers import Reason
@@ -18,7 +19,7 @@ def because(message: str, pointer: str = "") -> Reason:
 
 
 def wrong_kind(wanted: str, actual: object) -> Reason:
-    """The value is absent, or not of a kind that the matcher can judge; `wanted` such as "a string"."""
+    """The value is absent, or of another kind; `wanted` such as "a string"."""
 
     def reason() -> Mismatch:
         if isinstance(actual, Absent):
@@ -26,6 +27,21 @@ def wrong_kind(wanted: str, actual: object) -> Reason:
         return Mismatch(message=f"expected {wanted}, got {described(actual)}")
 
     return reason
+
+
+def unjudged(message: str, *, timed_out: bool = False) -> Unjudged:
+    """A reason for a value that could not be judged."""
+    return Unjudged(because(message), timed_out=timed_out)
+
+
+def unjudged_kind(wanted: str, actual: object) -> Unjudged:
+    """The value is absent, or not of a kind that the matcher can judge."""
+    return Unjudged(wrong_kind(wanted, actual))
+
+
+def reworded(reason: Reason, told: Reason) -> Reason:
+    """`told` in the place of a reason that says the same in fewer words."""
+    return Unjudged(told, timed_out=reason.timed_out) if isinstance(reason, Unjudged) else told
 
 
 def absent(value: Absent) -> Mismatch:
@@ -40,7 +56,7 @@ def absent_entry(values: object) -> Reason | None:
     if not isinstance(values, Spread):
         return None
     index, entry = values.first_absent
-    return lambda: Mismatch(message=f"element {index} is absent: {entry.explanation}", pointer=f"/{index}")
+    return Unjudged(lambda: Mismatch(message=f"element {index} is absent: {entry.explanation}", pointer=f"/{index}"))
 
 
 def described(value: object) -> str:

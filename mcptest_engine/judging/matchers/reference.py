@@ -229,8 +229,13 @@ COMPOSED = (
         name="not",
         shape="matcher",
         meaning=(
-            "The matcher does not hold. On a target that leads nowhere it holds only if all but the last segment lead"
-            " somewhere: an absent `isError` is fine, a misspelt `result.contnet[0].text` is not."
+            "The matcher does not hold. Where the matcher cannot judge the value, `not` fails with the reason: a number"
+            " matcher or `length` on another type, `regex`, `starts-with` and `ends-with` on what is no string, `each` and"
+            " `some` on what is no array, a regular expression or jq program that fails or takes too long, a snapshot that is"
+            " not stored. Null is such another type. Every other matcher judges every type: `not: {contains: error}` holds for"
+            " `7`. On a target that leads nowhere `not` holds only if all but the last segment lead somewhere: an absent"
+            " `isError` is fine, a misspelt `result.contnet[0].text` is not, nor is `result.content[*].txet`, a member that no"
+            " element has."
         ),
         example="not: {contains: error}",
         holds="all good",

@@ -9,7 +9,7 @@ from mcptest_engine.core.results import Mismatch
 from mcptest_engine.core.targets import Absent
 from mcptest_engine.judging.matchers import compile_judge
 from mcptest_engine.judging.matchers.numbers import is_number
-from mcptest_engine.judging.matchers.reasons import absent, wrong_kind
+from mcptest_engine.judging.matchers.reasons import absent, reworded, unjudged_kind, wrong_kind
 
 if TYPE_CHECKING:
     from mcptest_engine.judging.matchers import Context, Judge, Reason
@@ -23,13 +23,15 @@ def length(wanted: Any, context: Context) -> Judge:
 
     def judge(actual: object) -> Reason | None:
         if not isinstance(actual, (str, list, dict)):
-            return wrong_kind("a string, an array or an object, which have a length", actual)
+            return unjudged_kind("a string, an array or an object, which have a length", actual)
         size = len(actual)
         if inner is None:
             words = f"length is `{size}`, not `{show(wanted)}`"
             return None if size == wanted else lambda: Mismatch(message=f"{words}: `{show(actual)}`")
         reason = inner(size)
-        return None if reason is None else lambda: Mismatch(message=f"length {reason().message}: `{show(actual)}`")
+        if reason is None:
+            return None
+        return reworded(reason, lambda: Mismatch(message=f"length {reason().message}: `{show(actual)}`"))
 
     return judge
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.clipping import show_text
+from mcptest_engine.core.clipping import show, show_text
 from mcptest_engine.core.schemas import nested_deeper_than
 from mcptest_engine.core.targets import EVERY, parse_target
 from mcptest_engine.judging.differences import NOTHING, aligned_difference, first_difference
 from mcptest_engine.judging.matchers.equality import unequal
-from mcptest_engine.judging.matchers.reasons import absent_entry, because
+from mcptest_engine.judging.matchers.reasons import absent_entry, because, unjudged
 
 if TYPE_CHECKING:
     from mcptest_engine.core.targets import Segment, Target
@@ -25,28 +26,36 @@ def equals_snapshot(argument: Any, context: Context) -> Judge:
     name = options.get("name") or context.snapshot_name
     ignored = [parse_target(target) for target in options.get("ignore", ())]
     store = context.snapshots
+    numbers = count(1)  # each element below `each` is a value of its own
 
     def judge(actual: object) -> Reason | None:
         lacking = absent_entry(actual)
         if lacking is not None:
             return lacking
         if store is None:
-            return because("snapshots are not kept here")
+            return unjudged("snapshots are not kept here")
         if nested_deeper_than(actual, DEEPEST):
-            return because("the value is nested too deeply to be kept as a snapshot")
+            return unjudged("the value is nested too deeply to be kept as a snapshot")
         value = without(store.redact(actual), ignored)
+        seen_at = f"assertion #{context.label} of `{context.test_name}`, value {next(numbers)}"
         stored = store.lookup(name)
         if stored is NOTHING:
-            if store.propose(name, value):
+            if store.propose(name, value, seen_at):
                 return None
-            return because(
+            return unjudged(
                 f"no snapshot `{show_text(name)}` is stored yet; accept what comes now with `--update-snapshots`"
             )
         stored = without(stored, ignored)
         if first_difference(stored, value) is None:
-            store.confirm(name)
+            store.confirm(name, seen_at)
             return None
-        if store.propose(name, value):
+        rival = store.find_rival(name, seen_at)
+        if rival is not None:
+            return because(
+                f"the snapshot `{show_text(name)}` has one value, and two came in this run: `{show(stored)}` in"
+                f" {show_text(rival)}, `{show(value)}` in {show_text(seen_at)}; give each its own `name`"
+            )
+        if store.propose(name, value, seen_at):
             return None
         return lambda: unequal(stored, value, aligned_difference(stored, value))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.clipping import LIMIT, show_text
 from mcptest_engine.core.patterns import PatternTimeout, search
 from mcptest_engine.core.results import Mismatch
-from mcptest_engine.judging.matchers.reasons import wrong_kind
+from mcptest_engine.judging.matchers.reasons import unjudged, unjudged_kind
 
 if TYPE_CHECKING:
     from mcptest_engine.judging.matchers import Context, Judge, Reason
@@ -18,7 +18,7 @@ def starts_with(start: str, _: Context) -> Judge:
 
     def judge(actual: object) -> Reason | None:
         if not isinstance(actual, str):
-            return wrong_kind("a string", actual)
+            return unjudged_kind("a string", actual)
         if actual.startswith(start):
             return None
         return lambda: Mismatch(message=f"`{show_text(actual)}` does not start with `{show_text(start)}`")
@@ -31,7 +31,7 @@ def ends_with(end: str, _: Context) -> Judge:
 
     def judge(actual: object) -> Reason | None:
         if not isinstance(actual, str):
-            return wrong_kind("a string", actual)
+            return unjudged_kind("a string", actual)
         if actual.endswith(end):
             return None
         tail = actual if len(actual) <= LIMIT else f"…{actual[1 - LIMIT :]}"
@@ -45,13 +45,13 @@ def matches_regex(pattern: str, _: Context) -> Judge:
 
     def judge(actual: object) -> Reason | None:
         if not isinstance(actual, str):
-            return wrong_kind("a string", actual)
+            return unjudged_kind("a string", actual)
         try:
             if search(pattern, actual):
                 return None
         except PatternTimeout as late:
             words = f"pattern `{show_text(pattern)}` could not be judged: {late} on a text of {len(actual)} characters"
-            return lambda: Mismatch(message=words)
+            return unjudged(words, timed_out=True)
         return lambda: Mismatch(message=f"pattern `{show_text(pattern)}` not found in `{show_text(actual)}`")
 
     return judge

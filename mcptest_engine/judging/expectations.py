@@ -1,0 +1,94 @@
+"""What the assertions of a test say of its call's outcome, before the call is made.
+
+Each is judged on made-up answers: an assertion that holds of no error states that none came, and one on `http.status` that
+holds of no status of success expects that HTTP refuses the call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.kinds import Wanted
+from mcptest_engine.core.targets import parse_target, resolve
+from mcptest_engine.judging.assertions import run_transform
+from mcptest_engine.judging.matchers import Context, Undecided, Unjudged, compile_judge
+from mcptest_engine.suite.items import ASSERT_SET, assertions_of, looks_at_error, looks_at_status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_SUCCESSES: tuple[Mapping[str, Any], ...] = (
+    {"result": {"content": []}, "error": None},
+    {"result": {"content": [], "isError": False}, "error": None},
+)
+_TOOL_ERROR: Mapping[str, Any] = {"result": {"content": [], "isError": True}, "error": None}
+_PROTOCOL_ERRORS: tuple[Mapping[str, Any], ...] = (
+    {"error": {"code": -32603, "message": "Internal error"}},
+    {"error": {"code": -32000, "message": "Server error", "data": {}}},
+)
+
+
+def expected_outcome(
+    items: Sequence[Mapping[str, Any]], threshold: float | None, verified: Iterable[Mapping[str, Any]] = ()
+) -> Wanted | None:
+    """ANY where an assertion can hold of an error, SUCCESS where one states that none came; None where none is about it.
+
+    `verified` are the items of the steps that follow: one that can hold of an error counts for the call itself, too.
+    """
+    stated = [_states_success(row) for row in assertions_of(items) if looks_at_error(row)]
+    if not all(stated) or expects_refusal(items, threshold):
+        return Wanted.ANY
+    if stated:
+        return Wanted.SUCCESS
+    may_fail = any(looks_at_error(row) and not _states_success(row) for row in assertions_of(verified))
+    return Wanted.ANY if may_fail else None
+
+
+def expects_refusal(items: Sequence[Mapping[str, Any]], threshold: float | None) -> bool:
+    """Whether the test cannot pass with any status of success, because of what it says of `http.status`."""
+    if not any(looks_at_status(row) for row in assertions_of(items)):
+        return False
+    return not any(_can_pass(items, threshold, status) for status in range(200, 300))
+
+
+def _can_pass(items: Sequence[Mapping[str, Any]], threshold: float | None, status: int) -> bool:
+    """Whether a test or a set can pass with this status, whatever else comes."""
+    held = []
+    for item in items:
+        within = item.get(ASSERT_SET)
+        if within is not None:
+            held.append(
+                (_can_pass(within["assertions"], within.get("threshold", 1.0), status), within.get("weight", 1.0))
+            )
+        else:
+            can_hold = not looks_at_status(item) or _judge(item, {"http": {"status": status}}) is not False
+            held.append((can_hold, item.get("weight", 1.0)))
+    if threshold is None:
+        return all(can_hold for can_hold, _ in held)
+    from mcptest_engine.judging.scoring import exact, share  # it brings exact fractions, which few suites need
+
+    return share(held) >= exact(threshold)
+
+
+def _states_success(row: Mapping[str, Any]) -> bool:
+    """Whether an assertion on the error holds where none came, and of no error."""
+    if "any-of" in row["matcher"]:
+        return all(_states_success({**row, "matcher": choice}) for choice in row["matcher"]["any-of"])
+    errors = _PROTOCOL_ERRORS if parse_target(row["target"]).segments[0] == "error" else (_TOOL_ERROR,)
+    if any(_judge(row, envelope) is not False for envelope in errors):
+        return False
+    return any(_judge(row, envelope) for envelope in _SUCCESSES)
+
+
+def _judge(row: Mapping[str, Any], envelope: Mapping[str, Any]) -> bool | None:
+    """Whether an assertion holds of an answer; None where it cannot be judged, or not without a model or a snapshot."""
+    try:
+        actual = resolve(parse_target(row["target"]), envelope)
+        if "transform" in row:
+            actual, mismatch = run_transform(row["transform"]["jq"], actual)
+            if mismatch is not None:
+                return None
+        reason = compile_judge(row["matcher"], Context(target=row["target"]))(actual)
+    except Undecided:
+        return None
+    return None if isinstance(reason, Unjudged) else reason is None
