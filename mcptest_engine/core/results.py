@@ -54,6 +54,7 @@ _OPTIONAL_FACTS = ("tool", "case", "model", "scorer")
 _WORTH_PACKING = 60
 _WORTH_COMPRESSING = 512
 _PACKED = ("output", "assertions", "verify", "trace", "trials")
+_OF_A_SOUND_ANSWER = frozenset({FailureKind.ASSERTION, FailureKind.BUDGET, FailureKind.SCORE, FailureKind.METRIC})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +106,16 @@ class Failure:
     scorer_error: Mapping[str, Any] | None = None
     line: int | None = None
     cause: Cause | None = None
+
+    @property
+    def distrust(self) -> str | None:
+        """Why the answer must not become what a test expects; None where it only differs from what was expected."""
+        if self.cause is not None:
+            beside = "other tests" if self.cause.beside is None else f'"{self.cause.beside}"'
+            return f"this answer is not trusted: the test passes alone, and fails beside {beside} ({self.cause.kind})"
+        if self.kind in _OF_A_SOUND_ANSWER:
+            return None
+        return f"this answer is not trusted: the test failed as `{self.kind}`: {self.message}"
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"kind": self.kind.value, "message": self.message}
@@ -633,7 +644,8 @@ class ServerRecord:
     """How one server of the run was reached and what it said of itself; `stderr_tail` is "" when it wrote nothing.
 
     `findings` are faults beside its answers, each {"kind", "message", "fails"}: "stdout_noise" for lines on stdout that are no
-    message, "outlives_stdin" for a process that goes on when its stdin is closed; `fails` tells whether it fails the run.
+    message, "outlives_stdin" for a process that goes on when its stdin is closed, "crashed" for one that ends between calls or
+    at its end by a signal or with another exit code than 0; `fails` tells whether it fails the run.
     """
 
     name: str

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class SnapshotStore:
     """Looks up, takes and keeps values by name. `redact` takes secrets out of what is compared and stored.
 
-    `taken` names the values that this run accepted: nobody has looked at them yet. While it is `paused`, values are looked up
-    and nothing is kept.
+    `taken` names the values that this run accepted: nobody has looked at them yet. `untrusted` has those that were not taken,
+    with the reason. While it is `paused`, values are looked up and nothing is kept.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class SnapshotStore:
         self._pending: dict[str, Any] = {}
         self._changed = self._pending_changed = False
         self.taken: set[str] = set()
+        self.untrusted: dict[str, str] = {}
         self.paused = False
 
     def lookup(self, name: str) -> object:
@@ -52,7 +53,7 @@ class SnapshotStore:
         accepted = self._values()
         if self.paused:
             return False
-        if self._update or (self._create and name not in accepted):
+        if self.takes(name):
             accepted[name] = value
             self.taken.add(name)
             self._changed = True
@@ -62,6 +63,10 @@ class SnapshotStore:
             self._pending[name] = value
             self._pending_changed = True
         return False
+
+    def takes(self, name: str) -> bool:
+        """Whether this run may accept a value for `name`."""
+        return not self.paused and (self._update or (self._create and name not in self._values()))
 
     def confirm(self, name: str) -> None:
         """The accepted value was seen again: a change proposed earlier is out of date."""
@@ -99,3 +104,34 @@ class SnapshotStore:
         if name in self._pending:
             del self._pending[name]
             self._pending_changed = True
+
+
+class AnswerSnapshots(SnapshotStore):
+    """The snapshots of `store` as one answer meets them: what it proposes is stored by `close`, if it is sound."""
+
+    def __init__(self, store: SnapshotStore) -> None:
+        super().__init__(store.path, redact=store.redact)
+        self._store = store
+        self._proposed: dict[str, object] = {}
+
+    def lookup(self, name: str) -> object:
+        if name in self._proposed and self._store.takes(name):
+            return self._proposed[name]
+        return self._store.lookup(name)
+
+    def propose(self, name: str, value: object) -> bool:
+        self._proposed[name] = value
+        return self._store.takes(name)
+
+    def confirm(self, name: str) -> None:
+        if self._proposed.get(name, NOTHING) is NOTHING:
+            self._store.confirm(name)
+
+    def close(self, distrust: str | None) -> None:
+        """Store what the answer proposed, unless it is distrusted for the reason given."""
+        for name, value in self._proposed.items():
+            if distrust is not None:
+                self._store.untrusted[name] = distrust
+            else:
+                self._store.propose(name, value)
+                self._store.untrusted.pop(name, None)
