@@ -52,6 +52,7 @@ LISTENING_SECONDS = 1.0
 REFUSALS = frozenset({401, 403})
 JUDGED = "llm-judge"
 _CALL = "tools/call"
+_LISTS = {_CALL: "tools", "prompts/get": "prompts"}
 SETTLING_SECONDS = 0.25
 """How long, in all, notifications that an assertion misses are waited for: over HTTP they come on another stream."""
 
@@ -62,7 +63,8 @@ class Caller:
     `redact` takes secrets out of what messages quote. `answered` tells for each server which tools answered without an error,
     `cut_short` for each composition or agent test that was interrupted what its trace was by then. `spent` and `paid` tell what
     the attempts at a test have cost so far, by its id: rows of models, and what a scorer was paid. `effects` counts the calls.
-    `errors` are the texts of errors that calls met with which were to succeed, by server, method and name.
+    `errors` are the texts of errors that calls met with which were to succeed, by server, method and name. `unlisted` are the
+    ids of tests that were not held against the server's list, because it could not be read.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Caller:
         self.catalogs = RunCatalogs(redact=redact, listed=self.effects.learn_classes)
         self.answered: dict[str, set[str]] = {}
         self.errors: dict[tuple[str, str, str], set[str]] = {}
+        self.unlisted: set[str] = set()
         self.cut_short: dict[str, Mapping[str, Any]] = {}
         self.spent: dict[str, list[Mapping[str, Any]]] = {}
         self.paid: dict[str, float] = {}
@@ -230,6 +233,8 @@ class Caller:
             outcome = outcome._replace(request=envelope["request"])
         if found is not None:
             outcome = _held_to_catalog(asked, envelope, outcome, *found, session=session, redact=self._redact)
+        elif asked.check is None and session.spec.reads_catalog and _LISTS.get(asked.method) in session.capabilities:
+            self.unlisted.add(getattr(asked, "id", ""))
         if snapshots is not None:
             snapshots.close(None if outcome.failure is None else outcome.failure.distrust)
         return outcome if exchange.size < CERTAINLY_SMALL else outcome._replace(size=exchange.size)

@@ -212,7 +212,7 @@ class Run:
     def _finish_held(self, held: Held, decision: Decision) -> None:
         self._held.remove(held)
         if self.cache is not None:
-            self.cache.note(held.case, decision)
+            self.cache.note(held.case, decision, listed=held.case.id not in self._caller.unlisted)
         self._finish(held.place, held.case, decision, held.began)
 
     def _held_back(self, index: int, case: Case, decision: Decision, began: float, tick: int) -> bool:
@@ -295,7 +295,7 @@ class Run:
             self._release(index)
             return
         if self.cache is not None and not decision.cached:
-            self.cache.note(case, decision)
+            self.cache.note(case, decision, listed=case.id not in self._caller.unlisted)
         if case.guess is not None and case.outcome is Wanted.ERROR:
             decision = await self._compared(index, case, decision)
         self._finish(index, case, decision, began)
