@@ -237,6 +237,8 @@ class Caller:
             self.unlisted.add(getattr(asked, "id", ""))
         if snapshots is not None:
             snapshots.close(None if outcome.failure is None else outcome.failure.distrust)
+        if session.replaces is not None and outcome.failure is not None:
+            outcome = _after_restart(outcome, outcome.failure, session)
         return outcome if exchange.size < CERTAINLY_SMALL else outcome._replace(size=exchange.size)
 
     async def call_tool(
@@ -463,6 +465,14 @@ def _held_to_catalog(
         failure = Failure(kind=FailureKind.SUITE, message=message, hint=hint)
         return outcome._replace(verdict=Verdict.FAIL, message=message, failure=failure)
     return outcome
+
+
+def _after_restart(outcome: Outcome, failure: Failure, session: Session) -> Outcome:
+    """The first failure over a session whose server had to be started again, with that in its hint."""
+    told = f'server "{session.spec.name}" was started again before this call, since it {session.replaces}: its state is lost'
+    session.replaces = None
+    hint = told if failure.hint is None else f"{told}; {failure.hint}"
+    return outcome._replace(failure=replace(failure, hint=hint))
 
 
 def call_of(asked: Asked) -> tuple[str, str, str]:
