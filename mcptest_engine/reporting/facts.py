@@ -494,3 +494,20 @@ def text_lines(text: str) -> list[str]:
     return (
         [line.rstrip() for line in sanitise(text.replace("\r\n", "\n").strip("\n")).split("\n")] if text.strip() else []
     )
+
+
+def answer_origins(record: RunRecord) -> dict[str, int]:
+    """How many answers were judged by where they came from: one a test, of a composition one a node that was run."""
+    found = dict.fromkeys(("live", "cached", "replayed", "mocked", "frozen"), 0)
+    asked = "replayed" if record.mode == "replayed" else "live"
+    for test in record.tests:
+        trace = test.trace
+        if trace is not None and "composition" in trace:
+            for node in trace["nodes"].values():
+                if "started_ms" in node:
+                    found["mocked" if node.get("mocked") else "frozen" if node.get("frozen") else asked] += 1
+        elif test.cached:
+            found["cached"] += 1
+        elif test.output is not None or trace is not None:
+            found[asked] += 1
+    return found
