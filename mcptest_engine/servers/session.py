@@ -296,7 +296,8 @@ class Session:
         if self._noise_lines:
             first = self._shown(self._noise_lines[0][1], 160)
             lines = "a line that is" if self.noise_count == 1 else f"{self.noise_count} lines that are"
-            self._find("stdout_noise", f"wrote {lines} no message to stdout, such as: {first}")
+            told = f"wrote {lines} no message to stdout" if self.transport == "stdio" else f"sent {lines} no message"
+            self._find("stdout_noise", f"{told}, such as: {first}")
         before = self.ending
         closed = await self._transport.close()
         if before is None and closed.how_far in ("SIGTERM", "SIGKILL") and self.spec.grace_seconds > 0:
