@@ -774,7 +774,8 @@ class RunRecord:
 
     `run_id` is a ULID, `started_at` RFC 3339 in UTC, `verdict` is "pass" or "fail" and mirrors the exit code. `source` is
     {repo, branch, commit, dirty}, each null where unknown; `environment` is {os, arch, python, ci}. `shard` is (index, count),
-    counted from 1, for a run of one part, and `places` then says where each of `tests` stands in the whole run, from 0.
+    counted from 1, for a run of one part, and `places` then says where each of `tests` stands in the whole run, from 0,
+    `selection` is a digest of the tests that all shards of it hold.
     `flags` are those of the command line that change what a test is, such as `--var`. `cassette` is the name of the one that
     was recorded or replayed. `requested_by` is there when the front door made the run: {via: "mcp-server", client: {name,
     version}}, without `client` where it did not say who it is. `coverage` is () where what the servers offer was not known to
@@ -797,6 +798,7 @@ class RunRecord:
     exit_code: int = 0
     shard: tuple[int, int] | None = None
     places: tuple[int, ...] = ()
+    selection: str | None = None
     flags: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     hooks: tuple[HookResult, ...] = ()
@@ -825,7 +827,7 @@ class RunRecord:
             **({} if self.requested_by is None else {"requested_by": self.requested_by}),
             "profile": self.profile,
             "interrupted": self.interrupted,
-            **({} if self.shard is None else {"shard": {"index": self.shard[0], "count": self.shard[1]}}),
+            **({} if self.shard is None else {"shard": self._shard_json(self.shard)}),
             **({} if not self.flags else {"flags": list(self.flags)}),
             "suite": self.suite.to_json(),
             "source": self.source,
@@ -851,6 +853,10 @@ class RunRecord:
         if self.hooks:
             out["hooks"] = [hook.to_json() for hook in self.hooks]
         return out
+
+    def _shard_json(self, shard: tuple[int, int]) -> dict[str, Any]:
+        told = {"index": shard[0], "count": shard[1]}
+        return told if self.selection is None else {**told, "selection": self.selection}
 
     @property
     def metric_rollups(self) -> tuple[MetricRollup, ...]:
@@ -893,6 +899,7 @@ class RunRecord:
                 interrupted=data["interrupted"],
                 flags=tuple(data.get("flags", ())),
                 shard=(data["shard"]["index"], data["shard"]["count"]) if "shard" in data else None,
+                selection=data["shard"].get("selection") if "shard" in data else None,
                 suite=SuiteInfo(**data["suite"]),
                 source=data["source"],
                 environment=data["environment"],

@@ -71,6 +71,7 @@ async def execute(
         requested_by=None if settings.requested_by is None else redactor.redact(settings.requested_by),
         shard=settings.selection.shard,
         places=plan.places,
+        selection=plan.selection,
         flags=flags,
     )
     snapshots = SnapshotStore(
