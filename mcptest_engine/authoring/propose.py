@@ -16,7 +16,7 @@ from mcptest_engine.authoring.block_text import expect_text, reads_back, test_bl
 from mcptest_engine.authoring.observing import Compared, Secrets, compare, scalars
 from mcptest_engine.authoring.shapes import schema_of, widened
 from mcptest_engine.authoring.targets import untemplated
-from mcptest_engine.core.errors import BudgetExhausted, PolicyDenied, ServerError, UsageError
+from mcptest_engine.core.errors import BudgetExhausted, InvalidResult, PolicyDenied, ServerError, UsageError
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.execution import REVIEW_FIRST, Decision, Purpose
@@ -77,7 +77,8 @@ async def propose(
 
     `today` is the day of the calls, this one in UTC when None.
     Raises: UsageError for a tool that the server does not list and for arguments that no suite can hold, PolicyDenied,
-    BudgetExhausted when not even one call is left, and what the first call raises.
+    BudgetExhausted when not even one call is left, InvalidResult for an answer that is not valid MCP or breaks the tool's
+    `outputSchema`, and what the first call raises.
     """
     secrets = Secrets(session.spec.redact)
     listed = await gate.descriptors(session, tool)
@@ -93,6 +94,7 @@ async def propose(
         head, notes = _head(tool_class, tool, arguments, server_key, secrets)
         if why_single is None or not twice:
             why_single = _why_single(tool_class, single_call=single_call) if len(observed) == 1 else why_single
+    _require_valid(observed, session, listed[0].get("outputSchema"))
     day = datetime.now(UTC).date() if today is None else today
     proposal = _Proposal(observed, secrets, day, declared=listed[0].get("outputSchema"))
     notes += proposal.told(why_single)
@@ -111,6 +113,25 @@ async def propose(
         comments=comments,
         observed=tuple(observed),
     )
+
+
+def _require_valid(observed: Sequence[Exchange], session: Session, declared: object) -> None:
+    """Raise InvalidResult for an answer by which every run of the test would fail."""
+    from mcptest_engine.judging.matchers import Context
+    from mcptest_engine.judging.matchers.json_schema import matches_schema
+    from mcptest_engine.judging.validity import Validity, find_invalidity
+
+    if session.spec.validity != "fail":
+        return
+    output_schema = matches_schema(declared, Context()) if isinstance(declared, dict) else None
+    validity = Validity(session.protocol_version or "", fails=True, output_schema=output_schema)
+    for exchange in observed:
+        fault = None
+        if "result" in exchange.answer:
+            fault = find_invalidity("tools/call", exchange.answer["result"], validity, session.spec.redact)
+        if fault is not None:
+            hint = "nothing is proposed from it: mend the server, and propose again"
+            raise InvalidResult(f"this answer is not trusted: {fault[0]}", server=session.spec.name, hint=hint)
 
 
 def latency_budget_ms(slowest_ms: float) -> int:

@@ -52,7 +52,7 @@ _TRIES = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """Everything that waits. A stale item cannot be accepted any more, for the reason given, only rejected.
+    """Everything that waits. A stale item cannot be accepted, for the reason given, only rejected.
 
     `problems` are files of `.mcptest/` that could not be read.
     """

@@ -47,7 +47,10 @@ _DESCRIBED = ("enum", "const", "format", "pattern", "minimum", "maximum", "defau
 
 
 class Change(NamedTuple):
-    """One change that a failed test suggests: `was` becomes `value` at `path` below the test number `place` of `block`."""
+    """One change that a failed test suggests: `was` becomes `value` at `path` below the test number `place` of `block`.
+
+    `distrust` says why it must not be made, where what came is no answer to go by.
+    """
 
     block: str
     place: int
@@ -60,6 +63,7 @@ class Change(NamedTuple):
     loosens: str | None
     run_id: str
     tests: tuple[str, ...]
+    distrust: str | None
 
 
 class Runs:
@@ -132,6 +136,7 @@ def changes(text: SuiteText, kind: str, runs: Sequence[Sequence[Seen]]) -> Itera
     if index is None or not isinstance(test, dict):
         return
     tests = tuple(dict.fromkeys(str(seen.result.get("name")) for seen in newest))
+    distrust = next(filter(None, (_distrust(seen.result) for seen in newest)), None)
     for path, was, value, loosens, failed in _of_test(test, newest):
         stability, is_volatile = failed.stability(runs)
         yield Change(
@@ -146,7 +151,26 @@ def changes(text: SuiteText, kind: str, runs: Sequence[Sequence[Seen]]) -> Itera
             loosens=loosens,
             run_id=newest[0].run_id,
             tests=tests,
+            distrust=distrust,
         )
+
+
+def _distrust(result: Mapping[str, Any]) -> str | None:
+    """Why an answer of the test, or of a step of its `verify`, must not become what it expects; None where it may."""
+    steps = result.get("verify")
+    for call in (result, *(steps if isinstance(steps, list) else ())):
+        told = call.get("failure") if isinstance(call, dict) else None
+        if told is None:
+            continue
+        from mcptest_engine.core.results import Failure
+
+        try:
+            distrust = Failure.from_json(told).distrust
+        except (KeyError, TypeError, ValueError):
+            distrust = "this answer is not trusted: the record does not say why the test failed"
+        if distrust is not None:
+            return distrust
+    return None
 
 
 class Guess(NamedTuple):

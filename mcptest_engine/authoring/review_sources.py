@@ -98,8 +98,12 @@ class Sources:
                             self.items.append(item)
                     for change in changes(text, kind, runs):
                         item = self._item_of_change(change, text, file, suite)
-                        if item is not None and item.id not in rejected:
+                        if item is None or item.id in rejected:
+                            continue
+                        if change.distrust is None:
                             self.items.append(item)
+                        else:
+                            self.stale.append((item, change.distrust))
 
     def _item_of_guess(self, guess: Guess, text: SuiteText, file: str, suite: str) -> ReviewItem | None:
         piece = text.piece(guess.block, guess.place, ())

@@ -54,6 +54,7 @@ _OPTIONAL_FACTS = ("tool", "case", "model", "scorer")
 _WORTH_PACKING = 60
 _WORTH_COMPRESSING = 512
 _PACKED = ("output", "assertions", "verify", "trace", "trials")
+_OF_A_SOUND_ANSWER = frozenset({FailureKind.ASSERTION, FailureKind.BUDGET, FailureKind.SCORE, FailureKind.METRIC})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +107,16 @@ class Failure:
     scorer_error: Mapping[str, Any] | None = None
     line: int | None = None
     cause: Cause | None = None
+
+    @property
+    def distrust(self) -> str | None:
+        """Why the answer must not become what a test expects; None where it only differs from what was expected."""
+        if self.cause is not None:
+            beside = "other tests" if self.cause.beside is None else f'"{self.cause.beside}"'
+            return f"this answer is not trusted: the test passes alone, and fails beside {beside} ({self.cause.kind})"
+        if self.kind in _OF_A_SOUND_ANSWER:
+            return None
+        return f"this answer is not trusted: the test failed as `{self.kind}`: {self.message}"
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {"kind": self.kind.value, "message": self.message}
@@ -636,8 +647,9 @@ class ServerRecord:
     """How one server of the run was reached and what it said of itself; `stderr_tail` is "" when it wrote nothing.
 
     `findings` are faults that are no test's, each {"kind", "message", "fails"}: "stdout_noise" for lines on stdout that are no
-    message, "outlives_stdin" for a process that goes on when its stdin is closed, "invalid_opening" for an answer to
-    `initialize` or `server/discover` that breaks the protocol; `fails` tells whether it fails the run.
+    message, "outlives_stdin" for a process that goes on when its stdin is closed, "crashed" for one that ends between calls or
+    at its end by a signal or with another exit code than 0, "invalid_opening" for an answer to `initialize` or
+    `server/discover` that breaks the protocol; `fails` tells whether it fails the run.
     """
 
     name: str
@@ -766,7 +778,8 @@ class RunRecord:
 
     `run_id` is a ULID, `started_at` RFC 3339 in UTC, `verdict` is "pass" or "fail" and mirrors the exit code. `source` is
     {repo, branch, commit, dirty}, each null where unknown; `environment` is {os, arch, python, ci}. `shard` is (index, count),
-    counted from 1, for a run of one part, and `places` then says where each of `tests` stands in the whole run, from 0.
+    counted from 1, for a run of one part, and `places` then says where each of `tests` stands in the whole run, from 0,
+    `selection` is a digest of the tests that all shards of it hold.
     `flags` are those of the command line that change what a test is, such as `--var`. `cassette` is the name of the one that
     was recorded or replayed. `requested_by` is there when the front door made the run: {via: "mcp-server", client: {name,
     version}}, without `client` where it did not say who it is. `coverage` is () where what the servers offer was not known to
@@ -789,6 +802,7 @@ class RunRecord:
     exit_code: int = 0
     shard: tuple[int, int] | None = None
     places: tuple[int, ...] = ()
+    selection: str | None = None
     flags: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     hooks: tuple[HookResult, ...] = ()
@@ -817,7 +831,7 @@ class RunRecord:
             **({} if self.requested_by is None else {"requested_by": self.requested_by}),
             "profile": self.profile,
             "interrupted": self.interrupted,
-            **({} if self.shard is None else {"shard": {"index": self.shard[0], "count": self.shard[1]}}),
+            **({} if self.shard is None else {"shard": self._shard_json(self.shard)}),
             **({} if not self.flags else {"flags": list(self.flags)}),
             "suite": self.suite.to_json(),
             "source": self.source,
@@ -843,6 +857,10 @@ class RunRecord:
         if self.hooks:
             out["hooks"] = [hook.to_json() for hook in self.hooks]
         return out
+
+    def _shard_json(self, shard: tuple[int, int]) -> dict[str, Any]:
+        told = {"index": shard[0], "count": shard[1]}
+        return told if self.selection is None else {**told, "selection": self.selection}
 
     @property
     def metric_rollups(self) -> tuple[MetricRollup, ...]:
@@ -885,6 +903,7 @@ class RunRecord:
                 interrupted=data["interrupted"],
                 flags=tuple(data.get("flags", ())),
                 shard=(data["shard"]["index"], data["shard"]["count"]) if "shard" in data else None,
+                selection=data["shard"].get("selection") if "shard" in data else None,
                 suite=SuiteInfo(**data["suite"]),
                 source=data["source"],
                 environment=data["environment"],

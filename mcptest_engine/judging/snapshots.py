@@ -20,7 +20,8 @@ class SnapshotStore:
     """Looks up, takes and keeps values by name. `redact` takes secrets out of what is compared and stored.
 
     `taken` names the values that this run accepted: nobody has looked at them yet. While a test is run `again`, they count as
-    not accepted. While it is `paused`, values are looked up and nothing is kept.
+    not accepted. `untrusted` has those that were not taken, with the reason. While it is `paused`, values are looked up and
+    nothing is kept.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class SnapshotStore:
         self._pending: dict[str, Any] = {}
         self._changed = self._pending_changed = False
         self.taken: set[str] = set()
+        self.untrusted: dict[str, str] = {}
         self._seen_at: dict[str, str] = {}
         self.again = self.paused = False
 
@@ -52,16 +54,19 @@ class SnapshotStore:
     def find_rival(self, name: str, seen_at: str) -> str | None:
         """Where else in this run the accepted value of `name` was seen; None where this run may not replace it anyway."""
         rival = self._seen_at.get(name, seen_at)
-        return rival if self._update and not self.paused and rival != seen_at else None
+        return rival if self.updates and rival != seen_at else None
+
+    @property
+    def updates(self) -> bool:
+        """Whether this run replaces accepted values."""
+        return self._update and not self.paused
 
     def propose(self, name: str, value: object, seen_at: str) -> bool:
         """Take `value` for `name` if this run may, else keep it as pending; true when it was taken."""
         accepted = self._values()
-        is_new = name not in accepted or (self.again and name in self.taken)
-        may_take = self._update or (self._create and is_new)
         if self.paused:
-            return may_take
-        if may_take:
+            return self.takes(name)
+        if self.takes(name):
             accepted[name] = value
             self._seen_at[name] = seen_at
             self.taken.add(name)
@@ -72,6 +77,11 @@ class SnapshotStore:
             self._pending[name] = value
             self._pending_changed = True
         return False
+
+    def takes(self, name: str) -> bool:
+        """Whether this run may accept a value for `name`."""
+        is_new = name not in self._values() or (self.again and name in self.taken)
+        return self._update or (self._create and is_new)
 
     def confirm(self, name: str, seen_at: str) -> None:
         """The accepted value was seen again: a change proposed earlier is out of date."""
@@ -111,3 +121,42 @@ class SnapshotStore:
         if name in self._pending:
             del self._pending[name]
             self._pending_changed = True
+
+
+class AnswerSnapshots(SnapshotStore):
+    """The snapshots of `store` as one answer meets them: what it proposes is stored by `close`, if it is sound."""
+
+    def __init__(self, store: SnapshotStore) -> None:
+        super().__init__(store.path, redact=store.redact)
+        self._store = store
+        self._proposed: dict[str, tuple[object, str]] = {}
+
+    def lookup(self, name: str) -> object:
+        if name in self._proposed and self._store.takes(name):
+            return self._proposed[name][0]
+        return self._store.lookup(name)
+
+    def find_rival(self, name: str, seen_at: str) -> str | None:
+        own = self._proposed.get(name)
+        if own is not None and own[1] != seen_at and self._store.updates:
+            return own[1]
+        return self._store.find_rival(name, seen_at)
+
+    def propose(self, name: str, value: object, seen_at: str) -> bool:
+        if name in self._proposed and not self._store.updates:
+            return False  # the answer has another one for it already
+        self._proposed[name] = value, seen_at
+        return self._store.takes(name)
+
+    def confirm(self, name: str, seen_at: str) -> None:
+        if name not in self._proposed:
+            self._store.confirm(name, seen_at)
+
+    def close(self, distrust: str | None) -> None:
+        """Store what the answer proposed, unless it is distrusted for the reason given."""
+        for name, (value, seen_at) in self._proposed.items():
+            if distrust is not None:
+                self._store.untrusted[name] = distrust
+            else:
+                self._store.propose(name, value, seen_at)
+                self._store.untrusted.pop(name, None)

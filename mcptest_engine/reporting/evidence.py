@@ -9,6 +9,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.results import TestKind
+from mcptest_engine.reporting.facts import answer_origins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -45,6 +46,7 @@ def evidence_of(
             "mode": record.mode,
             "interrupted": record.interrupted,
         },
+        "answers": answer_origins(record),
         "server_identity": [
             {
                 "name": server.name,
@@ -119,10 +121,11 @@ def _judgements(tests: Iterable[TestResult]) -> Iterator[Mapping[str, Any]]:
 
 
 def unverifiable_origin(record: RunRecord) -> bool:
-    """Whether nobody can go back to what was tested: no repository or commit, changes on top, or answers of a cassette."""
+    """Whether nobody can go back to what was tested: no repository or commit, changes on top, or answers that are not live."""
     source = record.source
     known = bool(source.get("repo")) and bool(source.get("commit")) and source.get("dirty") is False
-    return not known or record.mode == "replayed"
+    not_live = sum(answer_origins(record).values()) - answer_origins(record)["live"]
+    return not known or record.mode == "replayed" or not_live > 0
 
 
 def _digest(data: bytes) -> str:

@@ -76,17 +76,15 @@ class Repeated(NamedTuple):
 
 
 def repeated_tests(record: RunRecord) -> tuple[Repeated, ...]:
-    """Each test that was repeated, in declared order; () of a run without `--repeat`."""
+    """Each test that was repeated, in declared order, skipped runs left out; () of a run without `--repeat`."""
     groups: dict[str, list[TestResult]] = {}
     for test in record.tests:
         if (base := base_id(test.id)) != test.id:
             groups.setdefault(base, []).append(test)
     return tuple(
-        Repeated(
-            one_line(group[0].name.rpartition(" #")[0]), sum(one.verdict is Verdict.PASS for one in group), len(group)
-        )
+        Repeated(one_line(group[0].name.rpartition(" #")[0]), sum(one.verdict is Verdict.PASS for one in run), len(run))
         for group in groups.values()
-        if len(group) > 1
+        if len(group) > 1 and (run := [one for one in group if one.verdict is not Verdict.SKIP])
     )
 
 
@@ -332,7 +330,8 @@ def unchecked_text(record: RunRecord) -> str:
     if record.interrupted or totals.passed or totals.failed:
         return ""
     if not record.tests:
-        return "" if record.shard is None else "nothing was checked: this shard holds no test"
+        is_empty_part = record.shard is not None and record.exit_code != ExitCode.NO_TESTS
+        return "" if not is_empty_part else "nothing was checked: this shard holds no test"
     reasons: dict[tuple[str, str], int] = {}
     for test in record.tests:
         key = (
@@ -494,3 +493,21 @@ def text_lines(text: str) -> list[str]:
     return (
         [line.rstrip() for line in sanitise(text.replace("\r\n", "\n").strip("\n")).split("\n")] if text.strip() else []
     )
+
+
+def answer_origins(record: RunRecord) -> dict[str, int]:
+    """How many answers were judged by where they came from: one a test, of a composition one a node that was run."""
+    found = dict.fromkeys(("live", "cached", "replayed", "mocked", "frozen"), 0)
+    asked = "replayed" if record.mode == "replayed" else "live"
+    for test in record.tests:
+        trace = test.trace
+        if trace is not None and "composition" in trace:
+            nodes = trace.get("nodes")
+            for node in nodes.values() if isinstance(nodes, dict) else ():
+                if isinstance(node, dict) and "started_ms" in node:
+                    found["mocked" if node.get("mocked") else "frozen" if node.get("frozen") else asked] += 1
+        elif test.cached:
+            found["cached"] += 1
+        elif test.output is not None or trace is not None:
+            found[asked] += 1
+    return found

@@ -1,5 +1,7 @@
 """`gitlab`: the Code Quality report that GitLab shows in a merge request, an entry for each test that did not pass.
 
+Warnings are entries of the severity `info`, unless the run itself failed: then that entry says them.
+
 The fingerprint leaves the message out, so a failure that words itself differently stays the same finding. Source:
 upstream-facts 4.4; GitLab, "Code Quality report format".
 """
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 CHECK_NAME = "mcptest.assertion"
 RUN_CHECK_NAME = "mcptest.run"
+WARNING_CHECK_NAME = "mcptest.warning"
 HOOK_CHECK_NAME = "mcptest.hook"
 
 
@@ -33,8 +36,13 @@ def render(record: RunRecord, options: RenderOptions) -> str:  # noqa: ARG001 - 
 
 def _entries(record: RunRecord) -> Iterator[dict[str, Any]]:
     reason = facts.run_reason(record)
+    unchecked = [told] if (told := facts.unchecked_text(record)) else []
+    warnings = hook_facts.other_warnings(record)
     if reason is not None:
-        yield _of_run(record, "; ".join([reason, *hook_facts.other_warnings(record)]), RUN_CHECK_NAME, "critical")
+        yield _of_run(record, "; ".join([reason, *unchecked, *warnings]), RUN_CHECK_NAME, "critical")
+    else:
+        for text in (*unchecked, *warnings):
+            yield _of_run(record, text, WARNING_CHECK_NAME, "info", title=text)
     for hook in hook_facts.told_hooks(record):
         severity = "critical" if hook.phase == "beforeAll" else "minor"
         yield _of_run(record, hook.text, f"{HOOK_CHECK_NAME}.{hook.phase}", severity, title=hook.title)

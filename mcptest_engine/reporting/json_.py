@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.safe_json import safe_json
+from mcptest_engine.reporting import facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,7 +23,13 @@ _ONE_A_LINE = frozenset({"servers", "tests"})
 
 def render(record: RunRecord, options: RenderOptions) -> str:  # noqa: ARG001 - every format takes both
     """The record, its keys in the published order."""
-    return document(record.to_json(streamed=True))
+    return document(with_unchecked(record, record.to_json(streamed=True)))
+
+
+def with_unchecked(record: RunRecord, data: dict[str, Any]) -> dict[str, Any]:
+    """The record's JSON values, with why nothing was checked where that is so."""
+    unchecked = facts.unchecked_text(record)
+    return {**data, "unchecked": unchecked} if unchecked else data
 
 
 def document(data: Mapping[str, Any]) -> str:

@@ -68,7 +68,11 @@ def _suite(
         "timestamp": _timestamp(record),
     }
     yield f"  <testsuite{_attributes(attributes)}>"
-    yield from _properties({**_suite_facts(record, server), **_suite_compositions(tests)}, "    ")
+    told = {**_suite_facts(record, server), **_suite_compositions(tests)}
+    if tests[0] is record.tests[0] and facts.run_reason(record) is None:  # else they stand beside the reason
+        warnings = hook_facts.other_warnings(record)
+        told |= {f"mcptest.warning.{number}": warning for number, warning in enumerate(warnings, 1)}
+    yield from _properties(told, "    ")
     for test in tests:
         yield from _case(record, test, hooks.get(test.id, ""), options)
     yield "  </testsuite>"

@@ -45,6 +45,7 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
     if not records:
         raise RecordError("there is no run record to merge")
     _check_one_suite(records)
+    _check_one_selection(records)
     _check_disjoint(records)
     first = min(records, key=lambda record: (record.started_at, record.run_id))
     merged = first.with_tests(_woven(records))
@@ -60,6 +61,7 @@ def merge_records(records: Sequence[RunRecord], *, allow_missing: bool = False) 
         interrupted=any(record.interrupted for record in records),
         shard=None,
         places=(),
+        selection=None,
         exit_code=int(code),
         verdict=Verdict.PASS if code is ExitCode.PASSED else Verdict.FAIL,
         mode=first.mode if len({record.mode for record in records}) == 1 else "live",
@@ -112,6 +114,16 @@ def _check_one_suite(records: Sequence[RunRecord]) -> None:
             f"the runs {first.run_id} and {other.run_id} are of different "
             + (f"texts of the suite {names[0]}" if changed else f"suites: {names[0]} and {names[1]}"),
             hint="merge the records of one suite's shards, all made from the same text",
+        )
+
+
+def _check_one_selection(records: Sequence[RunRecord]) -> None:
+    found = {record.selection: record for record in records if record.selection is not None}
+    if len(found) > 1:
+        one, other, *_ = found.values()
+        raise RecordError(
+            f"the runs {one.run_id} and {other.run_id} are shards of different selections of tests",
+            hint="make all shards with the same `--filter`, `--tag` and other options that choose tests, and `--repeat`",
         )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.safe_json import safe_json
+from mcptest_engine.reporting.json_ import with_unchecked
 
 if TYPE_CHECKING:
     from mcptest_engine.core.results import RunRecord
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def render(record: RunRecord, options: RenderOptions) -> str:  # noqa: ARG001 - every format takes both
     """A line for each test in declared order, and the summary line, which every run has."""
-    data = record.to_json()
+    data = with_unchecked(record, record.to_json())
     tests = data.pop("tests")
     lines = [safe_json({"type": "test", **test}) for test in tests]
     lines.append(safe_json({"type": "summary", **data}))

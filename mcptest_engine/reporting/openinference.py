@@ -102,6 +102,8 @@ def _spans(record: RunRecord) -> Iterator[Span]:
     }
     if (reason := facts.run_reason(record)) is not None:
         attributes["mcptest.run.reason"] = reason
+    if unchecked := facts.unchecked_text(record):
+        attributes["mcptest.run.unchecked"] = unchecked
     if warnings := hook_facts.other_warnings(record):
         attributes["mcptest.run.warnings"] = list(warnings)
     if hooks := [hook.text for hook in hook_facts.told_hooks(record)]:

@@ -87,6 +87,8 @@ def _result(record: RunRecord, test: TestResult, options: RenderOptions) -> Sari
 def _run_members(record: RunRecord) -> dict[str, Any]:
     reason = facts.run_reason(record)
     told = [] if reason is None else [_notification("error", reason)]
+    if unchecked := facts.unchecked_text(record):
+        told.append(_notification("warning", unchecked))
     told += [
         _notification("error" if hook.phase == "beforeAll" else "warning", hook.text)
         for hook in hook_facts.told_hooks(record)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.spec import ServerSpec
 
 EXTERNAL = "external"
-_FORMAT = 1
+_FORMAT = 2
 _CHANGE_THE_SESSION = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
 _CHANGING = frozenset({ToolClass.MUTATING, ToolClass.DESTRUCTIVE})
 
@@ -152,6 +152,7 @@ class Keys:
                 "client": spec.client,
                 "protocol": spec.protocol,
                 "validity": spec.validity,
+                "catalog": spec.reads_catalog,
                 "strict": spec.is_strict,
                 "server_version": self._versions.get(name),
                 "files": self._files.of_server(spec, pinned=name in self._versions),

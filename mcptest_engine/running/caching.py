@@ -159,8 +159,8 @@ class Caching:
             return None
         return Decision(outcome, (), cached=True)
 
-    def note(self, case: Case, decision: Decision) -> None:
-        """Have what a case came to kept after the run, if it may be."""
+    def note(self, case: Case, decision: Decision, *, listed: bool) -> None:
+        """Have what a case came to kept after the run, if it may be. `listed`: it was held against the server's list."""
         outcome = decision.outcome
         if outcome.output is None or not _is_judged(outcome):
             return
@@ -171,6 +171,11 @@ class Caching:
             self._unanswered.pop(case.id, None)
         if case.id not in self._keys or not once:
             return
+        if not listed:
+            self._warn(f'not cached: tests of server "{case.server}", whose list could not be read to check them')
+            return
+        if outcome.warnings or not self._was_checked(case, outcome):
+            return  # it is asked again, so that what is odd about it is told again
         key, history = self._keys[case.id]
         entry: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
@@ -188,6 +193,13 @@ class Caching:
         data = self._fit(entry)
         if data is not None:
             self._noted[case.id] = _Noted(case, history, data)
+
+    def _was_checked(self, case: Case, outcome: Outcome) -> bool:
+        """Whether a result that has to be valid was found to be."""
+        held = self._pool.specs[case.server].validity == "fail" and case.check is None
+        if not held or not _KNOWN_VALID.covers(case.method) or "result" not in (outcome.output or {}):
+            return True
+        return any(row.implicit == "valid" and row.passed for row in outcome.assertions)
 
     def _session(self, case: Case) -> Session | None:
         return self._pool.ready(case.server if case.pin is None else self._pool.pinned(case.server, case.pin))

@@ -16,6 +16,7 @@ from mcptest_engine.core.kinds import ERROR_FAILURES, Wanted
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.judging.circumstances import told_failure
+from mcptest_engine.judging.snapshots import AnswerSnapshots
 from mcptest_engine.judging.validity import Validity, find_invalidity, find_task_handle
 from mcptest_engine.running.cases import Case
 from mcptest_engine.running.catalogs import RunCatalogs, find_call_fault
@@ -28,7 +29,7 @@ from mcptest_engine.running.verdicts import SUCCESS, Outcome, failed, judge, ref
 from mcptest_engine.suite.items import uses_matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.results import TestResult
@@ -51,6 +52,7 @@ LISTENING_SECONDS = 1.0
 REFUSALS = frozenset({401, 403})
 JUDGED = "llm-judge"
 _CALL = "tools/call"
+_LISTS = {_CALL: "tools", "prompts/get": "prompts"}
 SETTLING_SECONDS = 0.25
 """How long, in all, notifications that an assertion misses are waited for: over HTTP they come on another stream."""
 
@@ -61,7 +63,8 @@ class Caller:
     `redact` takes secrets out of what messages quote. `answered` tells for each server which tools answered without an error,
     `cut_short` for each composition or agent test that was interrupted what its trace was by then. `spent` and `paid` tell what
     the attempts at a test have cost so far, by its id: rows of models, and what a scorer was paid. `effects` counts the calls.
-    `errors` are the texts of errors that calls met with which were to succeed, by server, method and name.
+    `errors` are the texts of errors that calls met with which were to succeed, by server, method and name. `unlisted` are the
+    ids of tests that were not held against the server's list, because it could not be read.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class Caller:
         self.catalogs = RunCatalogs(redact=redact, listed=self.effects.learn_classes)
         self.answered: dict[str, set[str]] = {}
         self.errors: dict[tuple[str, str, str], set[str]] = {}
+        self.unlisted: set[str] = set()
         self.cut_short: dict[str, Mapping[str, Any]] = {}
         self.spent: dict[str, list[Mapping[str, Any]]] = {}
         self.paid: dict[str, float] = {}
@@ -142,7 +146,11 @@ class Caller:
             cut_short=lambda trace: self._left(case.id, trace),
             judge_by_models=self.judged_by_models if self._judged is not None else None,
         )
-        return await run_composition(case, world, number=number, snapshots=self._snapshots)
+        snapshots = None if self._snapshots is None else AnswerSnapshots(self._snapshots)
+        outcome = await run_composition(case, world, number=number, snapshots=snapshots)
+        if snapshots is not None:
+            snapshots.close(None if outcome.failure is None else outcome.failure.distrust)
+        return outcome
 
     async def _grade(self, case: Case, sessions: Sessions, number: int) -> Outcome:
         from mcptest_engine.running.evals.running import run_eval_row  # few suites have one
@@ -218,13 +226,21 @@ class Caller:
             )
             validity = _validity_of(session, None if found is None else found[1])
         opinions = None if self._judged is None else self._opinions()
-        outcome = await self._judge(asked, envelope, opinions, validity)
+        snapshots = None if self._snapshots is None else AnswerSnapshots(self._snapshots)
+        judging = partial(self._judge, asked, envelope, opinions, validity, snapshots)
+        outcome = await judging()
         if asked.watches:
-            outcome = await self._settled(asked, envelope, session, unasked, outcome, opinions, validity)
+            outcome = await self._settled(envelope, session, unasked, outcome, judging)
         if asked.check is not None:
             outcome = outcome._replace(request=envelope["request"])
         if found is not None:
             outcome = _held_to_catalog(asked, envelope, outcome, *found, session=session, redact=self._redact)
+        elif asked.check is None and session.spec.reads_catalog and _LISTS.get(asked.method) in session.capabilities:
+            self.unlisted.add(getattr(asked, "id", ""))
+        if snapshots is not None:
+            snapshots.close(None if outcome.failure is None else outcome.failure.distrust)
+        if session.replaces is not None and outcome.failure is not None:
+            outcome = _after_restart(outcome, outcome.failure, session)
         return outcome if exchange.size < CERTAINLY_SMALL else outcome._replace(size=exchange.size)
 
     async def call_tool(
@@ -337,13 +353,11 @@ class Caller:
 
     async def _settled(
         self,
-        asked: Asked,
         envelope: dict[str, Any],
         session: Session,
         unasked: Unasked,
         outcome: Outcome,
-        opinions: Opinions | None,
-        validity: Validity | None,
+        judging: Callable[[], Coroutine[Any, Any, Outcome]],
     ) -> Outcome:
         """Judge again at whatever comes, until no notification is missing or the time is over.
 
@@ -357,7 +371,7 @@ class Caller:
                 if not came and not unasked.grown(envelope):
                     break
             unasked.into(envelope)
-            outcome = await self._judge(asked, envelope, opinions, validity)
+            outcome = await judging()
         return outcome
 
     async def _judge(
@@ -366,10 +380,13 @@ class Caller:
         envelope: dict[str, Any],
         opinions: Opinions | None = None,
         validity: Validity | None = None,
+        snapshots: SnapshotStore | None = None,
     ) -> Outcome:
+        """Judge an answer. What it proposes for snapshots goes to `snapshots`, or is stored at once without."""
         if asked.outcome is Wanted.SUCCESS and (told := told_failure(envelope, self._redact)) is not None:
             self.errors.setdefault(call_of(asked), set()).add(told)
-        judging = partial(judge, asked, envelope, snapshots=self._snapshots, redact=self._redact, validity=validity)
+        snapshots = snapshots or self._snapshots
+        judging = partial(judge, asked, envelope, snapshots=snapshots, redact=self._redact, validity=validity)
         if self._judged is not None and uses_matcher(asked.expect, JUDGED):
             return await self.judged_by_models(judging, asked, envelope, opinions)
         return await self._done(judging, slow=asked.slow_to_judge)
@@ -452,6 +469,14 @@ def _held_to_catalog(
         return outcome
     failure = Failure(kind=FailureKind.SUITE, message=message, hint=hint)
     return outcome._replace(verdict=Verdict.FAIL, message=message, failure=failure)
+
+
+def _after_restart(outcome: Outcome, failure: Failure, session: Session) -> Outcome:
+    """The first failure over a session whose server had to be started again, with that in its hint."""
+    told = f'server "{session.spec.name}" was started again before this call, since it {session.replaces}: its state is lost'
+    session.replaces = None
+    hint = told if failure.hint is None else f"{told}; {failure.hint}"
+    return outcome._replace(failure=replace(failure, hint=hint))
 
 
 def call_of(asked: Asked) -> tuple[str, str, str]:

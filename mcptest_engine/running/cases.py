@@ -201,7 +201,7 @@ class Plan(NamedTuple):
     """The cases of a run in declared order; of `declared` ones, `selected` were chosen before sharding and repeating.
 
     `missed` says why none was, None where some were or the suite has none. Of a shard `places` tells where each of its cases
-    stands in the whole run, counted from 0; it is () without one.
+    stands in the whole run, counted from 0, and `selection` is a digest of what was selected; they are () and None without one.
     """
 
     cases: tuple[Case, ...]
@@ -213,3 +213,4 @@ class Plan(NamedTuple):
     warnings: tuple[str, ...] = ()
     missed: str | None = None
     places: tuple[int, ...] = ()
+    selection: str | None = None

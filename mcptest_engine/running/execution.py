@@ -71,6 +71,7 @@ async def execute(
         requested_by=None if settings.requested_by is None else redactor.redact(settings.requested_by),
         shard=settings.selection.shard,
         places=plan.places,
+        selection=plan.selection,
         flags=flags,
     )
     snapshots = SnapshotStore(
@@ -266,6 +267,7 @@ def _completed(record: RunRecord, source: Source, side_files: SideFiles, snapsho
         if snapshots.taken:
             place = os.path.relpath(snapshots.path)
             lost.append(f"{counted(len(snapshots.taken), 'snapshot')} written to {place}: look at it and commit it")
+        lost += [f"the snapshot `{name}` is not updated: {reason}" for name, reason in snapshots.untrusted.items()]
         if snapshots.waiting:
             changes = f"{counted(snapshots.waiting, 'snapshot change')} {'waits' if snapshots.waiting == 1 else 'wait'}"
             lost.append(f"{changes}: mcptest review")

@@ -76,7 +76,15 @@ def make_plan(
         missed=why_none(focused or declared, selection) if declared and not selected else None,
         warnings=tuple(_told(focused, declared, selected, models)),
         places=tuple(places),
+        selection=None if selection.shard is None else _digest(selected, repeat),
     )
+
+
+def _digest(selected: Sequence[Case], repeat: int) -> str:
+    """What the shards of one run have in common."""
+    from hashlib import sha256  # few runs are a shard
+
+    return sha256("\0".join([str(repeat), *(case.id for case in selected)]).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _places(cases: Sequence[Case], selected: Sequence[Case], repeat: int) -> list[int]:

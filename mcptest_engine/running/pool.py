@@ -255,8 +255,10 @@ class Pool:
                 told.append(replace(record, findings=findings) if findings else record)
         return tuple(told)
 
-    def _opened(self, name: str, restarts: int = 0, *, after: Session | None = None) -> _Entry:
-        opening = self._open(name) if after is None else self._open_after(name, after)
+    def _opened(
+        self, name: str, restarts: int = 0, *, after: Session | None = None, replaces: str | None = None
+    ) -> _Entry:
+        opening = self._open(name, replaces) if after is None else self._open_after(name, after)
         task = asyncio.get_running_loop().create_task(opening, name=f"server {_name_of(name)}")
         task.add_done_callback(_retrieve)
         return _Entry(opening=task, restarts=restarts)
@@ -277,7 +279,7 @@ class Pool:
         closing.add_done_callback(self._closing.discard)
         return closing
 
-    async def _open(self, key: str) -> Session:
+    async def _open(self, key: str, replaces: str | None = None) -> Session:
         started, name = time.monotonic(), _name_of(key)
         connecting = asyncio.ensure_future(self.connect(self._pins.get(key) or self._specs[name]))
         try:
@@ -293,7 +295,7 @@ class Pool:
         except asyncio.CancelledError:
             await _abandon(connecting)
             raise
-        session.gate = self.gate
+        session.gate, session.replaces = self.gate, replaces
         self._remember(name, session)
         self.emit(
             ServerReady(
@@ -379,7 +381,11 @@ class Pool:
         if not self.restart or entry.deaths >= MOST_DEATHS:
             raise error if entry.restarts == 0 else _given_up(name, error, entry.restarts)
         self._end(dead)
-        fresh = self._opened(name, entry.restarts + 1)
+        fresh = self._opened(
+            name,
+            entry.restarts + 1,
+            replaces=dead.ending.clause if dead.ending is not None else "closed its connection",
+        )
         entry.opening, entry.session, entry.restarts, entry.lost = fresh.opening, None, fresh.restarts, None
 
 

@@ -213,7 +213,7 @@ class Run:
         """Take what is known by now of a test that waited to be tried again: its verdict, or why it has failed."""
         self._held.remove(held)
         if self.cache is not None:
-            self.cache.note(held.case, decision)
+            self.cache.note(held.case, decision, listed=held.case.id not in self._caller.unlisted)
         index, before = held.place, self._results[held.place]
         if before is None:
             self._finish(index, held.case, decision, held.began)
@@ -313,7 +313,7 @@ class Run:
                 self._finish(index, case, decision, began)
             return
         if self.cache is not None and not decision.cached:
-            self.cache.note(case, decision)
+            self.cache.note(case, decision, listed=case.id not in self._caller.unlisted)
         if case.guess is not None and case.outcome is Wanted.ERROR:
             decision = await self._compared(index, case, decision)
         self._finish(index, case, decision, began)

@@ -125,7 +125,8 @@ class Session:
     says who asks; `is_expired` whether the server has forgotten it (HTTP 404). `notifications` grows by what the server sends
     unasked, as sent, and `server_requests` by what it asks of this client, as {"method", "params", "result" or "error"} with
     what it was answered; past 64 MiB of memory no more are kept. `remarks` are oddities that fail nothing, without secrets.
-    `findings` are faults beside the answers, by kind: "stdout_noise", "outlives_stdin"; each is a remark as well.
+    `findings` are faults beside the answers, by kind: "stdout_noise", "outlives_stdin", "crashed"; each is a remark as well.
+    `replaces` is how the session before this one ended, where the server had to be started again: a clause, or None.
     `is_listing`: a list is being read that no test asked for.
     `noise_count` is how many lines were no message. `ending` is set once the connection is gone. `heard`, where set, is told
     every exchange as it ends, and None before a request that is sent while none waits; it must be quick and not raise. `gate`,
@@ -145,6 +146,9 @@ class Session:
         self.server_requests: list[dict[str, Any]] = []
         self.remarks: list[str] = []
         self.findings: dict[str, str] = {}
+        self.replaces: str | None = None
+        self._last_call: Call | None = None
+        self._ended_idle = False
         self.is_listing = False
         self._noise_lines: deque[tuple[float, bytes]] = deque(maxlen=_KEPT_NOISE)
         self.noise_count = 0
@@ -298,7 +302,8 @@ class Session:
         if self._noise_lines:
             first = self._shown(self._noise_lines[0][1], 160)
             lines = "a line that is" if self.noise_count == 1 else f"{self.noise_count} lines that are"
-            self._find("stdout_noise", f"wrote {lines} no message to stdout, such as: {first}")
+            told = f"wrote {lines} no message to stdout" if self.transport == "stdio" else f"sent {lines} no message"
+            self._find("stdout_noise", f"{told}, such as: {first}")
         before = self.ending
         closed = await self._transport.close()
         if before is None and closed.how_far in ("SIGTERM", "SIGKILL") and self.spec.grace_seconds > 0:
@@ -306,6 +311,9 @@ class Session:
             self._find(
                 "outlives_stdin", f"still ran {seconds} after its stdin was closed, and was ended by {closed.how_far}"
             )
+        if (before is None or self._ended_idle) and closed.how_far == "eof" and (closed.signal or closed.exit_code):
+            when = "when its stdin was closed" if before is None else "between calls"
+            self._find("crashed", f"{closed.clause} {when}{self._after_last_call()}")
         # How it was lost says more than how it was closed after that; but only closing may have got an exit out of it.
         self.ending = closed if before is None else replace(closed, clause=before.clause)
 
@@ -313,6 +321,13 @@ class Session:
     def was_cut_off(self) -> bool:
         """Whether it ended because a test had asked for that with `fault: disconnect`."""
         return self.ending is not None and self.ending.clause == _CUT_OFF
+
+    def _after_last_call(self) -> str:
+        call = self._last_call
+        if call is None:
+            return ""
+        name = (call.params or {}).get("name") or (call.params or {}).get("uri")
+        return f", after {call.method}" + (f" {json.dumps(str(name)[:80], ensure_ascii=False)}" if name else "")
 
     # --- what the opening and the modules beside it use
 
@@ -338,6 +353,8 @@ class Session:
             self.heard(None)
         call = calls.start(method, timeout_seconds)
         call.params, call.fault, call.headers = params if sent is None else sent, fault, headers
+        if not self.is_listing or not method.endswith("/list"):
+            self._last_call = call
         try:
             line = wire.encode_request(call.id, method, call.params)
             self.traffic.add(call.sent_at, True, line)
@@ -518,6 +535,7 @@ class Session:
         """The connection is gone."""
         if self.ending is None:
             self.ending = ending
+            self._ended_idle = all(self.is_listing and call.method.endswith("/list") for call in self._calls)
         self._end_calls(ending)
         self._wake(ended=True)
 
@@ -597,6 +615,7 @@ class Session:
         self.failed(call, answer_lost(call.method, fault.kind))
         if fault.kind == "disconnect" and self._transport.kind == "stdio":
             self.lost(Ending(clause=_CUT_OFF))
+            self._ended_idle = False
 
     def _answer_late(self, call: Call, message: dict[str, Any]) -> None:
         self._calls.drop(call)

@@ -281,7 +281,7 @@ def rest_question(state: Reviewing, choice: str) -> tuple[list[Item], str, list[
             )
         stale = sum(bool(item.stale) for item in rest)
         if stale:
-            lines.append(f"Left out: {counted(stale, 'proposal')} that can only be rejected; the suite has changed.")
+            lines.append(f"Left out: {counted(stale, 'proposal')} that can only be rejected; each says why.")
         needing = sum(item.needs_arguments for item in rest)
         if needing:
             lines.append(f"Left out: {counted(needing, 'test')} that {'needs' if needing == 1 else 'need'} arguments.")

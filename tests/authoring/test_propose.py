@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest_engine.authoring.propose import Proposed, latency_budget_ms
-from mcptest_engine.core.errors import BudgetExhausted, CallTimeout, PolicyDenied, UsageError
+from mcptest_engine.core.errors import BudgetExhausted, CallTimeout, InvalidResult, PolicyDenied, UsageError
 from mcptest_engine.core.targets import parse_target, resolve
 from mcptest_engine.judging.differences import equal
 from mcptest_engine.safety.execution import ExecutionPolicy
@@ -149,7 +149,7 @@ def test_the_latency_budget_is_twice_the_slowest_call_rounded_up(slowest: float,
     ],
 )
 def test_the_error_flag_is_asserted_as_it_was_seen(of: Of, flags: Sequence[dict[str, Any]], matcher: Any) -> None:
-    proposed = of(*(text_result("x", **flag) for flag in flags))
+    proposed = of(*(text_result("x", **flag) for flag in flags), validity="off")
     assert assertions(proposed)[0]["target"] == "result.isError"
     assert assertions(proposed)[0]["matcher"] == matcher
     assert any("signalled an error" in note for note in proposed.notes) == (matcher == {"exact": True})
@@ -437,7 +437,7 @@ def test_pictures_are_described_and_not_compared(of: Of) -> None:
     ],
 )
 def test_the_structure_is_what_both_answers_have(of: Of, first: Any, second: Any, wanted: Any) -> None:
-    found = of(structured(first), structured(first if second is None else second))
+    found = of(structured(first), structured(first if second is None else second), validity="off")
     assert schema(found) == wanted
 
 
@@ -519,9 +519,24 @@ def test_an_answer_and_a_refusal_have_only_an_answer_in_common(of: Of, tmp_path:
 
 
 def test_a_result_without_content_is_told(of: Of) -> None:
-    proposed = of({"result": {}})
+    proposed = of({"result": {}}, validity="off")
     assert [one["target"] for one in assertions(proposed)] == ["result.isError"]
     assert proposed.notes == ("the result has no `content`, which the protocol asks for",)
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        ({"result": {}}, '"content" is a required property'),
+        (structured({"n": "no"}), 'at `/n`: "no" is not of type "integer"'),
+    ],
+)
+def test_nothing_is_proposed_from_an_answer_that_is_not_valid(tmp_path: Path, answer: Any, fault: str) -> None:
+    declared = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    listed = [tool("look", outputSchema=declared) if "structuredContent" in answer["result"] else tool("look")]
+    with pytest.raises(InvalidResult, match="this answer is not trusted: ") as told:
+        Scripted(tmp_path, listed, {"look": [answer, answer]}).propose("look")
+    assert fault in told.value.message
 
 
 @pytest.mark.parametrize(

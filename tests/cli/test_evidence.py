@@ -130,3 +130,28 @@ def test_latest_is_the_newest_run_here_for_reports_too(capsys, tmp_path):
     assert capsys.readouterr().out.startswith("ran 3 tests")
     assert main(["report", "latest~3"]) == 2
     assert "there is no `latest~3`" in capsys.readouterr().err
+
+
+def test_it_tells_live_answers_from_those_that_no_server_gave():
+    nodes = {
+        name: {"id": name, "status": "ok", "output": None, "duration_ms": 0.0, "server": "demo", "tool": "x", **more}
+        for name, more in {
+            "asked": {"started_ms": 1.0},
+            "stands_in": {"started_ms": 1.0, "mocked": True},
+            "kept": {"started_ms": 1.0, "frozen": True},
+            "not_begun": {},
+        }.items()
+    }
+    composed = make_test("c", kind=TestKind.COMPOSITION, output=None, trace={"composition": {}, "nodes": nodes})
+    tests = (make_test("a"), make_test("b", cached=True), composed, make_test("d", "skip"))
+
+    def told(*tests, mode="live"):
+        run = replace(make_record(*tests), source=SOURCE, mode=mode)
+        return evidence_of(run, record_bytes=b"", generated_at="", reproducible=False)
+
+    mixed = told(*tests)
+    assert mixed["answers"] == {"live": 2, "cached": 1, "replayed": 0, "mocked": 1, "frozen": 1}
+    assert (mixed["run"]["mode"], mixed["unverifiable_origin"]) == ("live", True)
+    assert told(make_test("a"))["unverifiable_origin"] is False
+    assert told(make_test("a", cached=True))["unverifiable_origin"] is True
+    assert told(make_test("a"), mode="replayed")["answers"]["replayed"] == 1

@@ -647,3 +647,50 @@ def test_the_editor_shows_what_the_tool_takes_and_the_suite_does_not(
         .startswith("# `book_id` (string, required): The id of the book.\n- name: a book")
     )
     assert "args: { book_id: b-9020 }\n    # what a book is\n" in refused.read_text()
+
+
+BREAKING = json.dumps([sys.executable, "-S", str(SERVERS / "breaking.py")])
+PARALLEL = json.dumps([sys.executable, "-S", str(SERVERS / "parallel.py")])
+
+
+def test_what_one_test_got_of_another_is_not_taken_for_what_it_should_get(mcptest: Mcptest, tmp_path: Path) -> None:
+    suite = tmp_path / "mcptest.yml"
+    tests = "".join(
+        f"  - {{ name: {who}, tool: mix, args: {{ who: {who} }}, "
+        f'expect: [{{ target: "result.content[0].text", matcher: {{ exact: {who} }} }}] }}\n'
+        for who in ("ann", "bob")
+    )
+    suite.write_text(f"servers: {{ s: {{ command: {PARALLEL} }} }}\ntools:\n{tests}")
+    before = suite.read_bytes()
+    assert "the server mixes up parallel calls" in mcptest("run").stdout
+    told = json.loads(mcptest("review", "--diff", "--format", "json").stdout)
+    assert told["items"] == []
+    (left,) = told["stale"]
+    assert left["reason"].startswith("this answer is not trusted: the test passes alone, and fails beside ")
+    assert "this answer is not trusted" in mcptest("review", "--accept-all", "--loosening").stderr
+    assert mcptest("review", "--accept", left["id"]).returncode == 2
+    assert suite.read_bytes() == before
+
+
+@pytest.mark.parametrize("update", [(), ("--update-snapshots",)])
+def test_an_answer_that_fails_its_test_by_itself_is_not_proposed_and_no_snapshot(
+    mcptest: Mcptest, tmp_path: Path, update: tuple[str, ...]
+) -> None:
+    suite = tmp_path / "mcptest.yml"
+    suite.write_text(
+        f"servers: {{ s: {{ command: {BREAKING} }} }}\ntools:\n"
+        '  - { name: old, tool: wrong_output, expect: [{ target: "result.content", matcher: { snapshot: true } }] }\n'
+        "  - name: invalid\n    tool: wrong_output\n    expect:\n"
+        "      - { target: result.structuredContent.degrees, matcher: { exact: 7 } }\n"
+        "  - name: refused\n    tool: failing_output\n    expect:\n"
+        '      - { target: "result.content[0].text", matcher: { exact: warm } }\n'
+    )
+    ran = mcptest("run", *update)
+    assert ran.returncode == 1
+    told = json.loads(mcptest("review", "--diff", "--format", "json").stdout)
+    assert told["items"] == []
+    reasons = {item["title"]: item["reason"] for item in told["stale"]}
+    assert reasons["invalid"].startswith("this answer is not trusted: the test failed as `invalid`: ")
+    assert reasons["refused"].startswith("this answer is not trusted: the test failed as `tool_error`: ")
+    assert "`old / result.content` is not updated: this answer is not trusted" in ran.stdout
+    assert list((tmp_path / ".mcptest/snapshots").glob("*")) == []

@@ -185,6 +185,20 @@ def test_every_member_that_tells_where_a_run_came_from_is_shown(build):
         assert word in told, word
 
 
+@pytest.mark.parametrize(
+    ("cached", "mode"),
+    [
+        ((False, False), "live: every answer came from a server during this run"),
+        ((True, True), "live run, 2 answers: 0 live, 2 cached"),
+        ((False, True), "live run, 2 answers: 1 live, 1 cached"),
+        ((), "live run, 0 answers: 0 live"),
+    ],
+)
+def test_the_page_says_how_many_answers_came_from_where(build, cached, mode):
+    tests = [build.test(f"t{number}", cached=one) for number, one in enumerate(cached)]
+    assert mode in block(page_of(build.record(*tests, build.test("s", "skip"))), "audit")
+
+
 def test_what_a_record_does_not_know_is_said_to_be_unknown(build):
     """An auditor sees that a commit is missing, not an empty place."""
     source = {"repo": None, "branch": None, "commit": None, "dirty": None}

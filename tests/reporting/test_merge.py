@@ -129,6 +129,16 @@ def test_shards_of_different_divisions_are_not_merged(rich_record):
         merge_records([part, replace(part, shard=(2, 3))])
 
 
+def test_shards_of_different_selections_are_not_merged(rich_record):
+    """Each may have left out what the other one should have run."""
+    part = replace(rich_record, tests=(), shard=(1, 2), selection="one")
+    other = replace(part, shard=(2, 2), selection="two")
+    with pytest.raises(RecordError, match="different selections of tests"):
+        merge_records([part, other])
+    assert merge_records([part, replace(other, selection="one")]).selection is None
+    assert merge_records([part, replace(other, selection=None)]).selection is None
+
+
 @pytest.mark.parametrize("enabled", [True, False])
 def test_report_leaves_the_collector_as_it_found_it(enabled, rich_record, tmp_path):
     """It stops while records are read; whoever calls the command in a process of its own goes on with it."""

@@ -26,6 +26,16 @@ def test_the_runs_of_a_repeated_test_are_counted_together(record: Any) -> None:
     assert repeated_tests(record) == (("fl|aky", 1, 3), ("sound", 2, 2))
 
 
+def test_runs_that_were_skipped_are_none_that_did_not_pass(build: Any) -> None:
+    runs = {"skipped": ("skip", "skip"), "stopped": ("pass", "skip")}
+    tests = [
+        build.test(f"{name} #{number}", verdict, id=f"s.yml::tool::{name} #run{number}")
+        for name, verdicts in runs.items()
+        for number, verdict in enumerate(verdicts, 1)
+    ]
+    assert repeated_tests(build.record(*tests)) == (("stopped", 1, 1),)
+
+
 @pytest.mark.parametrize(
     ("reporter", "words"),
     [

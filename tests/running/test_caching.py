@@ -436,8 +436,66 @@ def test_over_http_only_checks_are_kept_unless_the_server_has_a_version(record_o
     record = record_of(text, cache=True)
     assert [test.name for test in record.tests if test.cached] == ["opens"]
     assert record.warnings == ('not cached: tests of server "s", which has a `url` and no `server_version`',)
-    pinned = text.replace("/mcp }", "/mcp, server_version: v7 }")
+    pinned = text.replace("/mcp }", "/mcp, catalog: off, server_version: v7 }")
     record_of(pinned, cache=True)
     again = record_of(pinned, cache=True)
     assert [test.name for test in again.tests if test.cached] == ["echoes", "opens"]
     assert record_of(pinned.replace("v7", "v8"), cache=True).totals.cached == 0
+
+
+LYING = """
+import os, sys
+sys.path.insert(0, FOLDER)
+import minimcp
+OUTPUT = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+INPUT = {"type": "object", "properties": {}, "additionalProperties": False}
+def call(method, params, message):
+    if method != "tools/list":
+        return {**minimcp.text("looked"), "structuredContent": {"n": 1 if params["arguments"] else "one"}}
+    if os.path.exists(sys.argv[1]):
+        raise minimcp.RpcError(-32603, "busy")
+    return {"tools": [{"name": "look", "inputSchema": INPUT, "outputSchema": OUTPUT}]}
+minimcp.serve(call, lists=True)
+"""
+
+
+@pytest.fixture
+def lying(tmp_path: Path) -> Callable[..., str]:
+    """A suite with a server whose answer breaks its `outputSchema`, and whose list fails while the file `busy` is there."""
+    script = tmp_path / "lying.py"
+    script.write_text(LYING.replace("FOLDER", repr(str(SERVERS))))
+    command = json.dumps([sys.executable, "-S", str(script), f"/{tmp_path}/busy"])
+    test = 'name: looks, tool: look, expect: [{ target: "result.content[0].text", matcher: { exact: looked } }]'
+
+    def text(*, args: str = "", more: str = "") -> str:
+        return f"servers: {{ s: {{ command: {command}, server_version: v1 }} }}\n{more}\ntools: [{{ {test}{args} }}]\n"
+
+    return text
+
+
+@pytest.mark.parametrize("unchecked", ["the list failed", "catalog: off"])
+def test_a_result_that_was_not_checked_is_not_taken_for_a_valid_one(
+    record_of: RecordOf, lying: Callable[..., str], tmp_path: Path, unchecked: str
+) -> None:
+    busy = tmp_path / "busy"
+    more = ""
+    if unchecked == "the list failed":
+        busy.touch()
+    else:
+        more = "run_options: { catalog: off }"
+    first = record_of(lying(more=more), cache=True)
+    assert first.totals.passed == 1
+    told = 'not cached: tests of server "s", whose list could not be read to check them'
+    assert (told in first.warnings) == busy.exists()
+    busy.unlink(missing_ok=True)
+    (test,) = record_of(lying(), cache=True).tests
+    assert test.failure is not None
+    assert (test.cached, test.failure.kind.value) == (False, "invalid")
+
+
+def test_a_result_with_a_warning_is_asked_for_again(record_of: RecordOf, lying: Callable[..., str]) -> None:
+    text = lying(args=", args: { odd: 1 }")
+    first, again = (record_of(text, cache=True) for _ in range(2))
+    assert (first.totals.passed, again.totals.cached) == (1, 0)
+    assert first.warnings == again.warnings
+    assert "has no argument `odd`" in "".join(again.warnings)

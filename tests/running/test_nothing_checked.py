@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcptest_engine.core.errors import ExitCode
+from mcptest_engine.core.errors import ExitCode, RecordError
 from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.reporting.merge import merge_records
+from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import render
 from mcptest_engine.running.settings import Selection
 
@@ -52,6 +53,13 @@ def test_a_suite_that_skips_every_test_has_checked_nothing(record_of: RecordOf) 
         assert line in render("tap", record).stdout.splitlines()[:2]
     assert render("tap", record).stdout.splitlines()[2] == f"# {told}"
     assert f'<property name="mcptest.unchecked" value="{told}"/>' in render("junit", record).stdout
+    assert json.loads(render("json", record).stdout)["unchecked"] == told
+    assert record_fault(json.loads(render("json", record).stdout)) is None
+    assert json.loads(render("ndjson", record).stdout.splitlines()[-1])["unchecked"] == told
+    (invocation,) = json.loads(render("sarif", record).stdout)["runs"][0]["invocations"]
+    assert told in [notice["message"]["text"] for notice in invocation["toolExecutionNotifications"]]
+    assert told in json.loads(render("gitlab", record).stdout)[0]["description"]
+    assert json.dumps(told)[1:-1] in render("openinference", record).stdout
     verdict, _, note = render("agent", record).stdout.splitlines()[:3]
     assert verdict.startswith("VERDICT fail 0/2 passed")
     assert note == f"NOTE {told}"
@@ -63,6 +71,18 @@ def test_shards_of_a_suite_that_skips_every_test_have_checked_nothing_together(r
     merged = merge_records(shards)
     assert (merged.exit_code, merged.verdict) == (ExitCode.NO_TESTS, Verdict.FAIL)
     assert merge_records([record_of(HOOKED, selection=Selection(shard=(1, 1)))]).exit_code == ExitCode.PASSED
+
+
+def test_shards_of_different_filters_are_not_the_parts_of_one_run(record_of: RecordOf) -> None:
+    one, other, empty = (
+        record_of(SKIPPED, selection=Selection(shard=(number, 2), filter=name))
+        for number, name in ((1, "a"), (2, "b"), (2, "c"))
+    )
+    with pytest.raises(RecordError, match="different selections of tests"):
+        merge_records([one, other])
+    told = render("pretty", empty).stdout
+    assert ("the selection matched no test" in told, "holds no test" in told) == (True, False)
+    assert record_fault(json.loads(render("json", one).stdout)) is None
 
 
 def test_one_test_that_runs_is_enough(record_of: RecordOf) -> None:
@@ -79,6 +99,9 @@ def test_what_waits_for_a_key_or_is_skipped_by_a_hook_passes_and_says_so(record_
     assert [record.exit_code for record in (deferred, hooked)] == [ExitCode.PASSED, ExitCode.PASSED]
     assert "nothing was checked: 1 test inconclusive: " in render("pretty", deferred).stdout
     assert "nothing was checked: 1 test skipped: " in render("pretty", hooked).stdout
+    for record in (deferred, hooked):
+        told = json.loads(render("json", record).stdout)["unchecked"]
+        assert told in json.loads(render("gitlab", record).stdout)[0]["description"]
     assert "no database here" in render("agent", hooked).stdout.splitlines()[1]
 
 

@@ -532,3 +532,53 @@ def test_what_a_server_does_beside_its_answers_is_found(
         assert "fails the run" in render("agent", failed).stdout
     off = run({"name": "t", "tool": "x"}, server={**server, "hygiene": "off"})
     assert (off.servers[0].findings, off.warnings) == ((), ())
+
+
+CRASH = """
+import os, sys, pathlib
+sys.path.insert(0, FOLDER)
+import minimcp
+PID = pathlib.Path(sys.argv[2])
+stored = []
+def call(method, params, message):
+    if params["name"] == "look":
+        return minimcp.text(" ".join(stored))
+    stored.append("Ada")
+    PID.write_text(str(os.getpid()))
+    minimcp.answer(message["id"], minimcp.text("stored"))
+    end()
+def end():
+    os.kill(os.getpid(), 11) if sys.argv[1] == "segv" else os._exit(42)
+minimcp.serve(call)
+end()
+"""
+
+
+@pytest.mark.parametrize(("mode", "told"), [("segv", "was ended by SIGSEGV"), ("exit", "exited with code 42")])
+def test_a_server_that_crashes_between_calls_or_at_its_end_is_found(
+    run: Callable[..., RunRecord], tmp_path: Path, mode: str, told: str
+) -> None:
+    script, pid = tmp_path / "crash.py", tmp_path / "pid"
+    (tmp_path / "gone.sh").write_text(f'while [ -f {pid} ] && [ -d "/proc/$(cat {pid})" ]; do :; done\n')
+    script.write_text(CRASH.replace("FOLDER", repr(str(SERVER.parent))))
+    server = {"command": [sys.executable, "-S", str(script), mode, str(pid)]}
+    record = run({"name": "t", "tool": "look"}, server=server)
+    (found,) = record.servers[0].findings
+    message = f'server "s" {told} when its stdin was closed, after tools/call "look"'
+    assert (found["kind"], found["message"], found["fails"]) == ("crashed", message, False)
+    assert (record.exit_code, record.warnings) == (0, (message,))
+    assert message in render("md", record).stdout
+    failing = run({"name": "t", "tool": "look"}, server=server, run_options={"hygiene": "fail"})
+    assert (failing.exit_code, failing.totals.passed) == (1, 1)
+    found_it = {"target": "result.content[0].text", "matcher": {"exact": "Ada"}}
+    record = run(
+        {"name": "stored", "tool": "create_record", "group": "g"},
+        {"name": "found", "tool": "look", "group": "g", "expect": [found_it]},
+        {"name": "again", "tool": "look", "group": "g", "expect": [found_it]},
+        server=server,
+        hooks={"beforeEach": f"sh {tmp_path}/gone.sh"},
+    )
+    assert f'server "s" {told} between calls, after tools/call "create_record"' in record.warnings
+    hints = {test.name: test.failure.hint or "" for test in record.tests if test.failure is not None}
+    lost = f'server "s" was started again before this call, since it {told}: its state is lost'
+    assert {name: hint.startswith(lost) for name, hint in hints.items()} == {"found": True, "again": False}

@@ -329,3 +329,18 @@ def test_a_broken_answer_in_a_stream_is_kept(hostile: HostileServer, with_sessio
         assert failed.http["body"] == '{"jsonrpc":"2.0","id":2,"result":[]}'
 
     with_session(web(hostile.calling(*stream(event('{"jsonrpc":"2.0","id":<id>,"result":[]}')))), use)
+
+
+def test_what_is_no_message_is_not_said_to_be_on_stdout(hostile: HostileServer, with_session: Callable) -> None:
+    """A server behind a URL has no stdout that anybody here reads."""
+    ended: list[Session] = []
+
+    async def use(session: Session) -> None:
+        assert result(await call(session))
+        ended.append(session)
+
+    with_session(web(hostile.url({"tools/call": [stream(event("hello"), event())]})), use)
+    (session,) = ended
+    assert session.findings == {
+        "stdout_noise": f'server "{session.spec.name}" sent a line that is no message, such as: hello'
+    }

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from mcptest_engine.core.results import RunRecord, ServerRecord
 
 _MODES = {
-    "live": "live: every answer came from a server during this run",
-    "recorded": "recorded: the servers answered, and their answers were kept in a cassette",
-    "replayed": "replayed: every answer was read from a cassette; no server was asked",
+    "live": ("live", "live: every answer came from a server during this run"),
+    "recorded": ("live", "recorded: the servers answered, and their answers were kept in a cassette"),
+    "replayed": ("replayed", "replayed: every answer was read from a cassette; no server was asked"),
 }
+"""Of each mode where its answers come from, and what is said when all do."""
 
 
 def headline(record: RunRecord) -> Html:
@@ -93,7 +94,7 @@ def _rows(record: RunRecord) -> Iterator[tuple[str, str | None]]:
     source, environment = record.source, record.environment
     yield "Run", _code(record.run_id)
     yield "Verdict", joined([badge(record.verdict), f" exit code {record.exit_code}"])
-    yield "Mode", name_text(_MODES.get(record.mode, record.mode))
+    yield "Mode", name_text(_mode_text(record))
     if record.cassette is not None:
         yield "Cassette", _code(record.cassette)
     yield "Profile", _named(record.profile)
@@ -112,6 +113,16 @@ def _rows(record: RunRecord) -> Iterator[tuple[str, str | None]]:
     if record.shard is not None:
         yield "Shard", f"{record.shard[0]} of {record.shard[1]}: the other tests are in other reports"
     yield "Flags", joined([_code(flag) for flag in record.flags], " ") if record.flags else "none that change a test"
+
+
+def _mode_text(record: RunRecord) -> str:
+    """The mode, and how many answers came from where unless all did from where the mode says."""
+    own, text = _MODES.get(record.mode, ("", record.mode))
+    found = facts.answer_origins(record)
+    told = [f"{count:,} {origin}" for origin, count in found.items() if count or origin == own]
+    if not own or (found[own] and len(told) == 1):
+        return text
+    return f"{record.mode} run, {counted(sum(found.values()), 'answer')}: {', '.join(told)}"
 
 
 def _totals(record: RunRecord) -> str:
