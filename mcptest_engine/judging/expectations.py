@@ -15,13 +15,15 @@ from mcptest_engine.judging.matchers import Context, Undecided, Unjudged, compil
 from mcptest_engine.suite.items import ASSERT_SET, assertions_of, looks_at_error, looks_at_status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    _Judge = Callable[[Mapping[str, Any]], bool | None]
 
 _SUCCESSES: tuple[Mapping[str, Any], ...] = (
     {"result": {"content": []}, "error": None},
     {"result": {"content": [], "isError": False}, "error": None},
 )
-_TOOL_ERROR: Mapping[str, Any] = {"result": {"content": [], "isError": True}, "error": None}
+_TOOL_ERRORS: tuple[Mapping[str, Any], ...] = ({"result": {"content": [], "isError": True}, "error": None},)
 _PROTOCOL_ERRORS: tuple[Mapping[str, Any], ...] = (
     {"error": {"code": -32603, "message": "Internal error"}},
     {"error": {"code": -32000, "message": "Server error", "data": {}}},
@@ -46,23 +48,26 @@ def expected_outcome(
 
 def expects_refusal(items: Sequence[Mapping[str, Any]], threshold: float | None) -> bool:
     """Whether the test cannot pass with any status of success, because of what it says of `http.status`."""
-    if not any(looks_at_status(row) for row in assertions_of(items)):
+    statuses = [row for row in assertions_of(items) if looks_at_status(row)]
+    if not statuses:
         return False
-    return not any(_can_pass(items, threshold, status) for status in range(200, 300))
+    judges = {id(row): _compile(row) for row in statuses}
+    return not any(_can_pass(items, threshold, status, judges) for status in range(200, 300))
 
 
-def _can_pass(items: Sequence[Mapping[str, Any]], threshold: float | None, status: int) -> bool:
-    """Whether a test or a set can pass with this status, whatever else comes."""
+def _can_pass(
+    items: Sequence[Mapping[str, Any]], threshold: float | None, status: int, judges: Mapping[int, _Judge]
+) -> bool:
+    """Whether a test or a set can pass with this status, whatever else comes. `judges` are those of its assertions on it."""
     held = []
     for item in items:
         within = item.get(ASSERT_SET)
         if within is not None:
-            held.append(
-                (_can_pass(within["assertions"], within.get("threshold", 1.0), status), within.get("weight", 1.0))
-            )
+            can_hold = _can_pass(within["assertions"], within.get("threshold", 1.0), status, judges)
         else:
-            can_hold = not looks_at_status(item) or _judge(item, {"http": {"status": status}}) is not False
-            held.append((can_hold, item.get("weight", 1.0)))
+            judge = judges.get(id(item))
+            can_hold = judge is None or judge({"http": {"status": status}}) is not False
+        held.append((can_hold, (within or item).get("weight", 1.0)))
     if threshold is None:
         return all(can_hold for can_hold, _ in held)
     from mcptest_engine.judging.scoring import exact, share  # it brings exact fractions, which few suites need
@@ -74,21 +79,25 @@ def _states_success(row: Mapping[str, Any]) -> bool:
     """Whether an assertion on the error holds where none came, and of no error."""
     if "any-of" in row["matcher"]:
         return all(_states_success({**row, "matcher": choice}) for choice in row["matcher"]["any-of"])
-    errors = _PROTOCOL_ERRORS if parse_target(row["target"]).segments[0] == "error" else (_TOOL_ERROR,)
-    if any(_judge(row, envelope) is not False for envelope in errors):
-        return False
-    return any(_judge(row, envelope) for envelope in _SUCCESSES)
+    errors = _PROTOCOL_ERRORS if parse_target(row["target"]).segments[0] == "error" else _TOOL_ERRORS
+    judge = _compile(row)
+    return all(judge(envelope) is False for envelope in errors) and any(map(judge, _SUCCESSES))
 
 
-def _judge(row: Mapping[str, Any], envelope: Mapping[str, Any]) -> bool | None:
+def _compile(row: Mapping[str, Any]) -> _Judge:
     """Whether an assertion holds of an answer; None where it cannot be judged, or not without a model or a snapshot."""
-    try:
-        actual = resolve(parse_target(row["target"]), envelope)
+    target, inner = parse_target(row["target"]), compile_judge(row["matcher"], Context(target=row["target"]))
+
+    def judge(envelope: Mapping[str, Any]) -> bool | None:
+        actual = resolve(target, envelope)
         if "transform" in row:
             actual, mismatch = run_transform(row["transform"]["jq"], actual)
             if mismatch is not None:
                 return None
-        reason = compile_judge(row["matcher"], Context(target=row["target"]))(actual)
-    except Undecided:
-        return None
-    return None if isinstance(reason, Unjudged) else reason is None
+        try:
+            reason = inner(actual)
+        except Undecided:
+            return None
+        return None if isinstance(reason, Unjudged) else reason is None
+
+    return judge

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcptest_engine.core.errors import UsageError
+from mcptest_engine.core.kinds import Wanted
 from mcptest_engine.running.plan import make_plan
 from mcptest_engine.running.settings import Selection
 
@@ -214,7 +215,7 @@ resources:
 def test_a_test_says_what_befalls_it_and_what_is_verified_after(suite_of: Load) -> None:
     """Decisions 2 and 4: what a step leaves out is as for its test."""
     cases = {case.name: case for case in planned(suite_of(NEW)).cases}
-    assert cases["faulted"].fault == ("delay", 0.25)
+    assert cases["faulted"].fault == ("delay", 0.25, Wanted.SUCCESS)
     case = cases["verified"]
     assert (case.client, case.params) == (
         {"elicitation": "decline"},

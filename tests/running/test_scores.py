@@ -189,7 +189,7 @@ tools:
         ("pass", 0.5, 0),
         ("fail", 1.0, 0.8),
     ]
-    assert [one.get("name") for one in tests["inherits"]["assertions"]] == [None, "no_error", None]
+    assert [one.get("name") for one in tests["inherits"]["assertions"]] == [None, "no_error", None, None]
     assert (tests["inherits"]["tags"], tests["keeps its own"]["tags"]) == (["shared"], ["own"])
     assert tests["budget"]["failure"]["kind"] == "budget"
 

@@ -165,7 +165,8 @@ class Shared(Part):
     outcome: Outcome | None = Field(
         default=None,
         description="What the call must come to: `success` (the default), `error` (the tool reports an error, or the server "
-        "answers with one), or `any`, which is the default of a test that looks at `result.isError` or `error` itself.",
+        "answers with one), or `any`, which is the default of a test with an assertion on `result.isError` or `error` that "
+        "can hold of an error.",
         examples=["error"],
     )
     threshold: Share | None = Field(
