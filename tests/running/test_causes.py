@@ -22,6 +22,7 @@ from mcptest_engine.core.events import CaseFinished, NodeChanged, RunFinished
 from mcptest_engine.core.results import Cause, FailureKind, RunRecord, Verdict
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import RenderOptions, render
+from mcptest_engine.workspace.snapshots import read_snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -321,3 +322,16 @@ def test_a_case_ends_once_whatever_is_tried_again(record_of: Callable[..., RunRe
     record_of(suite(row("crasher", "die"), *(row(name, "linger") for name in "abc")), emit=events.append)
     ended = [event.index for event in events if isinstance(event, CaseFinished)]
     assert sorted(ended) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("settings", [{"update_snapshots": True}, {"interactive": True}])
+def test_a_snapshot_is_taken_while_no_other_call_is_under_way(
+    record_of: Callable[..., RunRecord], tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    """Nothing would show that the value was another test's: a test that takes a snapshot passes."""
+    expect = [{"target": "result.content[0].text", "matcher": {"snapshot": True}}]
+    rows = "".join(row(name, "mix", who=name, expect=expect) for name in ("ann", "bob"))
+    record = record_of(f"servers: {{ s: {{ command: {STDIO} }} }}\ntools:\n{rows}", **settings)
+    assert record.totals.passed == 2
+    (taken,) = (tmp_path / ".mcptest" / "snapshots").iterdir()
+    assert read_snapshots(taken) == {f"{name} / result.content[0].text": name for name in ("ann", "bob")}
