@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 class SnapshotStore:
     """Looks up, takes and keeps values by name. `redact` takes secrets out of what is compared and stored.
 
-    `taken` names the values that this run accepted: nobody has looked at them yet. While a test is run `again`, they count as
-    not accepted. `untrusted` has those that were not taken, with the reason. While it is `paused`, values are looked up and
-    nothing is kept.
+    `taken` names the values that this run accepted: nobody has looked at them yet. `untrusted` has those that were not taken,
+    with the reason. While it is `paused`, values are looked up and nothing is kept.
     """
 
     def __init__(
@@ -44,12 +43,11 @@ class SnapshotStore:
         self.taken: set[str] = set()
         self.untrusted: dict[str, str] = {}
         self._seen_at: dict[str, str] = {}
-        self.again = self.paused = False
+        self.paused = False
 
     def lookup(self, name: str) -> object:
         """The accepted value, or `NOTHING`. Raises: UsageError when the file cannot be read."""
-        values = self._values()
-        return NOTHING if self.again and name in self.taken else values.get(name, NOTHING)
+        return self._values().get(name, NOTHING)
 
     def find_rival(self, name: str, seen_at: str) -> str | None:
         """Where else in this run the accepted value of `name` was seen; None where this run may not replace it anyway."""
@@ -80,8 +78,7 @@ class SnapshotStore:
 
     def takes(self, name: str) -> bool:
         """Whether this run may accept a value for `name`."""
-        is_new = name not in self._values() or (self.again and name in self.taken)
-        return self._update or (self._create and is_new)
+        return self._update or (self._create and name not in self._values())
 
     def confirm(self, name: str, seen_at: str) -> None:
         """The accepted value was seen again: a change proposed earlier is out of date."""

@@ -97,16 +97,19 @@ class Entry:
 
 
 class Listing:
-    """The tools or prompts of one server by name. An entry that comes twice counts as it came first."""
+    """The tools or prompts of one server by name. An entry that comes `twice` counts as it came first."""
 
     def __init__(self, what: str, descriptors: list[dict[str, Any]]) -> None:
         self.what = what
         self.descriptors = descriptors
         self.entries: dict[str, Entry] = {}
+        self.twice: dict[str, None] = {}
         for descriptor in descriptors:
             name = descriptor.get("name")
-            if isinstance(name, str):
-                self.entries.setdefault(name, Entry(descriptor, is_tool=what == "tools"))
+            if isinstance(name, str) and name in self.entries:
+                self.twice[name] = None
+            elif isinstance(name, str):
+                self.entries[name] = Entry(descriptor, is_tool=what == "tools")
 
     def unknown(self, server: str, name: str) -> tuple[str, str | None]:
         """That there is no such name, as (message, hint)."""
@@ -265,4 +268,7 @@ class RunCatalogs:
             fault = find_invalidity(f"{what}/list", {"result": {**_LIST_RESULT, what: found}}, validity, self._redact)
             if fault is not None:
                 self.warnings[f'server "{server}", {what}/list: {fault[0]}'] = None
-        return Listing(what, found)
+        listing = Listing(what, found)
+        for name in listing.twice:
+            self.warnings[f'server "{server}" lists the {_WHAT[what]} "{name}" more than once; the first counts'] = None
+        return listing

@@ -115,8 +115,6 @@ class Causes:
         victims: dict[int, list[Held]] = {}
         await self._settle_lost([one for one in ordered if one.is_open], suspects, victims, finish)
         emit, self._caller.emit = self._caller.emit, None  # tests that have ended are run again
-        if self._snapshots is not None:
-            self._snapshots.again = True
         try:
             for one in ordered:
                 if one.is_open:
@@ -134,7 +132,7 @@ class Causes:
         finally:
             self._caller.emit = emit
             if self._snapshots is not None:
-                self._snapshots.again = self._snapshots.paused = False
+                self._snapshots.paused = False
 
     async def _settle_lost(
         self,

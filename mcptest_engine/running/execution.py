@@ -13,7 +13,7 @@ from mcptest_engine import __version__
 from mcptest_engine.core.errors import McptestError
 from mcptest_engine.core.results import RunRecord, SuiteInfo, Verdict
 from mcptest_engine.core.words import counted
-from mcptest_engine.judging.matchers import preload
+from mcptest_engine.judging.matchers import Context, preload
 from mcptest_engine.judging.snapshots import SnapshotStore
 from mcptest_engine.judging.validity import preload as preload_validity
 from mcptest_engine.running.conclude import WORDS, concluded
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.running.caching import Caching
-    from mcptest_engine.running.cases import Plan
+    from mcptest_engine.running.cases import Asked, Case, Plan
     from mcptest_engine.running.compositions.freezing import Freezer
     from mcptest_engine.running.judged import Judged
     from mcptest_engine.running.pool import Pool
@@ -88,6 +88,7 @@ async def execute(
             preload_validity(spec.protocol)
     if any(uses_matcher(expect, "snapshot") for expect in expectations):
         snapshots.lookup("")  # a file that cannot be read is told before anything is called
+        plan = plan._replace(cases=tuple(_alone_if_it_takes_snapshots(case, snapshots) for case in plan.cases))
     freezer = _freezer(plan, suite, settings, workspace, pool)
     side_files = SideFiles(workspace, blank.run_id)
     conclude = partial(
@@ -226,6 +227,20 @@ def _judged(plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: Wo
     from mcptest_engine.running.judged import Judged
 
     return Judged(suite, settings, workspace, pool.redactor, plan)
+
+
+def _alone_if_it_takes_snapshots(case: Case, snapshots: SnapshotStore) -> Case:
+    """The case as one that runs alone where it may store a new value: nothing would show that it was another call's."""
+    calls: tuple[Asked, ...] = (case, *case.verify)
+    for asked in calls:
+        for row in assertions_of(asked.expect["assertions"]):
+            if not uses_matcher({"assertions": [row]}, "snapshot"):
+                continue
+            options = row["matcher"].get("snapshot")
+            named = options.get("name") if isinstance(options, dict) else None
+            if snapshots.takes(named or Context(None, asked.snapshot_name, row["target"]).snapshot_name):
+                return case._replace(serial=True)
+    return case
 
 
 def _spent(record: RunRecord, judged: Judged | None) -> RunRecord:

@@ -424,7 +424,7 @@ def handle(method, params, message):
             open(marker, "w").close()
             threading.Timer(0.05, os._exit, (3,)).start()
             return minimcp.NO_ANSWER
-        return {"tools": tools}
+        return {"tools": [*tools, {"name": "get_it", "inputSchema": {"type": "object"}}] if how == "twice" else tools}
     if how == "refuses":
         waiting.append(message["id"])
         return minimcp.NO_ANSWER
@@ -476,6 +476,14 @@ def test_an_answer_that_no_list_was_there_to_check_is_told(odd: Callable[..., Ru
     assert (record.exit_code, record.tests[0].verdict.value) == (0, "pass")
     (warning,) = [text for text in record.warnings if "could not be listed, so that names" in text]
     assert why in warning
+
+
+def test_a_tool_that_is_listed_twice_is_a_warning(odd: Callable[..., RunRecord]) -> None:
+    record = odd("twice", "get_it")
+    assert (record.exit_code, record.warnings) == (
+        0,
+        ('server "s" lists the tool "get_it" more than once; the first counts',),
+    )
 
 
 def test_a_list_that_changed_is_read_again_before_the_next_call(odd: Callable[..., RunRecord]) -> None:
