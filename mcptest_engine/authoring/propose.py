@@ -24,7 +24,7 @@ from mcptest_engine.safety.policy import ToolClass, class_of
 from mcptest_engine.suite.yaml_text import Unwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mcptest_engine.servers.gate import Gate
     from mcptest_engine.servers.session import Exchange, Session
@@ -94,7 +94,7 @@ async def propose(
         head, notes = _head(tool_class, tool, arguments, server_key, secrets)
         if why_single is None or not twice:
             why_single = _why_single(tool_class, single_call=single_call) if len(observed) == 1 else why_single
-    _require_valid(observed, session, listed[0].get("outputSchema"))
+    _require_valid(observed, session, listed[0].get("outputSchema"), secrets.without)
     day = datetime.now(UTC).date() if today is None else today
     proposal = _Proposal(observed, secrets, day, declared=listed[0].get("outputSchema"))
     notes += proposal.told(why_single)
@@ -115,7 +115,9 @@ async def propose(
     )
 
 
-def _require_valid(observed: Sequence[Exchange], session: Session, declared: object) -> None:
+def _require_valid(
+    observed: Sequence[Exchange], session: Session, declared: object, redact: Callable[[Any], Any]
+) -> None:
     """Raise InvalidResult for an answer by which every run of the test would fail."""
     from mcptest_engine.judging.matchers import Context
     from mcptest_engine.judging.matchers.json_schema import matches_schema
@@ -126,9 +128,7 @@ def _require_valid(observed: Sequence[Exchange], session: Session, declared: obj
     output_schema = matches_schema(declared, Context()) if isinstance(declared, dict) else None
     validity = Validity(session.protocol_version or "", fails=True, output_schema=output_schema)
     for exchange in observed:
-        fault = None
-        if "result" in exchange.answer:
-            fault = find_invalidity("tools/call", exchange.answer["result"], validity, session.spec.redact)
+        fault = find_invalidity("tools/call", exchange.answer, validity, redact)
         if fault is not None:
             hint = "nothing is proposed from it: mend the server, and propose again"
             raise InvalidResult(f"this answer is not trusted: {fault[0]}", server=session.spec.name, hint=hint)

@@ -111,6 +111,8 @@ class Failure:
     @property
     def distrust(self) -> str | None:
         """Why the answer must not become what a test expects; None where it only differs from what was expected."""
+        if self.cause is not None and self.cause.kind == "not_tried":
+            return "this answer is not trusted: the test failed beside other tests, and was not run again alone"
         if self.cause is not None:
             beside = "other tests" if self.cause.beside is None else f'"{self.cause.beside}"'
             return f"this answer is not trusted: the test passes alone, and fails beside {beside} ({self.cause.kind})"

@@ -147,13 +147,14 @@ class AnswerSnapshots(SnapshotStore):
 
     def confirm(self, name: str, seen_at: str) -> None:
         if name not in self._proposed:
+            self._store.untrusted.pop(name, None)
             self._store.confirm(name, seen_at)
 
     def close(self, distrust: str | None) -> None:
         """Store what the answer proposed, unless it is distrusted for the reason given."""
         for name, (value, seen_at) in self._proposed.items():
-            if distrust is not None:
+            if distrust is not None and self._store.takes(name):
                 self._store.untrusted[name] = distrust
-            else:
+            elif distrust is None:
                 self._store.propose(name, value, seen_at)
                 self._store.untrusted.pop(name, None)

@@ -222,7 +222,11 @@ class Caller:
             asked = _complying(asked, envelope, exchange, session)
         else:
             found = await self.catalogs.find(
-                session, asked.method, name, timeout_seconds=asked.timeout_seconds, renew=partial(sessions.get, server)
+                session,
+                asked.method,
+                name,
+                timeout_seconds=asked.timeout_seconds,
+                renew=partial(sessions.reach, server),
             )
             validity = _validity_of(session, None if found is None else found[1])
         opinions = None if self._judged is None else self._opinions()
@@ -277,7 +281,7 @@ class Caller:
             raise
         result = exchange.answer.get("result")
         found = await self.catalogs.find(
-            session, _CALL, tool, timeout_seconds=timeout_seconds, renew=partial(sessions.get, server)
+            session, _CALL, tool, timeout_seconds=timeout_seconds, renew=partial(sessions.reach, server)
         )
         refusal = told_failure(exchange.answer, self._redact)
         if refusal is None:
@@ -349,7 +353,11 @@ class Caller:
         if session is None and error.http.get("status") not in REFUSALS:
             return outcome  # nothing was asked yet: only a refusal of whoever asks is an answer to it
         envelope = _envelope(asked, {}, number=number, duration_ms=duration_ms, http=error.http)
-        return refused(asked, outcome, await self._judge(asked, envelope))
+        snapshots = None if self._snapshots is None else AnswerSnapshots(self._snapshots)
+        outcome = refused(asked, outcome, await self._judge(asked, envelope, snapshots=snapshots))
+        if snapshots is not None:
+            snapshots.close(None if outcome.failure is None else outcome.failure.distrust)
+        return outcome
 
     async def _settled(
         self,

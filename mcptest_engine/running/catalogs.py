@@ -156,6 +156,7 @@ class RunCatalogs:
         self._listed = listed
         self._listings: dict[tuple[str, str], asyncio.Task[Listing | None]] = {}
         self._began: dict[tuple[str, str], float] = {}
+        self._known: dict[tuple[str, str], Listing] = {}
         self._unread: dict[tuple[str, str], str] = {}
         self._deaths: dict[tuple[str, str], int] = {}
         self._changes: dict[tuple[str, str], tuple[Session, int]] = {}
@@ -198,8 +199,8 @@ class RunCatalogs:
         if what is None or not session.spec.reads_catalog:
             return None
         task = self._listings.get(key)
-        listing = None if task is None else await self._within(key, task, timeout_seconds)
-        if listing is None and key not in self._listings and self._deaths.get(key) and renew is not None:
+        listing = self._known.get(key) if task is None else await self._within(key, task, timeout_seconds)
+        if listing is None and key not in self._listings and key in self._deaths and renew is not None:
             with contextlib.suppress(ServerError):
                 session = await renew()
                 if key not in self._listings:
@@ -219,10 +220,8 @@ class RunCatalogs:
     def read(self) -> dict[str, dict[str, list[dict[str, Any]]]]:
         """The lists that have been read, as they were sent: by server, then "tools" or "prompts"."""
         found: dict[str, dict[str, list[dict[str, Any]]]] = {}
-        for (server, what), task in self._listings.items():
-            listing = task.result() if task.done() and not task.cancelled() else None
-            if listing is not None:
-                found.setdefault(server, {})[what] = listing.descriptors
+        for (server, what), listing in self._known.items():
+            found.setdefault(server, {})[what] = listing.descriptors
         return found
 
     async def close(self) -> None:
@@ -241,10 +240,12 @@ class RunCatalogs:
     async def _within(
         self, key: tuple[str, str], task: asyncio.Task[Listing | None], timeout_seconds: float
     ) -> Listing | None:
+        """What the task reads, or where that is nothing, or late, what was read before."""
         left = self._began[key] + timeout_seconds - asyncio.get_running_loop().time()
         if not task.done() and left > 0:
             await asyncio.wait((task,), timeout=left)
-        return task.result() if task.done() and not task.cancelled() else None
+        read = task.result() if task.done() and not task.cancelled() else None
+        return read or self._known.get(key)
 
     async def _read(self, session: Session, what: str) -> Listing | None:
         server = session.spec.name
@@ -255,8 +256,8 @@ class RunCatalogs:
         except ServerError as error:
             self._unread[key] = self._redact(error.message)
             if isinstance(error, ServerDied):
-                self._deaths[key] = self._deaths.get(key, 0) + 1
-                if self._deaths[key] < _MOST_DEATHS:
+                self._deaths[key] = self._deaths.get(key, 0) + (not session.was_cut_off)
+                if self._deaths[key] < _MOST_DEATHS and self._listings.get(key) is asyncio.current_task():
                     del self._listings[key]
             return None
         finally:
@@ -268,7 +269,7 @@ class RunCatalogs:
             fault = find_invalidity(f"{what}/list", {"result": {**_LIST_RESULT, what: found}}, validity, self._redact)
             if fault is not None:
                 self.warnings[f'server "{server}", {what}/list: {fault[0]}'] = None
-        listing = Listing(what, found)
+        listing = self._known[key] = Listing(what, found)
         for name in listing.twice:
             self.warnings[f'server "{server}" lists the {_WHAT[what]} "{name}" more than once; the first counts'] = None
         return listing

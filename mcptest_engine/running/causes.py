@@ -238,8 +238,11 @@ class Causes:
             if _kind(both[one.place]) is not kind:
                 continue
             reruns += 1
-            if (await self._run_again(case)).outcome.verdict is not Verdict.PASS:
+            alone = (await self._run_again(case)).outcome.verdict
+            if alone is Verdict.FAIL:
                 return one.place, reruns
+            if alone is not Verdict.PASS:
+                continue
             reruns += 1
             both = await self._run_pair(pair)
             if _kind(both[one.place]) is kind:
@@ -383,7 +386,7 @@ def _interference_words(kind: FailureKind, partner: str | None, beside: int, rer
     if partner is not None:
         return f'passes alone; fails beside "{partner}": {fault}'
     others = "another test was" if beside == 1 else f"{beside} other tests were"
-    tried = f", and in {counted(reruns - 1, 'more run')} no pair of calls failed" if reruns > 1 else ""
+    tried = f", and in {counted(reruns - 1, 'more run')} no pair of tests failed twice" if reruns > 1 else ""
     if kind is FailureKind.SERVER:
         fault += ", or it ended by itself"
     elif kind not in SLOW:

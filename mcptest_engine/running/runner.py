@@ -209,10 +209,10 @@ class Run:
             )
         await self._causes.settle(tuple(self._held), self._explain, so_far=self.clock() - self._started)
 
-    def _explain(self, held: Held, decision: Decision) -> None:
+    def _explain(self, held: Held, decision: Decision, *, is_known: bool = True) -> None:
         """Take what is known by now of a test that waited to be tried again: its verdict, or why it has failed."""
         self._held.remove(held)
-        if self.cache is not None:
+        if self.cache is not None and is_known:
             self.cache.note(held.case, decision, listed=held.case.id not in self._caller.unlisted)
         index, before = held.place, self._results[held.place]
         if before is None:
@@ -474,7 +474,7 @@ class Run:
 
     def _record(self, duration_ms: float, interrupted: bool) -> RunRecord:
         for held in tuple(self._held):  # interrupted: nobody knows more of them
-            self._explain(held, held.decision)
+            self._explain(held, held.decision, is_known=False)
         for index, case in enumerate(self.plan.cases):
             if self._results[index] is None:
                 self._finish(index, case, self._interrupted(case), self.clock())

@@ -47,6 +47,10 @@ class Sessions:
         """Whether nobody but this test talks over the session with `server`."""
         return self._case.client is not None and server == self._case.server
 
+    async def reach(self, server: str) -> Session:
+        """The session to read a list over: as `get`, but that none is to be had is no failure of the test's own call."""
+        return await (self._get_own() if self.is_own(server) else self._pool.session(self._pinned or server))
+
     async def get(self, server: str) -> Session:
         """The session to ask `server` over. Raises: ServerError when it does not start, or died once too often."""
         if self.is_own(server):

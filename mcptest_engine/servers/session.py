@@ -161,7 +161,7 @@ class Session:
         self._refused: tuple[float, str] | None = None
         self._given_up: set[int] = set()
         self._answered_twice = False
-        self._nameless: tuple[str, bytes, float] | None = None
+        self._nameless: tuple[str, bytes, float, list[Call]] | None = None
         self._repeated: list[str] = []
         self._decode = wire.decoder_noting(self._repeated)
         self._told_repeated: set[tuple[str, str]] = set()
@@ -580,11 +580,12 @@ class Session:
             self._unmatched(message, line, at)
         else:
             self._matched(call, message, line, at)
-        if self._nameless is not None and len(waiting := list(self._calls)) == 1:
-            fault, line, at = self._nameless
+        if self._nameless is not None and len(waiting := list(self._calls)) < 2:
+            fault, line, at, either = self._nameless
             self._nameless = None
-            waiting[0].done_at = at
-            self.failed(waiting[0], broken_answer(waiting[0].method, fault, self._shown(line)))
+            for left in (one for one in waiting if one in either):
+                left.done_at = at
+                self.failed(left, broken_answer(left.method, fault, self._shown(line)))
 
     def _matched(self, call: Call, message: dict[str, Any], line: bytes, at: float) -> None:
         call.done_at = at
@@ -641,7 +642,12 @@ class Session:
             if len(waiting) == 1:
                 (call,) = waiting
             elif len(waiting) == 2 and self.is_listing:
-                self._nameless = fault, line, at  # the list's, or the test's: that of the one which gets no other
+                self._nameless = (
+                    fault,
+                    line,
+                    at,
+                    waiting,
+                )  # the list's, or the test's: that of the one which gets no other
                 return
         if call is None:
             self._noise(line, at)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 OPENINGS = frozenset({"initialize", "server/discover"})
+_AS_OFTEN_AS_ASKED = OPENINGS | {"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
 _CHANGING = (
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.IGNORECASE), "<uuid>"),
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"), "<time>"),
@@ -21,7 +22,7 @@ _CHANGING = (
 
 
 class Tape:
-    """The exchanges of one server. Each is given once; an opening may be asked for again, and gets the last one's answer."""
+    """The exchanges of one server. Each is given once; an opening or a list may be asked for again: the last answer."""
 
     def __init__(self, exchanges: Iterable[Mapping[str, Any]]) -> None:
         self._waiting: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
@@ -36,7 +37,7 @@ class Tape:
         waiting = self._waiting.get(_key(method, params))
         if not waiting:
             return None
-        return waiting[-1] if method in OPENINGS and len(waiting) == 1 else waiting.pop()
+        return waiting[-1] if method in _AS_OFTEN_AS_ASKED and len(waiting) == 1 else waiting.pop()
 
     def near(self, method: str, params: object) -> str:
         """Why a request has no answer, in words."""

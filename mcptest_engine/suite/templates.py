@@ -118,9 +118,6 @@ class Templates:
         """Give every declared or given variable its value, or its fault. An order of declaration is not required."""
         for name, text in self.given.items():
             self._give(name, text)
-            declared = self.declared.get(name)
-            if declared is not None and isinstance(declared.value, dict) and "from_env" in declared.value:
-                self._note_read(str(declared.value["from_env"]), text)  # as secret as what it takes the place of
         for name in self.declared:
             if name not in self.variables and name not in self._broken:
                 self._declared_value(name)

@@ -177,5 +177,6 @@ BEHAVIOURS = (
     passed("asks-and-goes-on", "asks for sampling that was not declared, and takes no for an answer",
            "nothing: it got error -32601"),
     passed("surrogate", "sends half a surrogate pair as an escape"),
-    passed("version-a-number", "answers `initialize` with a revision that is no text", "send it as text: the run warns of it"),
+    passed("version-a-number", "answers `initialize` with a revision that is no text",
+           "send it as text: the run fails for it (`invalid_opening`)"),
 )  # fmt: skip

@@ -289,7 +289,7 @@ def test_what_was_not_run_is_not_judged_and_what_failed_is(
     unable["nodes"] = [{"id": "a", "tool": "say", "mock": {"result": 1}, "when": "false"}]
     suite = {"judge": CLAUDE, "compositions": [mocked("wrong", eval={"mcp_use": True}, expect=wrong), skipped, unable]}
     record = run(suite)
-    assert [test.verdict.value for test in record.tests] == ["fail", "pass", "skip", "skip", "pass", "skip"]
+    assert [test.verdict.value for test in record.tests] == ["fail", "pass", "skip", "skip", "inconclusive", "skip"]
     assert record.tests[3].message in ("skipped by the suite", "not today", "not judged: `skipped` was not run")
     assert record.tests[5].message == "not judged: `unable` was not run"
 

@@ -49,18 +49,22 @@ def each(matcher: dict[str, Any], context: Context) -> Judge:
 def some(matcher: dict[str, Any], context: Context) -> Judge:
     """At least one element holds; of an empty array none does."""
     inner = compile_judge(matcher, context)
+    wants_absence = matcher.get("exists") is False
 
     def judge(actual: object) -> Reason | None:
         if not isinstance(actual, list):
             return unjudged_kind("an array", actual)
         if not actual:
             return because("no element holds: the array is empty")
-        if "not" in matcher and all(isinstance(element, Absent) for element in actual):
+        if not wants_absence and all(isinstance(element, Absent) for element in actual):
             return partial(_absent_at, 0, actual[0])
         first: Reason | None = None
         is_judged = True
         undecided: Undecided | None = None
         for element in actual:
+            if isinstance(element, Absent) and not wants_absence:
+                first = first or partial(absent, element)
+                continue
             try:
                 reason = inner(element)
             except Undecided as open_:

@@ -42,8 +42,8 @@ _SHOWN = 3
 _UNANSWERED = frozenset(
     {FailureKind.SERVER, FailureKind.TIMEOUT, FailureKind.AUTH, FailureKind.INVALID, FailureKind.SUITE}
 )
-_SAYS_NOTHING = frozenset(("output", "args", "duration_ms", "started_ms"))
-"""What a node has whether its call failed or not."""
+_TELLS_OF_FAILURE = frozenset(("status", "message", "hint", "result", "calls"))
+"""What of a node says whether its call failed."""
 _EMPTY: Mapping[str, Any] = {"error": None, "notifications": (), "server_requests": (), "http": None}
 
 
@@ -254,8 +254,8 @@ def _looked_at(node_id: str, targets: Iterable[str]) -> bool:
     """Whether one of the targets tells of the node whether it failed: it is in `nodes.ID`, or `nodes` or `composition.ran`."""
     paths = (parse_target(target).segments[:3] for target in targets)
     return any(
-        path[:2] in (("nodes",), ("nodes", node_id), ("composition", "ran"))
-        and not _SAYS_NOTHING.intersection(path[2:])
+        path in (("nodes",), ("nodes", node_id), ("composition", "ran"))
+        or (path[:2] == ("nodes", node_id) and path[2] in _TELLS_OF_FAILURE)
         for path in paths
     )
 
