@@ -614,6 +614,7 @@ def test_a_focused_case_starts_no_server_of_the_others(run: Run, log: Path) -> N
         (wants("nodes.a.args", {}), Verdict.FAIL, FailureKind.SERVER),
         ({"target": "nodes.a.duration_ms", "matcher": {"lt": 60_000}}, Verdict.FAIL, FailureKind.SERVER),
         (wants("nodes.a.output", None), Verdict.FAIL, FailureKind.SERVER),
+        (wants("nodes.a.server", "dead"), Verdict.FAIL, FailureKind.SERVER),
         (wants("nodes.a.status", "err"), Verdict.PASS, None),
         (wants("composition.ran", False), Verdict.PASS, None),
     ],

@@ -259,7 +259,10 @@ def test_not_sees_a_member_that_no_element_has(why):
     for matcher in ({"not": {"contains": "error"}}, {"not": {"not": {"contains": "error"}}}):
         assert why(matcher, misspelt) == told
     assert why({"some": {"not": {"contains": "error"}}}, misspelt) == told
+    assert why({"some": {"all-of": [{"not": {"contains": "error"}}]}}, misspelt) == told
     assert why({"some": {"exists": False}}, misspelt) is None
+    errors = resolve(parse_target("content[*].text"), {"content": [{"text": "error"}, {}]})
+    assert "none of 2 elements holds" in why({"some": {"not": {"contains": "error"}}}, errors)
     found = resolve(parse_target("content[*].text"), value)
     assert why({"not": {"contains": "lost"}}, found) is None
     assert "could not be judged: element 2 is absent" in why({"not": {"schema": {}}}, found)

@@ -178,6 +178,7 @@ def test_a_tool_that_changes_state_is_not_called_again_and_the_failure_says_so(
     assert wrong.failure is not None
     assert wrong.failure.hint == "not tried again alone: `store` may change state"
     assert wrong.failure.cause == Cause(kind="not_tried", beside=None, reruns=0)
+    assert "was not run again alone" in (wrong.failure.distrust or "")
     assert record_fault(record.to_json()) is None
     for name in REPORTS:
         rendered = render(name, record, RenderOptions())

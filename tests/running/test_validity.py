@@ -420,6 +420,10 @@ def handle(method, params, message):
             minimcp.send({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no list"}})
             minimcp.answer(waiting.pop(), {"content": [], "structuredContent": {"n": 1}})
             return minimcp.NO_ANSWER
+        if how == "once" and waiting:
+            raise minimcp.RpcError(-32000, "rate limited")
+        if how == "once":
+            waiting.append("listed")
         if how == "dies" or (how == "dies once" and not os.path.exists(marker)):
             open(marker, "w").close()
             threading.Timer(0.05, os._exit, (3,)).start()
@@ -438,7 +442,7 @@ def handle(method, params, message):
         result = {**result, "structuredContent": {}, "_meta": {"deep": deep}}
     if how == "deep":
         result["structuredContent"]["more"] = deep
-    if how in ("dies once", "banana"):
+    if how in ("dies once", "banana", "once"):
         result["structuredContent"] = {}
     return result
 
@@ -476,6 +480,11 @@ def test_an_answer_that_no_list_was_there_to_check_is_told(odd: Callable[..., Ru
     assert (record.exit_code, record.tests[0].verdict.value) == (0, "pass")
     (warning,) = [text for text in record.warnings if "could not be listed, so that names" in text]
     assert why in warning
+
+
+def test_a_list_that_cannot_be_read_a_second_time_leaves_what_was_read(odd: Callable[..., RunRecord]) -> None:
+    record = odd("once", "get_it", "get_unknown", "get_it")
+    assert [test.failure and test.failure.kind.value for test in record.tests] == ["invalid", "suite", "invalid"]
 
 
 def test_a_tool_that_is_listed_twice_is_a_warning(odd: Callable[..., RunRecord]) -> None:
