@@ -692,5 +692,6 @@ def test_an_answer_that_fails_its_test_by_itself_is_not_proposed_and_no_snapshot
     reasons = {item["title"]: item["reason"] for item in told["stale"]}
     assert reasons["invalid"].startswith("this answer is not trusted: the test failed as `invalid`: ")
     assert reasons["refused"].startswith("this answer is not trusted: the test failed as `tool_error`: ")
-    assert "`old / result.content` is not updated: this answer is not trusted" in ran.stdout
+    said = "`old / result.content` is not updated: this answer is not trusted" in ran.stdout
+    assert said == bool(update)
     assert list((tmp_path / ".mcptest/snapshots").glob("*")) == []

@@ -61,7 +61,9 @@ def test_a_run_answers_with_the_cause_of_a_failure_beside_other_calls(writer: Do
     other = {"ann": "bob", "bob": "ann"}[failure["test"]]
     assert f'passes alone; fails beside "{other}": the server mixes up parallel calls' in failure["assert"]
     (test,) = writer.call("get_run", run_id=answer["run_id"], only="failed")["tests"]
-    assert test["failure"]["cause"] == {"kind": "interference", "with": other, "reruns": 4}
+    cause = test["failure"]["cause"]
+    assert (cause["kind"], cause["with"]) == ("interference", other)
+    assert cause["reruns"] >= 4
 
 
 def test_the_repro_line_runs_verbatim_from_the_workspace(

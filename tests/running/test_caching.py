@@ -431,12 +431,12 @@ def echo() -> Iterator[str]:
 
 def test_over_http_only_checks_are_kept_unless_the_server_has_a_version(record_of: RecordOf, echo: str) -> None:
     check = "compliance: [{ name: opens, check: initialize }]"
-    text = f"servers: {{ s: {{ url: {echo}/mcp }} }}\ntools: [{{ name: echoes, tool: echo }}]\n{check}\n"
+    text = f"servers: {{ s: {{ url: {echo}/mcp, catalog: off }} }}\ntools: [{{ name: echoes, tool: echo }}]\n{check}\n"
     record_of(text, cache=True)
     record = record_of(text, cache=True)
     assert [test.name for test in record.tests if test.cached] == ["opens"]
     assert record.warnings == ('not cached: tests of server "s", which has a `url` and no `server_version`',)
-    pinned = text.replace("/mcp }", "/mcp, catalog: off, server_version: v7 }")
+    pinned = text.replace("/mcp,", "/mcp, server_version: v7,")
     record_of(pinned, cache=True)
     again = record_of(pinned, cache=True)
     assert [test.name for test in again.tests if test.cached] == ["echoes", "opens"]

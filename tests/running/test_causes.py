@@ -237,7 +237,9 @@ def test_a_crash_that_needs_two_calls_is_one_failure_with_the_pair(record_of: Ca
     assert wrong.name == "one"
     assert wrong.failure is not None
     assert wrong.failure.kind is FailureKind.SERVER
-    assert wrong.failure.cause == Cause(kind="interference", beside="two", reruns=4)
+    assert wrong.failure.cause is not None
+    assert (wrong.failure.cause.kind, wrong.failure.cause.beside) == ("interference", "two")
+    assert wrong.failure.cause.reruns >= 4
     assert wrong.failure.hint is not None
     assert wrong.failure.hint.startswith('passes alone; fails beside "two": the server does not stand parallel calls')
 
