@@ -216,7 +216,7 @@ class Run:
             self.cache.note(held.case, decision, listed=held.case.id not in self._caller.unlisted)
         index, before = held.place, self._results[held.place]
         if before is None:
-            self._finish(index, held.case, decision, held.began)
+            self._finish(index, held.case, self._doubted(held.case, decision), held.began)
             return
         if decision is held.decision:
             return
@@ -332,19 +332,26 @@ class Run:
         self._finish(index, case, settled, began)
 
     async def _compared(self, index: int, case: Case, decision: Decision) -> Decision:
-        """A refusal of invalid arguments, once the earlier calls of the same with valid ones have ended: it shows nothing where
-        they met with the same error.
-        """
+        """A refusal of invalid arguments, once the earlier calls of the same with valid ones have ended."""
+        if decision.outcome.verdict is Verdict.PASS:
+            for place in self._valid_calls().get(call_of(case), ()):
+                if place < index and not any(held.place == place for held in self._held):
+                    await self._wait_for(place)
+        return self._doubted(case, decision)
+
+    def _doubted(self, case: Case, decision: Decision) -> Decision:
+        """The decision about made-up arguments: a refusal of invalid ones shows nothing where valid ones met the same error."""
         told = decision.outcome.output and told_failure(decision.outcome.output, self.keeper.redact)
-        if decision.outcome.verdict is not Verdict.PASS or not told:
+        if (
+            case.guess is None
+            or case.outcome is not Wanted.ERROR
+            or decision.outcome.verdict is not Verdict.PASS
+            or not told
+        ):
             return decision
-        call = call_of(case)
-        for place in self._valid_calls().get(call, ()):
-            if place < index and not any(held.place == place for held in self._held):
-                await self._wait_for(place)
         from mcptest_engine.running.guesses import same_error  # few suites have made-up arguments
 
-        doubt = same_error(told, self._caller.errors.get(call, ()))
+        doubt = same_error(told, self._caller.errors.get(call_of(case), ()))
         return decision if doubt is None else decision._replace(outcome=doubted(decision.outcome, doubt))
 
     async def _explain_guesses(self) -> None:
