@@ -74,7 +74,13 @@ class SnapshotStore:
         if self._keep_pending and not equal(self._pending.get(name, NOTHING), value):
             self._pending[name] = value
             self._pending_changed = True
+            self._seen_at[name] = seen_at
         return False
+
+    def distrust(self, test_name: str) -> None:
+        """Forget the changes that a test has proposed in this run: its answer turned out to be another one's."""
+        for name in [name for name, seen_at in self._seen_at.items() if f" of `{test_name}`, value " in seen_at]:
+            self._forget_pending(name)
 
     def takes(self, name: str) -> bool:
         """Whether this run may accept a value for `name`."""

@@ -214,6 +214,9 @@ class Run:
         self._held.remove(held)
         if self.cache is not None and is_known:
             self.cache.note(held.case, decision, listed=held.case.id not in self._caller.unlisted)
+        failure = decision.outcome.failure
+        if self.snapshots is not None and failure is not None and failure.distrust is not None:
+            self.snapshots.distrust(held.case.snapshot_name)
         index, before = held.place, self._results[held.place]
         if before is None:
             self._finish(index, held.case, self._doubted(held.case, decision), held.began)

@@ -489,3 +489,19 @@ def test_a_snapshot_is_taken_while_no_other_call_is_under_way(
     assert record.totals.passed == 2
     (taken,) = (tmp_path / ".mcptest" / "snapshots").iterdir()
     assert read_snapshots(taken) == {f"{name} / result.content[0].text": name for name in ("ann", "bob")}
+
+
+def test_no_change_of_a_snapshot_waits_of_a_test_that_was_not_run_again_alone(
+    record_of: Callable[..., RunRecord], tmp_path: Path
+) -> None:
+    expect = [{"target": "result.content[0].text", "matcher": {"snapshot": True}}]
+    rows = "".join(row(name, "store", who=name, expect=expect, serial=False) for name in ("ann", "bob"))
+    text = f"servers: {{ s: {{ command: {STDIO} }} }}\ntools:\n{rows}"
+    record_of(text, update_snapshots=True)
+    record = record_of(text)
+    (wrong,) = red(record)
+    assert [
+        test.failure and test.failure.cause and test.failure.cause.kind for test in record.tests if test.name == wrong
+    ]
+    assert not [warning for warning in record.warnings if "mcptest review" in warning]
+    assert [path.name for path in (tmp_path / ".mcptest" / "snapshots").iterdir()] == ["mcptest.yml"]
