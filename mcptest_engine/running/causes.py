@@ -261,7 +261,9 @@ class Causes:
         kind = _kind(one.decision)
         assert kind is not None
         name = None if partner is None else self._cases[partner].name
-        words = _interference_words(kind, name, len(one.beside), reruns)
+        failed = [row.target for row in one.decision.outcome.assertions if row.passed is False]
+        is_slow = kind in SLOW or (kind is FailureKind.ASSERTION and set(failed) == {"duration_ms"})
+        words = _interference_words(kind, name, len(one.beside), reruns, is_slow=is_slow)
         return _with_note(one.decision, words, Cause(kind="interference", beside=name, reruns=reruns), victims)
 
     async def _run_again(self, case: Case) -> Decision:
@@ -376,8 +378,8 @@ def _with_victims(decision: Decision, victims: Sequence[Held]) -> Decision:
     return decision._replace(outcome=outcome)
 
 
-def _interference_words(kind: FailureKind, partner: str | None, beside: int, reruns: int) -> str:
-    if kind in SLOW:
+def _interference_words(kind: FailureKind, partner: str | None, beside: int, reruns: int, *, is_slow: bool) -> str:
+    if is_slow:
         fault = "the server delays parallel calls; where its times matter, give it `serial: true`"
     elif kind is FailureKind.SERVER:
         fault = "the server does not stand parallel calls"
@@ -389,6 +391,6 @@ def _interference_words(kind: FailureKind, partner: str | None, beside: int, rer
     tried = f", and in {counted(reruns - 1, 'more run')} no pair of tests failed twice" if reruns > 1 else ""
     if kind is FailureKind.SERVER:
         fault += ", or it ended by itself"
-    elif kind not in SLOW:
+    elif not is_slow:
         fault += ", or this test needs what another one does first (then give that one `serial: true`)"
     return f"passes alone; failed while {others} under way{tried}: {fault}"

@@ -69,16 +69,23 @@ def test_a_server_that_mixes_up_parallel_answers_fails_with_the_pair(
     assert RunRecord.from_json(record.to_json()) == record
 
 
+@pytest.mark.parametrize(
+    ("limit", "failed_as"),
+    [
+        ({"max_duration_ms": 1000}, FailureKind.BUDGET),
+        ([{"target": "duration_ms", "matcher": {"lt": 1000}}], FailureKind.ASSERTION),
+    ],
+    ids=["budget", "assertion"],
+)
 def test_a_server_that_takes_longer_beside_other_calls_is_told_from_one_that_is_slow(
-    record_of: Callable[..., RunRecord],
+    record_of: Callable[..., RunRecord], limit: Any, failed_as: FailureKind
 ) -> None:
-    limit = {"max_duration_ms": 1000}
     rows = [row("one", "tire", expect=limit), row("two", "tire", expect=limit), row("fast", "look", expect=limit)]
     record = record_of(suite(*rows))
     assert red(record) == ["one", "two"]
     for test, other in zip(record.tests, ("two", "one"), strict=False):
         assert test.failure is not None
-        assert test.failure.kind is FailureKind.BUDGET
+        assert test.failure.kind is failed_as
         assert test.failure.cause is not None
         assert test.failure.cause.beside == other
         assert test.failure.hint is not None
