@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from mcptest_engine.core.results import Failure
+
 
 class SnapshotStore:
     """Looks up, takes and keeps values by name. `redact` takes secrets out of what is compared and stored.
@@ -156,8 +158,9 @@ class AnswerSnapshots(SnapshotStore):
             self._store.untrusted.pop(name, None)
             self._store.confirm(name, seen_at)
 
-    def close(self, distrust: str | None) -> None:
-        """Store what the answer proposed, unless it is distrusted for the reason given."""
+    def close(self, failure: Failure | None) -> None:
+        """Store what the answer proposed, unless the test's failure is a reason to distrust it."""
+        distrust = None if failure is None else failure.distrust
         for name, (value, seen_at) in self._proposed.items():
             if distrust is not None and self._store.takes(name):
                 self._store.untrusted[name] = distrust

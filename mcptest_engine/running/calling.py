@@ -19,7 +19,7 @@ from mcptest_engine.judging.circumstances import told_failure
 from mcptest_engine.judging.snapshots import AnswerSnapshots
 from mcptest_engine.judging.validity import Validity, find_invalidity, find_task_handle
 from mcptest_engine.running.cases import Case
-from mcptest_engine.running.catalogs import RunCatalogs, find_call_fault
+from mcptest_engine.running.catalogs import LISTS, RunCatalogs, find_call_fault
 from mcptest_engine.running.effects import EffectLedger
 from mcptest_engine.running.ids import grading_of
 from mcptest_engine.running.keeping import CERTAINLY_SMALL
@@ -52,7 +52,8 @@ LISTENING_SECONDS = 1.0
 REFUSALS = frozenset({401, 403})
 JUDGED = "llm-judge"
 _CALL = "tools/call"
-_LISTS = {_CALL: "tools", "prompts/get": "prompts"}
+_MAY_LACK_STATE = ERROR_FAILURES | {FailureKind.ASSERTION, FailureKind.SCORE}
+"""The failures that lost state of a server may bring about; it makes no answer invalid or late."""
 SETTLING_SECONDS = 0.25
 """How long, in all, notifications that an assertion misses are waited for: over HTTP they come on another stream."""
 
@@ -146,10 +147,10 @@ class Caller:
             cut_short=lambda trace: self._left(case.id, trace),
             judge_by_models=self.judged_by_models if self._judged is not None else None,
         )
-        snapshots = None if self._snapshots is None else AnswerSnapshots(self._snapshots)
+        snapshots = self._answer_snapshots()
         outcome = await run_composition(case, world, number=number, snapshots=snapshots)
         if snapshots is not None:
-            snapshots.close(None if outcome.failure is None else outcome.failure.distrust)
+            snapshots.close(outcome.failure)
         return outcome
 
     async def _grade(self, case: Case, sessions: Sessions, number: int) -> Outcome:
@@ -230,7 +231,7 @@ class Caller:
             )
             validity = _validity_of(session, None if found is None else found[1])
         opinions = None if self._judged is None else self._opinions()
-        snapshots = None if self._snapshots is None else AnswerSnapshots(self._snapshots)
+        snapshots = self._answer_snapshots()
         judging = partial(self._judge, asked, envelope, opinions, validity, snapshots)
         outcome = await judging()
         if asked.watches:
@@ -239,11 +240,11 @@ class Caller:
             outcome = outcome._replace(request=envelope["request"])
         if found is not None:
             outcome = _held_to_catalog(asked, envelope, outcome, *found, session=session, redact=self._redact)
-        elif asked.check is None and session.spec.reads_catalog and _LISTS.get(asked.method) in session.capabilities:
+        elif asked.check is None and session.spec.reads_catalog and LISTS.get(asked.method) in session.capabilities:
             self.unlisted.add(getattr(asked, "id", ""))
         if snapshots is not None:
-            snapshots.close(None if outcome.failure is None else outcome.failure.distrust)
-        if session.replaces is not None and outcome.failure is not None:
+            snapshots.close(outcome.failure)
+        if session.replaces is not None and outcome.failure is not None and outcome.failure.kind in _MAY_LACK_STATE:
             outcome = _after_restart(outcome, outcome.failure, session)
         return outcome if exchange.size < CERTAINLY_SMALL else outcome._replace(size=exchange.size)
 
@@ -322,9 +323,13 @@ class Caller:
             if asked.check is not None:
                 envelope["request"] = kept.request
                 asked = _held_to_rules(asked, envelope, kept.opened)
-            outcome = await self._judge(asked, envelope, validity=None if asked.check is not None else validity)
+            validity = None if asked.check is not None else validity
+            snapshots = self._answer_snapshots()
+            outcome = await self._judge(asked, envelope, validity=validity, snapshots=snapshots)
         except Exception:  # noqa: BLE001 - whatever is in a file must cost no test
             return None
+        if snapshots is not None:
+            snapshots.close(outcome.failure)
         if asked.tool is not None and "result" in answer and answer["result"].get("isError") is not True:
             self.answered.setdefault(asked.server, set()).add(asked.tool)
         return outcome._replace(size=kept.size, request=None if asked.check is None else kept.request)
@@ -353,11 +358,14 @@ class Caller:
         if session is None and error.http.get("status") not in REFUSALS:
             return outcome  # nothing was asked yet: only a refusal of whoever asks is an answer to it
         envelope = _envelope(asked, {}, number=number, duration_ms=duration_ms, http=error.http)
-        snapshots = None if self._snapshots is None else AnswerSnapshots(self._snapshots)
+        snapshots = self._answer_snapshots()
         outcome = refused(asked, outcome, await self._judge(asked, envelope, snapshots=snapshots))
         if snapshots is not None:
-            snapshots.close(None if outcome.failure is None else outcome.failure.distrust)
+            snapshots.close(outcome.failure)
         return outcome
+
+    def _answer_snapshots(self) -> AnswerSnapshots | None:
+        return None if self._snapshots is None else AnswerSnapshots(self._snapshots)
 
     async def _settled(
         self,
@@ -483,7 +491,7 @@ def _after_restart(outcome: Outcome, failure: Failure, session: Session) -> Outc
     """The first failure over a session whose server had to be started again, with that in its hint."""
     told = f'server "{session.spec.name}" was started again before this call, since it {session.replaces}: its state is lost'
     session.replaces = None
-    hint = told if failure.hint is None else f"{told}; {failure.hint}"
+    hint = told if failure.hint is None else f"{failure.hint}; {told}"
     return outcome._replace(failure=replace(failure, hint=hint))
 
 

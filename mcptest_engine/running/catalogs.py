@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.matchers import Judge
     from mcptest_engine.servers.session import Session
 
-_LISTS = {"tools/call": "tools", "prompts/get": "prompts"}
+LISTS = {"tools/call": "tools", "prompts/get": "prompts"}
 _WHAT = {"tools": "tool", "prompts": "prompt"}
 _LIST_RESULT: Mapping[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
 _LATE = "no answer came in the time that a test gives to a call"
@@ -165,7 +165,7 @@ class RunCatalogs:
 
     def begin(self, session: Session, method: str) -> None:
         """Have the list read that `method` calls from, unless it has been; the request goes out after those under way."""
-        what = _LISTS.get(method)
+        what = LISTS.get(method)
         if what is None or not session.spec.reads_catalog:
             return
         key = (session.spec.name, what)
@@ -194,7 +194,7 @@ class RunCatalogs:
         tools holds up a run once and not every test of it. `renew` gives a session to a server that was started again: a list
         that died with its server is asked for over that.
         """
-        what = _LISTS.get(method)
+        what = LISTS.get(method)
         key = (session.spec.name, what or "")
         if what is None or not session.spec.reads_catalog:
             return None

@@ -520,13 +520,13 @@ def test_nothing_turns_the_check_of_an_output_off(odd: Callable[..., RunRecord],
 # --- hygiene
 
 NOISE = """
-import sys, time
+import signal, sys
 sys.path.insert(0, FOLDER)
 import minimcp
 print("starting up", flush=True)
 minimcp.serve(lambda *_: minimcp.text("ok"))
 if "stays" in sys.argv:
-    time.sleep(60)
+    signal.pause()
 """
 
 
