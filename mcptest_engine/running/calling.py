@@ -511,7 +511,7 @@ def _envelope(
     """What a target looks into. Source: decisions 2."""
     envelope: dict[str, Any] = {"result": answer["result"]} if "result" in answer else {}
     envelope["error"] = answer.get("error")
-    envelope["duration_ms"] = duration_ms
+    envelope["duration_ms"] = round(duration_ms, 3)
     envelope["attempt"] = number
     envelope["request"] = {"method": asked.method, "params": asked.params}
     envelope["notifications"] = []

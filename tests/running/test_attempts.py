@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from itertools import product
 from typing import TYPE_CHECKING
@@ -183,6 +184,19 @@ tools:
     assert too_late.failure.kind == "timeout"
     assert (twice.verdict, verdicts(twice)) == ("fail", ["fail", "fail"])
     assert "verify #0 (balance)" in (twice.message or "")
+
+
+def test_a_duration_is_told_in_microseconds_at_most(record_of: RecordOf, ledger: Ledger) -> None:
+    test = one(
+        record_of(f"""
+servers: {{ s: {{ command: {ledger()} }} }}
+tools:
+  - name: never so fast
+    tool: balance
+    expect: [{{ target: duration_ms, matcher: {{ lt: 0 }} }}]
+""")
+    )
+    assert re.fullmatch(r".*failed: `\d+\.\d{1,3}` is not less than `0`", test.message or "")
 
 
 def test_a_session_of_the_tests_own_is_new_for_each_attempt(record_of: RecordOf, ledger: Ledger) -> None:

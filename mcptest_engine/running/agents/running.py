@@ -238,7 +238,7 @@ async def _outcome(case: Case, world: AgentWorld, so_far: Conversation, *, numbe
         "server_requests": (),
         "http": None,
         "attempt": number,
-        "duration_ms": so_far.duration_ms,
+        "duration_ms": round(so_far.duration_ms, 3),
     }
     judged = case if not run else case._replace(agent=program._replace(variant=f"{run}{program.variant}"))
     outcome = await world.judge(judged, envelope)  # a model judges each run anew
