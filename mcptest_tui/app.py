@@ -200,6 +200,10 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
             self.go("home")
         self.refresh_status()
 
+    def watched_files(self) -> list[str]:
+        """Files and folders that are looked at beside those of the suites."""
+        return [*self.themes.watched(), str(keymap_file()), self.reviews.folder, *self.agents.folders]
+
     def give_title_back(self) -> None:
         """The terminal's title is somebody else's again."""
         if self._driver is not None and not self.is_headless:

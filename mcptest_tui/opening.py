@@ -1,4 +1,4 @@
-"""`mcptest`, `mcptest tui [PATH…]` and, on a terminal, `mcptest demo`: whether the workbench can open here, and opening it."""
+"""The commands that open the workbench, drawn or as plain lines: whether it can open here, and opening it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 USAGE = """\
-Usage: mcptest tui [PATH…]
+Usage: mcptest tui [--plain [--color]] [PATH…]
 
   Open the workbench on the suites under these paths (default: here). The same as
   `mcptest` without arguments.
@@ -16,6 +16,8 @@ Usage: mcptest tui [PATH…]
     mcptest tui tests/weather.yml
 
 Options:
+  --plain     Commands and results as lines of text, for screen readers and scripts.
+  --color     With --plain, colour the verdicts.
   -h, --help  Show this message and exit.
 """
 INVALID = 2
@@ -24,16 +26,27 @@ INVALID = 2
 def open_workbench(arguments: list[str]) -> int | None:
     """The exit code, or None when the engine's command line has to answer."""
     demo = arguments == ["demo"]
-    paths = [] if demo else arguments[1:]
+    paths = [] if demo else arguments[arguments[:1] == ["tui"] :]
     if any(path in ("-h", "--help") for path in paths):
         sys.stdout.write(USAGE)
         return 0
+    plain, color = "--plain" in paths, "--color" in paths
+    paths = [path for path in paths if path not in ("--plain", "--color")]
     unknown = next((path for path in paths if path.startswith("-") and path != "--"), None)
     if unknown is not None:
         return _refused(f"no such option: {unknown}", "see `mcptest tui --help`")
+    paths = [path for path in paths if path != "--"]
+    if plain:
+        from mcptest_tui.plain import run_plain
+
+        return run_plain(paths, color=color)
     obstacle = _obstacle()
     if obstacle is not None:
-        return None if demo else _refused(obstacle, "run a suite with `mcptest run`, or see `mcptest --help`")
+        return (
+            None
+            if demo
+            else _refused(obstacle, "`mcptest --plain` works with lines of text; or run a suite with `mcptest run`")
+        )
     if demo:
         from mcptest_engine.workspace.suite_file import demo_suite
 
@@ -45,7 +58,7 @@ def open_workbench(arguments: list[str]) -> int | None:
     os.environ.setdefault("TEXTUAL_FPS", "120")  # read when Textual is imported; halves the time from key to paint
     from mcptest_tui.app import Workbench
 
-    code = Workbench([path for path in paths if path != "--"]).run()
+    code = Workbench(paths).run()
     return code if isinstance(code, int) else 1
 
 

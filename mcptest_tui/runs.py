@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.written import WRITTEN_WITHIN_SECONDS, WrittenFiles
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from mcptest_engine.safety.policy import ToolClass
     from mcptest_tui.app import Workbench
+    from mcptest_tui.screens.servers import ServersScreen
+    from mcptest_tui.screens.tests import TestsScreen
 
 WATCH = ("off", "affected", "all")
 
@@ -119,11 +121,9 @@ class Runs:
         if waiting:
             whose = store.rows[waiting[0]].waits if len(waiting) == 1 else "they act or spend"
             told.append(f"{counted(len(waiting), 'test')} {'waits' if len(waiting) == 1 else 'wait'} for r: {whose}")
-            from mcptest_tui.screens.tests import TestsScreen
-
             for screen in self._app.work_screens():
-                if isinstance(screen, TestsScreen):
-                    screen.test_list.refresh()
+                if screen.MODE == "tests":
+                    cast("TestsScreen", screen).test_list.refresh()
         if told:
             self._app.say(said + ", ".join(told))
         if started:
@@ -132,13 +132,13 @@ class Runs:
     def _listed_classes(self) -> dict[tuple[str, str, str], ToolClass]:
         """The classes of the tools of connected servers, by suite, server and name."""
         from mcptest_engine.safety.policy import classify
-        from mcptest_tui.screens.servers import ServersScreen
 
         found = {}
         for screen in self._app.work_screens():
-            if isinstance(screen, ServersScreen):
-                for key, catalog in screen.catalogs.items():
-                    server = screen.servers.by_key.get(key)
+            if screen.MODE == "servers":
+                shown = cast("ServersScreen", screen)
+                for key, catalog in shown.catalogs.items():
+                    server = shown.servers.by_key.get(key)
                     if server is not None and server.connected:
                         for item in catalog.items["tools"]:
                             found[server.path, server.name, item.name] = classify(item.data)

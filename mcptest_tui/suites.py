@@ -11,13 +11,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.shipped import PACKAGE
 from mcptest_engine.running.documents import watched_by
 from mcptest_engine.running.watch import state_of
 from mcptest_engine.workspace.workspace import SUITE_FILES
 from mcptest_tui.document_cache import DocumentCache
-from mcptest_tui.keymap import keymap_file
-from mcptest_tui.safe import one_line
 
 if TYPE_CHECKING:
     from mcptest_engine.running.documents import Document
@@ -162,8 +161,7 @@ class Suites:
         files.update(dict.fromkeys(sorted(self._gone)))
         for screen in self._app.work_screens():
             files.update(dict.fromkeys(screen.watched()))
-        others = (*self._app.themes.watched(), str(keymap_file()), self._app.reviews.folder, *self._app.agents.folders)
-        self._app.engine.tell("watch", paths=[*files, *others])
+        self._app.engine.tell("watch", paths=[*files, *self._app.watched_files()])
 
     def _complain(self) -> None:
         for path in self.paths:

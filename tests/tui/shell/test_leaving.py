@@ -135,7 +135,8 @@ def test_without_a_terminal_one_line_says_what_to_run(mcptest, arguments):
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == (
-        "error: the workbench needs a terminal, and stdin is not one; run a suite with `mcptest run`, or see `mcptest --help`\n"
+        "error: the workbench needs a terminal, and stdin is not one; `mcptest --plain` works with lines of text; "
+        "or run a suite with `mcptest run`\n"
     )
 
 

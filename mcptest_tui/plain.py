@@ -1,0 +1,507 @@
+"""`mcptest --plain`: the workbench as lines of text, for screen readers, slow terminals and scripts.
+
+Commands are words, one a line; results are printed as they come. The engine, the state of the tests, runs and reviews are those
+of the workbench: this module takes the place of the app for them, and draws nothing. No line holds a control, a frame or a
+colour, but for the colours of verdicts where `--color` asks for them.
+
+Lines from a pipe wait until what was asked before is done, so that a script reads as it runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.sanitise import one_line, sanitise
+from mcptest_engine.core.words import counted
+from mcptest_engine.workspace.suite_file import demo_suite
+from mcptest_engine.workspace.workspace import find_workspace
+from mcptest_tui.actions import by_id
+from mcptest_tui.config import load_config
+from mcptest_tui.engine_client import EngineClient, EngineError
+from mcptest_tui.places import absolute
+from mcptest_tui.reviews import Reviews
+from mcptest_tui.runs import WATCH, Runs
+from mcptest_tui.state.filters import Known, parse_filter
+from mcptest_tui.state.result_rows import WORDS, new_lines, problem_lines, result_lines
+from mcptest_tui.state.review_rows import item_lines
+from mcptest_tui.state.reviewing import ACCEPT, KINDS, REJECT, SKIP
+from mcptest_tui.state.run_view import RunView, repro_command
+from mcptest_tui.state.store import VERDICTS, Store
+from mcptest_tui.suites import Suites
+from mcptest_tui.words import mark, took_shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable
+
+    from mcptest_tui.app import Workbench
+    from mcptest_tui.state.store import TestRow
+    from mcptest_tui.state.text_lines import TextLine
+
+LONGEST = 2_000
+COMMANDS = {
+    "help": ("help", "", "List the commands."),
+    "tests": ("tests [FILTER]", "", "List the tests with their numbers; a filter is words, is:failed, tag:smoke."),
+    "run": ("run NUMBERS, all, failed or FILTER", "", "Run these tests: run 3, run 2 5-7, run tag:smoke."),
+    "again": ("again", "run.again", ""),
+    "stop": ("stop", "run.stop.all", ""),
+    "show": ("show NUMBER", "open.detail", ""),
+    "next": ("next", "fail.next", "Show the next failing test."),
+    "problems": ("problems", "", "List what is wrong in the suites."),
+    "servers": ("servers", "", "List the servers of the suites, and how they do."),
+    "review": ("review", "review.open", "List what is proposed, and show the first proposal that is not decided."),
+    "accept": ("accept", "review.accept", ""),
+    "reject": ("reject", "review.reject", ""),
+    "skip": ("skip", "review.skip", ""),
+    "write": ("write", "review.write", ""),
+    "undo": ("undo", "review.undo", ""),
+    "watch": (f"watch {', '.join(WATCH)}", "run.watch", ""),
+    "open": ("open FILE", "suite.open", ""),
+    "demo": ("demo", "home.demo", ""),
+    "quit": ("quit", "", "End the runs and leave; Ctrl-C only stops the runs."),
+}
+"""Each command: how it is typed, the action of the registry that it does, and what it says where that has other words."""
+SPOKEN = {"run.all": "run all", "run.failed": "run failed", "app.quit": "quit", "app.help": "help"}
+SPOKEN |= {action: name for name, (_, action, _) in COMMANDS.items() if action}
+"""Actions of the registry, which may be typed by their id too."""
+COLOURS = {"pass": "32", "fail": "31", "inconclusive": "33", "add": "32", "remove": "31"}
+DRAWN = dict.fromkeys(range(0x2500, 0x25A0))
+"""Frames and bars, which a screen reader would spell."""
+
+
+class PlainWorkbench:
+    """One session of lines. For `Runs`, `Suites` and `Reviews` it is the app."""
+
+    app_focus = True
+
+    def __init__(self, paths: list[str], *, color: bool = False) -> None:
+        self.config = load_config()
+        self.workspace = find_workspace(Path.cwd())
+        self.store, self.view = Store(), RunView()
+        self.bridge = SimpleNamespace(take=self._take)
+        self.engine = EngineClient(self._take, self._engine_changed)
+        self.engine_ready = asyncio.Event()
+        self.watch_mode = self.config.watch
+        self.message = ""
+        app = cast("Workbench", self)
+        self.runs, self.reviews, self.suites = Runs(app), Reviews(app), Suites(app, paths, [])
+        self._color, self._tasks = color, set[asyncio.Task[Any]]()
+        self._proposals, self._shown = 0, 0
+        self._last: list[str] = []
+        self._unsound: set[str] = set()
+        self._quitting = False
+
+    # What the workbench's parts ask of an app
+
+    def run_worker(self, work: Any, **_: Any) -> None:
+        """Do something beside everything else; it is waited for before the next line of a pipe is read."""
+        task: asyncio.Task[Any] = asyncio.ensure_future(work() if callable(work) else work)
+        self._tasks.add(task)
+        task.add_done_callback(self._worked)
+
+    def tell(self, message: str, *, hint: str | None = None, **_: Any) -> None:
+        """Print a notification, and what to do about it."""
+        for text in filter(None, (message, hint)):
+            self.put(*sanitise(text).split("\n"))
+
+    def say(self, message: str, severity: str = "") -> None:  # noqa: ARG002 - as of the app
+        """Print what the status bar would show."""
+        self.put(one_line(message, LONGEST))
+
+    def work_screens(self) -> tuple[()]:
+        """There are none."""
+        return ()
+
+    def watched_files(self) -> list[str]:
+        """What is looked at beside the suites' files."""
+        return [self.reviews.folder]
+
+    def documents_read(self) -> None:
+        """Say which suites have problems now and had none before."""
+        unsound = {path for path, document in self.store.documents.items() if not document.sound}
+        for path in sorted(unsound - self._unsound):
+            name, problems = self._near(path), len(self.store.documents[path].diagnostics)
+            self.put(f"{name} has {counted(problems, 'problem')}; the command problems lists them")
+        self._unsound = unsound
+
+    def documents_changed(self, paths: list[str]) -> None:
+        """Read again what is made of these files, and run what the watch mode says."""
+        self.reviews.saved(paths)
+        self.run_worker(self._changed(paths))
+
+    def refresh_status(self) -> None:
+        """Say that more is proposed than before."""
+        found = len(self.reviews.state.items)
+        if found > self._proposals:
+            self.put(f"{counted(found, 'proposal')} to decide; the command review shows them")
+        self._proposals = found
+
+    async def _changed(self, paths: list[str]) -> None:
+        documents = await self.suites.read_changed(paths)
+        self.runs.saved(paths, documents)
+
+    def _worked(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (wrong := task.exception()) is not None:
+            self.tell(f"this is a bug in mcptest: {type(wrong).__name__}: {wrong}")
+
+    # What the engine says
+
+    def _take(self, event: dict[str, Any]) -> None:
+        self.runs.progress.apply(event)
+        self.store.apply_many([event])
+        self.view.apply([event], self.store)
+        name = event.get("event")
+        if name == "files.changed":
+            self.documents_changed(list(event.get("paths", ())))
+        elif name == "files.watched":
+            missed = self.suites.missed(list(event.get("paths", ())))
+            if missed:
+                self.documents_changed(missed)
+        elif (
+            name == "case.finished" and (row := self.store.rows.get(event["id"])) is not None and row.status in VERDICTS
+        ):
+            self._finished(row)
+        elif name == "run.finished" and self.view.summary is not None:
+            where = f"{self._near(str(event.get('path', '')))}: " if len(self.store.documents) > 1 else ""
+            stopped = "stopped; " if self.view.summary.interrupted else ""
+            self.put(where + stopped + one_line(self.view.summary.title, LONGEST))
+            self.put(*(f"failed: {one_line(gate, LONGEST)}" for gate in self.view.summary.gates))
+        self.runs.told([event])
+        self.reviews.told([event])
+
+    def _finished(self, row: TestRow) -> None:
+        took = "" if row.duration_ms is None else f", {took_shown(row.duration_ms)}"
+        self.put(f"{self._row(row)}{took}")
+        result = row.result or {}
+        failure = result.get("failure")
+        message = failure.get("message") if isinstance(failure, dict) else result.get("message")
+        if row.status in ("fail", "inconclusive") and message:
+            self.put(f"  {one_line(str(message), LONGEST)}")
+
+    def _engine_changed(self, state: str, message: str) -> None:
+        if state in ("lost", "gone"):
+            self.runs.progress.forget()
+            self.store.interrupt()
+            hint = "it is started again; results are kept" if state == "lost" else "quit and start mcptest again"
+            self.tell(f"the engine stopped ({message})", hint=hint)
+
+    # Lines out and in
+
+    def put(self, *lines: str) -> None:
+        """Print lines; without a reader there is nobody to go on for."""
+        try:
+            for text in lines:
+                sys.stdout.write(f"{text.translate(DRAWN).rstrip()}\n")
+            sys.stdout.flush()
+        except OSError:
+            self._quitting = True
+
+    def put_text(self, lines: Iterable[TextLine]) -> None:
+        """Print what a pane of the workbench shows, its marks as words."""
+        for line in lines:
+            self.put(" " * line.at + "".join(self._worded(text, ink) for text, ink in line.pieces))
+
+    def _worded(self, text: str, ink: str) -> str:
+        sign, space, rest = text.partition(" ")
+        if ink in WORDS and space and sign == mark(ink):
+            text = rest or f"{WORDS[ink]}: "
+        return self._painted(text, ink)
+
+    def _painted(self, text: str, ink: str) -> str:
+        return f"\x1b[{COLOURS[ink]}m{text}\x1b[0m" if self._color and ink in COLOURS else text
+
+    def _row(self, row: TestRow) -> str:
+        word = self._painted(WORDS.get(row.shown, row.shown), row.shown)
+        return f"{self.store.order.index(row.id) + 1} {word}: {one_line(row.name, LONGEST)}"
+
+    def _near(self, path: str) -> str:
+        return one_line(self.workspace.relative(Path(path)), LONGEST)
+
+    async def run(self) -> int:
+        """Read commands until the end; the exit code."""
+        loop = asyncio.get_running_loop()
+        lines: asyncio.Queue[str] = asyncio.Queue()
+
+        def read() -> None:
+            with suppress(RuntimeError):  # the session has ended meanwhile
+                for text in sys.stdin:
+                    loop.call_soon_threadsafe(lines.put_nowait, text.strip())
+                loop.call_soon_threadsafe(lines.put_nowait, "quit")
+
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        try:
+            await self._open()
+            threading.Thread(target=read, daemon=True).start()
+            at_once = sys.stdin.isatty()
+            while not self._quitting:
+                typed = await lines.get()
+                if not at_once and typed.split(" ")[0] not in ("stop", "run.stop", "run.stop.all"):
+                    await self._settle()
+                await self.do(typed)
+        finally:
+            await self.engine.close()
+        return 0
+
+    async def _open(self) -> None:
+        self.put(*(one_line(problem, LONGEST) for problem in self.config.problems))
+        await self.suites.open_near()
+        try:
+            await self.engine.start(str(Path.cwd()))
+            self.engine_ready.set()
+            await self.suites.search()
+            await self.reviews.refresh()
+        except (EngineError, OSError) as wrong:
+            self.tell(f"the engine did not start: {wrong}", hint="`mcptest run` works without it")
+        tests, suites = len(self.store.order), len(self.store.documents)
+        if suites:
+            self.put(f"{counted(tests, 'test')} in {counted(suites, 'suite')}; the command help lists the commands")
+        else:
+            self.put(
+                "no suite in this folder; `mcptest init` makes one for your server, the command demo writes one to try"
+            )
+
+    async def _settle(self) -> None:
+        while (self._tasks or self.runs.progress.busy) and not self._quitting:
+            if self._tasks:
+                await asyncio.wait(self._tasks)
+            else:
+                await asyncio.sleep(0.02)
+
+    def _interrupt(self) -> None:
+        if self.runs.progress.busy:
+            self.runs.cancel()
+        else:
+            self.put("nothing is running; the command quit leaves")
+
+    # Commands
+
+    async def do(self, typed: str) -> None:
+        """Carry out one line."""
+        word, _, rest = typed.partition(" ")
+        word, _, more = SPOKEN.get(word, word).partition(" ")
+        if not word or typed.startswith("#"):
+            return
+        if word not in COMMANDS:
+            hint = did_you_mean(word, COMMANDS)
+            self.put(f'unknown command "{one_line(word, 60)}"; {hint or "the command help lists the commands"}')
+            return
+        done = getattr(self, f"_do_{word}")(f"{more} {rest}".strip())
+        if done is not None:
+            await cast("Coroutine[Any, Any, None]", done)
+
+    def _do_help(self, _: str) -> None:
+        actions = by_id()
+        for usage, action, told in COMMANDS.values():
+            self.put(f"{usage}: {told or actions[action][1].help}")
+
+    def _do_tests(self, text: str) -> None:
+        rows = self._select(text)
+        if rows is not None:
+            self.put(*map(self._row, rows), counted(len(rows), "test"))
+
+    def _do_run(self, text: str) -> None:
+        if not text:
+            self.put("run what? say numbers, all, failed or a filter: run 3, run failed")
+            return
+        if text in ("all", "failed"):
+            wanted = [test for test in self.store.order if text == "all" or self.store.rows[test].verdict == "fail"]
+            if not wanted and text == "failed":
+                self.put("no test has failed")
+                return
+        else:
+            rows = self._select(text)
+            if rows is None:
+                return
+            wanted = [row.id for row in rows]
+        self._start(wanted)
+
+    def _do_again(self, _: str) -> None:
+        self._start([test for test in self._last if test in self.store.rows])
+
+    def _start(self, tests: list[str]) -> None:
+        self._last = tests
+        if self.runs.start(None, tests):
+            self.put(f"running {counted(len(tests), 'test')}")
+
+    def _do_stop(self, _: str) -> None:
+        self.runs.cancel()
+
+    def _do_show(self, text: str) -> None:
+        if not text:
+            self.put("show which test? say its number: show 3")
+            return
+        for row in self._select(text) or ():
+            self._show(row)
+
+    def _do_next(self, _: str) -> None:
+        order = self.store.order
+        start = self._shown % len(order) if order else 0
+        found = [test for test in (*order[start:], *order[:start]) if self.store.rows[test].verdict == "fail"]
+        if found:
+            self._show(self.store.rows[found[0]])
+        else:
+            self.put("no test has failed")
+
+    def _show(self, row: TestRow) -> None:
+        self._shown = self.store.order.index(row.id) + 1
+        self.put(self._row(row))
+        suite, place = self._near(row.path), f"{self._near(row.file)}:{row.line}"
+        repro = repro_command(suite, row.name)
+        if row.result is None:
+            self.put_text(new_lines(row, place, (), repro)[2:])
+            return
+        self.put(f"in {place}")
+        server = self.view.servers.get((row.path, row.server))
+        self.put_text(result_lines(row, row.result, server, repro, self.view.hooks_around(row.id)))
+
+    def _do_problems(self, _: str) -> None:
+        found = [document for document in self.store.documents.values() if document.diagnostics]
+        for document in found:
+            self.put_text(problem_lines(document, None))
+        if not found:
+            self.put("no problems")
+
+    def _do_servers(self, _: str) -> None:
+        found = [(path, server) for path, document in self.store.documents.items() for server in document.servers]
+        for path, server in found:
+            known = self.view.servers.get((path, server.name))
+            state = known.state if known is not None else "not started"
+            self.put(f"{one_line(server.name, LONGEST)}: {state}, {one_line(server.target, LONGEST)}")
+            if known is not None and known.state == "failed":
+                self.put(*(f"  {one_line(text, LONGEST)}" for text in (known.message, known.hint) if text))
+        if not found:
+            self.put("no servers")
+
+    async def _do_review(self, _: str) -> None:
+        await self.reviews.refresh()
+        items = self.reviews.state.items
+        for number, item in enumerate(items, 1):
+            decision = self.reviews.state.decision(item)
+            told = "" if decision is None else f", {decision.choice}ed" if decision.choice != SKIP else ", skipped"
+            self.put(f"{number} {KINDS.get(item.kind, item.kind)}: {one_line(item.title, LONGEST)}{told}")
+        if not items:
+            self.put(one_line(self.reviews.problem, LONGEST) or "nothing to review")
+            return
+        self._proposal()
+
+    def _proposal(self) -> None:
+        state = self.reviews.state
+        item = state.current
+        if item is None or state.decision(item) is not None:
+            self.put("all is decided; the command write writes it")
+            return
+        self.put(f"proposal {state.at + 1} of {len(state.items)}, {one_line(item.title, LONGEST)}, in {item.place}")
+        self.put_text(item_lines(item, None))
+        self.put("accept, reject or skip?")
+
+    def _decide(self, choice: str) -> None:
+        item = self.reviews.state.current
+        if item is None:
+            self.put("nothing to review")
+            return
+        if choice == ACCEPT and (item.stale or item.needs_arguments):
+            why = item.stale or "it needs arguments; the workbench and `mcptest review` ask for them"
+            self.put(f"it cannot be accepted: {one_line(why, LONGEST)}")
+            return
+        self.reviews.state.decide(choice)
+        self._proposal()
+
+    def _do_accept(self, _: str) -> None:
+        self._decide(ACCEPT)
+
+    def _do_reject(self, _: str) -> None:
+        self._decide(REJECT)
+
+    def _do_skip(self, _: str) -> None:
+        self._decide(SKIP)
+
+    def _do_undo(self, _: str) -> None:
+        if self.reviews.state.undo() is None:
+            self.put("nothing was decided")
+        else:
+            self._proposal()
+
+    def _do_write(self, _: str) -> None:
+        if not self.reviews.state.unwritten:
+            self.put("nothing was decided that could be written")
+        self.reviews.write()
+
+    def _do_watch(self, text: str) -> None:
+        if text in WATCH:
+            self.watch_mode = text
+        elif text:
+            self.put(f"watch is {', '.join(WATCH[:-1])} or {WATCH[-1]}")
+            return
+        self.put(f"a save runs: {self.watch_mode}")
+
+    async def _do_open(self, text: str) -> None:
+        if not text:
+            self.put("open which file?")
+            return
+        path = absolute(text)
+        await self.suites.open(path)
+        document = self.store.documents.get(path)
+        if document is None:
+            self.put(f"there is no {one_line(text, LONGEST)}")
+            return
+        self.suites.watch()
+        self.put(f"{self._near(path)}: {counted(len(document.tests), 'test')}")
+
+    async def _do_demo(self, _: str) -> None:
+        try:
+            path = str(demo_suite(Path.cwd()))
+        except OSError as wrong:
+            self.put(f"{wrong.filename} cannot be written: {wrong.strerror}")
+            return
+        await self._do_open(path)
+        self._start([test for test in self.store.order if self.store.rows[test].path == path])
+
+    def _do_quit(self, _: str) -> None:
+        unwritten = self.reviews.unwritten()
+        if unwritten:
+            self.put(unwritten)
+        self._quitting = True
+
+    def _select(self, text: str) -> list[TestRow] | None:
+        """The tests of numbers, ranges of numbers or a filter; None, and why, where there are none."""
+        rows = [self.store.rows[test] for test in self.store.order]
+        words = text.replace(",", " ").split()
+        if words and all(word.replace("-", "", 1).isdigit() for word in words):
+            chosen: list[TestRow] = []
+            for word in words:
+                first, _, last = word.partition("-")
+                numbers = range(int(first or last), int(last or first) + 1)
+                if not numbers or numbers[0] < 1 or numbers[-1] > len(rows):
+                    self.put(f"there is no test {word}; there are {counted(len(rows), 'test')}")
+                    return None
+                chosen += rows[numbers[0] - 1 : numbers[-1]]
+            return chosen
+        wanted = parse_filter(text)
+        chosen = wanted.select(rows)
+        for problem in wanted.problems:
+            self.put(one_line(problem, LONGEST))
+        if not chosen:
+            self.put(wanted.why_empty(Known.of(rows)) or "no test is like that" if rows else "no tests are open")
+            return None
+        return chosen
+
+
+def run_plain(paths: list[str], *, color: bool) -> int:
+    """Open a session of lines; the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+    async def session() -> int:
+        return await PlainWorkbench(paths, color=color).run()
+
+    return asyncio.run(session())

@@ -1,0 +1,155 @@
+"""`mcptest --plain` as a real process: words in, lines out, nothing drawn."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mcptest_tui.actions import by_id
+from mcptest_tui.plain import COMMANDS, SPOKEN
+from tests.tui.shell.test_leaving import MANIFEST, SUITE, all_gone
+from tests.tui.terminal import PATIENCE_SECONDS, Terminal
+
+
+@pytest.fixture
+def environ(mcptest_command, clean_environ):
+    return {**clean_environ, "PATH": f"{Path(mcptest_command).parent}{os.pathsep}{clean_environ['PATH']}"}
+
+
+@pytest.fixture
+def spoken(mcptest_command, place, environ):
+    """What is answered to these lines, which come through a pipe."""
+
+    def run(*lines, arguments=("--plain",)):
+        done = subprocess.run(
+            [mcptest_command, *arguments],
+            cwd=place,
+            env=environ,
+            input="".join(f"{line}\n" for line in lines),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout.splitlines()
+
+    return run
+
+
+def test_a_script_runs_tests_and_reads_why_one_failed(spoken, demo, place):
+    """Each line waits for what came before it; the sentences are those of the workbench."""
+    demo.write_text(demo.read_text(encoding="utf-8").replace("operational }", "broken }"), encoding="utf-8")
+    lines = spoken("run 2-3", "show 2")
+    assert lines[:2] == ["16 tests in 1 suite; the command help lists the commands", "running 2 tests"]
+    assert any(re.fullmatch(r"2 failed: the service is operational, [\d.]+ m?s", line) for line in lines)
+    assert any(
+        re.fullmatch(r"3 passed: a verbose status says how long it has been up, [\d.]+ m?s", line) for line in lines
+    )
+    shown = lines[lines.index("2 failed: the service is operational") :]
+    assert "failed: result.content[0].text  contains" in shown
+    assert 'run it again  mcptest run --filter "the service is operational"' in shown
+    assert all_gone(place)
+
+
+def test_lines_hold_no_control_no_frame_and_no_colour(spoken, demo):
+    """Whatever is shown, and also of a suite with problems."""
+    (demo.parent / "bad.yml").write_text("servers: { a: { comand: [x] } }\ntools: []\n", encoding="utf-8")
+    text = "\n".join(spoken("tests", "run all", "show 1-16", "problems", "servers", "review", "help"))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2500-\u259f]", text)
+
+
+def test_verdicts_are_coloured_where_that_is_asked_for(spoken, demo):
+    assert any(
+        line.startswith("1 \x1b[32mpassed\x1b[0m: ")
+        for line in spoken("run 1", arguments=("tui", "--plain", "--color"))
+    )
+
+
+def test_a_proposal_is_accepted_and_written(spoken, demo):
+    demo.write_text(demo.read_text(encoding="utf-8").replace("operational }", "broken }"), encoding="utf-8")
+    lines = spoken("run 2", "review", "accept", "write", "tests is:failed", "tests is:passed")
+    assert "proposal 1 of 1, the service is operational, in mcptest.yml:19" in lines
+    assert "all is decided; the command write writes it" in lines
+    assert "status: operational" in demo.read_text(encoding="utf-8")
+    assert "no test is like that" in lines
+    assert "2 passed: the service is operational" in lines
+
+
+def test_unwritten_decisions_are_named_at_the_end(spoken, demo):
+    demo.write_text(demo.read_text(encoding="utf-8").replace("operational }", "broken }"), encoding="utf-8")
+    lines = spoken("run 2", "review", "reject")
+    assert lines[-1] == "Review: 1 rejected, not written (the proposals are kept)."
+
+
+def test_the_ids_of_the_registry_are_commands_too(spoken, demo):
+    assert set(SPOKEN) <= set(by_id())
+    assert {word.partition(" ")[0] for word in SPOKEN.values()} <= set(COMMANDS)
+    assert "no test has failed" in spoken("run.failed")
+
+
+def test_what_cannot_be_done_says_so(spoken, place):
+    """An empty folder, an unknown word, a number that is none."""
+    lines = spoken("rn all", "run all", "show 3", "watch often", "open nothing.yml", "accept", "stop")
+    assert lines[0].startswith("no suite in this folder; `mcptest init` makes one")
+    assert 'unknown command "rn"; did you mean `run`?' in lines
+    assert "there is no nothing.yml" in lines
+    assert "watch is off, affected or all" in lines
+    assert not (place / ".mcptest" / "cache" / "session.json").exists()
+
+
+def test_the_demo_begins_in_an_empty_folder(spoken, place):
+    lines = spoken("demo")
+    assert (place / "mcptest-demo.yml").is_file()
+    assert any("passed: the server offers its tools" in line for line in lines)
+
+
+def test_ctrl_c_stops_the_run_and_not_the_program(mcptest_command, place, environ):
+    """On a terminal, where a line is carried out at once."""
+    (place / "mcptest.yml").write_text(SUITE, encoding="utf-8")
+    (place / "manifest.yml").write_text(MANIFEST, encoding="utf-8")
+    terminal = Terminal([mcptest_command, "--plain"], cwd=place, environ=environ)
+    try:
+        terminal.wait_for("1 test in 1 suite")
+        terminal.press("run all\n")
+        terminal.wait_for("running 1 test")
+        terminal.press("\x03")
+        terminal.wait_for("stopped")
+        terminal.press("\x03")
+        terminal.wait_for("nothing is running; the command quit leaves")
+        terminal.press("tests\n")
+        terminal.wait_for("1 not run yet: waits")
+        terminal.press("quit\n")
+        assert terminal.wait_for_end() == 0
+        assert b"\x1b" not in terminal.output
+    finally:
+        terminal.close()
+    assert all_gone(place)
+
+
+def test_a_save_runs_what_it_affects(mcptest_command, place, environ, demo):
+    terminal = Terminal([mcptest_command, "--plain"], cwd=place, environ=environ)
+    try:
+        terminal.wait_for("16 tests in 1 suite")
+        terminal.press("run 2\n")
+        terminal.wait_for("1 passed in")
+        demo.write_text(demo.read_text(encoding="utf-8").replace("operational }", "broken }"), encoding="utf-8")
+        terminal.wait_for("2 failed: the service is operational")
+        terminal.press("\x04")
+        assert terminal.wait_for_end() == 0
+    finally:
+        terminal.close()
+
+
+def test_it_imports_nothing_that_draws():
+    """Neither Textual nor what the engine's child is there for."""
+    program = (
+        "import sys, mcptest_tui.plain; print([name for name in ('textual', 'mcp', 'pydantic') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
