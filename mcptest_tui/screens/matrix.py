@@ -37,7 +37,7 @@ class MatrixHead(Widget):
     def render(self) -> Content:
         """The row."""
         inks = {"dim": "$foreground 65%"}
-        pieces = self._view.head(max(self._view.size.width, 1) - 1)
+        pieces = self._view.head(self._view.text_width)
         return Content("").join([Content.styled(text, inks.get(ink, ink)) for text, ink in pieces if text])
 
 

@@ -82,7 +82,6 @@ class ScaffoldList(Lines):
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
         """One row."""
         row = self.rows[at]
-        width = min(width, max(self.scrollable_content_region.width - 1, 1))  # a scroll bar lies over the last column
         if row.kind == "tool":
             return self._tool(row.at, width)
         if row.kind == "option":

@@ -73,7 +73,6 @@ class AgentList(Lines):
         """One row."""
         if at >= len(self.view.shown):
             return [(one_line(f"  {self._below()}", width), "agent-list--dim")]
-        width = min(width, max(self.scrollable_content_region.width - 1, 1))
         row = self.view.shown[at]
         wide = width >= WIDE
         clock = clock_shown(row.at, time.time(), seconds=wide)

@@ -88,7 +88,6 @@ result as a tree; on a text that is cut it shows all of it; on the head of one o
             return [(one_line(self._nothing, width), "conversation-view--dim")]
         number, part, text = self._rows[at]
         entry = self.entries[number]
-        width = min(width, max(self.scrollable_content_region.width - 1, 1))
         if entry.kind == "say":
             return self._said(entry, part, text)
         if entry.kind == "note":
@@ -156,7 +155,7 @@ result as a tree; on a text that is cut it shows all of it; on the head of one o
 
     def _lay_out(self) -> None:
         """Each row as (entry, its number in the entry, its text); -1 for the row that says how much more there is."""
-        width = self.size.width
+        width = self.text_width
         if width == self._laid_out:
             return
         self._laid_out = width
@@ -165,11 +164,11 @@ result as a tree; on a text that is cut it shows all of it; on the head of one o
             return
         most = max((entry.number for entry in self.entries if entry.kind in ("say", "call")), default=0)
         self._numbers = max(len(str(most)), 2) + 1
-        room = max(width - 2 - LABEL - self._numbers, 12)
+        room = max(width - LABEL - self._numbers, 12)
         for at, entry in enumerate(self.entries):
             if entry.kind == "note":
-                beside = 1 + (cell_len(mark(entry.status)) + 1 if entry.status else 0)
-                parts = _wrapped(entry.text, max(self.scrollable_content_region.width - beside, 12))
+                beside = cell_len(mark(entry.status)) + 1 if entry.status else 0
+                parts = _wrapped(entry.text, max(width - beside, 12))
                 self._rows += [(at, part, text) for part, text in enumerate(parts)][:MOST_ROWS]
                 continue
             if entry.kind != "say":

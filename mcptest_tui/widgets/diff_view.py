@@ -64,10 +64,10 @@ class DiffView(Lines):
 
     def count(self) -> int:
         """How many rows there are at this width."""
-        layout = (self.size.width, self.sides, self._wrap)
+        layout = (self.text_width, self.sides, self._wrap)
         if self._laid_out != layout:
             self._laid_out = layout
-            self._lines = list(self._laid(max(self.size.width - 1, 12))) if self.size.width else []
+            self._lines = list(self._laid(max(self.text_width, 12))) if self.text_width else []
         return len(self._lines)
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:  # noqa: ARG002

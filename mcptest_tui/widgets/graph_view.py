@@ -88,9 +88,6 @@ end waited for, stand out. Enter shows a node's arguments, its output before and
         if not self.nodes:
             return [(one_line(self._nothing, width), "graph-view--dim")]
         node = self.nodes[at]
-        width = min(
-            width, max(self.scrollable_content_region.width - 2, 1)
-        )  # a blank before the frame or the scroll bar
         rows = self._rails if self._rails and len(self._rails[0]) <= max(width // 3, NARROW_RAILS) else None
         before, _, after = rows[at].partition(NODE) if rows else ("", NODE, "")
         names = min(max(len(one.id) for one in self.nodes), LONGEST_NAME, max(width // 3, SHORTEST_NAME))

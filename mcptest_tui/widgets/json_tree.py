@@ -234,7 +234,7 @@ class JsonTree(Lines):
 
     def _display(self) -> list[tuple[int, str | None]]:
         """(row, the continuation of its text that this line shows, None for its first line)."""
-        width = self.size.width
+        width = self.text_width
         if self._parts is None or self._parts_width != width:
             self._parts_width = width
             assert self.nodes is not None
@@ -242,7 +242,7 @@ class JsonTree(Lines):
             for number, row in enumerate(self.nodes.rows):
                 self._parts.append((number, None))
                 if self._wrap and row.kind == "string":
-                    self._parts += [(number, part) for part in self._continued(row, width - 1)]
+                    self._parts += [(number, part) for part in self._continued(row, width)]
         return self._parts
 
     def _continued(self, row: JsonRow, width: int) -> list[str]:
@@ -260,7 +260,7 @@ class JsonTree(Lines):
         )
 
     def _hang(self, row: JsonRow) -> int:
-        return min(INDENT * row.depth + 4, max(self.size.width // 2, 1))
+        return min(INDENT * row.depth + 4, max(self.text_width // 2, 1))
 
     # Moving and folding
 

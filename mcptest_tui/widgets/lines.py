@@ -42,7 +42,7 @@ class Lines(Sturdy, ScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"lines--cursor", "lines--cursor-blurred", "lines--bar"}
     DEFAULT_CSS = """
     Lines {
-        background: $background; color: $foreground; overflow-x: hidden; overflow-y: auto; scrollbar-gutter: auto;
+        background: $background; color: $foreground; overflow-x: hidden; overflow-y: auto; scrollbar-gutter: stable;
         & > .lines--cursor { background: $primary 28%; text-style: bold; }
         & > .lines--cursor-blurred { background: $foreground 10%; }
         & > .lines--bar { color: $primary; text-style: bold; }
@@ -123,23 +123,29 @@ class Lines(Sturdy, ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One row of the widget."""
-        width = self.size.width
+        width, text_width = self.size.width, self.text_width
         at = y + self.scroll_offset.y
         if not 0 <= at < self.count():
             return Strip.blank(width, self._plain())
         base, marked = self._base(at)
         bar = Segment(MARKS["bar"] if marked else " ", base + self.ink("lines--bar") if marked else base)
-        segments, room, plain = [bar], width - 1, not marked
-        for text, ink in self._pieces(at, width - 1):
+        segments, room, plain = [bar], text_width, not marked
+        for text, ink in self._pieces(at, text_width):
             taken = cell_len(text)
             if taken > room:
                 break
             if taken:
                 segments.append(Segment(text, self._mixed(base, ink, plain) if ink else base))
             room -= taken
-        if room:
+        room += width - 1 - text_width
+        if room > 0:
             segments.append(Segment(" " * room, base))
         return Strip(segments, width)
+
+    @property
+    def text_width(self) -> int:
+        """The cells of a row for its text: all but the bar of the cursor and the scroll bar, which has a column of its own."""
+        return max(self.scrollable_content_region.width - 1, 0)
 
     def _pieces(self, at: int, width: int) -> Sequence[Piece]:
         """The row; one that cannot be drawn must not keep the panel that tells of it from being drawn above."""

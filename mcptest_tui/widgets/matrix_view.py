@@ -118,7 +118,6 @@ how many of its runs passed, and what it cost. Arrows move, Enter goes to the te
 
     def columns(self, width: int) -> tuple[int, int]:
         """The width of the names, and of a cell."""
-        width = max(width - 1, 1)
         longest = max((cell_len(one_line(row.name, MOST_NAME)) for row in self.matrix.rows), default=0) + 2
         names = min(max(min(longest, int(width * NAME_SHARE)), LEAST_NAME), MOST_NAME)
         room = max(width - names, LEAST_CELL)
@@ -128,7 +127,7 @@ how many of its runs passed, and what it cost. Arrows move, Enter goes to the te
     def _shown(self, width: int) -> range:
         """The models that there is room for, with the one under the cursor among them."""
         names, cells = self.columns(width)
-        room = max((max(width - 1, 1) - names) // cells, 1)
+        room = max((width - names) // cells, 1)
         left = min(max(self._left, self.column - room + 1), self.column)
         left = max(min(left, len(self.matrix.models) - room), 0)
         self._left = left
@@ -162,7 +161,7 @@ how many of its runs passed, and what it cost. Arrows move, Enter goes to the te
 
     def clicked(self, at: int, x: int, *, twice: bool) -> None:
         """The cell under the pointer."""
-        width = self.size.width - 1
+        width = self.text_width
         names, cells = self.columns(width)
         shown = self._shown(width)
         place = (x - 1 - names) // cells

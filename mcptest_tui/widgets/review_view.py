@@ -87,7 +87,6 @@ class ReviewList(Lines):
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
         """One row: the decision, the test, what kind of change."""
         item = self.state.items[at]
-        width = min(width, max(self.scrollable_content_region.width - 1, 1))  # a scroll bar lies over the last column
         told, ink = decision_pieces(self.state.decision(item))
         sign = told[:1] or MARKS["new"]
         risk = MARKS["inconclusive"] if not item.is_safe else " "

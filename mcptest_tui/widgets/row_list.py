@@ -262,9 +262,9 @@ class RowList(Lines):
         sign = SPINNER[self._turn % len(SPINNER)] if status == "running" else mark(row.shown)
         badges = self._badges(row)
         took = f"{self._time(row):>{TIME_WIDTH}}"  # always as wide, so that no name changes when its time comes
-        room = width - len(indent) - 2 - cell_len(badges) - len(took) - 2
+        room = width - len(indent) - 2 - cell_len(badges) - len(took) - 1
         name = _named(row, max(room, 4))
-        gap = max(width - len(indent) - 2 - cell_len(name) - cell_len(badges) - len(took) - 1, 0)
+        gap = max(width - len(indent) - 2 - cell_len(name) - cell_len(badges) - len(took), 0)
         faded = row.remembered or row.path in self.dimmed
         name_ink = "row-list--marked" if row.id in self.marked else "row-list--dim" if faded else ""
         pointed = ("> " if is_ascii() else "▸ ") if row.id in self.marked else ""
@@ -276,7 +276,7 @@ class RowList(Lines):
             (name, name_ink),
             (badges, "row-list--badge"),
             (" " * gap, ""),
-            (f"{took} ", "row-list--time"),
+            (took, "row-list--time"),
         ]
 
     def _badges(self, row: TestRow) -> str:
@@ -305,7 +305,7 @@ class RowList(Lines):
         fold = MARKS["open" if group.open else "closed"]
         indent = " " * (2 * group.depth)
         counts = self._counts(group)
-        taken = len(indent) + 2 + sum(cell_len(text) for text, _ in counts) + 1
+        taken = len(indent) + 2 + sum(cell_len(text) for text, _ in counts)
         name = one_line(group.title, max(width - taken - 1, 4))
         gap = max(width - taken - cell_len(name), 1)
         return [
@@ -313,7 +313,6 @@ class RowList(Lines):
             (name, "row-list--block" if group.depth else "row-list--group"),
             (" " * gap, ""),
             *counts,
-            (" ", ""),
         ]
 
     def _counts(self, group: Group) -> list[Piece]:

@@ -92,13 +92,13 @@ class TextView(Lines):
         self.changed()
 
     def _lay_out(self) -> None:
-        layout = (self.size.width, self._wrap)
+        layout = (self.text_width, self._wrap)
         if layout == self._laid_out:
             return
         self._laid_out = layout
-        width = max(self.size.width - 2, LEAST)  # the bar at the left, and a scroll bar over the last column
+        width = max(self.text_width, LEAST)
         self._rows = []
-        if not self.size.width:
+        if not self.text_width:
             return  # not placed yet: a long text would be wrapped in vain
         for told in self.lines:
             self._rows += wrapped(told, width) if self._wrap else [cut(told, width)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.tui.pictures import assert_picture, text_of
@@ -277,3 +279,35 @@ async def test_a_test_can_be_gone_to_from_elsewhere(workbench, mixed):
         pilot.app.go("traffic")
         pilot.app.go("tests", id=row(pilot, "region").id)
         await until(pilot, lambda: pilot.app.screen.MODE == "tests" and pilot.app.screen.test() is row(pilot, "region"))
+
+
+async def test_no_text_is_lost_under_a_scroll_bar(workbench, place):
+    """Expected and actual differ in texts that are as wide as any pane; a tree is longer than its pane."""
+    words = [" ".join(f"w{row:02}{number:02}" for number in range(20)) for row in range(20)]
+    many = ", ".join(f"k{number:02}: {{a: {'x' * 90}, b: 2, c: 3}}" for number in range(40))
+    (place / "mcptest.yml").write_text(
+        f"""name: wide
+servers:
+  demo: {{ command: [mcptest, mock, --preset, demo] }}
+tools:
+  - name: wide
+    tool: echo
+    args: {{ text: "x", {many} }}
+    expect:
+      - {{ target: "result.content[0].text", matcher: {{ exact: {words} }} }}
+""",
+        encoding="utf-8",
+    )
+    async with workbench(size=(80, 24)) as pilot:
+        await ran(pilot, "a")
+        await opened(pilot, "wide", "diff")
+        assert pilot.app.screen.detail.view.show_vertical_scrollbar
+        shown = re.sub(r'[^a-z0-9"]', "", text_of(pilot.app))
+        assert '""'.join(words[:2]).replace(" ", "") in shown.replace("-", "")
+        pilot.app.screen.detail.use_tab("request")
+        await until(pilot, lambda: filled(pilot))
+        tree = pilot.app.screen.detail.json_tree
+        await pilot.press("H", *"ljjljjl")
+        await until(pilot, lambda: tree.show_vertical_scrollbar)
+        rows = [row for row in text_of(pilot.app).split("\n") if "{\"a\":" in row]
+        assert len(rows) > 10 and all("3 keys" in row for row in rows)
