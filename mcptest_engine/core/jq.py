@@ -22,6 +22,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.live import start_listing, stop_listing
+
 if TYPE_CHECKING:
     from subprocess import Popen
 
@@ -124,6 +126,7 @@ class _Worker:
             bufsize=0,
             start_new_session=True,  # a Ctrl-C at the terminal is ours to handle, not the worker's
         )
+        self.listed = start_listing("jq", "jq", pid=self.process.pid, shown="jq", end=self._end_by_hand)
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.stdin, self.stdout = self.process.stdin.fileno(), self.process.stdout.fileno()
@@ -155,10 +158,15 @@ class _Worker:
             if chunk.endswith(b"\n"):
                 return b"".join(chunks)
 
+    def _end_by_hand(self) -> None:
+        self.process.kill()
+        stop_listing(self.listed)  # it is reaped when jq is next needed
+
     def kill(self) -> int | None:
         """End the child and reap it; its return code, negative for a signal it had died of before."""
         import subprocess
 
+        stop_listing(self.listed)
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
                 pipe.close()

@@ -224,7 +224,7 @@ class Hooks:
             )
         if deadline is not None:
             step = _hurried(step, deadline - began)
-        ended = await self._ended(step, {**self._environ, **scope.env, PHASE_VARIABLE: phase}, stdin, scope)
+        ended = await self._ended(phase, step, {**self._environ, **scope.env, PHASE_VARIABLE: phase}, stdin, scope)
         told = HookResult(
             phase=phase,
             test=test,
@@ -242,9 +242,11 @@ class Hooks:
             raise asyncio.CancelledError
         return told, ended.patch
 
-    async def _ended(self, step: _Step, env: Mapping[str, str], stdin: bytes | None, scope: _Scope) -> _Ended:
+    async def _ended(
+        self, phase: str, step: _Step, env: Mapping[str, str], stdin: bytes | None, scope: _Scope
+    ) -> _Ended:
         try:
-            process = CommandProcess(step.argv, env, stdin=stdin)
+            process = CommandProcess(step.argv, env, kind="hook", name=phase, stdin=stdin)
         except NotStarted as wrong:
             return _Ended(str(wrong))
         scope.processes.append(process)

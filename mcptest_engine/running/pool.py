@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 
     from mcptest_engine.core.events import Emit
+    from mcptest_engine.core.live import Owner
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.results import ServerRecord
     from mcptest_engine.servers.gate import Gate
@@ -84,6 +85,7 @@ class Pool:
         self.gate: Gate | None = None
         self.restart = restart
         self.emit: Emit = lambda _event: None
+        self.owner: Owner | None = None
         self.remarks: dict[str, list[str]] = {}
         self._findings: dict[str, dict[str, str]] = {}
         self._entries: dict[str, _Entry] = {}

@@ -16,15 +16,19 @@ import subprocess
 import threading
 from typing import IO, TYPE_CHECKING
 
+from mcptest_engine.core.live import start_listing, stop_listing
 from mcptest_engine.servers import guardian
 from mcptest_engine.servers.failures import Ending, could_not_spawn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from mcptest_engine.servers.spec import ServerSpec
 
 _LAST_WAIT_SECONDS = 2.0
+_BY_HAND_SECONDS = 0.5
+BY_HAND = "was ended by hand"
+"""The clause of what a person ended."""
 
 
 class Child:
@@ -34,10 +38,19 @@ class Child:
     Raises: ServerDidNotStart when the program cannot be run.
     """
 
-    def __init__(self, spec: ServerSpec, on_exit: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        spec: ServerSpec,
+        on_exit: Callable[[], None],
+        waiting: Callable[[], Iterable[tuple[str, float]]] | None = None,
+    ) -> None:
         self._process, self.stdin = _spawned(spec)
         self.pid = self._process.pid
         guardian.watch(self.pid)
+        self._is_ended_by_hand = False
+        self._listed = start_listing(
+            "server", spec.name, pid=self.pid, shown=spec.command or (), end=self._end_by_hand, waiting=waiting
+        )
         self._on_exit = on_exit
         self.stdout, self.stderr = _taken(self._process.stdout), _taken(self._process.stderr)
         self._loop = asyncio.get_running_loop()
@@ -77,6 +90,14 @@ class Child:
             if not self.exited.done():
                 self._kill_now()
 
+    def _end_by_hand(self) -> None:
+        """End the group because a person wants it: asked, and killed after a moment. Its calls fail as with any end."""
+        if self._process.returncode is None:
+            self._is_ended_by_hand = True
+            self._signal(signal.SIGTERM)
+            self._signal(signal.SIGCONT)
+            self._loop.call_later(_BY_HAND_SECONDS, self._signal, signal.SIGKILL)
+
     def _kill_now(self) -> None:
         """Kill and reap without the loop, which may be about to close; a killed process is gone in a millisecond."""
         self._signal(signal.SIGKILL)
@@ -95,6 +116,8 @@ class Child:
             return None
         code, name = self.exit_code, self.signal
         clause = f"exited with code {code}" if name is None else f"was ended by {name}"
+        if self._is_ended_by_hand:
+            clause = BY_HAND
         return Ending(clause=clause, exit_code=code, signal=name, how_far=how_far)
 
     async def _wait(self, seconds: float) -> bool:
@@ -130,6 +153,7 @@ class Child:
         self._signal(signal.SIGKILL)
         self._process.wait()
         guardian.forget(self.pid)
+        stop_listing(self._listed)
         self.exited.set_result(None)
         self._on_exit()
 

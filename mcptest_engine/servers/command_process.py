@@ -19,6 +19,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.live import start_listing, stop_listing
 from mcptest_engine.servers import guardian
 from mcptest_engine.servers.spec import own_command
 
@@ -71,11 +72,19 @@ class CommandProcess:
     With `stdin` (a JSON document) what it prints is its `answer`, of which no more is kept than one byte over the largest, and
     `output` only what it writes on stderr; without, its stdin is empty and `output` holds both. `flooded` is done when the
     answer is larger than it may be. `exit_code` is None, and `signal` names it, when a signal ended it. `cwd` None is the
-    directory that mcptest was started in. Raises: NotStarted. Must be made in a running loop.
+    directory that mcptest was started in. `kind` and `name` are for the list
+    of what runs. Raises: NotStarted. Must be made in a running loop.
     """
 
     def __init__(
-        self, argv: Sequence[str], env: Mapping[str, str], *, stdin: bytes | None = None, cwd: str | None = None
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        *,
+        kind: str,
+        name: str,
+        stdin: bytes | None = None,
+        cwd: str | None = None,
     ) -> None:
         self.output = Tail()
         self.answer = bytearray()
@@ -85,6 +94,7 @@ class CommandProcess:
         self._process, self._stdin = _started(argv, env, separate=stdin is not None, cwd=cwd)
         self._pid = self._process.pid
         guardian.watch(self._pid)
+        self._listed = start_listing(kind, name, pid=self._pid, shown=argv, end=self._end_by_hand)
         self._loop = asyncio.get_running_loop()
         guardian.stand_by(self._loop)
         self._exited: asyncio.Future[None] = self._loop.create_future()
@@ -137,6 +147,12 @@ class CommandProcess:
         finally:
             self._let_go()
 
+    def _end_by_hand(self) -> None:
+        """A person ends it, or what it left running."""
+        self._signal_group(signal.SIGTERM)
+        self._signal_group(signal.SIGCONT)
+        self._loop.call_later(GRACE_SECONDS, lambda: None if self._ended else self._signal_group(signal.SIGKILL))
+
     async def _kill(self) -> None:
         try:
             self._signal_group(signal.SIGTERM)
@@ -163,6 +179,7 @@ class CommandProcess:
         if self._ended:
             return
         self._ended = True
+        stop_listing(self._listed)
         if _exists(self._pid):  # its number is still its own
             guardian.kill_group(self._pid)
         if self._process.returncode is not None:

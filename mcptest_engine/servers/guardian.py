@@ -19,6 +19,8 @@ import subprocess
 import threading
 from typing import TYPE_CHECKING
 
+from mcptest_engine.core.live import Live, start_listing, stop_listing
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -92,6 +94,7 @@ class _Guardian:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None  # the one that waits for the guardian's end
         self._pidfd = -1
+        self._listed: Live | None = None
 
     def starting(self, inode: int) -> None:
         with self._lock:
@@ -145,6 +148,7 @@ class _Guardian:
         if self._process is not None:
             self._stop(self._process)
             self._process = None
+            stop_listing(self._listed)
 
     def _own(self) -> None:
         """After a fork the list and the pipe are the parent's, and this process begins anew."""
@@ -171,8 +175,12 @@ class _Guardian:
         self._stand_down()
         if self._process is not None:
             self._stop(self._process)
+        stop_listing(self._listed)
         self._process = _start()
         if self._process is not None:
+            self._listed = start_listing(
+                "guardian", "guardian", pid=self._process.pid, shown="/bin/sh", end=self._process.kill
+            )
             self._write(self._process, "".join(f"+{pgid}\n" for pgid in self._groups))
 
     def _stand_down(self) -> None:

@@ -15,6 +15,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import AuthFailed, ServerError
+from mcptest_engine.core.live import Live, start_listing, stop_listing
+from mcptest_engine.servers.child import BY_HAND
 from mcptest_engine.servers.failures import CallFailed, Ending
 from mcptest_engine.servers.http_client import HttpClient
 from mcptest_engine.servers.http_exchange import HttpExchange
@@ -55,6 +57,7 @@ class HttpTransport:
         self._waiting: deque[bytes] = deque()  # those that wait for their turn
         self._waiting_bytes = 0  # of both
         self._told_of_auth = 0
+        self._listed: Live | None = None
 
     def open(self, receiver: Receiver) -> None:
         """Make the client; nothing is sent yet. Raises: ServerDidNotStart, AuthFailed for a token that may not go there."""
@@ -62,6 +65,14 @@ class HttpTransport:
         self._http = HttpContext(self._spec, client, RequestHeaders(self._spec.headers), receiver, self._posts)
         if client.auth is not None:
             self.auth = "oauth"
+        self._listed = start_listing(
+            "server",
+            self._spec.name,
+            pid=None,
+            shown=self._spec.url or "",
+            end=lambda: receiver.lost(Ending(clause=BY_HAND)),
+            waiting=receiver.waiting,
+        )
 
     def send(self, line: bytes, call: Call | None, *, urgent: bool) -> None:  # noqa: ARG002  # each message is a POST
         """Start the POST of one message; the headers are those of this moment."""
@@ -149,6 +160,7 @@ class HttpTransport:
     async def close(self) -> Ending:
         """Give up what is under way, end the session with DELETE, and close the connections, all within the grace."""
         http, self._http = self._http, None
+        stop_listing(self._listed)
         if http is not None:
             self._tell_of_auth(http)
             deadline = monotonic() + max(self._spec.grace_seconds, _SHORTEST_GRACE_SECONDS)

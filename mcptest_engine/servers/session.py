@@ -508,6 +508,10 @@ class Session:
         call = self._calls.get(message.get("id"))
         return None if call is None or call.http is None else {**call.http, "id": call.id}
 
+    def waiting(self) -> list[tuple[str, float]]:
+        """The requests that wait for their answers, such as `tools/call echo`, and since when."""
+        return [(_describe(call), call.sent_at) for call in self._calls]
+
     def overflowed(self, failure: CallFailed) -> None:
         """A line was dropped, and with it its id: no waiting call can be sure of its answer any more."""
         for call in self._calls:
@@ -757,6 +761,12 @@ class Session:
         ending = self.ending or Ending(clause="was closed by mcptest")
         failure = CallFailed(ServerDied, f"is gone: it {ending.clause}", ending=ending)
         return failure.plain(server=self.spec.name, stderr_tail=self.stderr_tail)
+
+
+def _describe(call: Call) -> str:
+    params = call.params or {}
+    about = params.get("name") or params.get("uri")
+    return f"{call.method} {about}" if isinstance(about, str) else call.method
 
 
 def _is_own(call: Call, message: Mapping[str, Any]) -> bool:

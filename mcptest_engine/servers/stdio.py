@@ -65,7 +65,7 @@ class StdioTransport:
         """Start the child; its pipes are read from the loop's next turn on. Raises: ServerDidNotStart."""
         self._loop = asyncio.get_running_loop()
         self._receiver = receiver
-        child = self._child = Child(self._spec, self._child_exited)
+        child = self._child = Child(self._spec, self._child_exited, receiver.waiting)
         self._stdin, self._stdout, self._stderr_fd = child.stdin, child.stdout, child.stderr
         self._loop.add_reader(self._stdin, self._stdin_closed)  # a pipe's writing end is "readable" once nobody reads
         self._loop.add_reader(self._stdout, self._read_stdout)

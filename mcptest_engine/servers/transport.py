@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcptest_engine.core.errors import ServerError
     from mcptest_engine.servers.calls import Call
     from mcptest_engine.servers.failures import CallFailed, Ending
@@ -30,6 +32,9 @@ class Receiver(Protocol):
 
         `cut_off`: the connection ended before the line did, so that it may be part of a message.
         """
+
+    def waiting(self) -> Iterable[tuple[str, float]]:
+        """What is asked and not answered yet, and since which monotonic time."""
 
     def overflowed(self, failure: CallFailed) -> None:
         """A message was dropped that is more than is read; `failure` says of what there was too much."""

@@ -41,7 +41,14 @@ async def grade_by_program(
     from mcptest_engine.servers.command_process import LARGEST_ANSWER_BYTES, CommandProcess, NotStarted
 
     try:
-        process = CommandProcess(scorer.command, {**environ, **scorer.env}, stdin=request, cwd=scorer.cwd)
+        process = CommandProcess(
+            scorer.command,
+            {**environ, **scorer.env},
+            kind="scorer",
+            name=scorer.name,
+            stdin=request,
+            cwd=scorer.cwd,
+        )
     except NotStarted as wrong:
         _fail(scorer, ScorerFault.SPAWN, redact(str(wrong)))
     except OSError as wrong:  # no descriptor is left for its pipes

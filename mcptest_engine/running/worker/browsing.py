@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.live import Owner
 from mcptest_engine.running.worker.pages import LONGEST_TEXT, brief, clipped, pruned
 from mcptest_engine.running.worker.protocol import Refused
 
@@ -115,7 +116,8 @@ class _Browsed:
 
     def __init__(self, key: str, target: Target, send: Send, traffic: TrafficLog) -> None:
         self._key, self._target, self._send = key, target, send
-        self._connect = traffic.connecting("", lambda: target.redactor, _connect)
+        owner = Owner("hand", session=key, redact=target.redactor.redact_text)
+        self._connect = traffic.connecting("", lambda: target.redactor, _connect, owner)
         self._opened: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
         self._catalog: dict[str, Any] | None = None
         self._listing = asyncio.Lock()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.live import OWNER, Owner
 from mcptest_engine.running.worker.protocol import Refused
 from mcptest_engine.running.worker.warm import Warm
 
@@ -51,6 +52,19 @@ class Runs:
         self._job: _Job | None = None
         self._task: asyncio.Task[RunRecord] | None = None
         self._unwanted = False
+
+    def use_spares(self, seconds: float) -> None:
+        """Have servers started for the next run wait so long for it; 0 ends those there are, and starts no more."""
+        self._warm.seconds = seconds
+        if not seconds:
+            self._warm.end()
+
+    def end_spares(self, owner: Owner, *, again: bool) -> None:
+        """End the spare servers of a suite, or start others in their place."""
+        for kept in self._warm.end(owner):
+            if again:
+                settings = self._settings(_Job("", kept.suite.path, None, {}))
+                self._start_spares(kept.suite, settings._replace(environ=kept.environ), kept.names)
 
     def queue(self, run: str, path: Path, ids: frozenset[str] | None, variables: Mapping[str, str]) -> None:
         """Have this run executed when those before it are over. Raises: Refused for a key that is in use."""
@@ -119,7 +133,7 @@ class Runs:
             self._failed(job, {"message": CANCELLED, "kind": "cancelled"})
             return
         self._save(job, record)
-        kept = self._keep_warm(suite, settings, record, job)
+        kept = self._keep_warm(suite, settings, record)
         for server in record.servers:
             if server.name not in kept:
                 closed = {"server": server.name, "state": "closed"}
@@ -129,10 +143,14 @@ class Runs:
     async def _execute(self, suite: LoadedSuite, settings: RunSettings, job: _Job, emit: Any) -> RunRecord:
         from mcptest_engine.running.launch import launch
 
-        pool = self._warm.take(suite, settings.environ) or self._open(suite, settings)
+        pool = self._warm.take(suite, settings.environ) or self._open(suite, settings, "run")
+        assert pool.owner is not None
+        pool.owner.role = "run"
         wanted = suite if job.ids is None else _unfocused(suite)
         run = launch(wanted, settings, workspace=self._surroundings.workspace, emit=emit, pool=pool)
+        token = OWNER.set(pool.owner)  # hooks and scorers are the run's too
         self._task = asyncio.ensure_future(run)
+        OWNER.reset(token)
         if self._unwanted:
             self._task.cancel()
         try:
@@ -153,7 +171,7 @@ class Runs:
         )
         return settings._replace(interactive=not settings.ci)  # a person sits in front of it
 
-    def _open(self, suite: LoadedSuite, settings: RunSettings) -> Pool:
+    def _open(self, suite: LoadedSuite, settings: RunSettings, role: str) -> Pool:
         """A pool whose sessions are heard by the traffic log."""
         from mcptest_engine.running.launch import server_specs
         from mcptest_engine.running.pool import Pool
@@ -165,21 +183,32 @@ class Runs:
 
             return Redactor(suite.secrets)
 
-        specs = server_specs(suite, settings, redact=lambda text: redactor().redact_text(text))
-        return Pool(specs, self._traffic().connecting("", redactor, connect), redactor)
+        def redact(text: str) -> str:
+            return redactor().redact_text(text)
 
-    def _keep_warm(self, suite: LoadedSuite, settings: RunSettings, record: RunRecord, job: _Job) -> frozenset[str]:
+        owner = Owner(role, str(suite.path), redact=redact)
+        specs = server_specs(suite, settings, redact=redact)
+        pool = Pool(specs, self._traffic().connecting("", redactor, connect, owner), redactor)
+        pool.owner = owner
+        return pool
+
+    def _keep_warm(self, suite: LoadedSuite, settings: RunSettings, record: RunRecord) -> frozenset[str]:
         """Start the servers that this run has used for the next one; returns which."""
+        if record.interrupted or self._unwanted or suite.hooks.get("beforeAll"):  # which comes before any server
+            return frozenset()
+        reached = tuple(server.name for server in record.servers if server.protocol_version is not None)
+        return self._start_spares(suite, settings, reached)
+
+    def _start_spares(self, suite: LoadedSuite, settings: RunSettings, names: tuple[str, ...]) -> frozenset[str]:
         from mcptest_engine.running.launch import talked_to
         from mcptest_engine.running.worker.telling import server_telling
 
-        if record.interrupted or self._unwanted or suite.hooks.get("beforeAll"):  # which comes before any server
+        if not self._warm.seconds:
             return frozenset()
-        pool = self._open(suite, settings)
+        pool = self._open(suite, settings, "spare")
         shared = {name for entry in suite.tests for name in talked_to(entry, pool)}
-        reached = (server.name for server in record.servers if server.protocol_version is not None)
-        used = tuple(name for name in reached if name in shared)
-        pool.emit = server_telling(self._send, path=job.path)
+        used = tuple(name for name in names if name in shared)
+        pool.emit = server_telling(self._send, path=suite.path)
         return frozenset(used) if used and self._warm.keep(suite, pool, used, settings.environ) else frozenset()
 
     def _save(self, job: _Job, record: RunRecord) -> None:

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
+from mcptest_engine.running.worker.processes import Processes
 from mcptest_engine.running.worker.protocol import Refused
 from mcptest_engine.running.worker.surroundings import Surroundings
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from mcptest_engine.running.worker.traffic import TrafficLog
 
 MOST_HISTORY = 200
+SPARE_SECONDS = 600.0
+"""How long a spare server waits for a run before it is ended."""
 
 
 class Service:
@@ -40,6 +43,8 @@ class Service:
         self._output = output
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._unnumbered: set[asyncio.Task[None]] = set()
+        self.processes = Processes(output.send, lambda: self.__dict__.get("runs"))
+        self._spare_seconds = SPARE_SECONDS
         self._surroundings = Surroundings()
         self._commands: dict[str, Callable[..., Any]] = {
             name.removeprefix("do_"): getattr(self, name) for name in dir(self) if name.startswith("do_")
@@ -140,7 +145,9 @@ class Service:
     def runs(self) -> Runs:
         from mcptest_engine.running.worker.runs import Runs
 
-        return Runs(self._surroundings, self._output.send, self.results, lambda: self.traffic)
+        runs = Runs(self._surroundings, self._output.send, self.results, lambda: self.traffic)
+        runs.use_spares(self._spare_seconds)
+        return runs
 
     @cached_property
     def browsing(self) -> Browsing:
@@ -166,6 +173,21 @@ class Service:
         self._surroundings.settle(cwd, environ)
         threading.Thread(target=_preload, daemon=True).start()
         return {"version": __version__, "pid": os.getpid()}
+
+    async def do_processes(self) -> list[dict[str, Any]]:
+        return await self.processes.measured()
+
+    def do_end_process(self, number: int) -> None:
+        self.processes.end(number)
+
+    def do_restart_process(self, number: int) -> None:
+        self.processes.restart(number)
+
+    def do_spare_servers(self, seconds: float) -> None:
+        """How long servers started for the next run wait for it; 0 starts none."""
+        self._spare_seconds = seconds
+        if "runs" in self.__dict__:
+            self.runs.use_spares(seconds)
 
     def do_forget(self, number: int) -> None:
         """Nobody waits for the answer to the command with this number any longer."""

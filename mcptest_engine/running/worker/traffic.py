@@ -15,6 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import compact
+from mcptest_engine.core.live import OWNER
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.running.worker.pages import LARGEST_VALUE, MOST_NODES, pruned, text_of
 from mcptest_engine.running.worker.protocol import Refused
@@ -24,6 +25,7 @@ from mcptest_engine.servers.wire import Kind, kind_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from mcptest_engine.core.live import Owner
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.running.worker.protocol import Output
     from mcptest_engine.servers.session import Session
@@ -116,18 +118,23 @@ class TrafficLog:
             self._wake(TURN_SECONDS)
 
     def connecting(
-        self, server: str, redactor: Callable[[], Redactor], connect: Callable[[ServerSpec], Awaitable[Session]]
+        self,
+        server: str,
+        redactor: Callable[[], Redactor],
+        connect: Callable[[ServerSpec], Awaitable[Session]],
+        owner: Owner,
     ) -> Callable[[ServerSpec], Awaitable[Session]]:
         """`connect`, with all that is said in the session heard here. `server` "" means the name in the spec."""
 
         async def heard(spec: ServerSpec) -> Session:
             self._opened += 1
             stream = Stream(self, self._opened, server or spec.name, redactor)
-            token = LISTENER.set(stream)
+            token, belongs = LISTENER.set(stream), OWNER.set(owner)
             try:
                 session = await connect(spec)
             finally:
                 LISTENER.reset(token)
+                OWNER.reset(belongs)
             self._read_stderr()  # of sessions that have ended meanwhile; they are let go
             stream.session = session
             self._streams.append(stream)

@@ -15,25 +15,28 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from mcptest_engine.core.live import Owner
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.suite.load import LoadedSuite
 
 MOST_SUITES = 3
 
 
-class _Kept(NamedTuple):
+class _Spare(NamedTuple):
     suite: LoadedSuite
     pool: Pool
     names: tuple[str, ...]
     state: frozenset[tuple[str, int, int]]
     environ: Mapping[str, str]
+    expiry: asyncio.TimerHandle
 
 
 class Warm:
-    """The pools kept warm, one for each of the few suites that ran last."""
+    """The pools kept warm, one for each of the few suites that ran last, each for so many `seconds` at most."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Path, _Kept] = OrderedDict()
+        self.seconds = 0.0
+        self._kept: OrderedDict[Path, _Spare] = OrderedDict()
         self._closing: set[asyncio.Task[None]] = set()
 
     def keep(self, suite: LoadedSuite, pool: Pool, names: tuple[str, ...], environ: Mapping[str, str]) -> bool:
@@ -42,7 +45,8 @@ class Warm:
         if state is None:
             return False
         pool.warm(names)
-        self._kept[suite.path] = _Kept(suite, pool, names, state, environ)
+        expiry = asyncio.get_running_loop().call_later(self.seconds, self.end, pool.owner)
+        self._kept[suite.path] = _Spare(suite, pool, names, state, environ, expiry)
         while len(self._kept) > MOST_SUITES:
             self._let_go(self._kept.popitem(last=False)[1])
         return True
@@ -53,6 +57,7 @@ class Warm:
         if kept is None:
             return None
         before = kept.suite
+        kept.expiry.cancel()
         same = (
             before.servers == suite.servers
             and before.env == suite.env
@@ -67,14 +72,21 @@ class Warm:
         self._let_go(kept)
         return None
 
+    def end(self, owner: Owner | None = None) -> list[_Spare]:
+        """End the servers that belong to `owner`, or all; returns what there was of them."""
+        ended = [kept for kept in self._kept.values() if owner is None or kept.pool.owner is owner]
+        for kept in ended:
+            del self._kept[kept.suite.path]
+            self._let_go(kept)
+        return ended
+
     async def close(self) -> None:
         """End them all."""
-        for kept in self._kept.values():
-            self._let_go(kept)
-        self._kept.clear()
+        self.end()
         await asyncio.gather(*self._closing, return_exceptions=True)
 
-    def _let_go(self, kept: _Kept) -> None:
+    def _let_go(self, kept: _Spare) -> None:
+        kept.expiry.cancel()
         task = asyncio.ensure_future(kept.pool.close())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)

@@ -1,0 +1,135 @@
+"""What runs because of us: told of, measured, ended and started again, by whoever looks at the list."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.worker.conftest import Refusal, echoes, end_of_run, run
+from tests.worker.processes import Watched, processes_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.worker.conftest import Child, Clinging
+
+    SuiteOn = Callable[..., Path]
+
+
+def of_role(rows: list[dict[str, Any]], role: str) -> list[dict[str, Any]]:
+    return [row for row in rows if row["role"] == role]
+
+
+def until_listed(child: Child, role: str, *, after: int = 0) -> dict[str, Any]:
+    """The row of the first event after `after` that lists a process of this role."""
+    told = child.until(lambda told: told.get("event") == "processes" and bool(of_role(told["rows"], role)), after=after)
+    return of_role(told["rows"], role)[-1]
+
+
+def until_not_listed(child: Child, number: int, *, after: int) -> None:
+    child.until(
+        lambda told: told.get("event") == "processes" and all(row["number"] != number for row in told["rows"]),
+        after=after,
+    )
+
+
+def test_a_spare_server_is_listed_with_its_memory_until_it_is_ended(
+    child: Child, suite_on: SuiteOn, place: Path
+) -> None:
+    path = suite_on("echo", tests=echoes(1))
+    run(child)
+    child.event("server.state", state="ready", after=end_of_run(child))
+    rows = child.ask("processes")
+    (spare,) = of_role(rows, "spare")
+    assert (spare["name"], spare["suite"], spare["waits"]) == ("s", str(path), [])
+    assert spare["pid"] in processes_in(place)
+    assert spare["memory"] > 1_000_000
+    assert {row["role"]: row["pid"] for row in rows if row["number"] == 0} == {
+        "workbench": os.getpid(),
+        "engine": child.process.pid,
+    }
+    assert len(of_role(rows, "guardian")) == 1
+    server, before = Watched([spare["pid"]]), child.count
+    child.ask("end_process", number=spare["number"])
+    server.wait_until_gone()
+    until_not_listed(child, spare["number"], after=before)
+    assert of_role(child.ask("processes"), "spare") == []
+    assert run(child, "again")["record"]["totals"]["passed"] == 1
+
+
+def test_a_spare_server_is_started_again(child: Child, suite_on: SuiteOn) -> None:
+    suite_on("echo", tests=echoes(1))
+    run(child)
+    spare = until_listed(child, "spare")
+    before = child.count
+    child.ask("restart_process", number=spare["number"])
+    child.event("server.state", state="ready", after=before)
+    until_not_listed(child, spare["number"], after=before)
+    (other,) = of_role(child.ask("processes"), "spare")
+    assert other["pid"] != spare["pid"]
+
+
+def test_without_spare_servers_none_outlives_its_run(child: Child, suite_on: SuiteOn, place: Path) -> None:
+    suite_on("echo", tests=echoes(1))
+    child.ask("spare_servers", seconds=0)
+    run(child)
+    assert of_role(child.ask("processes"), "spare") == []
+    assert child.event("server.state", state="closed")["server"] == "s"
+
+
+def test_spare_servers_end_when_they_are_switched_off(child: Child, suite_on: SuiteOn) -> None:
+    suite_on("echo", tests=echoes(1))
+    run(child)
+    spare, before = until_listed(child, "spare"), child.count
+    child.ask("spare_servers", seconds=0)
+    until_not_listed(child, spare["number"], after=before)
+
+
+def test_a_spare_server_that_no_run_uses_ends_by_itself(child: Child, suite_on: SuiteOn) -> None:
+    suite_on("echo", tests=echoes(1))
+    child.ask("spare_servers", seconds=0.2)
+    run(child)
+    Watched([until_listed(child, "spare")["pid"]]).wait_until_gone()
+
+
+def test_a_server_that_hangs_is_ended_and_the_run_goes_on(child: Child, suite_on: SuiteOn) -> None:
+    hangs = {"name": "hangs", "tool": "hang", "serial": True, "timeout_ms": 600_000}
+    suite_on("toolshed", tests=[hangs, {"name": "says", "tool": "say", "serial": True}])
+    child.ask("run", run="r", path="mcptest.yml")
+    child.event("case.started", run="r")
+    row: dict[str, Any] = {"waits": []}
+    while not any(what == "tools/call hang" for what, _ in row["waits"]):
+        row = next(iter(of_role(child.ask("processes"), "run")), row)
+    child.ask("end_process", number=row["number"])
+    record = child.event("run.finished", run="r")["record"]
+    assert (record["totals"]["passed"], record["totals"]["failed"]) == (1, 1)
+    failure = child.event("case.finished", run="r")["result"]["failure"]
+    assert failure["message"].startswith('server "s" was ended by hand while "tools/call" waited')
+
+
+def test_a_server_that_ignores_signals_is_ended_too(child: Child, clinging: Clinging) -> None:
+    child.ask("run", run="r", path="mcptest.yml")
+    clinging.wait_for("called")
+    row = until_listed(child, "run")
+    server = Watched([row["pid"]])
+    child.ask("end_process", number=row["number"])
+    server.wait_until_gone()
+    assert child.event("run.finished", run="r")["record"]["totals"]["failed"] == 1
+
+
+def test_a_hook_is_listed_while_it_runs(child: Child, suite_on: SuiteOn) -> None:
+    path = suite_on("echo", tests=echoes(1))
+    path.write_text(path.read_text(encoding="utf-8").rstrip("}") + ', "hooks": {"beforeAll": ["sleep 600"]}}')
+    child.ask("run", run="r", path="mcptest.yml")
+    hook = until_listed(child, "hook")
+    assert hook["name"] == "beforeAll"
+    child.ask("end_process", number=hook["number"])
+    assert child.event("run.finished", run="r")["record"]["hooks"][0]["passed"] is False
+
+
+def test_what_has_ended_cannot_be_ended_again(child: Child) -> None:
+    with pytest.raises(Refusal, match="has ended already"):
+        child.ask("end_process", number=99)
