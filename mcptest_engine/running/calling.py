@@ -29,7 +29,7 @@ from mcptest_engine.running.verdicts import SUCCESS, Outcome, failed, judge, ref
 from mcptest_engine.suite.items import uses_matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.results import TestResult
@@ -65,7 +65,8 @@ class Caller:
     `cut_short` for each composition or agent test that was interrupted what its trace was by then. `spent` and `paid` tell what
     the attempts at a test have cost so far, by its id: rows of models, and what a scorer was paid. `effects` counts the calls.
     `errors` are the texts of errors that calls met with which were to succeed, by server, method and name. `unlisted` are the
-    ids of tests that were not held against the server's list, because it could not be read.
+    ids of tests that were not held against the server's list, because it could not be read; `answered_late` are the outcomes of
+    those whose run was ended while they waited for it.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class Caller:
         self.answered: dict[str, set[str]] = {}
         self.errors: dict[tuple[str, str, str], set[str]] = {}
         self.unlisted: set[str] = set()
+        self.answered_late: dict[str, Outcome] = {}
         self.cut_short: dict[str, Mapping[str, Any]] = {}
         self.spent: dict[str, list[Mapping[str, Any]]] = {}
         self.paid: dict[str, float] = {}
@@ -222,13 +224,7 @@ class Caller:
         if asked.check is not None:
             asked = _complying(asked, envelope, exchange, session)
         else:
-            found = await self.catalogs.find(
-                session,
-                asked.method,
-                name,
-                timeout_seconds=asked.timeout_seconds,
-                renew=partial(sessions.reach, server),
-            )
+            found = await self._find_entry(asked, session, envelope, partial(sessions.reach, server))
             validity = _validity_of(session, None if found is None else found[1])
         opinions = None if self._judged is None else self._opinions()
         snapshots = self._answer_snapshots()
@@ -247,6 +243,19 @@ class Caller:
         if session.replaces is not None and outcome.failure is not None and outcome.failure.kind in _MAY_LACK_STATE:
             outcome = _after_restart(outcome, outcome.failure, session)
         return outcome if exchange.size < CERTAINLY_SMALL else outcome._replace(size=exchange.size)
+
+    async def _find_entry(
+        self, asked: Asked, session: Session, envelope: dict[str, Any], renew: Callable[[], Awaitable[Session]]
+    ) -> tuple[Listing, Entry | None] | None:
+        """The server's list and the entry that `asked` calls. A run that is ended meanwhile judges the answer without it."""
+        name, seconds = str((asked.params or {}).get("name")), asked.timeout_seconds
+        try:
+            return await self.catalogs.find(session, asked.method, name, timeout_seconds=seconds, renew=renew)
+        except asyncio.CancelledError:
+            if isinstance(asked, Case) and not (asked.watches or asked.verify or asked.retries or asked.fault):
+                validity, snapshots = _validity_of(session, None), self._answer_snapshots()
+                self.answered_late[asked.id] = await self._judge(asked, envelope, None, validity, snapshots)
+            raise
 
     async def call_tool(
         self,

@@ -28,6 +28,7 @@ LISTS = {"tools/call": "tools", "prompts/get": "prompts"}
 _WHAT = {"tools": "tool", "prompts": "prompt"}
 _LIST_RESULT: Mapping[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
 _LATE = "no answer came in the time that a test gives to a call"
+_ENDED = "the run was ended before an answer came"
 _MOST_DEATHS = 3
 
 
@@ -206,11 +207,8 @@ class RunCatalogs:
                 if key not in self._listings:
                     self._start(session, what)
                 listing = await self._within(key, self._listings[key], timeout_seconds)
-        if listing is None and what in (session.capabilities or {}):  # else it never said that it had any
-            unchecked = "names, arguments and output schemas" if what == "tools" else "names and arguments"
-            told = f'the {what} of server "{key[0]}" could not be listed, so that {unchecked} are not checked'
-            self.warnings[f"{told}: {self._unread.get(key, _LATE)}"] = None
         if listing is None:
+            self._warn_unchecked(key, session, self._unread.get(key, _LATE))
             return None
         if name not in listing.entries and (*key, name) not in self._looked_again and session.alive:
             self._looked_again.add((*key, name))
@@ -237,13 +235,24 @@ class RunCatalogs:
         self._listings[key] = task = loop.create_task(self._read(session, what))
         return task
 
+    def _warn_unchecked(self, key: tuple[str, str], session: Session, reason: str) -> None:
+        server, what = key
+        if what in (session.capabilities or {}):  # else it never said that it had any
+            unchecked = "names, arguments and output schemas" if what == "tools" else "names and arguments"
+            told = f'the {what} of server "{server}" could not be listed, so that {unchecked} are not checked'
+            self.warnings[f"{told}: {reason}"] = None
+
     async def _within(
         self, key: tuple[str, str], task: asyncio.Task[Listing | None], timeout_seconds: float
     ) -> Listing | None:
         """What the task reads, or where that is nothing, or late, what was read before."""
         left = self._began[key] + timeout_seconds - asyncio.get_running_loop().time()
         if not task.done() and left > 0:
-            await asyncio.wait((task,), timeout=left)
+            try:
+                await asyncio.wait((task,), timeout=left)
+            except asyncio.CancelledError:
+                self._warn_unchecked(key, self._changes[key][0], _ENDED)
+                raise
         read = task.result() if task.done() and not task.cancelled() else None
         return read or self._known.get(key)
 

@@ -92,6 +92,7 @@ class Run:
     _ended: dict[int, asyncio.Future[None]] = field(default_factory=dict)
     _tick: int = 0
     _under_way: dict[int, int] = field(default_factory=dict)
+    _begun: dict[int, float] = field(default_factory=dict)
     _lately: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
     _held: list[Held] = field(default_factory=list)
     _causes: Causes | None = None
@@ -264,7 +265,7 @@ class Run:
                 self._finish(index, case, stopped_by(stop), self.clock())
         except asyncio.CancelledError:
             hooks.hurry()
-            self._finish(index, case, self._interrupted(case), self.clock())
+            self._finish(index, case, self._interrupted(case, self._begun.pop(index, None)), self.clock())
             await self._after(index, case, hooks)
             raise
         await self._after(index, case, hooks)
@@ -296,6 +297,7 @@ class Run:
         began = self.clock()
         self.emit(CaseStarted(index=index, id=case.id))
         self._tick = self._under_way[index] = tick = self._tick + 1
+        self._begun[index] = began
         decision = None if self.cache is None else await self.cache.judged_again(case, self._caller)
         if decision is None:
             decision = await decide(
@@ -305,7 +307,7 @@ class Run:
                 stopped=lambda: self._stopped is not None,
                 hooks=self.hooks if self.hooks is not None and self.hooks.around_attempts else None,
             )
-        del self._under_way[index]
+        del self._under_way[index], self._begun[index]
         held = self._held_back(index, case, decision, began, tick)
         self._lately.append((self._tick, index))
         if held is not None:
@@ -329,9 +331,11 @@ class Run:
         began = self.clock()
         if settled is None:
             self.emit(CaseStarted(index=index, id=case.id))
+            self._begun[index] = began
             description = None if subject is None else self.plan.cases[place].description
             outcome = await self._caller.judge_metric(case, subject, description or "")
             settled = Decision(outcome, ())
+            del self._begun[index]
         self._finish(index, case, settled, began)
 
     async def _compared(self, index: int, case: Case, decision: Decision) -> Decision:
@@ -470,16 +474,22 @@ class Run:
         )
         return self.keeper.keep(result, size=outcome.size)
 
-    def _interrupted(self, case: Case) -> Decision:
-        """A case that was not brought to its end: what was done is kept, and what all of its attempts have cost."""
+    def _interrupted(self, case: Case, began: float | None) -> Decision:
+        """A case that was not brought to its end: what was done is kept, and what all of its attempts have cost.
+
+        `began` is the time of its begin, None where it was not begun. A case that had its answer, and waited only for its
+        server's list, is judged by that answer.
+        """
         caller = self._caller
+        if case.id in caller.answered_late:
+            return Decision(caller.answered_late[case.id], ())
         trace, before, paid = caller.cut_short.get(case.id), caller.spent.get(case.id), caller.paid.get(case.id)
         judgement: dict[str, Any] | None = None if paid is None else {"by": "exec", "cost_usd": paid}
         if before and trace is not None:
             trace = with_models(trace, before)
         elif before:
             judgement = with_models(judgement or {"by": "judge"}, before)
-        outcome = _left_at(trace, begun=judgement is not None)
+        outcome = _left_at(trace, seconds=None if began is None else self.clock() - began)
         return Decision(outcome._replace(judgement=judgement), ())
 
     def _record(self, duration_ms: float, interrupted: bool) -> RunRecord:
@@ -487,7 +497,7 @@ class Run:
             self._explain(held, held.decision, is_known=False)
         for index, case in enumerate(self.plan.cases):
             if self._results[index] is None:
-                self._finish(index, case, self._interrupted(case), self.clock())
+                self._finish(index, case, self._interrupted(case, self._begun.get(index)), self.clock())
         known = dict(self._caller.answered)
         for server, lists in self._caller.catalogs.read().items():
             known[server] = known.get(server, set()) | {str(tool.get("name")) for tool in lists.get("tools", ())}
@@ -592,10 +602,13 @@ def _deferred(reason: str) -> Decision:
     return Decision(Outcome(verdict=Verdict.INCONCLUSIVE, duration_ms=0.0, message=reason), ())
 
 
-def _left_at(trace: Mapping[str, Any] | None, *, begun: bool) -> Outcome:
-    """A case that was not brought to its end; of a composition or an agent it is told how far it came."""
+def _left_at(trace: Mapping[str, Any] | None, *, seconds: float | None) -> Outcome:
+    """A case that was not brought to its end, `seconds` after its begin; of a composition or an agent: how far it came."""
     if trace is None:
-        return Outcome(Verdict.SKIP, 0.0, message="interrupted" if begun else INTERRUPTED)
+        if seconds is None:
+            return Outcome(Verdict.SKIP, 0.0, message=INTERRUPTED)
+        after = f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+        return Outcome(Verdict.SKIP, seconds * 1000, message=f"interrupted after {after}")
     nodes = trace.get("nodes", {}).values()
     at = [f"`{node['id']}`" for node in nodes if str(node.get("message")).startswith("ended: ")]
     told = f"interrupted at {', '.join(at[:_SHOWN])}{', …' if len(at) > _SHOWN else ''}" if at else "interrupted"

@@ -72,7 +72,9 @@ def test_a_retried_row_keeps_what_its_scorer_was_paid(interrupted: Callable[...,
     scorer = {"name": "x", "type": "exec", "command": [str(script)]}
     record = interrupted({"scorers": [scorer], "evals": [JUDGED]}, lambda: asyncio.to_thread(waiting.read_text))
     assert spending(record).scorers == ({"scorer": "x", "calls": 1, "cost_usd": 0.25},)
-    assert [(test.verdict.value, test.message) for test in record.tests] == [("skip", "interrupted")]
+    (test,) = record.tests
+    assert test.verdict.value == "skip"
+    assert (test.message or "").startswith("interrupted after ")
 
 
 def test_a_retried_row_keeps_what_its_judge_cost(interrupted: Callable[..., RunRecord], models: ModelEndpoint) -> None:

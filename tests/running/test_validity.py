@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,9 +17,10 @@ from hypothesis import strategies as st
 from mcptest_engine.core.results import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import render
+from tests.processes import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Coroutine, Iterator
 
     from mcptest_engine.core.results import TestResult
 
@@ -452,6 +455,56 @@ if how == "banana":
     }
 minimcp.serve(handle, lists=True)
 """
+
+
+LISTS_NEVER = """
+import json, pathlib, sys
+answered = 0
+def send(message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+for line in sys.stdin:
+    said = json.loads(line)
+    if said.get("method") == "initialize":
+        opening = {"capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+        send({"id": said["id"], "result": {"protocolVersion": said["params"]["protocolVersion"], **opening}})
+    elif said.get("method") == "tools/call" and said["params"]["name"] == "answer":
+        send({"id": said["id"], "result": {"content": [{"type": "text", "text": "done"}]}})
+        answered += 1
+        if answered == 2:
+            send({"id": "have you read it?", "method": "ping"})
+    elif said.get("id") == "have you read it?":
+        pathlib.Path(sys.argv[1]).touch()
+"""
+
+
+def test_a_run_that_is_ended_while_answers_wait_for_the_list_judges_them(
+    run_of: Callable[..., Coroutine[None, None, RunRecord]], tmp_path: Path
+) -> None:
+    """A server that does one thing after the other lists nothing while it hangs in a call."""
+    script, marker = tmp_path / "never.py", tmp_path / "marker"
+    script.write_text(LISTS_NEVER)
+    names = {"right": "done", "wrong": "gone"}
+    tests: list[dict[str, Any]] = [
+        {"name": name, "tool": "answer", "expect": [{"target": "result.content[0].text", "matcher": {"exact": text}}]}
+        for name, text in names.items()
+    ]
+    tests.append({"name": "hangs", "tool": "hang"})
+    server = {"command": [sys.executable, str(script), str(marker)]}
+
+    async def ended() -> RunRecord:
+        run = asyncio.ensure_future(run_of(json.dumps({"servers": {"s": server}, "tools": tests})))
+        await asyncio.to_thread(until, marker.exists)
+        run.cancel()
+        return await run
+
+    record = asyncio.run(ended())
+    verdicts = {test.name: (test.verdict.value, test.message) for test in record.tests}
+    assert verdicts["right"] == ("pass", None)
+    assert verdicts["wrong"][0] == "fail"
+    assert verdicts["hangs"][0] == "skip"
+    assert re.fullmatch(r"interrupted after [\d.]+ m?s", verdicts["hangs"][1] or "")
+    (warning,) = [text for text in record.warnings if "could not be listed, so that names" in text]
+    assert warning.endswith("the run was ended before an answer came")
 
 
 @pytest.fixture

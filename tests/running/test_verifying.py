@@ -232,7 +232,8 @@ tools:
     record = asyncio.run(interrupted())
     assert (record.exit_code, record.interrupted) == (130, True)
     assert [(test.name, test.verdict) for test in record.tests] == [("before", "pass"), ("n", "skip")]
-    assert (record.tests[1].message, record.tests[1].verify) == ("not run: interrupted", ())
+    assert (record.tests[1].message or "").startswith("interrupted after ")
+    assert record.tests[1].verify == ()
 
 
 def test_a_bail_lets_a_test_that_is_being_verified_come_to_its_verdict(

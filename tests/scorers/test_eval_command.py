@@ -486,4 +486,5 @@ def test_nothing_of_a_scorer_outlives_mcptest(
     if number == signal.SIGINT:
         assert started.returncode == 130
         (row,) = folder.record()["tests"]
-        assert (row["verdict"], row["message"]) == ("skip", "not run: interrupted")
+        assert row["verdict"] == "skip"
+        assert row["message"].startswith("interrupted after ")
