@@ -164,7 +164,7 @@ def test_ctrl_c_in_a_test_closes_its_bracket(tmp_path: Path, start: Callable[[st
     one.process.send_signal(signal.SIGTERM)
     record = one.record()
     told = record["tests"][0]["message"]
-    assert told.startswith("interrupted after ")
+    assert "interrupted" in told  # the signal may come while the hook ends, or in the call
     assert [hook["phase"] for hook in record["hooks"]] == [
         "beforeAll",
         "beforeEach",
