@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import ServerDied, ServerError, did_you_mean
 from mcptest_engine.judging.matchers import Context
-from mcptest_engine.judging.matchers.json_schema import matches_schema
+from mcptest_engine.judging.matchers.json_schema import find_faults, matches_schema
 from mcptest_engine.judging.validity import Validity, find_invalidity
 from mcptest_engine.servers.catalog import list_all
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
-    from mcptest_engine.judging.matchers import Judge
+    from mcptest_engine.judging.matchers import Judge, Reason
     from mcptest_engine.servers.session import Session
 
 LISTS = {"tools/call": "tools", "prompts/get": "prompts"}
@@ -30,6 +31,25 @@ _LIST_RESULT: Mapping[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheS
 _LATE = "no answer came in the time that a test gives to a call"
 _ENDED = "the run was ended before an answer came"
 _MOST_DEATHS = 3
+_MOST_FAULTS = 50
+_OPEN_ENDED = frozenset(
+    {"additionalProperties", "patternProperties", "unevaluatedProperties", "$ref", "allOf", "anyOf"}
+)
+
+
+class ArgumentFault(NamedTuple):
+    """What is wrong with the arguments of a call.
+
+    `path` leads from the arguments to what is wrong, or to the container of what is missing.
+    `kind` is "unknown", "missing", or the keyword of the schema that refuses, "" where that is not known; `expected` the name
+    that is missing, or the allowed values of an `enum`.
+    """
+
+    message: str
+    hint: str | None
+    path: tuple[str | int, ...]
+    kind: str
+    expected: Any = None
 
 
 class Entry:
@@ -53,48 +73,68 @@ class Entry:
 
     def find_argument_fault(self, arguments: Any) -> tuple[str, str | None] | None:
         """What is wrong with arguments, as (message, hint): one that is not declared, or what the schema refuses."""
+        fault = next(self._find_undeclared(arguments), None)
+        if fault is not None or not self.is_tool:
+            return fault and fault[:2]
+        reason = self._judge_input(arguments)
+        return None if reason is None else (f"{self._refusal}: {reason().message}", None)
+
+    def find_argument_faults(self, arguments: Any) -> Iterator[ArgumentFault]:
+        """All that is wrong with arguments, each at its place, in the same words; for a text that is being written."""
+        undeclared: list[str | None] = []
+        for fault in self._find_undeclared(arguments):
+            if fault.kind != "missing" or f"did you mean `{fault.expected}`?" not in undeclared:
+                undeclared.append(fault.hint)
+                yield fault
+        reason = self._judge_input(arguments) if self.is_tool else None
+        if reason is None:
+            return
+        schema = self.descriptor["inputSchema"]
+        found = list(islice(find_faults(schema, arguments), _MOST_FAULTS))
+        for one in found:
+            meant = f"did you mean `{one.expected}`?" in undeclared  # what is misspelt lacks for that reason
+            is_told = undeclared and not one.path and (one.kind == "additionalProperties" or meant)
+            if not is_told:
+                kind, value = ("missing", one.expected) if one.kind == "required" else (one.kind, one.expected)
+                hint = did_you_mean(str(one.value), map(str, value)) if kind == "enum" else None
+                yield ArgumentFault(f"{self._refusal}: {one.message}", hint, one.path, kind, value)
+        if not found:
+            yield ArgumentFault(f"{self._refusal}: {reason().message}", None, (), "")
+
+    @property
+    def _refusal(self) -> str:
+        return f'the `inputSchema` of "{self.descriptor["name"]}" refuses the arguments'
+
+    def _judge_input(self, arguments: Any) -> Reason | None:
         schema = self.descriptor.get("inputSchema")
-        declared: set[str] | None = None
-        if self.is_tool:
-            if not isinstance(schema, dict):
-                return None
-            properties = schema.get("properties")
-            open_ended = {
-                "additionalProperties",
-                "patternProperties",
-                "unevaluatedProperties",
-                "$ref",
-                "allOf",
-                "anyOf",
-            }
-            if isinstance(properties, dict) and (
-                schema.get("additionalProperties") is False or open_ended.isdisjoint(schema)
-            ):
-                declared = set(properties)
-        else:
-            listed = self.descriptor.get("arguments") or []
-            declared = {str(one.get("name")) for one in listed if isinstance(one, dict)}
-        name = self.descriptor["name"]
-        unknown = next((key for key in arguments if key not in declared), None) if declared is not None else None
-        if unknown is not None:
-            what = _WHAT["tools" if self.is_tool else "prompts"]
-            hint = did_you_mean(unknown, declared or ()) or (
-                f"it has {', '.join(f'`{one}`' for one in sorted(declared or ())[:8])}" if declared else None
-            )
-            return f'the {what} "{name}" has no argument `{unknown}`', hint
-        if not self.is_tool:
-            listed = self.descriptor.get("arguments") or []
-            needed = (one["name"] for one in listed if isinstance(one, dict) and one.get("required") is True)
-            missing = next((one for one in needed if one not in arguments), None)
-            return None if missing is None else (f'the prompt "{name}" needs the argument `{missing}`', None)
+        if not isinstance(schema, dict):
+            return None
         if self._input is None:
             self._input = matches_schema(schema, Context())
-        reason = self._input(arguments)
-        return (
-            None
-            if reason is None
-            else (f'the `inputSchema` of "{name}" refuses the arguments: {reason().message}', None)
-        )
+        return self._input(arguments)
+
+    def _find_undeclared(self, arguments: Any) -> Iterator[ArgumentFault]:
+        """Arguments that are not declared; of a prompt, which has no schema, also those that are missing."""
+        schema = self.descriptor.get("inputSchema")
+        declared: set[str] | None = None
+        listed = [one for one in self.descriptor.get("arguments") or [] if isinstance(one, dict)]
+        if not self.is_tool:
+            declared = {str(one.get("name")) for one in listed}
+        elif isinstance(schema, dict):
+            properties = schema.get("properties")
+            is_closed = schema.get("additionalProperties") is False or _OPEN_ENDED.isdisjoint(schema)
+            declared = set(properties) if isinstance(properties, dict) and is_closed else None
+        what, name = _WHAT["tools" if self.is_tool else "prompts"], self.descriptor["name"]
+        for key in arguments:
+            if declared is not None and key not in declared:
+                hint = did_you_mean(key, declared) or (
+                    f"it has {', '.join(f'`{one}`' for one in sorted(declared)[:8])}" if declared else None
+                )
+                yield ArgumentFault(f'the {what} "{name}" has no argument `{key}`', hint, (key,), "unknown")
+        for one in () if self.is_tool else listed:
+            if one.get("required") is True and one.get("name") not in arguments:
+                needed = one.get("name")
+                yield ArgumentFault(f'the prompt "{name}" needs the argument `{needed}`', None, (), "missing", needed)
 
 
 class Listing:

@@ -33,12 +33,20 @@ class Fix(NamedTuple):
     text: str
 
 
+class Insert(NamedTuple):
+    """Put `value` where nothing is yet: at `path` in the file."""
+
+    path: tuple[str | int, ...]
+    value: Any
+
+
 class Diagnostic(NamedTuple):
     """One problem in one file.
 
     `file` is absolute. Lines and columns count from 1 in code points, `end_column` is the first that is no longer marked. A
     problem that belongs to no place stands at 1:1 and marks nothing. `severity` is "error" or "warning". `pointer` is the JSON
-    Pointer as in `core.errors.Problem`. `fix` is the edit that `hint` proposes where that is one word for another.
+    Pointer as in `core.errors.Problem`. `fix` is the edit that `hint` proposes where that is one word for another,
+    `insert` what is missing.
     """
 
     file: str
@@ -50,9 +58,11 @@ class Diagnostic(NamedTuple):
     hint: str | None = None
     pointer: str = ""
     fix: Fix | None = None
+    insert: Insert | None = None
 
     def to_json(self) -> dict[str, Any]:
         told = self._asdict()
+        told.pop("insert")  # only of what a catalog says, which does not travel
         return {**told, "fix": None if self.fix is None else self.fix._asdict()}
 
     @classmethod

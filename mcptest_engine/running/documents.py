@@ -118,9 +118,17 @@ def watched_by(document: Document) -> tuple[str, ...]:
 
 
 def document_of(
-    path: str | Path, text: str | None = None, *, start_dir: str | Path, environ: Mapping[str, str]
+    path: str | Path,
+    text: str | None = None,
+    *,
+    start_dir: str | Path,
+    environ: Mapping[str, str],
+    catalogs: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Document:
     """The document of the suite at `path`, with `text` in place of what is on disk.
+
+    `catalogs` is what is known of its servers' lists, by server: what they have against its calls stands among the diagnostics,
+    and leaves the suite sound.
 
     `start_dir` is where mcptest was started: its workspace gives the ids, and commands are relative to it. Bad input never
     raises: whatever is wrong, a missing file included, is a diagnostic.
@@ -130,9 +138,9 @@ def document_of(
     path = Path(os.path.abspath(Path(start_dir, path)))  # noqa: PTH100  (resolve() would follow links)
     options = suite_options(path, start_dir=start_dir, environ=environ)
     if text is None:
-        return _Making(path, None, check_suite(path, options), options).document()
+        return _Making(path, None, check_suite(path, options), options).document(catalogs)
     checked = check_text(text, options, name=str(path), base_dir=path.parent)
-    return _Making(path, text, checked, options).document()
+    return _Making(path, text, checked, options).document(catalogs)
 
 
 def problems_shown(checked: CheckedSuite, path: Path) -> tuple[Diagnostic, ...]:
@@ -195,7 +203,7 @@ class _Making:
         if text is not None:
             files.put(str(path), text)
 
-    def document(self) -> Document:
+    def document(self, catalogs: Mapping[str, Mapping[str, Any]] | None = None) -> Document:
         suite = self._checked.suite
         if suite is None:
             from mcptest_engine.running.unsound import seen_in
@@ -207,6 +215,10 @@ class _Making:
             tests = tuple(self._with_end(test) for test in self._tests(suite, servers))
         files = dict.fromkeys([str(self._path), *map(str, self._checked.files), str(self._path.parent / ".env")])
         diagnostics = diagnostics_of(self._checked.problems, self._lines_of, file=str(self._path))
+        if catalogs:
+            from mcptest_engine.running.catalog_checks import find_catalog_problems
+
+            diagnostics += find_catalog_problems(self._checked, catalogs, self._lines_of, file=str(self._path))
         return Document(
             path=str(self._path),
             name=name,

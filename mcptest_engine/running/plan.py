@@ -309,29 +309,13 @@ class _Drafting:
         )
         if entry.kind in _OTHER_KINDS:
             return _check(case, data) if entry.kind is TestKind.COMPLIANCE else case
-        wanted = self._wanted(data, steps)
+        wanted = wanted_outcome(data, self._outcome, steps)
         return case._replace(
             outcome=wanted,
             fault=None if case.fault is None else case.fault._replace(wanted=wanted),
             guess=_guess(data.get("guess")),
-            verify=tuple(_steps(case, steps, self._wanted)) if steps else (),
+            verify=tuple(_steps(case, steps, self._outcome)) if steps else (),
         )
-
-    def _wanted(self, data: Mapping[str, Any], steps: Sequence[Mapping[str, Any]] = ()) -> Wanted:
-        """What a call must come to: as its test says; else as its assertions on the error have it; else as for the run.
-
-        A call with made-up arguments must succeed, or be refused where the test says so; an error decides nothing else.
-        """
-        said = data.get("outcome")
-        if data.get("guess"):
-            return Wanted.ERROR if said == Wanted.ERROR else Wanted.SUCCESS
-        own = data["expect"]["assertions"]
-        verified = [item for step in steps for item in step["expect"]["assertions"]]
-        if said is None and own and may_decide_outcome((*own, *verified)):
-            from mcptest_engine.judging.expectations import expected_outcome  # many suites have no such assertion
-
-            said = expected_outcome(own, data.get("threshold"), verified)
-        return Wanted(said or data.get(DEFAULT_OUTCOME) or self._outcome)
 
     def _file(self, path: Path) -> str:
         file = self._files.get(path)
@@ -363,9 +347,24 @@ def _check(case: Case, data: Mapping[str, Any]) -> Case:
     return case._replace(check=data["check"], pin=None if pin is None else revision_of(pin), tool=None, asks_http=False)
 
 
-def _steps(
-    case: Case, steps: Sequence[Mapping[str, Any]], wanted: Callable[[Mapping[str, Any]], Wanted]
-) -> Iterator[VerifyStep]:
+def wanted_outcome(data: Mapping[str, Any], default: str, steps: Sequence[Mapping[str, Any]] = ()) -> Wanted:
+    """What a call must come to: as its test says; else as its assertions on the error have it; else `default`, that of the run.
+
+    A call with made-up arguments must succeed, or be refused where the test says so; an error decides nothing else.
+    """
+    said = data.get("outcome")
+    if data.get("guess"):
+        return Wanted.ERROR if said == Wanted.ERROR else Wanted.SUCCESS
+    own = data["expect"]["assertions"]
+    verified = [item for step in steps for item in step["expect"]["assertions"]]
+    if said is None and own and may_decide_outcome((*own, *verified)):
+        from mcptest_engine.judging.expectations import expected_outcome  # many suites have no such assertion
+
+        said = expected_outcome(own, data.get("threshold"), verified)
+    return Wanted(said or data.get(DEFAULT_OUTCOME) or default)
+
+
+def _steps(case: Case, steps: Sequence[Mapping[str, Any]], default: str) -> Iterator[VerifyStep]:
     """The steps of a test's `verify`; what one leaves out is as for the test."""
     for number, data in enumerate(steps):
         expect = data["expect"]
@@ -387,7 +386,7 @@ def _steps(
             watches=not WATCHED.isdisjoint(roots),
             asks_http="http" in roots,
             slow_to_judge=_slow_to_judge(expect),
-            outcome=wanted(data),
+            outcome=wanted_outcome(data, default),
         )
 
 

@@ -87,6 +87,7 @@ class Pool:
         self.emit: Emit = lambda _event: None
         self.owner: Owner | None = None
         self.remarks: dict[str, list[str]] = {}
+        self.listed: Mapping[str, Mapping[str, list[dict[str, Any]]]] = {}
         self._findings: dict[str, dict[str, str]] = {}
         self._entries: dict[str, _Entry] = {}
         self._closing: set[asyncio.Task[None]] = set()

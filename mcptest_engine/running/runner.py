@@ -499,7 +499,8 @@ class Run:
             if self._results[index] is None:
                 self._finish(index, case, self._interrupted(case, self._begun.get(index)), self.clock())
         known = dict(self._caller.answered)
-        for server, lists in self._caller.catalogs.read().items():
+        self.pool.listed = self._caller.catalogs.read()
+        for server, lists in self.pool.listed.items():
             known[server] = known.get(server, set()) | {str(tool.get("name")) for tool in lists.get("tools", ())}
         tests = tuple(with_tool_hint(result, known) for result in self._results if result is not None)
         hooked = () if self.hooks is None else tuple(self.hooks.warnings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcptest_engine.suite.text_edits import TextEdit
+from mcptest_engine.suite.text_edits import EditRefused, TextEdit, apply
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,6 +22,20 @@ def fixes_of(diagnostics: Iterable[Diagnostic], file: str) -> list[Fix]:
     return found
 
 
+def put_missing(text: str, diagnostics: Iterable[Diagnostic], file: str) -> tuple[str, int]:
+    """The text of a file with what its diagnostics miss, and how many that were; one that cannot be put there is left out."""
+    from mcptest_engine.suite.edit import set_value
+
+    count = 0
+    for path, value in (one.insert for one in diagnostics if one.insert is not None and one.file == file):
+        try:
+            text = apply(text, set_value(text, path, value))
+            count += 1
+        except EditRefused:
+            continue
+    return text, count
+
+
 def edits_of(fixes: Iterable[Fix], lines: Sequence[str], newline: str) -> list[TextEdit]:
     """The same as edits of the text that `lines` make up with `newline` between them; one outside of it is left out."""
     starts = [0]
@@ -31,5 +45,6 @@ def edits_of(fixes: Iterable[Fix], lines: Sequence[str], newline: str) -> list[T
     for fix in fixes:
         if 0 < fix.line <= len(lines) and 0 < fix.column <= fix.end_column <= len(lines[fix.line - 1]) + 1:
             start = starts[fix.line - 1]
-            edits.append(TextEdit(start + fix.column - 1, start + fix.end_column - 1, fix.text))
+            text = fix.text.replace("\n", newline)
+            edits.append(TextEdit(start + fix.column - 1, start + fix.end_column - 1, text))
     return edits

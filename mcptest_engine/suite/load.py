@@ -135,12 +135,16 @@ class LoadedSuite:
 class CheckedSuite:
     """What came of a suite: `problems` holds errors and warnings in file order; `suite` is None when there is an error.
 
-    `files` are all that were read or could not be, so that whoever watches sees one of them mended.
+    `files` are all that were read or could not be, so that whoever watches sees one of them mended. `merged` is what all files
+    come to, sound or not, with templates replaced as far as they can be; `places` and `secrets` belong to it.
     """
 
     suite: LoadedSuite | None
     problems: tuple[Problem, ...]
     files: tuple[Path, ...] = ()
+    merged: Merged | None = field(default=None, repr=False)
+    places: Places | None = field(default=None, repr=False)
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -227,9 +231,13 @@ class _Load:
             is_templated=lambda problem: _is_templated(problem, sources),
         )
         if any(problem.severity is Severity.ERROR for problem in problems):
-            return CheckedSuite(suite=None, problems=problems, files=tuple(dict.fromkeys(self._files)))
-        suite = self._loaded(sources[0], documents[0], merged, places, templates, problems, secrets)
-        return CheckedSuite(suite=suite, problems=problems, files=suite.files)
+            suite, files = None, tuple(dict.fromkeys(self._files))
+        else:
+            suite = self._loaded(sources[0], documents[0], merged, places, templates, problems, secrets)
+            files = suite.files
+        return CheckedSuite(
+            suite=suite, problems=problems, files=files, merged=merged, places=places, secrets=frozenset(secrets)
+        )
 
     def _with_dotenv(self, directory: Path) -> dict[str, str]:
         """The environment with `.env` of the directory behind it."""

@@ -109,7 +109,7 @@ class Offers:
         elif path[0] == "evals" and path[-2:-1] == ("scorers",):
             yield from ((name, "scorer", "") for name in self.scorers())
         elif _is_in_a_tool_list(path) or (
-            path[0] == "agents" and len(path) > 3 and path[2] in AGENT_GATES and _is_a_tool(path)
+            path[0] == "agents" and len(path) > 3 and path[2] in AGENT_GATES and is_tool_of_measure(path[2:])
         ):
             yield from self._listed("tool", full=full, requests=False)
         elif last in _LISTED and len(path) > 2 and (path[0] not in _ASKED or path[2:] == ("call", "tool")):
@@ -320,6 +320,6 @@ def _is_in_a_tool_list(path: Sequence[object]) -> bool:
     return len(path) > 4 and path[0] in _ASKED and path[2] == "tools" and path[3] in ("allow", "deny", "dry")
 
 
-def _is_a_tool(path: Sequence[object]) -> bool:
-    """Whether a place of a measure holds a tool: `tool`, an item of a list, or an end of a hand-off."""
-    return path[-1] in ("tool", "to") or type(path[-1]) is int or (path[-1] == "from" and path[2] == "tool_edges")
+def is_tool_of_measure(path: Sequence[object]) -> bool:
+    """Whether a place below an agent test names a tool: `tool`, an item of a list, or an end of a hand-off."""
+    return path[-1] in ("tool", "to") or type(path[-1]) is int or (path[-1] == "from" and path[0] == "tool_edges")

@@ -40,6 +40,10 @@ class Places:
         self._templated: dict[int, bool] = {}
         self._counts: Counter[tuple[int, Severity]] = Counter()
 
+    def emptied(self) -> Places:
+        """The same files without a problem."""
+        return Places(self._sources)
+
     def tell(
         self,
         file: int,

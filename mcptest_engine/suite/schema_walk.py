@@ -134,6 +134,20 @@ def description(schema: Any) -> str:
     return text if isinstance(text, str) else ""
 
 
+def skeleton(root: Any, schema: Any) -> Any:
+    """A value to begin with: the schema's default, its first value or example, else an empty one of its type."""
+    parts = list(alternatives(root, schema))
+    for part in parts:
+        known = examples(part) or [value for value, _ in values([part])]
+        if known:
+            return known[0]
+    kind = next((name for part in parts for name in types(part)), "string")
+    if kind == "object":
+        inner = properties(parts)
+        return {name: skeleton(root, inner.get(name)) for name in sorted(required(parts)) if name in inner}
+    return {"integer": 0, "number": 0, "boolean": False, "array": [], "null": None}.get(kind, "")
+
+
 def type_shown(root: Any, schema: Any) -> str:
     """The types of a property in a few words: `string or list of string`."""
     shown: dict[str, None] = {}

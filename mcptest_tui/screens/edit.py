@@ -240,7 +240,9 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
                 self.look_at_disk(doc)
 
     def engine_events(self, events: list[dict[str, Any]]) -> None:
-        """Nothing but what `events_applied` sees afterwards."""
+        """A server has said what it lists; anything else `events_applied` sees afterwards."""
+        for suite in {event["path"] for event in events if event.get("event") == "catalog.remembered"}:
+            self.catalog_remembered(suite)
 
     def caught_up(self) -> None:
         """Shown again: files and verdicts may be different."""
@@ -249,6 +251,8 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
         self._open_something()
         if self.current is not None:
             self.call_after_refresh(self.offer_draft, self.current)
+        if self.current is not None:
+            self.check_soon(self.current)  # lists of servers may have been read meanwhile
         if self.current is not None and self.focused is None:
             self.current.area.focus()
 

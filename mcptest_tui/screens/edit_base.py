@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcptest_tui.screens.base import WorkScreen
 
@@ -45,3 +45,4 @@ class EditBase(WorkScreen):
 
         # edit_help.py
         def offer(self, explicit: bool) -> Completions: ...
+        def catalog_of(self, doc: OpenDoc) -> dict[str, dict[str, Any]]: ...

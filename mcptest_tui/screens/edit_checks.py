@@ -50,8 +50,9 @@ class EditChecks(EditBase):
 
     async def check_now(self, doc: OpenDoc) -> None:
         """Look at the text as it stands; if it changes meanwhile, the look after that counts."""
-        text = doc.text
-        if doc.checked == text:
+        text, catalogs = doc.text, self.catalog_of(doc)
+        read = tuple(map(id, catalogs.values()))
+        if doc.checked == text and doc.checked_by == read:
             return
         documents = self.workbench.store.documents
         if doc.is_fragment(documents):
@@ -60,16 +61,16 @@ class EditChecks(EditBase):
                 _problems_of_part, doc.file.path, text, doc.owners(documents), doc.is_dirty
             )
         else:
-            doc.document = document = await self._document(doc.file.path, text)
+            doc.document = document = await self._document(doc.file.path, text, catalogs)
             problems = list(document.diagnostics)
         if doc.text != text or doc.file.path not in self.docs:
             return
-        doc.checked, doc.problems = text, problems
+        doc.checked, doc.checked_by, doc.problems = text, read, problems
         self.refresh_marks(doc)
         self.refresh_tabs()
         self.workbench.refresh_status()
 
-    async def _document(self, path: str, text: str) -> Document:
+    async def _document(self, path: str, text: str, catalogs: dict[str, dict[str, Any]]) -> Document:
         from mcptest_engine.running.documents import Document, document_of
         from mcptest_tui.engine_client import EngineError
 
@@ -78,7 +79,9 @@ class EditChecks(EditBase):
                 return Document.from_json(await self.workbench.engine.ask("load", path=path, text=text))
             except EngineError:
                 pass  # then here, which takes longer
-        return await asyncio.to_thread(document_of, path, text, start_dir=Path.cwd(), environ=dict(os.environ))
+        return await asyncio.to_thread(
+            document_of, path, text, start_dir=Path.cwd(), environ=dict(os.environ), catalogs=catalogs
+        )
 
     # Showing it
 
@@ -203,7 +206,10 @@ class EditChecks(EditBase):
 
     def fixable(self, doc: OpenDoc) -> bool:
         """Whether a key could fix something in this file."""
-        return any(problem.fix is not None and problem.file == doc.file.path for problem in doc.problems)
+        return bool(self._mendable(doc))
+
+    def _mendable(self, doc: OpenDoc) -> list[Diagnostic]:
+        return [one for one in doc.problems if (one.fix or one.insert) is not None and one.file == doc.file.path]
 
     async def action_fix(self) -> None:
         """Apply the fix on the cursor's line; with none there, go to the next problem that has one."""
@@ -212,7 +218,7 @@ class EditChecks(EditBase):
             return
         await self.check_now(doc)
         row, column = doc.area.cursor_location
-        mine = [problem for problem in doc.problems if problem.fix is not None and problem.file == doc.file.path]
+        mine = self._mendable(doc)
         here = [problem for problem in mine if problem.line == row + 1]
         if here:
             best = min(here, key=lambda problem: not problem.column - 1 <= column < problem.end_column)
@@ -231,17 +237,18 @@ class EditChecks(EditBase):
             self._apply_fixes(doc, doc.problems)
 
     def _apply_fixes(self, doc: OpenDoc, problems: Any) -> None:
-        from mcptest_engine.suite.fixes import edits_of, fixes_of
+        from mcptest_engine.suite.fixes import edits_of, fixes_of, put_missing
         from mcptest_engine.suite.text_edits import apply
 
         fixes = fixes_of(problems, doc.file.path)
         edits = edits_of(fixes, doc.area.lines, doc.area.document.newline)
-        if not edits:
+        text, inserted = put_missing(apply(doc.text, edits), problems, doc.file.path)
+        if not edits and not inserted:
             self.workbench.say("nothing here that a key could fix")
             return
-        doc.area.become(apply(doc.text, edits))
-        if len(fixes) > 1:
-            self.workbench.say(f"applied {counted(len(fixes), 'fix')}")
+        doc.area.become(text)
+        if len(edits) + inserted > 1:
+            self.workbench.say(f"applied {counted(len(edits) + inserted, 'fix')}")
         self._begin_check(doc)
 
     def action_toggle_problems(self) -> None:

@@ -27,6 +27,8 @@ class OpenDoc:
         self.document: Document | None = None
         self.problems: Sequence[Diagnostic] = ()
         self.checked: str | None = None
+        self.checked_by: tuple[int, ...] = ()
+        """Which lists of servers the problems go by."""
         self.disputed = False
         self.listed = not file.is_new
         self.asked: set[str] = set()

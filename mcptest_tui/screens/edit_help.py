@@ -24,6 +24,8 @@ class EditHelp(EditBase):
     """A mixin of the screen."""
 
     _catalogs: dict[tuple[str, str], dict[str, Any] | str] | None = None
+    _remembered: dict[str, tuple[object, dict[str, dict[str, Any]]]] | None = None
+    """By suite: what its servers were when the catalogs of its past were read from the disk, and those."""
     awaits_offer = False
     """A list was asked for, and comes when the server has answered: Escape is meant for it."""
 
@@ -81,15 +83,40 @@ class EditHelp(EditBase):
     # What servers offer
 
     def catalog_of(self, doc: OpenDoc) -> dict[str, dict[str, Any]]:
-        """What is known of the servers of a file's suites."""
+        """What is known of the servers of a file's suites: connected ones first, then what they listed last."""
         found: dict[str, dict[str, Any]] = {}
         for suite in self._suites_of(doc):
-            for (path, server), catalog in (self._catalogs or {}).items():
-                if path == suite and isinstance(catalog, dict):
-                    found[server] = catalog
             for server, catalog in self._looked_at(suite):
                 found.setdefault(server, catalog)
+            for (path, server), answer in (self._catalogs or {}).items():
+                if path == suite and isinstance(answer, dict):
+                    found.setdefault(server, answer)
+            for server, catalog in self._recall(doc, suite).items():
+                found.setdefault(server, catalog)
         return found
+
+    def _recall(self, doc: OpenDoc, suite: str) -> dict[str, dict[str, Any]]:
+        """What the servers of a suite listed last, read once from the disk as long as they are the same servers."""
+        from mcptest_engine.workspace.catalogs import recall_catalogs
+
+        known = doc.document if suite == doc.file.path else None
+        known = known or self.workbench.store.documents.get(suite)
+        servers = tuple((server.name, server.target) for server in known.servers) if known is not None else ()
+        self._remembered = self._remembered if self._remembered is not None else {}
+        was, found = self._remembered.get(suite, ((), {}))
+        if was != servers:
+            found = recall_catalogs(self.workbench.workspace.data_dir, suite, servers)
+            self._remembered[suite] = servers, found
+        return found
+
+    def catalog_remembered(self, suite: str) -> None:
+        """The engine has written what a server of a suite lists: look at the texts again that go by it."""
+        (self._remembered or {}).pop(suite, None)
+        for doc in self.docs.values():
+            if suite in self._suites_of(doc):
+                doc.checked_by = ()
+                if doc is self.current:
+                    self.check_soon(doc)
 
     def action_read_catalog(self) -> None:
         """Forget what the servers said, and ask them again when it is needed."""
@@ -107,7 +134,11 @@ class EditHelp(EditBase):
         """What the servers' screen has read already."""
         screen = next((screen for screen in self.workbench.work_screens() if screen.MODE == "servers"), None)
         by_key = getattr(getattr(screen, "servers", None), "by_key", {})
-        known = [server for server in by_key.values() if server.path == suite and server.catalog is not None]
+        known = [
+            server
+            for server in by_key.values()
+            if server.path == suite and server.catalog is not None and server.state == "ready"
+        ]
         return [(server.name, server.catalog) for server in known]
 
     def _want_catalog(self, doc: OpenDoc, row: int, column: int, *, explicit: bool) -> None:

@@ -115,6 +115,10 @@ class ProblemLine(Widget):
 def fix_words(problem: Diagnostic, line: str, keys: str) -> str:
     """`nmae → name   f9 or alt+⏎ applies`; "" without a fix."""
     fix = problem.fix
+    if problem.insert is not None and fix is None:
+        return f"add `{problem.insert.path[-1]}`   {keys} applies"
     if fix is None:
         return ""
+    if fix.column == fix.end_column:
+        return f"add `{fix.text.lstrip(', ' + chr(10))}`   {keys} applies"
     return f"{line[fix.column - 1 : fix.end_column - 1]} {MARKS['arrow']} {fix.text}   {keys} applies"

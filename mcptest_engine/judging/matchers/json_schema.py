@@ -14,7 +14,7 @@ from mcptest_engine.judging.matchers.equality import show_pointer
 from mcptest_engine.judging.matchers.reasons import absent_entry, unjudged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from jsonschema_rs import ValidationError, Validator
 
@@ -70,8 +70,7 @@ def _explained(validator: Validator, actual: object) -> Mismatch:
     found = first_fault(validator, actual)
     if found is None:
         return Mismatch(message=f"`{show(actual)}` is not valid under the schema")
-    where = f"at `{show_pointer(found.place)}`: " if found.place else ""
-    return Mismatch(message=f"{where}{found.words} (`{show_pointer(found.rule)}` in the schema)", pointer=found.place)
+    return Mismatch(message=found.told, pointer=found.place)
 
 
 class Fault(NamedTuple):
@@ -80,6 +79,41 @@ class Fault(NamedTuple):
     place: str
     words: str
     rule: str
+
+    @property
+    def told(self) -> str:
+        """The place, the words and the rule in one line."""
+        where = f"at `{show_pointer(self.place)}`: " if self.place else ""
+        return f"{where}{self.words} (`{show_pointer(self.rule)}` in the schema)"
+
+
+class PlacedFault(NamedTuple):
+    """The same for a program: the place as a path, the keyword that refuses, the value there, and what was expected of it.
+
+    `expected` is the name that `required` misses, or the values of `enum`.
+    """
+
+    message: str
+    path: tuple[str | int, ...]
+    kind: str
+    value: Any
+    expected: Any
+
+
+def find_faults(schema: Any, actual: object) -> Iterator[PlacedFault]:
+    """Every fault of a value, in the words of `matches_schema`, which has judged the value before."""
+    import jsonschema_rs
+
+    try:
+        for error in compile_schema(schema).iter_errors(actual):
+            fault = Fault(pointer(error.instance_path), _words(error), pointer(error.schema_path))
+            kind = error.kind.name
+            expected = {"required": "property", "enum": "options"}.get(kind, "")
+            yield PlacedFault(
+                fault.told, tuple(error.instance_path), kind, error.instance, getattr(error.kind, expected, None)
+            )
+    except (SchemaError, ValueError, OverflowError, jsonschema_rs.ValidationError):
+        return
 
 
 def first_fault(validator: Validator, actual: object) -> Fault | None:

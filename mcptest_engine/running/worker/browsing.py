@@ -7,6 +7,7 @@ hangs holds up nobody. The surprising thing: nothing is asked of a server that i
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.live import Owner
@@ -14,7 +15,7 @@ from mcptest_engine.running.worker.pages import LONGEST_TEXT, brief, clipped, pr
 from mcptest_engine.running.worker.protocol import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from mcptest_engine.core.errors import ServerError
     from mcptest_engine.core.redaction import Redactor
@@ -69,7 +70,13 @@ class Browsing:
         target = target_of(told, self._surroundings, name=str(told.get("name") or key))
         await self.disconnect(key)
         self._told[key] = told
-        self._open[key] = _Browsed(key, target, self._send, self._traffic())
+        self._open[key] = _Browsed(key, target, self._send, self._traffic(), partial(self._remember, told, target))
+
+    async def _remember(self, told: Mapping[str, Any], target: Target, catalog: Mapping[str, Any]) -> None:
+        """Write what a server of a suite lists, for the editor."""
+        if "suite" in told:
+            suite = self._surroundings.absolute(str(told["suite"]))
+            await self._surroundings.remember_catalog(suite, target.spec.name, target.shown, catalog, self._send)
 
     async def disconnect(self, key: str) -> None:
         """End the session; nothing happens when there is none."""
@@ -114,8 +121,15 @@ class Browsing:
 class _Browsed:
     """One server: its session, opened and closed by one task, and what it said that it offers."""
 
-    def __init__(self, key: str, target: Target, send: Send, traffic: TrafficLog) -> None:
-        self._key, self._target, self._send = key, target, send
+    def __init__(
+        self,
+        key: str,
+        target: Target,
+        send: Send,
+        traffic: TrafficLog,
+        remember: Callable[[Mapping[str, Any]], Awaitable[None]],
+    ) -> None:
+        self._key, self._target, self._send, self._remember = key, target, send, remember
         owner = Owner("hand", session=key, redact=target.redactor.redact_text)
         self._connect = traffic.connecting("", lambda: target.redactor, _connect, owner)
         self._opened: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
@@ -132,6 +146,7 @@ class _Browsed:
         async with self._listing:
             if self._catalog is None or refresh:
                 self._catalog = await self._listed(session)
+                await self._remember(self._catalog)
         return self._catalog
 
     async def call(

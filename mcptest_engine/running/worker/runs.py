@@ -154,12 +154,30 @@ class Runs:
         if self._unwanted:
             self._task.cancel()
         try:
-            return await self._task
+            record = await self._task
         except BaseException:
             await pool.close()
             raise
         finally:
             self._task = None
+        await self._remember_catalogs(suite, pool)
+        return record
+
+    async def _remember_catalogs(self, suite: LoadedSuite, pool: Pool) -> None:
+        """Write what the servers of a run listed, for the editor."""
+        from mcptest_engine.running.documents import server_item
+        from mcptest_engine.running.worker.browsing import MOST_LISTED
+        from mcptest_engine.running.worker.pages import brief
+
+        start_dir = self._surroundings.start_dir
+        for server, lists in pool.listed.items():
+            shown = server_item(server, suite.servers[server], start_dir=start_dir, secrets=suite.secrets).target
+            catalog: dict[str, Any] = {
+                what: brief(pool.redactor.redact(found), MOST_LISTED) for what, found in lists.items()
+            }
+            catalog["capabilities"] = {what: {} for what in lists}
+            catalog["errors"] = {what: "cut" for what, found in lists.items() if len(found) > MOST_LISTED}
+            await self._surroundings.remember_catalog(suite.path, server, shown, catalog, self._send)
 
     def _settings(self, job: _Job) -> RunSettings:
         from mcptest_engine.running.settings import RunSettings, Selection

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.running.worker.protocol import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from mcptest_engine.suite.load import CheckedSuite, LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
@@ -52,6 +53,20 @@ class Surroundings:
 
     def absolute(self, path: str) -> Path:
         return Path(os.path.abspath(self.start_dir / path))  # noqa: PTH100  (resolve() would follow links)
+
+    async def remember_catalog(
+        self,
+        suite: Path,
+        server: str,
+        target: str,
+        catalog: Mapping[str, Any],
+        send: Callable[[dict[str, Any]], None],
+    ) -> None:
+        """Write what a server lists, and tell that it is there."""
+        from mcptest_engine.workspace.catalogs import remember_catalog
+
+        if await asyncio.to_thread(remember_catalog, self.workspace.data_dir, str(suite), server, target, catalog):
+            send({"event": "catalog.remembered", "path": str(suite), "server": server})
 
     def check(self, path: Path, variables: Mapping[str, str] | None = None) -> CheckedSuite:
         """The suite at `path` and every problem in it."""

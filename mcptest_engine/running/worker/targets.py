@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 
 class Target(NamedTuple):
-    """How to reach the server, and what takes its secrets out of whatever it says."""
+    """How to reach the server, and what takes its secrets out of whatever it says.
+
+    `shown` is the command or URL of a suite's server on one line, without secrets.
+    """
 
     spec: ServerSpec
     redactor: Redactor
+    shown: str = ""
 
 
 def target_of(told: Mapping[str, Any], surroundings: Surroundings, *, name: str) -> Target:
@@ -47,6 +51,7 @@ def target_of(told: Mapping[str, Any], surroundings: Surroundings, *, name: str)
 def _of_suite(told: Mapping[str, Any], surroundings: Surroundings) -> Target:
     from mcptest_engine.core.errors import SuiteError, did_you_mean
     from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.running.documents import server_item
     from mcptest_engine.running.launch import server_specs
     from mcptest_engine.running.settings import RunSettings
 
@@ -59,7 +64,8 @@ def _of_suite(told: Mapping[str, Any], surroundings: Surroundings) -> Target:
         specs = server_specs(suite, RunSettings(environ=surroundings.environ), redact=redactor.redact_text)
     except SuiteError as wrong:
         raise _refused(wrong) from None
-    return Target(specs[server], redactor)
+    item = server_item(server, suite.servers[server], start_dir=surroundings.start_dir, secrets=suite.secrets)
+    return Target(specs[server], redactor, item.target)
 
 
 def _settings(told: Mapping[str, Any], surroundings: Surroundings) -> dict[str, Any]:

@@ -1,0 +1,74 @@
+"""What the servers of suites listed last, for the editor: one file a server in `.mcptest/cache/catalogs`.
+
+    { schema_version: "mcptest.catalog/v1", suite, server, target, read_at, tools, prompts, resources, capabilities, … }
+
+Written by the workbench's engine, redacted, when it has read a list; shown with its time. No run ever reads one. A file that
+cannot be read, or that another command or URL has given, counts as not there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from datetime import datetime
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from mcptest_engine.core.errors import McptestError
+from mcptest_engine.workspace.atomic import write_atomic
+from mcptest_engine.workspace.files import make_directory, read_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+SCHEMA_VERSION = "mcptest.catalog/v1"
+LARGEST = 4 * 1024 * 1024
+READ_AT = "read_at"
+
+
+def remember_catalog(data_dir: Path, suite: str, server: str, target: str, catalog: Mapping[str, Any]) -> bool:
+    """Write what a server of the suite at the path `suite` lists. `target` is its command or URL; False where it could not be.
+
+    Lists that `catalog` does not have stay as they are remembered of the same target: a run reads but those that it needs.
+    """
+    old = recall_catalogs(data_dir, suite, [(server, target)]).get(server, {})
+    failed = catalog.get("errors") or {}
+    kept = {what: told for what, told in old.get("errors", {}).items() if what not in catalog}
+    capabilities = {**old.get("capabilities", {}), **(catalog.get("capabilities") or {})}
+    catalog = {**old, **catalog, "capabilities": capabilities, "errors": {**kept, **failed}}
+    head = {"schema_version": SCHEMA_VERSION, "suite": suite, "server": server, "target": target}
+    now = datetime.now().astimezone().isoformat(timespec="seconds")
+    data = json.dumps({**catalog, **head, READ_AT: now}, ensure_ascii=False).encode("utf-8", "replace")
+    if len(data) > LARGEST:
+        return False
+    path = _path(data_dir, suite, server)
+    with contextlib.suppress(OSError, McptestError):
+        make_directory(path.parent)
+        write_atomic(path, data)
+        return True
+    return False
+
+
+def recall_catalogs(data_dir: Path, suite: str, servers: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
+    """What is remembered of the servers of a suite, given as (name, target); `read_at` is a time of the day, or a date too."""
+    found = {}
+    for server, target in servers:
+        with contextlib.suppress(
+            OSError, McptestError, ValueError, RecursionError, KeyError, TypeError, AttributeError
+        ):
+            told = json.loads(read_file(_path(data_dir, suite, server), largest=LARGEST))
+            wanted = {"schema_version": SCHEMA_VERSION, "suite": suite, "server": server, "target": target}
+            if wanted.items() <= told.items():
+                found[server] = {**told, READ_AT: _time_shown(datetime.fromisoformat(told[READ_AT]))}
+    return found
+
+
+def _path(data_dir: Path, suite: str, server: str) -> Path:
+    name = blake2b(f"{suite}\0{server}".encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return data_dir / "cache" / "catalogs" / f"{name}.json"
+
+
+def _time_shown(at: datetime) -> str:
+    at, now = at.astimezone(), datetime.now().astimezone()
+    return f"{at:%H:%M}" if at.date() == now.date() else f"{at:%Y-%m-%d %H:%M}"
