@@ -37,6 +37,7 @@ from mcptest_tui.status import status_of
 from mcptest_tui.styles.sheet import Sheet
 from mcptest_tui.suites import Suites
 from mcptest_tui.theme_book import ThemeBook
+from mcptest_tui.tips import TIPS, Tips
 from mcptest_tui.title import Title
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
         self.reviews = Reviews(self)
         self.agents = Agents(self)
         self.leaving = Leaving(self)
+        self.tips = Tips(self)
         self.session = saved.screens
         self.watch_mode = saved.watch or self.config.watch
         self.keymap_problems: tuple[str, ...] = ()
@@ -149,6 +151,7 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
             self.work_screen.events_applied(delta)
         self.runs.told(events)
         self.reviews.told(events)
+        self.tips.hear(events)
         if watched:
             self._look_at(watched)
         if changed:
@@ -267,6 +270,8 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
             with self.problems.kept("a screen's news"):
                 screen.caught_up()
             self.refresh_status()
+            if screen.MODE in TIPS:
+                self.tips.tell(screen.MODE)
 
     async def run_action(
         self, action: Any, default_namespace: DOMNode | None = None, namespaces: Mapping[str, DOMNode] | None = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.app import App
 
-from mcptest_tui.session import remember_theme
+from mcptest_tui.session import remember
 from mcptest_tui.themes import PLAIN_TEXT, token_defaults
 
 if TYPE_CHECKING:
@@ -50,5 +50,5 @@ class AppLooks(App[int]):
         """Keep a theme that was picked."""
         self._looking.themes.chosen = name
         with suppress(OSError):
-            remember_theme(name)
+            remember(theme=name)
         self._looking.save_session()

@@ -14,7 +14,12 @@ from mcptest_tui.places import config_dir
 if TYPE_CHECKING:
     from pathlib import Path
 
-CHOICES = {"watch": ("off", "affected", "all"), "clipboard": ("auto", "osc52"), "title": (True, False)}
+CHOICES = {
+    "watch": ("off", "affected", "all"),
+    "clipboard": ("auto", "osc52"),
+    "title": (True, False),
+    "tips": (True, False),
+}
 
 TEMPLATE = """\
 # Settings of the workbench, read when it starts. What is left out has the value that is shown here.
@@ -25,6 +30,7 @@ TEMPLATE = """\
 # clipboard: auto         # osc52 copies through the terminal, whatever tools this machine has
 # bell_seconds: 10        # a run that took longer rings when the terminal is not looked at; 0 never does
 # title: true             # false leaves the terminal's title and its progress mark alone
+# tips: true              # false tells none; each of the five is told once
 """
 
 
@@ -38,6 +44,7 @@ class Config:
     clipboard: str = "auto"
     bell_seconds: float = 10.0
     title: bool = True
+    tips: bool = True
     problems: tuple[str, ...] = ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcptest_tui.actions import TITLES, every_action
+from mcptest_tui.actions import TITLES, by_id, every_action
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.picker import Choice
 from mcptest_tui.words import key_shown, keys_shown, mark
@@ -62,6 +62,12 @@ def keys_of(app: Workbench, action: Action) -> str:
     """The keys of an action as they are now, with the person's keymap over the defaults."""
     own = app._keymap.get(action.id)
     return ", ".join(map(key_shown, own.split(","))) if own else keys_shown(action.keys)
+
+
+def key_of(app: Workbench, name: str) -> str:
+    """The first key of the action with this id, or, where it has none, its title."""
+    action = by_id()[name][1]
+    return keys_of(app, action).partition(", ")[0] or action.title
 
 
 class Palette:

@@ -89,21 +89,26 @@ def theme_at_start(picked: str, configured: str) -> str | None:
 
 def last_theme() -> str | None:
     """The theme of the last workbench, whatever its workspace."""
-    try:
-        value = json.loads(state_file().read_text(encoding="utf-8"))
-        theme = value.get("theme")
-    except (OSError, ValueError, AttributeError):
-        return None
+    theme = read_state().get("theme")
     return theme if isinstance(theme, str) else None
 
 
-def remember_theme(name: str) -> None:
-    """Keep the theme for other workspaces. Raises: OSError."""
+def read_state() -> dict[str, Any]:
+    """What is remembered for all workspaces: `theme` and `tips`; {} when there is nothing that can be read."""
+    try:
+        value = json.loads(state_file().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def remember(**changes: Any) -> None:
+    """Keep these for all workspaces, beside what is there. Raises: OSError."""
     from mcptest_engine.workspace.atomic import write_atomic
 
     path = state_file()
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, json.dumps({"theme": name}).encode())
+    write_atomic(path, json.dumps({**read_state(), **changes}).encode())
 
 
 def _reason(wrong: Exception) -> str:

@@ -11,7 +11,7 @@ import click
 
 from mcptest_engine.cli.common import find_here, load
 from mcptest_engine.core.errors import UsageError
-from mcptest_engine.workspace.suite_file import demo_suite
+from mcptest_engine.workspace.suite_file import LESSON_TAG, demo_suite
 
 
 @click.command()
@@ -20,8 +20,9 @@ from mcptest_engine.workspace.suite_file import demo_suite
 def command(ctx: click.Context, headless: bool) -> None:  # noqa: ARG001 - where it is not given, a terminal gets the workbench
     """Run the demo suite: real calls to a real server process, in a second, with nothing to set up.
 
-    The suite is written to mcptest-demo.yml here, unless that is there already. On a terminal the
-    workbench opens on it instead.
+    The suite is written to mcptest-demo.yml here, unless that is there already. One test in it is
+    wrong on purpose, for you to mend; this run leaves it out. On a terminal the workbench opens on
+    the suite instead.
 
     \b
     Example:
@@ -29,7 +30,7 @@ def command(ctx: click.Context, headless: bool) -> None:  # noqa: ARG001 - where
     """
     from mcptest_engine.cli.run import run_once
     from mcptest_engine.cli.sinks import make_sinks
-    from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.running.settings import RunSettings, Selection
 
     try:
         suite_file = demo_suite(Path.cwd())
@@ -38,9 +39,14 @@ def command(ctx: click.Context, headless: bool) -> None:  # noqa: ARG001 - where
         raise UsageError(f"{wrong.filename} cannot be written: {why}", hint="run the demo in another folder") from None
     workspace = find_here()
     suite = load(suite_file, workspace, {})
-    code = run_once(suite, RunSettings(), workspace, make_sinks((), None))
+    settings = RunSettings(selection=Selection(skip_tags=frozenset({LESSON_TAG})))
+    code = run_once(suite, settings, workspace, make_sinks((), None))
     near = shlex.quote(_near(str(suite_file)))
-    sys.stderr.write(f"\nThe suite is {near}. Read it, change it, and run it again with:\n  {_own_name()} run {near}\n")
+    has_lesson = LESSON_TAG in suite_file.read_text(encoding="utf-8")
+    lesson = " One test in it is wrong on purpose and was left out: mend it." if has_lesson else ""
+    sys.stderr.write(
+        f"\nThe suite is {near}.{lesson} Read it, change it, and run it again with:\n  {_own_name()} run {near}\n"
+    )
     ctx.exit(code)
 
 

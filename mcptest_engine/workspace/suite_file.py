@@ -16,6 +16,17 @@ from mcptest_engine.core.shipped import shipped
 from mcptest_engine.workspace.atomic import write_atomic
 from mcptest_engine.workspace.files import file_state, is_data_path, make_directory
 
+LESSON_TAG = "wrong-on-purpose"
+_LESSON = f"""
+  # This test fails, for you to see how that looks: the server's Oslo has another temperature. The Result tab says which.
+  # Put the right one here, or accept it in Review.
+  - name: "the weather in Oslo (wrong on purpose: mend it)"
+    tool: get_weather
+    args: {{ city: Oslo }}
+    tags: [{LESSON_TAG}]
+    expect:
+      - {{ target: result.structuredContent, matcher: {{ subset: {{ temperature: 25, unit: celsius }} }} }}
+""".lstrip("\n")
 _NOT_ATOMIC = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
@@ -55,14 +66,17 @@ def write_suite(path: str | Path, data: bytes) -> None:
 def demo_suite(folder: Path) -> Path:
     """The demo suite as a file that its reader may change: `mcptest-demo.yml` in `folder`, written if it is not there yet.
 
-    Inside a checkout of mcptest it is the checkout's own file. Raises: OSError.
+    The copy's first test is wrong, tagged `LESSON_TAG`: something to mend. Inside a checkout of mcptest it is the checkout's
+    own file, in which all is well. Raises: OSError.
     """
     original = shipped("examples") / "demo" / "mcptest.yml"
     if original.is_relative_to(folder.resolve()):
         return original
     own = folder / "mcptest-demo.yml"
     with suppress(FileExistsError), own.open("xb") as file:
-        file.write(original.read_bytes())
+        before, tools, after = original.read_text(encoding="utf-8").partition("tools:\n")
+        told = before.replace("# Everything passes; one", "# One test is wrong on purpose, for you to mend; one")
+        file.write(f"{told}{tools}{_LESSON}\n{after}".encode())
     return own
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,6 +18,7 @@ from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import shown
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.state.new_suite import free_path, server_name, shown_target, target_of
+from mcptest_tui.words import MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +33,7 @@ WAYS = {
     "open_file": ("Open a file", "a suite that lies elsewhere"),
 }
 SESSION = "home"
+STDERR_SHOWN = 5
 
 
 class HomeScreen(WorkScreen):
@@ -38,6 +41,8 @@ class HomeScreen(WorkScreen):
 
     MODE = "home"
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("home")
+    typed = ""
+    """The command or URL that was typed last."""
     HELP = "There is no suite in this folder. Choose how to begin: a digit, or the arrows and Enter."
 
     def compose_body(self) -> Iterable[Widget]:
@@ -76,8 +81,8 @@ class HomeScreen(WorkScreen):
         from mcptest_tui.screens.modals import Question
 
         lines = [
-            "A suite for the server that comes with mcptest, as mcptest-demo.yml in this folder:",
-            "change it as you like.",
+            "A suite for the server that comes with mcptest, as mcptest-demo.yml in this folder: change it as you like.",
+            "One test in it is wrong on purpose, for you to mend.",
         ]
         choices = [("y", "write it, and run it"), ("n", "no")]
         self.app.push_screen(Question("Try the demo", lines, choices), self._open_demo)
@@ -110,6 +115,7 @@ class HomeScreen(WorkScreen):
             Ask(
                 "The server's command or URL",
                 "for example  python server.py  or  http://localhost:8000/mcp",
+                value=self.typed,
                 check=lambda typed: None if target_of(typed) else "neither a command nor a URL",
             ),
             self._asked,
@@ -118,7 +124,8 @@ class HomeScreen(WorkScreen):
     def _asked(self, typed: str | None) -> None:
         target = target_of(typed) if typed else None
         if target is not None:
-            self._note(f"asking the server for its tools: {shown_target(target)}")
+            self.typed = typed or ""
+            self._note(f"asking the server for its tools: {shown_target(target)} (esc cancels)")
             self.run_worker(partial(self._make, target), group="home", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     async def _make(self, target: dict[str, Any]) -> None:
@@ -134,11 +141,24 @@ class HomeScreen(WorkScreen):
             await engine.ask("catalog", session=SESSION)
         except EngineError as wrong:
             engine.tell("disconnect", session=SESSION)
-            self._note(f"{wrong.message}; {wrong.hint}" if wrong.hint else wrong.message, error=True)
+            told = [f"{wrong.message}; {wrong.hint}" if wrong.hint else wrong.message]
+            stderr = str(wrong.more.get("stderr") or "").strip().split("\n")[-STDERR_SHOWN:]
+            self._note("\n".join([*told, *(f"{MARKS['split']} {text}" for text in stderr if text)]), error=True)
             return
+        except asyncio.CancelledError:
+            engine.tell("disconnect", session=SESSION)
+            raise
         self._note("")
         state = Scaffolding(places_for((), "", str(free_path(Path.cwd()))))
-        self.app.push_screen(ScaffoldScreen(name, SESSION, state), lambda _: engine.tell("disconnect", session=SESSION))
+        scaffold = ScaffoldScreen(name, SESSION, state, mode="tests")
+        self.app.push_screen(scaffold, lambda _: engine.tell("disconnect", session=SESSION))
+
+    def back(self) -> bool:
+        """Give up the server that is being asked."""
+        asked = self.app.workers.cancel_group(self, "home")
+        if asked:
+            self._note("cancelled; nothing was written")
+        return bool(asked)
 
     def _note(self, text: str, *, error: bool = False) -> None:
         self.query_one("#home-note", Static).update(shown(text, style="$verdict-fail" if error else "$muted"))

@@ -16,6 +16,7 @@ from textual.widgets import Static
 
 from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.engine_client import EngineError
+from mcptest_tui.palette import key_of
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.modals import Modal, keys_that_fit
 from mcptest_tui.state.scaffolding import DESTRUCTIVE, MUTATING, OPTIONS, Row
@@ -152,7 +153,7 @@ class ScaffoldList(Lines):
 
 
 class ScaffoldScreen(Modal[str]):
-    """Answers the path of what was written, or None. `session` is that of the server, connected."""
+    """Answers the path of what was written, or None. `session` is that of the server, connected; `mode` is gone to then."""
 
     AUTO_FOCUS = "ScaffoldList"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -161,9 +162,9 @@ class ScaffoldScreen(Modal[str]):
         Binding("tab,shift+tab", "turn_focus", "The other side", priority=True),
     ]
 
-    def __init__(self, server: str, session: str, state: Scaffolding) -> None:
+    def __init__(self, server: str, session: str, state: Scaffolding, *, mode: str = "edit") -> None:
         super().__init__(classes="picker")
-        self._server, self._session, self.state = server, session, state
+        self._server, self._session, self.state, self._mode = server, session, state, mode
         self.asking = False
 
     def compose(self) -> ComposeResult:
@@ -336,7 +337,9 @@ class ScaffoldScreen(Modal[str]):
             return
         line = state.first_new_line
         self.dismiss(str(path))
-        self.bench.tell(f"wrote {path.name}", hint="f2 goes to its tests, and a runs them")
+        run, tests = key_of(self.bench, "run.all"), key_of(self.bench, "app.mode.1")
+        hint = f"{run} runs its tests" if self._mode == "tests" else f"{tests} goes to its tests, and {run} runs them"
+        self.bench.tell(f"wrote {path.name}", hint=hint)
         self.bench.run_worker(self._open(str(path), line, new=place.new), group="documents", exit_on_error=False)
 
     async def _open(self, path: str, line: int, *, new: bool) -> None:
@@ -344,4 +347,7 @@ class ScaffoldScreen(Modal[str]):
         await bench.open_document(path)
         if not new:
             bench.documents_changed([path])
-        bench.go("edit", path=path, line=line)
+        if self._mode == "edit":
+            bench.go("edit", path=path, line=line)
+        else:
+            bench.go(self._mode)

@@ -52,6 +52,10 @@ def test_the_demo_runs_a_copy_that_may_be_changed(mcptest: Command, tmp_path: Pa
     done = mcptest("demo")
     assert done.returncode == 0
     assert "mcptest run mcptest-demo.yml" in done.stderr
+    assert "One test in it is wrong on purpose and was left out: mend it." in done.stderr
+    lesson = mcptest("run", "mcptest-demo.yml")
+    assert lesson.returncode == 1
+    assert "15 passed, 1 failed" in lesson.stdout
     own.write_text(own.read_text("utf-8").replace("contains: operational", "contains: never said"), encoding="utf-8")
     assert mcptest("demo").returncode == 1
     own.unlink()

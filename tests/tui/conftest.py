@@ -62,7 +62,7 @@ def every_frame(_quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace that is the current directory; HOME and XDG_* lie beside it."""
+    """A workspace that is the current directory; HOME and XDG_* lie beside it. All tips were told."""
     folder = tmp_path / "work"
     (folder / ".mcptest").mkdir(parents=True)
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
@@ -72,6 +72,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLORTERM", "truecolor")
     monkeypatch.setenv("SSH_TTY", "/dev/pts/0")  # copying goes through the terminal, never to this machine's clipboard
+    told = tmp_path / "xdg_state_home" / "mcptest" / "workbench.json"
+    told.parent.mkdir(parents=True)
+    told.write_text('{"tips": ["edit", "failure", "passed", "review", "servers"]}', encoding="utf-8")
     monkeypatch.chdir(folder)
     return folder
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from textual.widgets import Input
@@ -12,6 +14,7 @@ from mcptest_engine.core.shipped import shipped
 from mcptest_tui.screens.modals import Ask, Question
 from mcptest_tui.screens.scaffold import ScaffoldScreen
 from tests.tui.pictures import assert_picture, text_of
+from tests.tui.shell.test_leaving import children_of
 from tests.tui.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -80,11 +83,14 @@ async def test_a_suite_is_made_from_a_servers_command(workbench, place):
         await until(pilot, lambda: not pilot.app.screen.asking and "delete_record" in text_of(pilot.app))
         assert not (place / "mcptest.yml").exists()
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: (place / "mcptest.yml").exists() and pilot.app.current_mode == "edit")
+        await until(pilot, lambda: (place / "mcptest.yml").exists() and pilot.app.current_mode == "tests")
         await until(pilot, lambda: pilot.app.store.documents)
         document = next(iter(pilot.app.store.documents.values()))
         assert document.sound, document.diagnostics
         assert len(document.tests) > 3
+        assert "a runs its tests" in text_of(pilot.app)
+        await pilot.press("a")
+        await until(pilot, lambda: pilot.app.store.counts.get("pass", 0) > 3 and not pilot.app.runs.progress.busy)
 
 
 async def test_a_server_that_does_not_answer_is_said(workbench, place):
@@ -100,6 +106,66 @@ async def test_a_server_that_does_not_answer_is_said(workbench, place):
         )
         await at_home(pilot)
     assert not (place / "mcptest.yml").exists()
+
+
+async def test_a_server_that_fails_to_start_shows_its_last_words_and_the_command_stays(workbench, place):
+    """What it wrote on stderr; the next try begins with what was typed."""
+    (place / "server.py").write_text("raise SystemExit('no database at port 5432')\n", encoding="utf-8")
+    command = f"{sys.executable} server.py"
+    async with workbench() as pilot:
+        await at_home(pilot)
+        await pilot.press("2")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        pilot.app.screen.query_one(Input).value = command
+        await pilot.press("enter")
+        await until(pilot, lambda: "no database at port 5432" in text_of(pilot.app))
+        await pilot.press("2")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        assert pilot.app.screen.query_one(Input).value == command
+
+
+async def test_escape_gives_up_a_server_that_does_not_answer(workbench, place):
+    """And nothing of it is left."""
+    (place / "server.py").write_text("import sys\nsys.stdin.read()\n", encoding="utf-8")
+    async with workbench() as pilot:
+        await at_home(pilot)
+        await pilot.press("2")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+        pilot.app.screen.query_one(Input).value = f"{sys.executable} server.py"
+        await pilot.press("enter")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, Ask) and "(esc cancels)" in text_of(pilot.app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "cancelled; nothing was written" in text_of(pilot.app))
+        await until(pilot, lambda: not any("server.py" in told for told in commands_in(place)))
+        await pilot.press("2")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
+
+
+def commands_in(folder):
+    """The command lines of the processes that work in `folder`."""
+    found = []
+    for pid in children_of(folder):
+        with suppress(OSError):
+            found.append(Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8"))
+    return found
+
+
+async def test_one_test_of_the_demo_is_wrong_and_mended_with_a_few_keys(workbench, place):
+    """Its difference is shown, a proposal is accepted and written, and all is green."""
+    async with workbench() as pilot:
+        await at_home(pilot)
+        await pilot.press("1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        await pilot.press("y")
+        await until(pilot, lambda: pilot.app.store.counts["fail"] == 1 and not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: pilot.app.reviews.badge)
+        await pilot.press("n", "u")
+        await until(pilot, lambda: pilot.app.current_mode == "review" and "19, unit: celsius" in text_of(pilot.app))
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        await pilot.press("y")
+        await until(pilot, lambda: pilot.app.store.counts["fail"] == 0 and pilot.app.store.counts["pass"] == 16)
+        assert "temperature: 19" in (place / "mcptest-demo.yml").read_text(encoding="utf-8")
 
 
 async def test_a_file_that_is_not_there_cannot_be_opened(workbench, place):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mcptest_engine import __version__
 from mcptest_engine.running.documents import document_of
 from mcptest_tui.document_cache import DocumentCache
-from mcptest_tui.session import Saved, SessionFile, last_theme, remember_theme, theme_at_start
+from mcptest_tui.session import Saved, SessionFile, last_theme, remember, theme_at_start
 
 
 def test_a_session_comes_back(place):
@@ -40,7 +40,7 @@ def test_a_broken_or_newer_session_is_ignored_and_said(place):
 def test_the_theme_is_remembered_for_all_workspaces(place, monkeypatch):
     """Unless the settings, the workspace or the environment name one."""
     assert last_theme() is None
-    remember_theme("paper")
+    remember(theme="paper")
     assert last_theme() == "paper"
     assert theme_at_start("", "") == "paper"
     assert theme_at_start("", "meadow") == "meadow"

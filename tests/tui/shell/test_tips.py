@@ -1,0 +1,69 @@
+"""Tips: each told once, when it helps; never where none is wanted."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mcptest_tui.actions import by_id
+from mcptest_tui.config import config_file
+from mcptest_tui.places import state_file
+from mcptest_tui.tips import TIPS
+from tests.tui.waiting import until
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def none_told(place):
+    """A person who has never seen the workbench."""
+    state_file().unlink()
+
+
+def told(app):
+    """The tips that were told, in order."""
+    return [notice.message for notice in app._notifications if notice.message.startswith("tip: ")]
+
+
+def test_there_are_five_and_their_keys_are_the_registrys():
+    assert len(TIPS) == 5
+    assert {name for _, *actions in TIPS.values() for name in actions} <= set(by_id())
+
+
+async def test_the_first_failure_tells_which_key_shows_the_difference_and_the_second_tells_nothing(
+    workbench, demo, none_told
+):
+    demo.write_text(demo.read_text(encoding="utf-8").replace("operational }", "broken }"), encoding="utf-8")
+    async with workbench() as pilot:
+        for _ in range(2):
+            await pilot.press("a")
+            await until(pilot, lambda: pilot.app.store.counts["fail"] == 1 and not pilot.app.runs.progress.busy)
+        tip = f"tip: n goes to the failing test; {by_id()['tab.next'][1].keys[0]}"
+        assert [text.replace("]", "right_square_bracket").startswith(tip) for text in told(pilot.app)] == [True]
+    assert json.loads(state_file().read_text(encoding="utf-8"))["tips"] == ["failure"]
+    async with workbench() as pilot:
+        await pilot.press("a")
+        await until(pilot, lambda: pilot.app.store.counts["pass"] == 14 and not pilot.app.runs.progress.busy)
+        assert not told(pilot.app)
+
+
+async def test_a_mode_has_its_tip_at_the_first_look(workbench, demo, none_told):
+    async with workbench() as pilot:
+        pilot.app.go("edit")
+        await until(pilot, lambda: told(pilot.app))
+        pilot.app.go("tests")
+        pilot.app.go("edit")
+        assert len(told(pilot.app)) == 1
+
+
+async def test_none_is_told_where_none_is_wanted(workbench, demo, none_told):
+    config_file().parent.mkdir(parents=True)
+    config_file().write_text("tips: false\n", encoding="utf-8")
+    async with workbench() as pilot:
+        await pilot.press("a")
+        await until(pilot, lambda: pilot.app.store.counts["pass"] == 15 and not pilot.app.runs.progress.busy)
+        pilot.app.go("edit")
+        await pilot.pause()
+        assert not told(pilot.app)
+    assert not state_file().exists()
