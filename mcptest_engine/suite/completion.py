@@ -32,6 +32,7 @@ _TEMPLATE_AT = re.compile(r"\$\{([^{}]*)$")
 class Item(NamedTuple):
     """One completion. `insert` takes the place of the typed word; `back` is how far the cursor then stands before its end.
 
+    `stops` are the places that a Tab goes to from there, one after the other, each as far before the end.
     `kind` is "key", "value", "example", "server", "tool", "argument", "variable", "target" or "snippet"; `help` is one line.
     """
 
@@ -40,6 +41,7 @@ class Item(NamedTuple):
     kind: str
     help: str = ""
     back: int = 0
+    stops: tuple[int, ...] = ()
 
 
 class Completions(NamedTuple):
@@ -235,14 +237,15 @@ class _Proposals:
             needed = next((name for name in walk.properties(items) if name in walk.required(items)), "")
             if {"target", "matcher"} <= set(walk.properties(items)):
                 snippet = _snippet()
-                yield Item(f"- {snippet.label}", f"- {snippet.insert}", "snippet", snippet.help, snippet.back)
+                yield snippet._replace(label=f"- {snippet.label}", insert=f"- {snippet.insert}")
             elif needed:
                 yield Item(f"- {needed}:", f"- {needed}: ", "snippet", _first_sentence(walk.description(items[0])))
 
 
 def _snippet() -> Item:
     end = '", matcher: {  } }'
-    return Item("{ target, matcher }", f'{{ target: "{end}', "snippet", "One assertion on one line.", len(end))
+    label, help_text = "{ target, matcher }", "One assertion on one line; Tab goes from target to matcher."
+    return Item(label, f'{{ target: "{end}', "snippet", help_text, len(end), (len("  } }") - 1, 0))
 
 
 def _ranked(items: list[Item], typed: str) -> tuple[Item, ...]:

@@ -164,10 +164,16 @@ class Completing:
         self._area: YamlArea | None = None
         self._found: Completions | None = None
         self._place = (0, 0)
+        self._moved = False
+        """Whether a choice was moved to."""
+        self._stops: list[int] = []
+        """Where the next Tabs go in the cursor's line, counted from its end: what is typed before them moves them along."""
+        self._stop_row = 0
 
     def attach(self, area: YamlArea) -> None:
         """Work for this editor."""
         self.close()
+        self._stops = []
         self._area = area
         area.assist = self
 
@@ -191,12 +197,19 @@ class Completing:
         if key == "escape":
             self.close()
             return True
-        if key == "tab" or (key == "enter" and self._popup.at >= 0):
+        if key == "tab" and self._popup.at < 0 and self.go_to_stop():
+            return True
+        if key == "tab" or (key == "enter" and self._is_for_enter()):
             self.take(max(self._popup.at, 0))
             return True
         if key == "enter" or key in self.PASSED:
             self.close()
         return False
+
+    def _is_for_enter(self) -> bool:
+        """Whether Enter takes the marked choice: one that was moved to, or a key that was begun; a value ends with its line."""
+        marked = self._popup.items[self._popup.at].kind if self._popup.at >= 0 else ""
+        return self._moved or marked in ("key", "argument")
 
     def typed(self, character: str) -> None:
         """The text has changed at the cursor."""
@@ -224,8 +237,24 @@ class Completing:
             return False
         self._found = found
         self._place = (row, column)
-        self._popup.show(items, 0 if explicit or word.strip() else -1, *self._room(start - 1))
+        self._moved = False
+        typed = word.strip().casefold().lstrip("\"'")
+        marked = 0 if (explicit or typed) and items[0].label.casefold().startswith(typed) else -1
+        self._popup.show(items, marked, *self._room(start - 1))
         return True
+
+    def go_to_stop(self) -> bool:
+        """Go to the next place of the snippet that is being filled in; False when there is none."""
+        area = self._area
+        while area is not None and self._stops and self._stop_row == area.cursor_location[0]:
+            row, column = area.cursor_location
+            stop = len(area.lines[row]) - self._stops.pop(0)
+            if stop > column:
+                self.close()
+                area.move_cursor((row, stop))
+                self.look(explicit=False)
+                return True
+        return False
 
     def moved(self) -> None:
         """The cursor may be elsewhere."""
@@ -244,6 +273,9 @@ class Completing:
         result = area.replace(item.insert, (line - 1, start - 1), (line - 1, end - 1), maintain_selection_offset=False)
         row, column = result.end_location
         area.move_cursor((row, column - item.back))
+        if item.stops:
+            behind = len(area.lines[row]) - column
+            self._stops, self._stop_row = [stop + behind for stop in item.stops], row
         area.history.checkpoint()
         if _GOES_ON.search(area.lines[row][: column - item.back]):
             self.look(explicit=False)
@@ -263,6 +295,7 @@ class Completing:
     def _move(self, step: int) -> None:
         count = len(self._popup.items)
         at = self._popup.at + step
+        self._moved = True
         if abs(step) == 1:
             at %= count
         self._popup.show(

@@ -40,6 +40,9 @@ class Assist(Protocol):
     def close(self) -> None:
         """The cursor went elsewhere."""
 
+    def go_to_stop(self) -> bool:
+        """Go to the next place of a snippet that is being filled in; False when there is none."""
+
 
 class NoAssist:
     """No popup."""
@@ -55,6 +58,10 @@ class NoAssist:
 
     def close(self) -> None:
         """Nothing."""
+
+    def go_to_stop(self) -> bool:
+        """There is no snippet."""
+        return False
 
 
 class YamlTyping(TextArea):
@@ -75,7 +82,8 @@ class YamlTyping(TextArea):
             return
         elif event.key in ("tab", "shift+tab"):
             _taken(event)
-            self._indent(back=event.key == "shift+tab")
+            if event.key != "tab" or not self.assist.go_to_stop():
+                self._indent(back=event.key == "shift+tab")
         elif event.key == "enter":
             _taken(event)
             self._new_line()

@@ -58,7 +58,7 @@ async def test_a_suite_is_written_from_nothing_and_judged(place: Path, workbench
         await pilot.press("end", "ctrl+@")
         await until(pilot, lambda: "get_weather" in text_of(app), what="the tools of the server")
         await typed(pilot, "get_w")
-        await pilot.press("enter", "enter")
+        await pilot.press("tab", "enter")
         await typed(pilot, "arg")
         await pilot.press("tab")
         await typed(pilot, "city: Oslo, uni")

@@ -214,6 +214,50 @@ async def test_enter_on_what_was_not_chosen_is_a_new_line(suite: Path, workbench
         assert not screen.completing.is_open
 
 
+async def test_a_name_that_was_typed_stays_what_it_is_when_enter_ends_its_line(
+    suite: Path, workbench: Callable[..., Any]
+) -> None:
+    """`list` is no beginning of `prompts/list`, and Enter takes a value only when somebody has moved to it."""
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite, line=7)
+        await pilot.press("end", *["backspace"] * len("status"))
+        await typed(pilot, "list")
+        assert screen.completing.is_open
+        assert "prompts/list" in text_of(pilot.app)
+        await typed(pilot, "\nt")
+        assert screen.current.area.lines[6:8] == ["    tool: list", "    t"]
+        await pilot.press("escape", "up", "end", *["backspace"] * len("list"))
+        await typed(pilot, "too")
+        await pilot.press("enter")  # `tools/list` is marked, and still not chosen
+        assert screen.current.area.lines[6:8] == ["    tool: too", "    "]
+        await pilot.press("up", "end")
+        await typed(pilot, "l")
+        await pilot.press("down", "enter")
+        assert screen.current.area.lines[6] == "    tool: tools/list"
+
+
+async def test_tab_goes_through_the_places_of_a_snippet_and_completes_on_the_way(
+    suite: Path, workbench: Callable[..., Any]
+) -> None:
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite, line=9)
+        await pilot.press("end")
+        await typed(pilot, "\n")
+        await typed(pilot, "- ")
+        await pilot.press("tab")
+        assert screen.current.area.lines[9] == '      - { target: "", matcher: {  } }'
+        await typed(pilot, "result")
+        await pilot.press("escape", "tab")
+        await typed(pilot, "typ")
+        await pilot.press("tab")
+        await typed(pilot, "object")
+        await pilot.press("tab")
+        assert screen.current.area.lines[9] == '      - { target: "result", matcher: { type: object } }'
+        assert screen.current.area.cursor_location == (9, len(screen.current.area.lines[9]))
+        await pilot.press("tab")  # nothing is left to fill in
+        assert screen.current.area.lines[9].rstrip() != screen.current.area.lines[9]
+
+
 async def test_a_fast_typist_outruns_nothing(suite: Path, workbench: Callable[..., Any]) -> None:
     """The keys of one burst, as a terminal sends them: the Tab is for the popup that the letters before it open."""
     async with workbench() as pilot:
