@@ -71,7 +71,7 @@ COMMANDS = {
 SPOKEN = {"run.all": "run all", "run.failed": "run failed", "app.quit": "quit", "app.help": "help"}
 SPOKEN |= {action: name for name, (_, action, _) in COMMANDS.items() if action}
 """Actions of the registry, which may be typed by their id too."""
-COLOURS = {"pass": "32", "fail": "31", "inconclusive": "33", "add": "32", "remove": "31"}
+COLOURS = {"pass": "32", "fail": "31", "inconclusive": "33", "expected": "36", "actual": "35"}
 DRAWN = dict.fromkeys(range(0x2500, 0x25A0))
 """Frames and bars, which a screen reader would spell."""
 

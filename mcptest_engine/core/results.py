@@ -152,7 +152,7 @@ class AssertionResult:
     """One assertion judged. `matcher` is the mapping as written in the suite, secrets masked; `passed` is None when deferred.
 
     `actual` is the value the target led to (redacted, and clipped when it is large); it is left out of the record when the
-    target led nowhere. `message` is the full line, "assertion #0 (`target`) failed: …", set when `passed` is not True.
+    target led nowhere. `message` is the full line, "assertion 1 (`target`) failed: …", set when `passed` is not True.
 
     The row of an assert-set has `set`, and neither target nor matcher nor actual; the rows in it count from 0 again.
     `judgement` is what a model said where the matcher asks one, as in `TestResult`. `implicit` is set in
@@ -381,7 +381,7 @@ class VerifyResult:
 
     @property
     def told(self) -> str:
-        """What the step goes by, and its message: "verify #1 (balance is 90): assertion #0 …"."""
+        """What the step goes by, and its message: "verify #1 (balance is 90): assertion 1 …"."""
         return f"{self.label}: {self.message}"
 
     def to_json(self) -> dict[str, Any]:

@@ -75,8 +75,8 @@ class Absent:
 
     @property
     def reason(self) -> str:
-        """One line such as "`result.contnet` is absent; `result` has `content`; did you mean `content`?"."""
-        return f"`{_shown_path((*self.resolved, self.missing))}` is absent; {self.explanation}"
+        """One line such as "`result.contnet` does not exist; `result` has `content`; did you mean `content`?"."""
+        return f"`{_shown_path((*self.resolved, self.missing))}` does not exist; {self.explanation}"
 
     @property
     def explanation(self) -> str:
@@ -123,6 +123,12 @@ def render(segments: Iterable[Segment]) -> str:
         else:
             out.append(f"[{json.dumps(segment, ensure_ascii=False)}]")
     return "".join(out)
+
+
+def render_pointer(pointer: str) -> str:
+    """A JSON Pointer as targets are spelled: `/notes/1/size` as `notes[1].size`; a number is an index."""
+    parts = (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
+    return render(int(part) if part.isdecimal() and part.isascii() else part for part in parts)
 
 
 def resolve(target: Target, envelope: object) -> object:

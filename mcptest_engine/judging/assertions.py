@@ -33,7 +33,7 @@ def judge_assertions(
 ) -> tuple[AssertionResult, ...]:
     """Judge every assertion, in order; each is a mapping of the suite: target, matcher, and perhaps name, message, transform.
 
-    A set of assertions (`assert-set`) comes to one row; those in it are numbered `#2.0`, `#2.1` in messages.
+    A set of assertions (`assert-set`) comes to one row; those in it are numbered `3.1`, `3.2` in messages.
 
     `test_name` is what a snapshot without a name of its own goes by, with the target. With `redact`, messages are worded
     over redacted values, so that clipping cannot leave half a secret; `actual` is the value itself, neither redacted nor
@@ -55,12 +55,12 @@ def judge_assertions(
 
     for number, item in enumerate(assertions):
         if ASSERT_SET not in item:
-            rows.append(judged(number, item, str(number)))
+            rows.append(judged(number, item, str(number + 1)))
             continue
         from mcptest_engine.judging.scoring import judged_set
 
         written = item[ASSERT_SET]
-        inner = (judged(index, one, f"{number}.{index}") for index, one in enumerate(written["assertions"]))
+        inner = (judged(index, one, f"{number + 1}.{index + 1}") for index, one in enumerate(written["assertions"]))
         rows.append(judged_set(number, written, tuple(inner)))
     return tuple(rows)
 
@@ -113,7 +113,7 @@ def _open(index: int, label: str, assertion: Mapping[str, Any], actual: object, 
         passed=None,
         name=assertion.get("name"),
         weight=assertion.get("weight", 1.0),
-        message=f"assertion #{label} (`{one_line(assertion['target'])}`) is {reason}",
+        message=f"assertion {label} (`{one_line(assertion['target'])}`) is {reason}",
         absent=isinstance(actual, Absent),
         actual=_plain(actual),
     )
@@ -135,10 +135,10 @@ def _failed(
     words = mismatch.message
     told = circumstances(parse_target(target), envelope, redact)
     if told and isinstance(actual, Absent) and "result" not in envelope:
-        words = f"is absent: {told}"
+        words = f"does not exist: {told}"
     elif told:
         words = f"{words}; {told}"
-    message = f"assertion #{label} (`{one_line(target)}`) failed: {words}"
+    message = f"assertion {label} (`{one_line(target)}`) failed: {words}"
     own = assertion.get("message")
     return AssertionResult(
         index=index,

@@ -195,4 +195,4 @@ def _below(score: Fraction, threshold: float, rows: Sequence[AssertionResult]) -
 
 
 def _set_label(index: int, name: str | None) -> str:
-    return f"assert-set #{index}" + (f" (`{one_line(name)}`)" if name else "")
+    return f"assert-set {index + 1}" + (f" (`{one_line(name)}`)" if name else "")

@@ -298,7 +298,7 @@ def _server_of_failed_node(test: TestResult) -> str | None:
 
 def assertion_text(assertion: AssertionResult) -> str:
     """The line of an assertion that did not hold."""
-    message = assertion.message or f"assertion #{assertion.index} (`{assertion.target}`) failed"
+    message = assertion.message or f"assertion {assertion.index + 1} (`{assertion.target}`) failed"
     return one_line(message, MESSAGE_LIMIT)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import ERROR_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.targets import render_pointer
 from mcptest_engine.reporting import agents, compositions, facts, hook_facts, judged
 from mcptest_engine.reporting.layout import WORDS, fold, word_of
 from mcptest_engine.reporting.repro import repro_line
@@ -88,8 +89,9 @@ def _why(test: TestResult, options: RenderOptions, ink: Ink) -> Iterator[str]:
 
 
 def _difference(assertion: AssertionResult, ink: Ink) -> Iterator[str]:
-    if assertion.pointer and f"`{assertion.pointer}`" not in (assertion.message or ""):
-        yield f"  first difference at {ink.cyan(one_line(assertion.pointer))}"
+    place = one_line(render_pointer(assertion.pointer or ""))
+    if place and f"`{place}`" not in (assertion.message or ""):
+        yield f"  at {ink.cyan(place)}"
     for line in facts.diff_lines(assertion):
         paint = ink.red if line.startswith("-") else ink.green if line.startswith("+") else ink.dim
         yield f"  {ink.dim(BAR)}{paint(line)}".rstrip()

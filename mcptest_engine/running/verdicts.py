@@ -227,7 +227,7 @@ def _missing(scored: Scored) -> Iterator[str]:
 
 
 def _assertion_failure(row: AssertionResult) -> Failure:
-    return Failure(kind=FailureKind.ASSERTION, message=row.message or f"assertion #{row.index} failed")
+    return Failure(kind=FailureKind.ASSERTION, message=row.message or f"assertion {row.index + 1} failed")
 
 
 def _unanswered_failure(envelope: Mapping[str, Any], rows: tuple[AssertionResult, ...]) -> Failure | None:

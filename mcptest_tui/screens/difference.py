@@ -29,8 +29,8 @@ class DifferenceLines(Lines):
     DEFAULT_CSS = """
     DifferenceLines {
         background: $surface;
-        & > .difference--add { color: $diff-add; }
-        & > .difference--remove { color: $diff-remove; }
+        & > .difference--add { color: $value-actual; }
+        & > .difference--remove { color: $value-expected; }
         & > .difference--place { color: $foreground 60%; text-style: italic; }
         & > .difference--same { color: $foreground 80%; }
     }
@@ -68,7 +68,11 @@ class Difference(Modal[None]):
             dialog.border_subtitle = Content("esc goes back")
             yield Static(
                 Content.assemble(
-                    ("- ", "bold $diff-remove"), self._before_name, "   ", ("+ ", "bold $diff-add"), self._after_name
+                    ("- ", "bold $value-expected"),
+                    self._before_name,
+                    "   ",
+                    ("+ ", "bold $value-actual"),
+                    self._after_name,
                 )
             )
             yield DifferenceLines(self._rows or ["no line is different; only how the lines end"])

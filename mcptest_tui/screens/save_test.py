@@ -247,5 +247,9 @@ def _told(place: Place) -> str:
 
 
 def _row(number: int, text: str, new: bool) -> TextLine:
-    pieces = ((f"{number:>4} ", "dim"), ("+ " if new else "  ", "add"), (one_line(text, 400), "add" if new else "dim"))
+    pieces = (
+        (f"{number:>4} ", "dim"),
+        ("+ " if new else "  ", "actual"),
+        (one_line(text, 400), "actual" if new else "dim"),
+    )
     return TextLine(0, 7, pieces)

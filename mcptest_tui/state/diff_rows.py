@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import compact
-from mcptest_engine.judging.differences import align, equal
+from mcptest_engine.judging.differences import NOTHING, align, equal
 from mcptest_tui.state.json_rows import readable
 
 if TYPE_CHECKING:
@@ -36,6 +36,14 @@ class DiffRow(NamedTuple):
     kind: str
     left: str | None
     right: str | None
+
+
+class Difference(NamedTuple):
+    """One place where two values differ: its path, and what stands there on either side, `NOTHING` for nothing."""
+
+    path: tuple[str | int, ...]
+    expected: Any
+    actual: Any
 
 
 class Line(NamedTuple):
@@ -81,6 +89,24 @@ def compare(expected: Any, actual: Any, *, subset: bool = False) -> list[DiffRow
             rows.append(DiffRow("note", "the rest is left out", None))
             break
     return _without_sameness(rows)
+
+
+def differences(
+    expected: Any, actual: Any, *, subset: bool = False, path: tuple[str | int, ...] = ()
+) -> Iterator[Difference]:
+    """Every place where two values differ, aligned as in `compare`; an index is that of the actual list where it has one."""
+    if len(path) < DEEPEST and isinstance(expected, dict) and isinstance(actual, dict):
+        for name in (*expected, *(() if subset else (name for name in actual if name not in expected))):
+            sides = (expected.get(name, NOTHING), actual.get(name, NOTHING))
+            yield from differences(*sides, subset=subset, path=(*path, name))
+    elif len(path) < DEEPEST and isinstance(expected, list) and isinstance(actual, list):
+        for here, there in _aligned(expected, actual, by_place=subset):
+            if here is None and subset:
+                continue
+            sides = (NOTHING if here is None else expected[here], NOTHING if there is None else actual[there])
+            yield from differences(*sides, subset=subset, path=(*path, here or 0 if there is None else there))
+    elif not equal(expected, actual):
+        yield Difference(path, expected, actual)
 
 
 def unified(rows: Sequence[DiffRow]) -> Iterator[Line]:

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import time
 from datetime import datetime
-from itertools import zip_longest
+from itertools import islice
 from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
 
 from mcptest_engine.core.clipping import compact
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.targets import render, render_pointer
 from mcptest_engine.core.words import counted
-from mcptest_tui.state.diff_rows import expected_of, matcher_name
+from mcptest_engine.judging.differences import NOTHING
+from mcptest_tui.state.diff_rows import EQUALITY, differences, expected_of, matcher_name
 from mcptest_tui.state.hook_rows import hook_lines
+from mcptest_tui.state.json_rows import is_cut, readable
 from mcptest_tui.state.judged_rows import (
     DEFERRED,
     cost_lines,
@@ -41,6 +46,8 @@ if TYPE_CHECKING:
     from mcptest_tui.state.text_lines import Piece
 
 STDERR_SHOWN = 3
+FOLDED, PLACE_WIDTH, MOST_PLACES = 60, 32, 30
+ARROW = f" {MARKS['arrow']} "
 BARS = "_.-=+*#%@" if is_ascii() else "▁▂▃▄▅▆▇█"
 
 
@@ -91,6 +98,8 @@ def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -
     if result.get("score") is not None and not judged:
         lines.append(line(("score  ", "dim"), *bar(result["score"], result.get("threshold"))))
     failure = result.get("failure")
+    assertions = [item for item in result.get("assertions") or () if isinstance(item, dict)]
+    is_answered = any(item.get("implicit") == "outcome" and item.get("actual") == "success" for item in assertions)
     if isinstance(failure, dict):
         lines += _failure(result, failure)
         lines += scorer_error_lines(failure)
@@ -100,11 +109,11 @@ def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -
         lines += [BLANK, line(safe(result["message"]))]
     if isinstance(judgement, dict) and judged:
         lines += [BLANK, *judgement_lines(judgement)]
-    assertions = [item for item in result.get("assertions") or () if isinstance(item, dict)]
     if assertions:
         lines.append(BLANK)
-        for assertion, share in zip_longest(assertions, shares(result), fillvalue=""):
-            lines += _item(assertion, share)
+        its_shares = shares(result) or [""] * len(assertions)
+        for assertion, share in sorted(zip(assertions, its_shares, strict=False), key=_is_not_failed):
+            lines += _item(assertion, share, is_answered)
     elif result.get("verdict") == "pass" and not judged and not result.get("derived_metrics"):
         done = _DONE.get(str(result.get("kind")), "the server answered without an error")
         lines += [BLANK, line((f"no assertions: {done}", "dim"))]
@@ -120,6 +129,10 @@ def outcome_lines(result: Mapping[str, Any], server: ServerView | None = None) -
     if isinstance(failure, dict) and "scorer_error" not in failure:
         lines += _last_words(failure, server)
     return lines
+
+
+def _is_not_failed(row: tuple[Mapping[str, Any], str]) -> bool:
+    return row[0].get("passed") is not False
 
 
 def new_lines(row: TestRow, place: str, keys: Sequence[tuple[str, str]], repro: str) -> list[TextLine]:
@@ -167,7 +180,8 @@ def _headline(row: TestRow, result: Mapping[str, Any]) -> TextLine:
 def _failure(result: Mapping[str, Any], failure: Mapping[str, Any]) -> Iterator[TextLine]:
     kind = str(failure.get("kind", ""))
     faults = {**FAULTS, **FAULTS_OF.get(str(result.get("kind")), {})}
-    yield line((faults.get(kind, kind), "dim"), (f"  ({kind})" if kind not in ("", "assertion") else "", "dim"))
+    if kind != "assertion":
+        yield line((faults.get(kind, kind), "dim"), (f"  ({kind})" if kind else "", "dim"))
     assertions = (item for item in result.get("assertions") or () if isinstance(item, dict))
     first = next((item for item in assertions if item.get("passed") is False), None)
     message = failure.get("message")
@@ -188,11 +202,14 @@ def _deferred(message: str) -> Iterator[TextLine]:
     yield line(("neither passed nor failed: no model could be asked", "dim"))
 
 
-def _item(item: Any, share: str) -> Iterator[TextLine]:
-    """An assertion, or a set with its own below it; `share` is what it did to the score of the test."""
+def _item(item: Any, share: str, is_answered: bool) -> Iterator[TextLine]:
+    """An assertion, or a set with its own below it; `share` is what it did to the score of the test.
+
+    `is_answered` says that the call came to no error, which the message of an assertion would tell too.
+    """
     inside = item.get("set")
     if not isinstance(inside, dict):
-        yield from _assertion(item, share)
+        yield from _assertion(item, share, is_answered)
         return
     verdict = _verdict_of(item)
     name = safe(inside.get("name") or "assert-set")
@@ -201,7 +218,7 @@ def _item(item: Any, share: str) -> Iterator[TextLine]:
     yield line((f"{mark(verdict)} ", verdict), (f"{name}  ", "bold"), *score, (f"   {share}" if share else "", "dim"))
     for assertion in inside.get("assertions") or ():
         if isinstance(assertion, dict):
-            yield from (indented(told) for told in _assertion(assertion))
+            yield from (indented(told) for told in _assertion(assertion, "", is_answered))
 
 
 def _verdict_of(assertion: Mapping[str, Any]) -> str:
@@ -221,7 +238,7 @@ _IMPLICIT = {
 """Of what is expected of every call: what is said where it holds, and where it does not."""
 
 
-def _assertion(assertion: Mapping[str, Any], share: str = "") -> Iterator[TextLine]:
+def _assertion(assertion: Mapping[str, Any], share: str, is_answered: bool) -> Iterator[TextLine]:
     passed, verdict = assertion.get("passed"), _verdict_of(assertion)
     name, expected = safe(matcher_name(assertion)), expected_of(assertion)
     rubric = expected.get("rubric") if name == "llm-judge" and isinstance(expected, dict) else None
@@ -231,13 +248,16 @@ def _assertion(assertion: Mapping[str, Any], share: str = "") -> Iterator[TextLi
     if is_implicit and passed is not None:
         held = (f"  {_IMPLICIT.get(str(expected), ('', ''))[not passed]}", "dim")
     own = assertion.get("name")
+    found = [] if passed is not False or is_implicit else _differing(assertion)
     yield line(
         (f"{mark(verdict)} ", verdict),
         (safe(assertion.get("target")), ""),
         held,
         (f"   {safe(own)}" if own else "", "dim"),
         (f"   {share}" if share else "", "dim"),
+        *([("   ", ""), ("expected", "expected"), (ARROW, "dim"), ("actual", "actual")] if found else ()),
     )
+    yield from found
     judgement = assertion.get("judgement")
     if isinstance(judgement, dict):
         yield from judgement_lines(judgement, at=4, alone=passed is not True)
@@ -246,21 +266,54 @@ def _assertion(assertion: Mapping[str, Any], share: str = "") -> Iterator[TextLi
     if passed is True or is_implicit:  # the failure above has told the rest
         return
     if passed is False:
-        yield line(("expected  ", "dim"), (_value(expected, LIMIT), "add"), at=4)
-        actual = ("nothing: the target leads nowhere", "remove") if "actual" not in assertion else None
-        yield line(("actual    ", "dim"), actual or (_value(assertion["actual"], LIMIT), "remove"), at=4)
-    reason = _reason(assertion)
-    if reason:
+        limit = FOLDED if found else LIMIT
+        yield line(("expected  ", "dim"), (_value(expected, limit), "expected"), at=4)
+        actual = ("nothing: the target leads nowhere", "actual") if "actual" not in assertion else None
+        yield line(("actual    ", "dim"), actual or (_value(assertion["actual"], limit), "actual"), at=4)
+    own_words, reason = _reason(assertion)
+    if own_words:
+        yield line(own_words, at=4)
+    is_told = is_answered and name in EQUALITY and "actual" in assertion
+    if reason and not (is_told and (found or not isinstance(expected, (dict, list, str)))):
         yield line((reason, "dim"), at=4)
-    if assertion.get("pointer") and f"`{assertion['pointer']}`" not in reason:
-        yield line(("first difference at  ", "dim"), safe(assertion["pointer"]), at=4)
+    place = render_pointer(str(assertion.get("pointer") or ""))
+    if place and not found and f"`{place}`" not in reason:
+        yield line(("at  ", "dim"), safe(place), at=4)
 
 
-def _reason(assertion: Mapping[str, Any]) -> str:
-    """The message without the part that the lines around it say already."""
+def _differing(assertion: Mapping[str, Any]) -> list[TextLine]:
+    """Every place where a value differs from what it was to equal, a row each: `notes[1].size  1.75 → 1.5`.
+
+    [] where the value differs as a whole, and where only its beginning is here.
+    """
+    name, expected, actual = matcher_name(assertion), expected_of(assertion), assertion.get("actual")
+    if name not in EQUALITY or not isinstance(expected, (dict, list)) or not isinstance(actual, type(expected)):
+        return []
+    found = list(islice(differences(readable(expected), readable(actual), subset=name == "subset"), MOST_PLACES + 1))
+    places = [safe(render(one.path)) for one in found[:MOST_PLACES]]
+    width = min(max(map(cell_len, places), default=0), PLACE_WIDTH)
+    lines = [
+        line(
+            (f"{place}{' ' * max(width - cell_len(place), 0)}  ", "bold"),
+            *(_side(one.expected, "expected"), (ARROW, "dim"), _side(one.actual, "actual")),
+            at=4,
+        )
+        for place, one in zip(places, found, strict=False)
+    ]
+    if len(found) > MOST_PLACES:
+        lines.append(line((f"and more: {len(places)} differences are listed, the tab Diff has all", "dim"), at=4))
+    return lines
+
+
+def _side(value: Any, ink: str) -> Piece:
+    return ("nothing", "dim") if value is NOTHING else (_value(value, FOLDED), ink)
+
+
+def _reason(assertion: Mapping[str, Any]) -> tuple[str, str]:
+    """The suite's own words for the failure, and what the engine says without the part that the lines around it say."""
     message = safe(assertion.get("message") or "")
-    _, found, rest = message.partition(") failed: ")
-    return rest if found else message
+    before, found, rest = message.partition(") failed: ")
+    return (before.rpartition(": assertion ")[0], rest) if found else ("", message)
 
 
 def _verify(result: Mapping[str, Any]) -> Iterator[TextLine]:
@@ -278,7 +331,7 @@ def _verify(result: Mapping[str, Any]) -> Iterator[TextLine]:
             yield line(safe(step["message"]), at=4)
         for assertion in step.get("assertions") or ():
             if isinstance(assertion, dict) and assertion.get("passed") is False:
-                yield from (indented(told) for told in _item(assertion, ""))
+                yield from (indented(told) for told in _item(assertion, "", False))
 
 
 def _attempts(result: Mapping[str, Any]) -> Iterator[TextLine]:
@@ -519,4 +572,4 @@ def _facts(facts: Sequence[tuple[str, str]]) -> list[TextLine]:
 
 
 def _value(value: Any, limit: int) -> str:
-    return one_line(compact(readable_text(value), limit), limit)
+    return one_line(compact(readable_text(value) if is_cut(value) else value, limit), limit)

@@ -90,7 +90,7 @@ def _block(sign: str, rows: Sequence[str]) -> list[TextLine]:
 
 
 def _marked(sign: str, row: str, start: int, end: int) -> TextLine:
-    ink = "add" if sign == "+" else "remove"
+    ink = "actual" if sign == "+" else "expected"
     lead = len(row) - len(row.lstrip(" "))
     start = max(start, min(lead, end))
     if not 0 <= start < end or (start <= lead and end == len(row)):

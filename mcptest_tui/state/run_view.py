@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 SLOWEST = 5
 FAULTS = {
-    "assertion": "the server answered, and the answer is another than expected",
     "tool_error": "the tool reported an error, which the test does not expect",
     "protocol_error": "the server answered with an error, which the test does not expect",
     "invalid": "the result breaks the protocol, or the tool's own output schema",
@@ -35,14 +34,12 @@ FAULTS = {
     "policy": "refused by the policy; nothing was asked of the server",
     "suite": "the suite asks for what cannot be done",
 }
-"""Whose a failure is, by its kind."""
+"""Whose a failure is, by its kind; of an assertion that failed its own rows say it."""
 OF_COMPOSITIONS = {
-    "assertion": "the composition did not come to what is expected",
     "budget": "the composition went over its budget",
 }
 """The same where several calls were made, or none."""
 OF_MODELS = {
-    "assertion": "the model was done, and what came of it is other than expected",
     "budget": "the model went over the budget",
     "score": "what came of it was judged, and the score is too low",
     "metric": "the model was done, and a measure of its calls is out of range",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from mcptest_tui.state.store import TestRow
 
-_LEAD = re.compile(r"^assertion #\S+ \(.*?\) failed:\s*", re.DOTALL)
+_LEAD = re.compile(r"^assertion \S+ \(.*?\) failed:\s*", re.DOTALL)
 _LONGEST = 300
 
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from mcptest_tui.widgets.lines import Piece
 
-SIGNS = {"-": "remove", "+": "add", " ": "same", "·": "dim", "@": "gap", "#": "title", "%": "dim"}
+SIGNS = {"-": "expected", "+": "actual", " ": "same", "·": "dim", "@": "gap", "#": "title", "%": "dim"}
 NARROWEST = 60
-LEGEND = (("- expected", "diff-view--remove"), ("   ", ""), ("+ actual", "diff-view--add"))
+LEGEND = (("- expected", "diff-view--expected"), ("   ", ""), ("+ actual", "diff-view--actual"))
 
 
 class DiffView(Lines):
@@ -29,14 +29,15 @@ class DiffView(Lines):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("diff")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"diff-view--{name}" for name in ("add", "remove", "same", "dim", "gap", "title", "add-part", "remove-part")
+        f"diff-view--{name}"
+        for name in ("actual", "expected", "same", "dim", "gap", "title", "actual-part", "expected-part")
     }
     DEFAULT_CSS = """
     DiffView {
-        & > .diff-view--add { color: $diff-add; }
-        & > .diff-view--remove { color: $diff-remove; }
-        & > .diff-view--add-part { color: $diff-add; text-style: bold underline; }
-        & > .diff-view--remove-part { color: $diff-remove; text-style: bold underline; }
+        & > .diff-view--actual { color: $value-actual; }
+        & > .diff-view--expected { color: $value-expected; }
+        & > .diff-view--actual-part { color: $value-actual; text-style: bold underline; }
+        & > .diff-view--expected-part { color: $value-expected; text-style: bold underline; }
         & > .diff-view--same { color: $foreground 80%; }
         & > .diff-view--dim { color: $foreground 55%; }
         & > .diff-view--gap { color: $primary; }
@@ -102,7 +103,7 @@ class DiffView(Lines):
 
     def _beside(self, width: int) -> Iterator[Sequence[Piece]]:
         half = (width - 3) // 2
-        yield [(f"{'expected':<{half}}", "diff-view--remove"), ("   ", ""), ("actual", "diff-view--add")]
+        yield [(f"{'expected':<{half}}", "diff-view--expected"), ("   ", ""), ("actual", "diff-view--actual")]
         for row in self.rows:
             if row.kind in ("title", "gap", "note"):
                 sign = {"gap": "@", "title": "#", "note": "%"}[row.kind]
@@ -111,7 +112,7 @@ class DiffView(Lines):
             (begin, end), (other_begin, other_end) = (0, 0), (0, 0)
             if row.kind in CHANGED and row.left is not None and row.right is not None:
                 (begin, end), (other_begin, other_end) = differing(row.left, row.right)
-            inks = ("remove", "add") if row.kind in CHANGED else ("same", "same" if row.kind == "same" else "dim")
+            inks = ("expected", "actual") if row.kind in CHANGED else ("same", "same" if row.kind == "same" else "dim")
             left = self._folded(_marked(row.left or "", begin, end, inks[0]), half)
             right = self._folded(_marked(row.right or "", other_begin, other_end, inks[1]), half)
             for at in range(max(len(left), len(right))):
@@ -144,7 +145,7 @@ class DiffView(Lines):
 def _marked(text: str, start: int, end: int, ink: str) -> list[Piece]:
     """A text with its part from `start` to `end` in a stronger ink; made safe after cutting, which changes lengths."""
     name = f"diff-view--{ink}"
-    if not 0 <= start < end or ink not in ("add", "remove") or (start, end) == (0, len(text)):
+    if not 0 <= start < end or ink not in ("actual", "expected") or (start, end) == (0, len(text)):
         return [(_safe(text), name)]
     parts = ((text[:start], name), (text[start:end], f"{name}-part"), (text[end:], name))
     return [(_safe(part), ink_of) for part, ink_of in parts if part]

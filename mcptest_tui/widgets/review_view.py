@@ -38,11 +38,13 @@ class ReviewView(TextView, inherit_bindings=False):
     """The proposal under the cursor. j and k go to others; the arrows scroll, as in everything that is read."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("review.item"), *bindings_for("lines")]
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"text-view--{ink}" for ink in (*INKS, "add-part", "remove-part", "same")}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"text-view--{ink}" for ink in (*INKS, "actual-part", "expected-part", "same")
+    }
     DEFAULT_CSS = """
     ReviewView {
-        & > .text-view--add-part { color: $diff-add; text-style: bold underline; }
-        & > .text-view--remove-part { color: $diff-remove; text-style: bold underline; }
+        & > .text-view--actual-part { color: $value-actual; text-style: bold underline; }
+        & > .text-view--expected-part { color: $value-expected; text-style: bold underline; }
         & > .text-view--same { color: $foreground 80%; }
     }
     """

@@ -30,8 +30,8 @@ INKS = (
     "running",
     "key",
     "hint",
-    "add",
-    "remove",
+    "actual",
+    "expected",
 )
 LEAST = 12
 LONG = 1_000
@@ -56,8 +56,8 @@ class TextView(Lines):
         & > .text-view--running { color: $primary; }
         & > .text-view--key { color: $footer-key-foreground; text-style: bold; }
         & > .text-view--hint { color: $warning; }
-        & > .text-view--add { color: $diff-add; }
-        & > .text-view--remove { color: $diff-remove; }
+        & > .text-view--actual { color: $value-actual; }
+        & > .text-view--expected { color: $value-expected; }
     }
     """
     HAS_CURSOR = False

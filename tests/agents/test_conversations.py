@@ -453,7 +453,7 @@ def test_runs_that_fail_say_how_the_first_one_did(agent, models):
     test = trials(agent, models, *["no"] * 6)
     assert (test.verdict, test.failure.kind.value) == (Verdict.FAIL, "assertion")
     assert test.message.startswith(
-        "0 of 6 runs passed (95 % interval 0.00 to 0.00); the first that failed: assertion #0"
+        "0 of 6 runs passed (95 % interval 0.00 to 0.00); the first that failed: assertion 1"
     )
 
 

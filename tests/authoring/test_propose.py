@@ -528,7 +528,7 @@ def test_a_result_without_content_is_told(of: Of) -> None:
     ("answer", "fault"),
     [
         ({"result": {}}, '"content" is a required property'),
-        (structured({"n": "no"}), 'at `/n`: "no" is not of type "integer"'),
+        (structured({"n": "no"}), 'at `n`: "no" is not of type "integer"'),
     ],
 )
 def test_nothing_is_proposed_from_an_answer_that_is_not_valid(tmp_path: Path, answer: Any, fault: str) -> None:

@@ -110,7 +110,7 @@ def record(tests: int) -> dict[str, Any]:
 def _test(at: int) -> dict[str, Any]:
     failed = at % 50 == 7
     name = f"case {at}: a search for {('maps', 'books', 'letters', 'tides')[at % 4]} answers in full"
-    message = "assertion #1 (`result.structuredContent.count`) failed: expected at least `4`, got `3`"
+    message = "assertion 2 (`result.structuredContent.count`) failed: expected at least `4`, got `3`"
     count = {
         "index": 1,
         "target": "result.structuredContent.count",

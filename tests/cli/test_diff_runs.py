@@ -42,7 +42,7 @@ def test_the_newest_run_is_compared_with_the_one_before_of_its_suite(capsys):
     assert main(["diff-runs"]) == 1
     text = capsys.readouterr().out
     assert text.startswith(f"before {ID.format('ZB')}  pass: 1 passed")
-    assert "\nnewly failing\n  a: assertion #0" in text
+    assert "\nnewly failing\n  a: assertion 1" in text
 
 
 @pytest.mark.parametrize(

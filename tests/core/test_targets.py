@@ -114,7 +114,7 @@ def test_a_target_leads_to_its_value(text, value):
     ],
 )
 def test_what_leads_nowhere_is_absent_and_knows_whether_its_parent_is_there(text, parent_resolves):
-    """Decisions 2: `[*]` on a non-array is absent; `not` asks whether all but the last segment resolve."""
+    """Decisions 2: `[*]` on a non-array does not exist; `not` asks whether all but the last segment resolve."""
     found = at(text)
     assert isinstance(found, Absent)
     assert found.parent_resolves is parent_resolves
@@ -125,21 +125,24 @@ def test_what_leads_nowhere_is_absent_and_knows_whether_its_parent_is_there(text
     [
         (
             "result.contnet[0].text",
-            "`result.contnet` is absent; `result` has `content`, `a.b`, `0`; did you mean `content`?",
+            "`result.contnet` does not exist; `result` has `content`, `a.b`, `0`; did you mean `content`?",
         ),
-        ("result.content[3].text", "`result.content[3]` is absent; `result.content` has 3 elements"),
+        ("result.content[3].text", "`result.content[3]` does not exist; `result.content` has 3 elements"),
         (
             "result.content.text",
             (
-                "`result.content.text` is absent; `result.content` is an array of 3 elements;"
+                "`result.content.text` does not exist; `result.content` is an array of 3 elements;"
                 " name one with `[0]`, or all with `[*]`"
             ),
         ),
-        ("result.content.0", "`result.content.0` is absent; `result.content` is an array of 3 elements; write `[0]`"),
-        ("error.code", "`error.code` is absent; `error` is null"),
-        ("result.content[0].text.x", "`result.content[0].text.x` is absent; `result.content[0].text` is a string"),
-        ("content", "`content` is absent; did you mean `result.content`?"),
-        ("resutl", "`resutl` is absent; a target starts with `result`, `error`; did you mean `result`?"),
+        (
+            "result.content.0",
+            "`result.content.0` does not exist; `result.content` is an array of 3 elements; write `[0]`",
+        ),
+        ("error.code", "`error.code` does not exist; `error` is null"),
+        ("result.content[0].text.x", "`result.content[0].text.x` does not exist; `result.content[0].text` is a string"),
+        ("content", "`content` does not exist; did you mean `result.content`?"),
+        ("resutl", "`resutl` does not exist; a target starts with `result`, `error`; did you mean `result`?"),
     ],
 )
 def test_an_absent_value_says_what_is_there_instead(text, reason):
@@ -170,7 +173,7 @@ def test_an_element_that_lacks_the_member_is_an_absent_entry():
     assert [entry for entry in found if not isinstance(entry, Absent)] == ["one", "three"]
     index, entry = found.first_absent
     assert index == 1
-    assert entry.reason == "`result.content[1].text` is absent; `result.content[1]` has `type`"
+    assert entry.reason == "`result.content[1].text` does not exist; `result.content[1]` has `type`"
     assert entry.parent_resolves
 
 
@@ -187,8 +190,8 @@ def test_an_absent_entry_beneath_several_stars_names_its_whole_path():
     assert [getattr(entry, "reason", entry) for entry in found] == [
         1,
         2,
-        "`a[1].b[1].c` is absent; `a[1].b[1]` is an empty object",
-        "`a[2].b` is absent; `a[2]` is an empty object",
+        "`a[1].b[1].c` does not exist; `a[1].b[1]` is an empty object",
+        "`a[2].b` does not exist; `a[2]` is an empty object",
     ]
 
 

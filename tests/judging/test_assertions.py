@@ -44,7 +44,7 @@ def test_the_message_names_the_assertion_the_target_and_why():
     assert [one.passed for one in rows] == [True, False]
     assert rows[0].message is None
     assert rows[1].message == (
-        "assertion #1 (`result.content[0].text`) failed: substring `operational` not found in `status: degraded`"
+        "assertion 2 (`result.content[0].text`) failed: substring `operational` not found in `status: degraded`"
     )
     assert rows[1].actual == "status: degraded"
 
@@ -52,14 +52,14 @@ def test_the_message_names_the_assertion_the_target_and_why():
 def test_an_assertions_own_message_stands_in_front():
     """Decisions 3."""
     told = row("attempt", {"gt": 1}, message="must be\na retry", name="again", weight=2.0)
-    assert told.message == "must be\\na retry: assertion #0 (`attempt`) failed: `1` is not greater than `1`"
+    assert told.message == "must be\\na retry: assertion 1 (`attempt`) failed: `1` is not greater than `1`"
     assert (told.name, told.weight) == ("again", 2.0)
 
 
 def test_an_absent_value_says_what_is_there():
     told = row("result.contnet[0].text", {"contains": "x"})
     assert told.message == (
-        "assertion #0 (`result.contnet[0].text`) failed: is absent: `result` has `content`; did you mean `content`?"
+        "assertion 1 (`result.contnet[0].text`) failed: does not exist: `result` has `content`; did you mean `content`?"
     )
     assert told.absent
     assert "actual" not in told.to_json()
@@ -69,7 +69,7 @@ def test_a_protocol_error_is_told_where_a_result_was_asked_for():
     """The brief of this part: an error answer explains every absent result."""
     told = row("result.content[0].text", {"contains": "x"}, REFUSED)
     assert told.message == (
-        'assertion #0 (`result.content[0].text`) failed: is absent: the server answered error -32602 "Unknown tool: x"'
+        'assertion 1 (`result.content[0].text`) failed: does not exist: the server answered error -32602 "Unknown tool: x"'
     )
     assert row("error.code", {"exact": -32602}, REFUSED).passed
     assert row("error.code", {"exact": 1}, REFUSED).message.endswith("failed: expected `1`, got `-32602`")
@@ -77,18 +77,18 @@ def test_a_protocol_error_is_told_where_a_result_was_asked_for():
 
 def test_an_error_that_is_no_object_is_told_too():
     told = row("result", {"exists": True}, {**REFUSED, "error": "\x1bno"})
-    assert told.message.endswith('is absent: the server answered error "\\u001bno"')
+    assert told.message.endswith('does not exist: the server answered error "\\u001bno"')
 
 
 def test_a_tool_error_is_mentioned_where_a_result_was_judged():
     told = row("result.content[0].text", {"contains": "sunny"}, REPORTED)
     assert told.message == (
-        "assertion #0 (`result.content[0].text`) failed: substring `sunny` not found in `no such city`;"
+        "assertion 1 (`result.content[0].text`) failed: substring `sunny` not found in `no such city`;"
         " the tool reported an error: no such city"
     )
     told = row("result.structuredContent.degrees", {"gt": 0}, REPORTED)
     assert told.message.endswith(
-        "is absent: `result` has `content`, `isError`; the tool reported an error: no such city"
+        "does not exist: `result` has `content`, `isError`; the tool reported an error: no such city"
     )
     told = row("result.isError", {"exact": False}, REPORTED)
     assert told.message.endswith("failed: expected `false`, got `true`; the tool reported an error: no such city")
@@ -131,7 +131,7 @@ def test_absent_entries_are_null_in_the_record():
     answer = {**ANSWER, "result": {"content": [{"text": "a"}, {}]}}
     told = row("result.content[*].text", {"each": {"type": "string"}}, answer)
     assert told.actual == ["a", None]
-    assert told.message.endswith("element 1 is absent: `result.content[1]` is an empty object")
+    assert told.message.endswith("element 1 does not exist: `result.content[1]` is an empty object")
 
 
 def test_judging_changes_neither_answer_nor_assertions():
@@ -179,13 +179,13 @@ def test_any_result_is_judged(result):
         [{"target": target, "matcher": {"contains": "zzz"}} for target in targets], {**ANSWER, "result": result}
     )
     assert all(
-        one.message.startswith(f"assertion #{index} (`{one.target}`) failed: ") for index, one in enumerate(rows)
+        one.message.startswith(f"assertion {index + 1} (`{one.target}`) failed: ") for index, one in enumerate(rows)
     )
 
 
 def test_a_deep_answer_is_judged(deep):
     told = row("result", {"exact": 1}, {**ANSWER, "result": deep})
-    assert told.message.startswith("assertion #0 (`result`) failed: expected `1`, got `[[[")
+    assert told.message.startswith("assertion 1 (`result`) failed: expected `1`, got `[[[")
 
 
 def test_a_snapshot_without_a_name_goes_by_the_test_and_the_target(tmp_path):
@@ -201,7 +201,7 @@ def test_an_entry_too_many_that_lacks_the_target_is_told_in_those_words() -> Non
     envelope = {"result": {"b": [{"d": 1}, {"e": 1}]}, "error": None, "duration_ms": 1}
     (row,) = judge_assertions([{"target": "result.b[*].d", "matcher": {"exact": [1]}}], envelope)
     told = "expected no further entry, got one that leads to nothing: `result.b[1]` has `e`"
-    assert row.message == f"assertion #0 (`result.b[*].d`) failed: differs at `/1`: {told}"
+    assert row.message == f"assertion 1 (`result.b[*].d`) failed: differs at `[1]`: {told}"
 
 
 @pytest.mark.parametrize(("word", "article"), [("email", "an"), ("ipv4", "an"), ("uri", "a"), ("date", "a")])
@@ -217,6 +217,6 @@ def test_the_error_of_an_answer_without_one_is_absent():
     assert row("error", {"not": {"exists": True}}).passed
     assert row("error", {"exact": None}).passed
     told = row("error", {"exists": True})
-    assert (told.passed, told.message) == (False, "assertion #0 (`error`) failed: there is no error")
+    assert (told.passed, told.message) == (False, "assertion 1 (`error`) failed: there is no error")
     assert row("error", {"exists": True}, REFUSED).passed
     assert row("http", {"exists": True}).passed, "null is present everywhere else"

@@ -9,7 +9,7 @@ import pytest
 from mcptest_engine.core.targets import parse_target, resolve
 from mcptest_engine.judging.matchers import MATCHERS, compile_matcher
 
-ABSENT = "is absent: `result` has `here`"
+ABSENT = "does not exist: `result` has `here`"
 NAN = float("nan")
 INF = float("inf")
 
@@ -80,14 +80,14 @@ FAILS = [
     ({"exact": 5}, "5", 'expected `5`, got `"5"`'),
     ({"exact": 2**53}, 2**53 + 1, "expected `9007199254740992`, got `9007199254740993`"),
     ({"exact": 2.0**53}, 2**53 + 1, "expected `9007199254740992.0`, got `9007199254740993`"),
-    ({"exact": [1, 2]}, [1], "differs at `/1`: expected `2`, got nothing"),
-    ({"exact": [1]}, [1, 2], "differs at `/1`: expected nothing, got `2`"),
-    ({"exact": {"a": 1}}, {"a": 1, "b": None}, "differs at `/b`: expected nothing, got `null`"),
-    ({"exact": {"a/b": {"~": 1}}}, {"a/b": {"~": 2}}, "differs at `/a~1b/~0`: expected `1`, got `2`"),
+    ({"exact": [1, 2]}, [1], "differs at `[1]`: expected `2`, got nothing"),
+    ({"exact": [1]}, [1, 2], "differs at `[1]`: expected nothing, got `2`"),
+    ({"exact": {"a": 1}}, {"a": 1, "b": None}, "differs at `b`: expected nothing, got `null`"),
+    ({"exact": {"a/b": {"~": 1}}}, {"a/b": {"~": 2}}, "differs at `a/b.~`: expected `1`, got `2`"),
     ({"exact": {}}, [], "expected `{}`, got `[]`"),
     ({"one-of": [1, "1"]}, True, '`true` is none of `1`, `"1"`'),
-    ({"subset": {"a": [1, 2]}}, {"a": [1]}, "differs at `/a/1`: expected `2`, got nothing"),
-    ({"subset": {"a": {}}}, {"a": []}, "differs at `/a`: expected `{}`, got `[]`"),
+    ({"subset": {"a": [1, 2]}}, {"a": [1]}, "differs at `a[1]`: expected `2`, got nothing"),
+    ({"subset": {"a": {}}}, {"a": []}, "differs at `a`: expected `{}`, got `[]`"),
     ({"contains": 5}, "5", "a string holds substrings, and `5` is a number; it is `5`"),
     ({"contains": 1}, [True], "element `1` not found in `[true]`"),
     ({"contains": {"a": 1}}, {"a": 2}, "pair `a: 1` not found: the value there is `2`"),
@@ -186,7 +186,7 @@ def test_not_holds_for_a_missing_member_and_not_for_a_misspelt_path(why, absent)
     """Decisions 2: only if all but the path's last segment resolve."""
     assert why({"not": {"exact": True}}, absent) is None
     lost = resolve(parse_target("result.contnet[0].text"), {"result": {"content": []}})
-    assert why({"not": {"contains": "x"}}, lost) == "is absent: `result` has `content`; did you mean `content`?"
+    assert why({"not": {"contains": "x"}}, lost) == "does not exist: `result` has `content`; did you mean `content`?"
     assert why({"not": {"exists": False}}, absent) == "`exists: false` holds and must not: it is absent"
 
 
@@ -255,7 +255,7 @@ def test_not_sees_a_member_that_no_element_has(why):
     """A misspelt name below a star; where only some lack it, those are judged that have it."""
     value = {"content": [{"text": "error"}, {"text": "fine"}, {}]}
     misspelt = resolve(parse_target("content[*].txet"), value)
-    told = "element 0 is absent: `content[0]` has `text`; did you mean `text`?"
+    told = "element 0 does not exist: `content[0]` has `text`; did you mean `text`?"
     for matcher in ({"not": {"contains": "error"}}, {"not": {"not": {"contains": "error"}}}):
         assert why(matcher, misspelt) == told
     assert why({"some": {"not": {"contains": "error"}}}, misspelt) == told
@@ -265,14 +265,14 @@ def test_not_sees_a_member_that_no_element_has(why):
     assert "none of 2 elements holds" in why({"some": {"not": {"contains": "error"}}}, errors)
     found = resolve(parse_target("content[*].text"), value)
     assert why({"not": {"contains": "lost"}}, found) is None
-    assert "could not be judged: element 2 is absent" in why({"not": {"schema": {}}}, found)
+    assert "could not be judged: element 2 does not exist" in why({"not": {"schema": {}}}, found)
 
 
 def test_not_sees_misspelt_paths_behind_a_star(why):
     """The same rule for every element."""
     value = {"items": [{"a": {"b": 1}}, {}]}
     lost = resolve(parse_target("items[*].x.b"), value)
-    assert why({"not": {"some": {"exact": 1}}}, lost) == "element 0 is absent: `items[0]` has `a`"
+    assert why({"not": {"some": {"exact": 1}}}, lost) == "element 0 does not exist: `items[0]` has `a`"
     missing = resolve(parse_target("items[*].a"), value)
     assert why({"not": {"some": {"exact": 1}}}, missing) is None
 
@@ -281,11 +281,11 @@ def test_each_fails_on_an_absent_entry_whatever_is_asked_of_it(why):
     """Decisions 2."""
     entries = resolve(parse_target("a[*].b"), {"a": [{"b": 1}, {"c": 2}]})
     for matcher in ({"gt": 0}, {"not": {"exact": 1}}, {"exists": False}, {"any-of": [{"exact": 1}, {"exists": False}]}):
-        assert why({"each": matcher}, [entries[1]]) == "element 0 is absent: `a[1]` has `c`"
-    assert why({"each": {"gt": 0}}, entries) == "element 1 is absent: `a[1]` has `c`"
+        assert why({"each": matcher}, [entries[1]]) == "element 0 does not exist: `a[1]` has `c`"
+    assert why({"each": {"gt": 0}}, entries) == "element 1 does not exist: `a[1]` has `c`"
     assert why({"some": {"gt": 0}}, entries) is None
-    assert why({"exact": [1, None]}, entries) == "differs at `/1`: expected `null`, got nothing: `a[1]` has `c`"
-    assert why({"schema": {}}, entries) == why({"jq": "true"}, entries) == "element 1 is absent: `a[1]` has `c`"
+    assert why({"exact": [1, None]}, entries) == "differs at `[1]`: expected `null`, got nothing: `a[1]` has `c`"
+    assert why({"schema": {}}, entries) == why({"jq": "true"}, entries) == "element 1 does not exist: `a[1]` has `c`"
 
 
 def test_the_pointer_leads_to_the_first_place_that_differs():

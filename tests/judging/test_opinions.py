@@ -23,19 +23,19 @@ def same(value: Any) -> Any:
 def test_what_hangs_on_a_model_is_open_until_it_has_spoken() -> None:
     opinions = Opinions(same)
     (row,) = judge_assertions([{"target": "a", "matcher": ASK}], {"a": "x"}, opinions=opinions)
-    assert (row.passed, row.message) == (None, "assertion #0 (`a`) is not judged yet")
+    assert (row.passed, row.message) == (None, "assertion 1 (`a`) is not judged yet")
     (question,) = opinions.waiting.values()
     assert (question.argument, question.text) == (ASK["llm-judge"], "x")
     opinions.answer(question, Said(False, "too rude", {"by": "judge", "models": []}))
     (row,) = judge_assertions([{"target": "a", "matcher": ASK}], {"a": "x"}, opinions=opinions)
-    assert (row.passed, row.message) == (False, "assertion #0 (`a`) failed: too rude")
+    assert (row.passed, row.message) == (False, "assertion 1 (`a`) failed: too rude")
     assert row.judgement == {"by": "judge", "models": []}
     assert not opinions.waiting
 
 
 def test_without_anybody_to_ask_an_assertion_is_deferred_and_nothing_holds() -> None:
     (row,) = judge_assertions([{"target": "a", "matcher": {"not": ASK}}], {"a": "x"})
-    assert (row.passed, row.message) == (None, "assertion #0 (`a`) is deferred: no model is asked here")
+    assert (row.passed, row.message) == (None, "assertion 1 (`a`) is deferred: no model is asked here")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_model_is_told_no_secret() -> None:
     assert "hunter2" not in str(rows[0].message)
     opinions.answer(next(iter(opinions.waiting.values())), Said(False, "it is short"))
     rows = judge_assertions(assertions, {"a": "it is hunter2"}, redact=masked, opinions=opinions)
-    assert rows[1].message in ("assertion #1 (`a`) failed: it is short", f"assertion #1 (`a`) failed: {SECRET_DIFFERS}")
+    assert rows[1].message in ("assertion 2 (`a`) failed: it is short", f"assertion 2 (`a`) failed: {SECRET_DIFFERS}")
 
 
 def test_what_several_opinions_of_one_assertion_cost_is_added_up() -> None:

@@ -122,7 +122,7 @@ def test_a_threshold_of_zero_is_reached_by_nothing_at_all():
 def test_a_failed_set_says_how_far_it_came():
     """The words that reports show."""
     found = judged_set(2, {"name": "cover", "threshold": 0.6}, rows(True, False, False))
-    assert found.message == "assert-set #2 (`cover`) failed: score 0.333 is below the threshold 0.6 (1 of 3 hold)"
+    assert found.message == "assert-set 3 (`cover`) failed: score 0.333 is below the threshold 0.6 (1 of 3 hold)"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_the_rows_of_a_set_are_numbered_within_it():
     assert (second.index, second.weight, second.passed) == (1, 2.5, False)
     assert second.set is not None
     assert [one.index for one in second.set.assertions] == [0, 1]
-    assert second.set.assertions[1].message == "assertion #1.1 (`result`) failed: expected `1`, got `0`"
+    assert second.set.assertions[1].message == "assertion 2.2 (`result`) failed: expected `1`, got `0`"
 
 
 @given(WEIGHED)

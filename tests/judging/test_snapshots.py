@@ -56,7 +56,7 @@ def test_a_value_that_differs_fails_and_waits_to_be_accepted(path):
     """Decisions 9: kept beside the accepted one."""
     judge(path, VALUE, create=True)
     mismatch = judge(path, {**VALUE, "serial": 2}, create=True)
-    assert mismatch.message == "differs at `/serial`: expected `1`, got `2`"
+    assert mismatch.message == "differs at `serial`: expected `1`, got `2`"
     assert mismatch.pointer == "/serial"
     assert "+" in mismatch.diff
     assert read_snapshots(path) == {"a test / result": VALUE}
@@ -89,18 +89,18 @@ def test_an_update_refuses_a_second_value_of_the_same_name(path):
     judge(path, 1, {"name": "x"}, create=True)
     store = SnapshotStore(path, update=True)
 
-    def compared(test_name, value, matcher=None, label="0"):
+    def compared(test_name, value, matcher=None, label="1"):
         context = Context(store, test_name, "result", label=label)
         mismatch = compile_matcher(matcher or {"snapshot": {"name": "x"}}, context)(value)
         return None if mismatch is None else mismatch.message
 
     assert compared("one", 1) is None
     told = (
-        "the snapshot `x` has one value, and two came in this run: `1` in assertion #0 of `one`, value 1, `2` in"
-        " assertion #0 of `two`, value 1; give each its own `name`"
+        "the snapshot `x` has one value, and two came in this run: `1` in assertion 1 of `one`, value 1, `2` in"
+        " assertion 1 of `two`, value 1; give each its own `name`"
     )
     assert compared("two", 2) == told
-    assert "in assertion #1 of `one`" in compared("one", 2, label="1")
+    assert "in assertion 2 of `one`" in compared("one", 2, label="2")
     assert compared("two", 1) is None
     assert compared("one", 3) is None  # the same assertion, judged again
     each = compared("three", [3, 3, 4], {"each": {"snapshot": {"name": "y"}}})
@@ -118,7 +118,7 @@ def test_what_is_ignored_may_change_and_is_not_stored(path):
     assert stored == {"items": [{"n": 1}, {"n": 2}], "text": "one\ntwo\n"}
     later = {**VALUE, "serial": 9, "items": [{"at": "11:00", "n": 1}, {"n": 2}]}
     assert judge(path, later, argument) is None
-    assert judge(path, {**later, "text": "x"}, argument).message.startswith("differs at `/text`")
+    assert judge(path, {**later, "text": "x"}, argument).message.startswith("differs at `text`")
 
 
 def test_an_ignored_element_keeps_its_place(path):

@@ -69,7 +69,7 @@ def make_assertion(index: int = 0, **more: Any) -> AssertionResult:
         "target": "result.content[0].text",
         "matcher": {"contains": "operational"},
         "passed": False,
-        "message": f"assertion #{index} (`result.content[0].text`) failed: "
+        "message": f"assertion {index + 1} (`result.content[0].text`) failed: "
         "substring `operational` not found in `status: degraded`",
         "actual": "status: degraded",
     }
@@ -115,7 +115,7 @@ def make_rich_record() -> RunRecord:
         1,
         target="result.structuredContent",
         matcher={"exact": {"items": [{"name": "a"}]}},
-        message="assertion #1 (`result.structuredContent`) failed: at `/items/0/name` expected `a`, got `b`",
+        message="assertion 2 (`result.structuredContent`) failed: at `/items/0/name` expected `a`, got `b`",
         pointer="/items/0/name",
         diff='--- expected\n+++ actual\n@@ -1,5 +1,5 @@\n {\n   "items": [\n     {\n-      "name": "a"\n'
         '+      "name": "b"\n     }\n   ]\n ...\n }',
@@ -125,7 +125,7 @@ def make_rich_record() -> RunRecord:
         2,
         target="result.contnet",
         matcher={"exists": True},
-        message="assertion #2 (`result.contnet`) failed: `result.contnet` is absent; `result` has `content`, `isError`",
+        message="assertion 3 (`result.contnet`) failed: `result.contnet` does not exist; `result` has `content`, `isError`",
         absent=True,
         actual=None,
     )
@@ -175,7 +175,7 @@ def make_rich_record() -> RunRecord:
         "hook": ("`beforeEach` exited with code 3", None),
         "scorer": ("scorer `judge.py` gave no JSON", None),
         "policy": ("`delete_all` is destructive", "use `--execute-destructive`"),
-        "suite": (f"`${{node.out}}` is absent: {long_text}", None),
+        "suite": (f"`${{node.out}}` does not exist: {long_text}", None),
     }
     for number, (kind, (message, hint)) in enumerate(kinds.items()):
         failure = Failure(kind=FailureKind(kind), message=message, hint=hint)

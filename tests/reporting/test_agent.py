@@ -25,7 +25,7 @@ def test_the_shape_is_that_of_the_document(build):
     assert text_of(record) == (
         "VERDICT fail 1/2 passed (1 failed, 0 inconclusive, 0 cached, 1ms)\n"
         "FAIL status reports operational\n"
-        "assert: assertion #0 (`result.content[0].text`) failed: "
+        "assert: assertion 1 (`result.content[0].text`) failed: "
         "substring `operational` not found in `status: degraded`\n"
         "actual: status: degraded\n"
         'repro: mcptest run --filter "status reports operational"\n'

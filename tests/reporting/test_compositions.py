@@ -191,7 +191,7 @@ def test_a_crossed_budget_is_told_also_where_an_assertion_failed(build: Any) -> 
     )
     assert graph_lines(test) == ["budget max_tokens was crossed", "not run: `t`"]
     failure = Failure(
-        kind=FailureKind.ASSERTION, message="assertion #0 …; budget max_tokens: the calls took 300 tokens, over 9"
+        kind=FailureKind.ASSERTION, message="assertion 1 …; budget max_tokens: the calls took 300 tokens, over 9"
     )
     test = replace(test, failure=failure)
     assert graph_lines(test) == ["not run: `t`"]

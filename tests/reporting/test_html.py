@@ -225,10 +225,10 @@ def test_failing_tests_come_first_then_inconclusive_ones(build):
 
 def test_a_failure_that_tells_more_than_its_assertions_is_told_whole(build):
     """A budget exceeded and a measure missed beside a failed assertion are reasons too, and stand after it."""
-    row = build.assertion(passed=False, message="assertion #0 (`a`) failed: expected `1`, got `2`")
+    row = build.assertion(passed=False, message="assertion 1 (`a`) failed: expected `1`, got `2`")
     failure = Failure(kind=FailureKind.ASSERTION, message=f"{row.message}; took 31ms, more than `max_duration_ms` 10")
     told = block(page_of(build.record(build.test("a", "fail", assertions=(row,), failure=failure))), "review")
-    assert (told.count("assertion #0"), told.count("took 31ms, more than")) == (1, 1)
+    assert (told.count("assertion 1"), told.count("took 31ms, more than")) == (1, 1)
 
 
 def test_every_test_has_a_link_of_its_own(build):

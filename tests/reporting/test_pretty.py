@@ -22,7 +22,7 @@ def test_a_small_run_reads_like_this(build):
         "\n"
         "  1) status is fine\n"
         "     mcptest.yml:19\n"
-        "     assertion #0 (`result.content[0].text`) failed: "
+        "     assertion 1 (`result.content[0].text`) failed: "
         "substring `operational` not found in `status: degraded`\n"
         '     repro: mcptest run --filter "status is fine"\n'
         "\n"

@@ -76,8 +76,8 @@ def test_a_failed_set_is_followed_by_what_failed_in_it(scored):
     """A failure says why."""
     told = render("pretty", scored).stdout
     third = told[told.index("2) ") : told.index("3) ")]
-    assert third.index("assert-set #2 (`cover|age`) failed") < third.index(
-        "assertion #1 (`result.content[0].text`) failed"
+    assert third.index("assert-set 3 (`cover|age`) failed") < third.index(
+        "assertion 2 (`result.content[0].text`) failed"
     )
 
 

@@ -62,7 +62,7 @@ def test_every_failure_has_a_diagnostic_block_that_is_yaml(rich_record):
     structured = blocks[1]
     assert structured["found"] == '{"items": [{"name": "b"}], "null": null}'
     assert structured["diff"].splitlines()[5:9] == ["     {", '-      "name": "a"', '+      "name": "b"', "     }"]
-    assert structured["also"][0].startswith("assertion #2")
+    assert structured["also"][0].startswith("assertion 3")
 
 
 def test_a_stderr_tail_keeps_its_lines(build):

@@ -46,13 +46,13 @@ def verified(build: Any) -> RunRecord:
         0,
         target="result.structuredContent",
         matcher={"exact": {"balance": 90}},
-        message="assertion #0 (`result.structuredContent`) failed: at `/balance` expected `90`, got `80`",
+        message="assertion 1 (`result.structuredContent`) failed: at `/balance` expected `90`, got `80`",
         pointer="/balance",
         diff='--- expected\n+++ actual\n@@ -1,3 +1,3 @@\n {\n-  "balance": 90\n+  "balance": 80\n }',
         actual={"balance": 80},
     )
     wrong = Failure(kind=FailureKind.ASSERTION, message=row.message)
-    other = build.assertion(1, target="result.isError", message="assertion #1 (`result.isError`) failed: is absent")
+    other = build.assertion(1, target="result.isError", message="assertion 2 (`result.isError`) failed: is absent")
     moved = step(1, "fail", name="balance is 90", message=row.message, failure=wrong, assertions=(row, other))
     died = Failure(
         kind=FailureKind.SERVER,
@@ -130,7 +130,7 @@ def test_the_record_says_what_was_verified_and_reads_it_back(verified: RunRecord
 def test_each_failure_of_a_step_is_told_once(name: str, verified: RunRecord) -> None:
     """The test's message and the step's own are the same words."""
     text = render(name, verified, RenderOptions(agent_budget=4000)).text
-    told = text.count("verify #1 (balance is 90): assertion #0")
+    told = text.count("verify #1 (balance is 90): assertion 1")
     if name in {"minimal", "agent", "gitlab"}:  # the first reason of each test
         assert told == 1
     else:  # with JUnit's attribute beside its text

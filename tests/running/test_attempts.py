@@ -96,7 +96,7 @@ tools:
     )
     assert (test.verdict, test.output, test.assertions) == ("fail", None, ())
     assert test.message == (
-        "verify #1 (nothing moved): assertion #0 (`result.structuredContent.transfers`) failed: expected `0`, got `1`"
+        "verify #1 (nothing moved): assertion 1 (`result.structuredContent.transfers`) failed: expected `0`, got `1`"
     )
     assert verdicts(test) == ["inconclusive"]
 
@@ -115,7 +115,7 @@ tools:
 """)
     )
     assert (test.verdict, verdicts(test), test.flaky) == ("pass", ["fail", "pass"], True)
-    assert "verify #0 (balance): assertion #0" in (test.attempts[0].message or "")
+    assert "verify #0 (balance): assertion 1" in (test.attempts[0].message or "")
 
 
 def test_what_is_verified_follows_the_attempt_that_decides_and_no_other(record_of: RecordOf, ledger: Ledger) -> None:

@@ -265,7 +265,7 @@ def test_a_check_of_the_opening_sends_nothing_and_tells_what_was_sent(record_of:
 
 
 def test_what_the_suite_expects_is_judged_too_under_its_own_numbers(record_of: RecordOf) -> None:
-    """The rules follow, so that `assertion #1` is the second in the file."""
+    """The rules follow, so that `assertion 2` is the second in the file."""
     (result,) = checked(
         record_of,
         'check: tools/list, expect: [{ target: "result.tools", matcher: { length: 2 } }, '
@@ -277,7 +277,7 @@ def test_what_the_suite_expects_is_judged_too_under_its_own_numbers(record_of: R
         (1, "session.capabilities.tools", False),
     ]
     assert result.message is not None
-    assert result.message.startswith("assertion #1 (`session.capabilities.tools`) failed")
+    assert result.message.startswith("assertion 2 (`session.capabilities.tools`) failed")
 
 
 def test_a_server_that_does_not_open_fails_its_checks(record_of: RecordOf) -> None:

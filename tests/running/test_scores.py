@@ -77,7 +77,7 @@ tools:
     assert not {"target", "matcher", "actual"} & row.keys()
     assert tests["fails"]["failure"]["kind"] == "assertion"
     assert tests["fails"]["message"] == (
-        "assert-set #0 (`k`) failed: score 0.667 is below the threshold 0.7 (2 of 3 hold)"
+        "assert-set 1 (`k`) failed: score 0.667 is below the threshold 0.7 (2 of 3 hold)"
     )
 
 

@@ -67,7 +67,7 @@ def test_errors_are_told_in_the_same_words_with_and_without_assertions() -> None
     assert judged(error).message == told
     asserted = judged(error, {"target": "result.content", "matcher": {"exists": True}})
     assert asserted.message == told
-    assert (asserted.assertions[0].message or "").endswith(f"is absent: {told}")
+    assert (asserted.assertions[0].message or "").endswith(f"does not exist: {told}")
     assert judged({"result": {"isError": True, "content": []}}).message == "the tool reported an error: (no text)"
 
 
@@ -97,7 +97,7 @@ def test_a_failed_assertion_and_an_exceeded_budget_are_both_told() -> None:
     assert outcome.failure is not None
     assert outcome.failure.kind is FailureKind.ASSERTION
     told = (
-        "assertion #0 (`result.a`) failed: expected `2`, got `1`; duration budget exceeded: 9ms > 5ms (max_duration_ms)"
+        "assertion 1 (`result.a`) failed: expected `2`, got `1`; duration budget exceeded: 9ms > 5ms (max_duration_ms)"
     )
     assert outcome.message == outcome.failure.message == told
 

@@ -57,7 +57,7 @@ tools:
     assert test.failure.kind is FailureKind.ASSERTION
     assert test.message == test.failure.message
     assert test.message == (
-        "verify #1 (wrong on purpose): assertion #0 (`result.structuredContent.transfers`) failed: expected `9`, got `3`"
+        "verify #1 (wrong on purpose): assertion 1 (`result.structuredContent.transfers`) failed: expected `9`, got `3`"
     )
     data = json.loads(json.dumps(record.to_json()))
     assert record_fault(data) is None
@@ -84,7 +84,7 @@ tools:
     verify: [{{ tool: balance, expect: {transfers(1)} }}]
 """)
     fails, times_out, only = record.tests
-    words = "assertion #0 (`result.structuredContent.transfers`) failed: expected"
+    words = "assertion 1 (`result.structuredContent.transfers`) failed: expected"
     assert fails.message == f"{words} `7`, got `1`; verify #0 (balance): {words} `8`, got `1`"
     assert times_out.failure is not None
     assert times_out.failure.kind is FailureKind.TIMEOUT

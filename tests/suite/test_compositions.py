@@ -220,7 +220,7 @@ def test_a_reference_that_leads_nowhere_says_what_is_there() -> None:
         part_of(parse_reference("search.top.name"), result)
     assert (
         wrong.value.message
-        == "`${search.top.name}`: `search.top` is absent; `search` has `content`, `structuredContent`"
+        == "`${search.top.name}`: `search.top` does not exist; `search` has `content`, `structuredContent`"
     )
     assert wrong.value.hint == ("a node's output is the whole result: `${search.structuredContent.top.name}` is there")
 

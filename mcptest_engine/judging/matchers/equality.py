@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.clipping import LIMIT, show
 from mcptest_engine.core.results import Mismatch
-from mcptest_engine.core.targets import Absent
+from mcptest_engine.core.targets import Absent, render_pointer
 from mcptest_engine.judging.differences import (
     NOTHING,
     Difference,
@@ -77,15 +77,15 @@ def unequal(expected: Any, actual: object, difference: Difference | None = None)
     if difference.expected is NOTHING and isinstance(difference.actual, Absent):
         # The list of a target with a wildcard: it has an entry more, and that one lacks what the target asks for.
         words = f"expected no further entry, got one that leads to nothing: {difference.actual.explanation}"
-    message = f"differs at `{show_pointer(difference.pointer)}`: {words}"
+    message = f"differs at `{show_place(difference.pointer)}`: {words}"
     return Mismatch(message=message, pointer=difference.pointer, diff=unified_diff(expected, actual))
 
 
-def show_pointer(pointer: str) -> str:
-    """A JSON Pointer fit for a message."""
+def show_place(pointer: str) -> str:
+    """The place of a JSON Pointer as targets are spelled, fit for a message."""
     from mcptest_engine.core.sanitise import one_line
 
-    return one_line(pointer, LIMIT)
+    return one_line(render_pointer(pointer), LIMIT)
 
 
 def _sides(expected: object, actual: object) -> str:

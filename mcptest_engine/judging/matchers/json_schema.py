@@ -6,11 +6,11 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.clipping import show
+from mcptest_engine.core.clipping import LIMIT, show
 from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.results import Mismatch
 from mcptest_engine.core.schemas import DEEPEST, SchemaError, compile_schema, nested_deeper_than, refers
-from mcptest_engine.judging.matchers.equality import show_pointer
+from mcptest_engine.judging.matchers.equality import show_place
 from mcptest_engine.judging.matchers.reasons import absent_entry, unjudged
 
 if TYPE_CHECKING:
@@ -83,8 +83,10 @@ class Fault(NamedTuple):
     @property
     def told(self) -> str:
         """The place, the words and the rule in one line."""
-        where = f"at `{show_pointer(self.place)}`: " if self.place else ""
-        return f"{where}{self.words} (`{show_pointer(self.rule)}` in the schema)"
+        from mcptest_engine.core.sanitise import one_line
+
+        where = f"at `{show_place(self.place)}`: " if self.place else ""
+        return f"{where}{self.words} (`{one_line(self.rule, LIMIT)}` in the schema)"
 
 
 class PlacedFault(NamedTuple):

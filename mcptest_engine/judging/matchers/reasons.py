@@ -46,7 +46,7 @@ def reworded(reason: Reason, told: Reason) -> Reason:
 
 def absent(value: Absent) -> Mismatch:
     """The target led nowhere."""
-    return Mismatch(message=f"is absent: {value.explanation}")
+    return Mismatch(message=f"does not exist: {value.explanation}")
 
 
 def absent_entry(values: object) -> Reason | None:
@@ -56,7 +56,9 @@ def absent_entry(values: object) -> Reason | None:
     if not isinstance(values, Spread):
         return None
     index, entry = values.first_absent
-    return Unjudged(lambda: Mismatch(message=f"element {index} is absent: {entry.explanation}", pointer=f"/{index}"))
+    return Unjudged(
+        lambda: Mismatch(message=f"element {index} does not exist: {entry.explanation}", pointer=f"/{index}")
+    )
 
 
 def described(value: object) -> str:

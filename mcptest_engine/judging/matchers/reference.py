@@ -32,7 +32,7 @@ TEXT_AND_VALUES = (
         example="exact: {city: Oslo, degrees: [4, 7]}",
         holds={"degrees": [4.0, 7], "city": "Oslo"},
         fails={"degrees": [4, 9], "city": "Oslo"},
-        message="differs at `/degrees/1`: expected `7`, got `9`",
+        message="differs at `degrees[1]`: expected `7`, got `9`",
     ),
     Entry(
         name="one-of",
@@ -53,7 +53,7 @@ TEXT_AND_VALUES = (
         example="subset: {user: {name: Ada}, tags: [new]}",
         holds={"id": 7, "user": {"name": "Ada", "age": 36}, "tags": ["new", "vip"]},
         fails={"id": 7, "user": {"name": "Bob"}, "tags": ["new"]},
-        message='differs at `/user/name`: expected `"Ada"`, got `"Bob"`',
+        message='differs at `user.name`: expected `"Ada"`, got `"Bob"`',
     ),
     Entry(
         name="contains",
@@ -220,7 +220,7 @@ NUMBERS_AND_SHAPE = (
         example="schema: {type: object, required: [id], properties: {id: {type: integer}}}",
         holds={"id": 7},
         fails={"id": "7"},
-        message='at `/id`: "7" is not of type "integer" (`/properties/id/type` in the schema)',
+        message='at `id`: "7" is not of type "integer" (`/properties/id/type` in the schema)',
     ),
 )
 
@@ -279,7 +279,7 @@ COMPOSED = (
         example="some: {subset: {name: echo}}",
         holds=[{"name": "add"}, {"name": "echo"}],
         fails=[{"name": "add"}],
-        message='none of 1 elements holds; element 0: differs at `/name`: expected `"echo"`, got `"add"`',
+        message='none of 1 elements holds; element 0: differs at `name`: expected `"echo"`, got `"add"`',
     ),
     Entry(
         name="jq",
@@ -304,7 +304,7 @@ COMPOSED = (
         example="snapshot: {name: a report, ignore: [serial]}",
         holds={"serial": 17, "state": "done"},
         fails={"serial": 18, "state": "lost"},
-        message='differs at `/state`: expected `"done"`, got `"lost"`',
+        message='differs at `state`: expected `"done"`, got `"lost"`',
     ),
     Entry(
         name="llm-judge",
@@ -344,7 +344,7 @@ expect:
 When it does not hold, the message names the assertion, the target, and why:
 
 ```text
-assertion #0 (`result.content[0].text`) failed: substring `operational` not found in `status: degraded`
+assertion 1 (`result.content[0].text`) failed: substring `operational` not found in `status: degraded`
 ```
 
 An assertion may carry a `message:` of its own, which is put in front, and `transform: {jq: PROGRAM}`, which rewrites the
@@ -364,7 +364,7 @@ A target is a path into the answer: `result` and `error` as the server sent them
 | `result.content[*].text` | of every element; gives a list |
 
 A path that leads nowhere is *absent*, which is not null: `exact: null` fails on it, `exists: false` holds. What every other
-matcher says of it names what is there instead: ``is absent: `result` has `content`, `isError`; did you mean `content`?``
+matcher says of it names what is there instead: ``does not exist: `result` has `content`, `isError`; did you mean `content`?``
 """
 
 

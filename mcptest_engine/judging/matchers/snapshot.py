@@ -37,7 +37,7 @@ def equals_snapshot(argument: Any, context: Context) -> Judge:
         if nested_deeper_than(actual, DEEPEST):
             return unjudged("the value is nested too deeply to be kept as a snapshot")
         value = without(store.redact(actual), ignored)
-        seen_at = f"assertion #{context.label} of `{context.test_name}`, value {next(numbers)}"
+        seen_at = f"assertion {context.label} of `{context.test_name}`, value {next(numbers)}"
         stored = store.lookup(name)
         if stored is NOTHING:
             if store.propose(name, value, seen_at):

@@ -29,7 +29,7 @@ def test_the_short_way_reads_what_the_long_way_reads(path):
         ("primary: [\n", ":1:10: ", "is not closed"),
         ("dark: true\n", ":1:1: ", "a theme needs `primary`"),
         ("primary: red\ndark: perhaps\n", ":2:7: ", "`dark` is true or false"),
-        ("primary: red\nvariables:\n  diff-add: '#zzz'\n", ":3:13: ", '"#zzz" is not a colour'),
+        ("primary: red\nvariables:\n  value-actual: '#zzz'\n", ":3:17: ", '"#zzz" is not a colour'),
         ("just words\n", ":1:1: ", "a theme is a mapping"),
     ],
 )

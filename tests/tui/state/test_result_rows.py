@@ -56,7 +56,7 @@ def test_a_first_run_that_is_on_is_not_called_not_run_yet():
 
 
 def test_what_failed_in_a_composition_stands_above_the_assertions_and_gives_the_line():
-    told = "assertion #0 (`nodes.b.status`) failed: expected `ok`, got `err`"
+    told = "assertion 1 (`nodes.b.status`) failed: expected `ok`, got `err`"
     row = result_of(
         verdict="fail",
         kind="composition",
@@ -75,18 +75,63 @@ def test_each_assertion_says_what_was_expected_and_what_came():
             {"index": 0, "target": "result.isError", "matcher": {"exact": False}, "passed": True, "actual": False},
             {
                 "index": 1, "target": "result.text", "matcher": {"contains": "rain"}, "passed": False, "actual": "sun",
-                "message": "assertion #1 (`result.text`) failed: substring `rain` not found in `sun`",
+                "message": "assertion 2 (`result.text`) failed: substring `rain` not found in `sun`",
             },
         ],
     )  # fmt: skip
-    assert shown(row).split("\n")[1:8] == [
-        "the server answered, and the answer is another than expected",
+    assert shown(row).split("\n")[1:7] == [
         "",
-        "✓ result.isError  exact false",
         "✗ result.text  contains",
         '    expected  "rain"',
         '    actual    "sun"',
         "    substring `rain` not found in `sun`",
+        "✓ result.isError  exact false",
+    ]
+
+
+def test_every_difference_is_a_row_with_its_path_before_both_values():
+    """The place in bold, what was expected and what came in their own colours; the whole values are short after it."""
+    expected = {"notes": [{"size": 1}, {"meta": {"size": 1.75}}, {"id": "gone"}], "of": "x" * 200}
+    actual = {"notes": [{"size": 1}, {"meta": {"size": 1.5, "odd key": None}}], "of": "y" * 200}
+    outcome = {"implicit": "outcome", "target": "outcome", "matcher": {"exact": "success"}, "actual": "success"}
+    row = result_of(
+        verdict="fail",
+        failure={"kind": "assertion", "message": "…"},
+        assertions=[
+            {
+                "index": 0, "target": "result.structuredContent", "matcher": {"exact": expected}, "passed": False,
+                "actual": actual, "pointer": "/notes/1/meta/size",
+                "message": "assertion 1 (`result.structuredContent`) failed: differs at `notes[1].meta.size`",
+            },
+            {**outcome, "passed": True},
+        ],
+    )  # fmt: skip
+    lines = result_lines(row, row.result, None, "mcptest run")
+    assert text(lines).split("\n")[2:9] == [
+        "✗ result.structuredContent  exact   expected → actual",
+        "    notes[1].meta.size        1.75 → 1.5",
+        '    notes[1].meta["odd key"]  nothing → null',
+        '    notes[2]                  {"id":"gone"} → nothing',
+        f'    of                        "{"x" * 58}… → "{"y" * 58}…',
+        '    expected  {"notes":[{"size":1},{"meta":{"size":1.75}},{"id":"gone"}],…',
+        '    actual    {"notes":[{"size":1},{"meta":{"size":1.5,"odd key":null}}],…',
+    ]
+    assert [ink for _, ink in lines[3].pieces] == ["bold", "expected", "dim", "actual"]
+
+
+def test_a_subset_differs_only_in_what_it_asks_for():
+    row = result_of(
+        verdict="fail",
+        assertions=[
+            {
+                "target": "result", "matcher": {"subset": {"a": 1, "list": [1]}}, "passed": False,
+                "actual": {"a": 2, "b": 3, "list": [1, 2]}, "message": "no",
+            }
+        ],
+    )  # fmt: skip
+    assert [told for told in shown(row).split("\n") if " → " in told] == [
+        "✗ result  subset   expected → actual",
+        "    a  1 → 2",
     ]
 
 
