@@ -17,7 +17,7 @@ COLOURS = (
 )  # fmt: skip
 VERDICTS = ("verdict-pass", "verdict-fail", "verdict-inconclusive", "verdict-skip")
 JSON_TOKENS = ("json-key", "json-string", "json-number", "json-boolean", "json-null")
-TOKENS = (*VERDICTS, "diff-add", "diff-remove", *JSON_TOKENS)
+TOKENS = (*VERDICTS, "value-expected", "value-actual", *JSON_TOKENS)
 HIGH_CONTRAST = {"lantern", "chalkline"}
 
 
