@@ -39,6 +39,7 @@ from mcptest_tui.suites import Suites
 from mcptest_tui.theme_book import ThemeBook
 from mcptest_tui.tips import TIPS, Tips
 from mcptest_tui.title import Title
+from mcptest_tui.words import OWN_KEYS, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -288,9 +289,13 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
     def use_keymap(self, keymap: Keymap) -> None:
         """Take a person's keys, and say what could not be taken."""
         self.set_keymap(keymap.keys)
+        OWN_KEYS.clear()
+        OWN_KEYS.update({name: tuple(keys.split(",")) for name, keys in keymap.keys.items()})
         if keymap.problems and keymap.problems != self.keymap_problems:
             self.tell(
-                "\n".join(keymap.problems[:3]), severity="warning", hint=", opens the settings, which list them all"
+                "\n".join(keymap.problems[:3]),
+                severity="warning",
+                hint=f"{key_of('app.settings')} opens the settings, which list them all",
             )
         self.keymap_problems = keymap.problems
 

@@ -16,6 +16,7 @@ from mcptest_tui.outside import edit_outside
 from mcptest_tui.places import absolute, user_themes_dir
 from mcptest_tui.runs import WATCH
 from mcptest_tui.screens.base import WorkScreen
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -245,7 +246,7 @@ class AppActions(App[int]):
 
     def action_help_quit(self) -> None:
         """Ctrl+C, which only copies here."""
-        self._bench.tell("ctrl+q quits")
+        self._bench.tell(f"{key_of('app.quit')} quits")
 
     def _then(self, do: Callable[[Any], Awaitable[None]]) -> Callable[[Any], None]:
         """Do something with a list's answer, if there is one, outside of the list's own handler."""

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from textual.binding import Binding, BindingType
 
 from mcptest_engine.core.errors import did_you_mean
-from mcptest_tui.actions import actions_for, by_id
+from mcptest_tui.actions import ALIASES, actions_for, by_id
 from mcptest_tui.places import config_dir
-from mcptest_tui.words import key_shown, keys_shown
+from mcptest_tui.words import key_of, key_shown, keys_shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +68,7 @@ def load_keymap(path: Path | None = None) -> Keymap:
         problems = [problem for problem in wrong.problems[:3] if problem.message != EMPTY]
         return Keymap({}, tuple(str(problem).splitlines()[0].replace(str(path), path.name) for problem in problems))
     if not isinstance(value, dict):
-        return Keymap({}, (f"{path.name}: expected lines such as `tests.run: r`",))
+        return Keymap({}, (f"{path.name}: expected lines such as `run.this: r`",))
     return checked(value)
 
 
@@ -78,9 +78,10 @@ def checked(wanted: Mapping[str, object]) -> Keymap:
     keys: dict[str, str] = {}
     problems: list[str] = []
     for name, value in wanted.items():
+        name = ALIASES.get(name, name)
         if name not in known:
             hint = did_you_mean(str(name), known)
-            problems.append(f'no action "{name}"' + (f"; {hint}" if hint else "; `?` lists them all"))
+            problems.append(f'no action "{name}"' + (f"; {hint}" if hint else f"; {key_of('app.help')} lists them all"))
             continue
         listed = [str(key).strip() for key in (value if isinstance(value, list) else str(value).split(","))]
         bad = next((key for key in listed if key in RESERVED or not key), None)

@@ -16,7 +16,7 @@ TEMPLATE = """\
 # Your own keys: the id of an action, and its key or keys. `?` in mcptest shows what there is, docs/workbench.md lists the ids.
 # Read again at every save; what cannot be taken is told, and its default kept.
 #
-# tests.run: r
+# run.this: r
 # app.palette: [ctrl+p, ":"]
 """
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcptest_tui.actions import TITLES, by_id, every_action
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.picker import Choice
-from mcptest_tui.words import key_shown, keys_shown, mark
+from mcptest_tui.words import OWN_KEYS, keys_shown, mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,16 +58,9 @@ def _applies(app: Workbench, action: Action, node: DOMNode) -> bool:
     return bool(app._check_action_state(action.action, node))
 
 
-def keys_of(app: Workbench, action: Action) -> str:
+def keys_of(action: Action) -> str:
     """The keys of an action as they are now, with the person's keymap over the defaults."""
-    own = app._keymap.get(action.id)
-    return ", ".join(map(key_shown, own.split(","))) if own else keys_shown(action.keys)
-
-
-def key_of(app: Workbench, name: str) -> str:
-    """The first key of the action with this id, or, where it has none, its title."""
-    action = by_id()[name][1]
-    return keys_of(app, action).partition(", ")[0] or action.title
+    return keys_shown(OWN_KEYS.get(action.id) or action.keys)
 
 
 class Palette:
@@ -112,9 +105,7 @@ class Palette:
     def _choice(self, found: Doable, group: str = "") -> Choice:
         action = found.action
         title = f"{TITLES[found.mode]}: {action.title}" if found.mode else action.title
-        return Choice(
-            action.id, title, keys_of(self._app, action), action.help, group or TITLES[_module(action, found)]
-        )
+        return Choice(action.id, title, keys_of(action), action.help, group or TITLES[_module(action, found)])
 
     def _here(self) -> str:
         screen = self._app.screen_stack[0]
@@ -138,6 +129,5 @@ class Palette:
 
 
 def _module(action: Action, found: Doable) -> str:
-    from mcptest_tui.actions import by_id
 
     return found.mode or by_id()[action.id][0]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.words import counted
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.state.reviewing import ACCEPT, REJECT, Reviewing, item_of
-from mcptest_tui.words import MARKS
+from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
     from mcptest_tui.app import Workbench
@@ -171,5 +171,5 @@ def _said(done: dict[str, Any]) -> str:
     if done["refused"]:
         parts.append(f"{len(done['refused'])} refused")
     files = f" {MARKS['dot']} wrote {counted(len(done['written']), 'file')}" if done["written"] else ""
-    undo = ", U takes it back" if done.get("can_undo") else ""
+    undo = f", {key_of('review.unwrite')} takes it back" if done.get("can_undo") else ""
     return f"{', '.join(parts)}{files}{undo}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.written import WRITTEN_WITHIN_SECONDS, WrittenFiles
 from mcptest_tui.state.progress import CANCELLED, Progress
-from mcptest_tui.words import MARKS
+from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,7 +83,9 @@ class Runs:
             return
         self.progress.stop(run)
         self._app.engine.tell("cancel", run=run)
-        self._app.say(f"stopped this run; X stops the {counted(len(self.progress.waiting), 'other')} too")
+        self._app.say(
+            f"stopped this run; {key_of('run.stop.all')} stops the {counted(len(self.progress.waiting), 'other')} too"
+        )
         self._app.refresh_status()
 
     def cancel(self) -> None:
@@ -154,7 +156,9 @@ class Runs:
             return True
         name = path.rpartition("/")[2]
         self._app.tell(
-            f"{name} changes with every run; it starts none any more", severity="warning", hint="r runs by hand"
+            f"{name} changes with every run; it starts none any more",
+            severity="warning",
+            hint=f"{key_of('run.this')} runs by hand",
         )
         return True
 
@@ -209,7 +213,11 @@ class Runs:
 
     def _why_nothing(self, wanted: dict[str, list[str] | None], unsound: list[str]) -> str:
         if unsound:
-            return "the suite has problems; 2 opens it in the editor"
+            return f"the suite has problems; {key_of('app.mode.2')} opens it in the editor"
         if not self._app.store.rows:
             return "no tests are open"
-        return "these tests are not there any more; a runs all" if not wanted else "the suite has no tests"
+        return (
+            f"these tests are not there any more; {key_of('run.all')} runs all"
+            if not wanted
+            else "the suite has no tests"
+        )

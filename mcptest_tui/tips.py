@@ -58,11 +58,11 @@ class Tips:
             self._told = set(filter(TIPS.__contains__, told)) if isinstance(told, list) else set()
         if name in self._told:
             return
-        from mcptest_tui.palette import key_of
+        from mcptest_tui.words import key_of
 
         self._told.add(name)
         sentence, *actions = TIPS[name]
-        keys = (key_of(self._app, action) for action in actions)
+        keys = (key_of(action) for action in actions)
         self._app.notify(f"tip: {sentence.format(*keys)}", markup=False, timeout=SECONDS)
         with suppress(OSError):  # told again next time
             remember(tips=sorted(self._told))

@@ -5,6 +5,11 @@ from __future__ import annotations
 import locale
 import os
 
+from mcptest_tui.actions import by_id
+
+OWN_KEYS: dict[str, tuple[str, ...]] = {}
+"""The keymap of the person, by the ids of actions; `App.use_keymap` fills it, so that messages name the keys that work."""
+
 
 def is_ascii() -> bool:
     """Whether marks must be ASCII: MCPTEST_ASCII=1, or a locale that is not UTF-8."""
@@ -27,7 +32,8 @@ MARKS = _ASCII if PLAIN else _UNICODE
 _KEYS = {
     "question_mark": "?", "colon": ":", "comma": ",", "full_stop": ".", "apostrophe": "'", "slash": "/", "plus": "+",
     "greater_than_sign": ">", "less_than_sign": "<", "equals_sign": "=", "left_square_bracket": "[",
-    "right_square_bracket": "]", "exclamation_mark": "!", "at": "@", "minus": "-", "escape": "esc", "space": "space",
+    "right_square_bracket": "]", "exclamation_mark": "!", "at": "@", "minus": "-", "asterisk": "*", "percent_sign": "%",
+    "escape": "esc", "space": "space",
     "enter": "enter" if is_ascii() else "⏎", "pageup": "pgup", "pagedown": "pgdn", "delete": "del",
     "up": "up" if is_ascii() else "↑", "down": "down" if is_ascii() else "↓",
     "left": "left" if is_ascii() else "←", "right": "right" if is_ascii() else "→",
@@ -51,6 +57,17 @@ def key_shown(key: str) -> str:
 def keys_shown(keys: tuple[str, ...] | list[str]) -> str:
     """Several keys for one action: `r, ^r`."""
     return ", ".join(map(key_shown, keys))
+
+
+def key_of(name: str, *, typing: bool = False) -> str:
+    """The key of an action for a message, the person's own or ours; "its name in the palette" where it has none.
+
+    While a person types in a text, the first key that is no character.
+    """
+    action = by_id()[name][1]
+    keys = OWN_KEYS.get(name) or action.keys
+    wanted = [key for key in keys if not (typing and len(key_shown(key)) == 1)]
+    return key_shown((wanted or keys)[0]) if keys else f'"{action.title}" in the palette'
 
 
 def duration_shown(seconds: float) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MODULES = ("app", "home", "tests", "edit", "servers", "review", "traffic", "agents")
+MODULES = ("app", "home", "tests", "edit", "servers", "review", "traffic", "agents", "dialogs")
 TITLES = {
     "app": "Everywhere",
     "home": "First screen",
@@ -24,27 +24,144 @@ TITLES = {
     "review": "Review",
     "traffic": "Traffic",
     "agents": "Agents",
+    "dialogs": "Dialogs",
 }
+
+KEYS: dict[str, tuple[str, ...]] = {
+    "run": ("r", "ctrl+r"),
+    "run all": ("a",),
+    "run failed": ("f",),
+    "run the last again": ("full_stop",),
+    "stop": ("x",),
+    "stop all": ("X",),
+    "choose": ("enter",),
+    "back": ("escape",),
+    "edit": ("e",),
+    "$EDITOR": ("E", "ctrl+e"),
+    "find": ("slash", "ctrl+f"),
+    "next": ("n",),
+    "previous": ("N",),
+    "failures only": ("exclamation_mark",),
+    "mark": ("space",),
+    "mark range": ("V",),
+    "mark all": ("M",),
+    "add": ("plus",),
+    "save": ("ctrl+s",),
+    "save as test": ("s",),
+    "propose": ("P", "alt+p"),
+    "review": ("v",),
+    "details": ("i", "ctrl+g"),
+    "as text": ("t", "ctrl+t"),
+    "other diff": ("d",),
+    "other side": ("percent_sign",),
+    "wrap": ("W",),
+    "copy": ("y",),
+    "copy the path": ("Y",),
+    "copy the command": ("c",),
+    "undo": ("u",),
+    "undo the write": ("U",),
+    "reload": ("R",),
+    "clear": ("C",),
+    "watch": ("w",),
+    "follow": ("F",),
+    "bail": ("b",),
+    "order": ("o",),
+    "older": ("O",),
+    "matrix": ("m",),
+    "ping": ("p",),
+    "new suite": ("ctrl+n",),
+    "open a file": ("ctrl+o",),
+    "demo": ("D",),
+    "accept": ("a",),
+    "reject": ("r",),
+    "skip": ("s",),
+    "accept the rest": ("A",),
+    "reject the rest": ("R",),
+    "skip the rest": ("S",),
+    "accept alike": ("asterisk",),
+    "complete": ("ctrl+@", "ctrl+space"),
+    "fix": ("f9", "alt+enter", "ctrl+full_stop"),
+    "next problem": ("f8",),
+    "previous problem": ("shift+f8",),
+    "replace": ("f7",),
+    "next file": ("ctrl+pagedown",),
+    "previous file": ("ctrl+pageup",),
+    "no value": ("backspace", "delete"),
+    "go to Tests": ("1", "f1"),
+    "go to Edit": ("2", "f2"),
+    "go to Servers": ("3", "f3"),
+    "go to Review": ("4", "f4"),
+    "go to Traffic": ("5", "f5"),
+    "go to Agents": ("6", "f6"),
+    "go to the server": ("S",),
+    "traffic": ("T",),
+    "go to the test": ("J",),
+    "palette": ("ctrl+p", "colon"),
+    "help": ("question_mark", "f12"),
+    "jump": ("apostrophe", "ctrl+right_square_bracket"),
+    "settings": ("comma",),
+    "command log": ("at",),
+    "quit": ("ctrl+q", "q"),
+    "shell": ("ctrl+z",),
+    "redraw": ("ctrl+l",),
+    "next pane": ("tab",),
+    "previous pane": ("shift+tab",),
+    "next tab": ("right_square_bracket",),
+    "previous tab": ("left_square_bracket",),
+    "zoom": ("z", "f10"),
+    "wider": ("greater_than_sign",),
+    "narrower": ("less_than_sign",),
+    "reset sizes": ("equals_sign",),
+    "down": ("j", "down"),
+    "up": ("k", "up"),
+    "left": ("h", "left"),
+    "right": ("l", "right"),
+    "fold all": ("H",),
+    "unfold all": ("L",),
+    "first": ("g", "home"),
+    "last": ("G", "end"),
+    "half a page down": ("ctrl+d",),
+    "half a page up": ("ctrl+u",),
+    "page down": ("pagedown",),
+    "page up": ("pageup",),
+}
+"""Each key has one meaning, wherever it works, and each meaning the same keys: the first is for lists, one with ctrl or an F
+key works in texts too. An action names its meaning and gets these. Only the keys of texts (`text_keys`) stand apart.
+"""
+
+EXCEPTIONS: dict[str, str] = {
+    "review": "accept, reject and skip have the keys of `mcptest review` and of insta (`a` `r` `s`); nothing is run in Review",
+}
+"""Where keys mean something else than everywhere, and why."""
+
+ALIASES: dict[str, str] = {"server.restart": "server.connect"}
+"""Ids of earlier versions, which stay valid in a keymap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
     """One thing that a person can do.
 
-    `id` is what a keymap names; `title` stands in the footer and the palette; `action` is what Textual runs on the node
-    that has the binding; `help` is one sentence. `where` names the pane whose widget binds it
-    (`bindings_for("list")`); empty, it is the mode's screen (or the app) that does.
+    `id` is what a keymap names; `title` stands in the footer and the palette; `meaning` gives the keys (`KEYS`), "" none;
+    `action` is what Textual runs on the node that has the binding; `help` is one sentence. `where` names the pane whose
+    widget binds it (`bindings_for("list")`); empty, it is the mode's screen (or the app) that does.
     """
 
     id: str
     title: str
-    keys: tuple[str, ...]
+    meaning: str
     action: str
     help: str = ""
     show: bool = True
     priority: bool = False
     where: str = ""
     palette: bool = True
+    text_keys: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What it is bound to, unless a keymap says otherwise; the first is shown."""
+        return self.text_keys or (KEYS[self.meaning] if self.meaning else ())
 
     @property
     def method(self) -> str:

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import sys
 
-from mcptest_tui.actions import MODULES, TITLES, actions_of
+from mcptest_tui.actions import EXCEPTIONS, KEYS, MODULES, TITLES, actions_of
 from mcptest_tui.words import key_shown
 
 
+def meanings() -> str:
+    """Markdown: a table of keys, what each means, and where."""
+    rows = []
+    for meaning, keys in KEYS.items():
+        where = [TITLES[module] for module in MODULES if any(one.meaning == meaning for one in actions_of(module))]
+        place = TITLES["app"] if TITLES["app"] in where else ", ".join(where)
+        rows.append(f"| {', '.join(map(_key, keys))} | {meaning} | {place} |")
+    exceptions = [f"The exception is {TITLES[module]}: {why}." for module, why in EXCEPTIONS.items()]
+    return "\n".join(["| key | means | where |", "|---|---|---|", *rows, "", *exceptions])
+
+
 def table() -> str:
-    """Markdown: a heading and a table for each mode."""
-    parts = []
+    """Markdown: what the keys mean; then a heading and a table for each mode."""
+    parts = [meanings()]
     for module in MODULES:
         actions = actions_of(module)
         if not actions:

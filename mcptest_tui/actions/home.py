@@ -8,12 +8,12 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "home.demo",
         "Demo",
-        ("1",),
+        "demo",
         "demo",
         "Write the demo suite into this folder, and run it.",
         palette=False,
     ),
-    Action("home.new", "New suite", ("2",), "new_suite", "A suite from a server's command or URL.", palette=False),
-    Action("home.servers", "Servers", ("3",), "servers", "Servers found on this machine.", palette=False),
-    Action("home.open", "Open a file", ("4",), "open_file", "A suite that lies elsewhere.", palette=False),
+    Action("home.new", "New suite", "add", "new_suite", "A suite from a server's command or URL.", palette=False),
+    Action("home.servers", "Servers", "go to Servers", "servers", "Servers found on this machine.", palette=False),
+    Action("home.open", "Open a file", "open a file", "open_file", "A suite that lies elsewhere.", palette=False),
 )

@@ -24,6 +24,7 @@ from mcptest_tui.state.agents import INLINE, PROPOSAL, RUN
 from mcptest_tui.widgets.agent_list import HELP, AgentDetail, AgentList
 from mcptest_tui.widgets.empty import Empty
 from mcptest_tui.widgets.splitter import Splitter
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -266,7 +267,7 @@ class AgentsScreen(Working, WorkScreen):
         found = next((name for name in failed if name in rows), None)
         found = found or next((test.id for test in rows.values() if test.path == suite), None)
         if found is None:
-            self.workbench.say("this suite is not among the tests: e opens it in the editor")
+            self.workbench.say(f"this suite is not among the tests: {key_of('agents.edit')} opens it in the editor")
         else:
             self.workbench.go("tests", id=found)
 

@@ -13,6 +13,7 @@ from mcptest_tui.safe import one_line
 from mcptest_tui.screens.working import Working
 from mcptest_tui.state.about import milliseconds
 from mcptest_tui.state.forms import completion_of, completion_values
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from mcptest_tui.screens.servers import ServersScreen
@@ -48,7 +49,7 @@ class Asking(Working):
         """The current server, if it is connected and said that it can do this; None, and said, where not."""
         server = self._its.server
         if server is None or not server.connected:
-            self._its.workbench.say("no server is connected here: c connects it")
+            self._its.workbench.say(f"no server is connected here: {key_of('server.connect')} connects it")
             return None
         if capability and not server.offers(capability, member):
             what = f"{capability}.{member}" if member else capability
@@ -92,7 +93,9 @@ class Asking(Working):
         if await self._asked(server, "logging/setLevel", {"level": level}) is not None:
             server.level = level
             self._its.show_about(keep=True)
-            self._its.workbench.say(f"{server.name} logs from {level} on: T shows its messages")
+            self._its.workbench.say(
+                f"{server.name} logs from {level} on: {key_of('servers.traffic')} shows its messages"
+            )
 
     # Resources that are watched
 
@@ -126,7 +129,9 @@ class Asking(Working):
             for uri in event.get("updated", ()):
                 if uri in server.watched:
                     server.watched[uri] = "updated"
-                    self._its.workbench.say(f"{server.name} updated {one_line(uri, 80)}: enter reads it")
+                    self._its.workbench.say(
+                        f"{server.name} updated {one_line(uri, 80)}: {key_of('catalog.open')} reads it"
+                    )
             self._its.catalog_list.refresh()
             if event.get("lists"):
                 self._its.load_again(server)

@@ -23,6 +23,7 @@ from mcptest_tui.state.saving import saving_of
 from mcptest_tui.widgets.choice import Choice, plain
 from mcptest_tui.widgets.filter_line import FilterLine
 from mcptest_tui.widgets.json_tree import text_of
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -180,7 +181,11 @@ class Calling(Working):
 
     def _help_of(self, call: Call, found: Field) -> str:
         asks = call.server.offers("completions") and completion_of(call.form, found) is not None
-        return f"{found.help}   ^space asks {call.server.name} for values" if asks else found.help
+        return (
+            f"{found.help}   {key_of('call.complete', typing=True)} asks {call.server.name} for values"
+            if asks
+            else found.help
+        )
 
     def on_schema_form_left(self, event: SchemaForm.Left) -> None:
         """Wrong things are told when one goes on; what is only missing waits for sending."""
@@ -248,13 +253,16 @@ class Calling(Working):
         if call is None or call.started is not None:
             return
         if not call.server.connected:
-            pane.help(f"{call.server.name} is not connected any more: esc, then R", problem=True)
+            pane.help(
+                f"{call.server.name} is not connected any more: {key_of('app.back')}, then {key_of('server.connect')}",
+                problem=True,
+            )
             return
         problems = call.form.check_whole()
         pane.form.tell(problems)
         if problems and not call.warning:
             what = problems.get("") or "not what the schema asks for"
-            call.warning = f"{what}: ^r again sends it all the same"
+            call.warning = f"{what}: {key_of('call.send', typing=True)} again sends it all the same"
             self._tell_help("")
             pane.form.focus_field(next(iter(problems)))
             return
@@ -321,7 +329,7 @@ class Calling(Working):
         if call is None or call.started is None:
             return
         seconds = time.monotonic() - call.started
-        self._screen.call_pane.line([(f"waiting {seconds:.0f} s", "hint"), ("esc gives up", "dim")])
+        self._screen.call_pane.line([(f"waiting {seconds:.0f} s", "hint"), (f"{key_of('app.back')} cancels", "dim")])
 
     def _show_answer(self, call: Call) -> None:
         pane = self._screen.call_pane
@@ -332,7 +340,7 @@ class Calling(Working):
             pane.result.show_text("\n".join(_refusal(call, max(pane.size.width - 6, 20))))
         elif call.called is not None and call.answer is not None:
             name = "error" if "error" in call.answer else "result"
-            keys = ("^s saves it as a test", "dim")
+            keys = (f"{key_of('call.save')} saves it as a test", "dim")
             pane.line([*answer_line(call.answer, call.called), keys])
             pane.result.show(call.answer.get(name), root=(name,))
             self._tell_slow(call)
@@ -434,7 +442,7 @@ class Calling(Working):
 
         call, screen = self.call, self._screen
         if call is None or not call.params:
-            screen.workbench.say("make the call first: ^r")
+            screen.workbench.say(f"make the call first: {key_of('call.send', typing=True)}")
             return
         documents = [document for document in screen.workbench.store.documents.values() if document.sound]
         saving = saving_of(
@@ -453,7 +461,11 @@ class Calling(Working):
 
 def _refusal(call: Call, width: int) -> Iterator[str]:
     """Why there is no answer, what helps, and the server's last words, as rows."""
-    again = "^r tries again" if call.server.connected else "esc, then R, connects it again"
+    again = (
+        f"{key_of('call.send', typing=True)} tries again"
+        if call.server.connected
+        else f"{key_of('app.back')}, then {key_of('server.connect')}, connects it again"
+    )
     for part in (call.refused, call.hint, again):
         yield from wrap(part, width)
     if call.stderr.strip():

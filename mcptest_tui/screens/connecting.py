@@ -14,6 +14,7 @@ from mcptest_tui.screens.working import Working
 from mcptest_tui.state.about import consent_lines
 from mcptest_tui.state.catalog import Catalog
 from mcptest_tui.state.new_suite import free_path, target_of
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +65,9 @@ class Connecting(Working):
             if not server.connected or server.key not in screen.catalogs:
                 if server.state == "off":
                     screen.go_to("servers")
-                    screen.workbench.say(f"{server.name} is not connected: c connects it, and goes on to the call")
+                    screen.workbench.say(
+                        f"{server.name} is not connected: {key_of('server.connect')} connects it, and goes on to the call"
+                    )
                 return
             self.arriving = None
             screen.arrive_at_call(server, where)
@@ -86,13 +89,12 @@ class Connecting(Working):
             self.connect(server)
 
     def action_connect(self) -> None:
-        """Connect the server under the cursor."""
+        """Connect the server under the cursor; one that is connected is started again."""
         server = self._own.server
         if server is None:
-            self._own.workbench.say("+ adds a server by its command or URL")
-        elif server.connected:
-            self._own.workbench.say(f"{server.name} is connected; R restarts it")
+            self._own.workbench.say(f"{key_of('server.add')} adds a server by its command or URL")
         elif server.state != "starting":
+            self._own.catalogs.pop(server.key, None)
             self.connect(server)
 
     def action_disconnect(self) -> None:
@@ -103,13 +105,6 @@ class Connecting(Working):
             self._own.workbench.engine.tell("disconnect", session=server.key)
             self._own.show_all()
             self._own.wake()
-
-    def action_restart(self) -> None:
-        """End the session and open another."""
-        server = self._own.server
-        if server is not None:
-            self._own.catalogs.pop(server.key, None)
-            self.connect(server)
 
     def connect(self, server: Server) -> None:
         """Start it, after a question if somebody else wrote it down."""
@@ -244,7 +239,7 @@ class Connecting(Working):
         if server is None:
             return
         if not server.connected:
-            screen.workbench.say(f"{server.name} is not connected: c connects it")
+            screen.workbench.say(f"{server.name} is not connected: {key_of('server.connect')} connects it")
             return
         folder = Path(server.path).parent if server.path else Path.cwd()
         suites = [path for path, document in screen.workbench.store.documents.items() if document.sound]

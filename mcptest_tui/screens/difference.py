@@ -5,17 +5,18 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line
 from mcptest_tui.screens.modals import Modal
 from mcptest_tui.widgets.lines import Lines
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
 MOST = 5_000
 _INKS = {"+": "add", "-": "remove", "@": "place"}
@@ -53,7 +54,7 @@ class DifferenceLines(Lines):
 class Difference(Modal[None]):
     """A window with the difference; Escape or Enter goes back to the question."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "cancel", "Back")]
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.difference")
 
     def __init__(self, name: str, before: str, after: str, before_name: str, after_name: str) -> None:
         super().__init__()

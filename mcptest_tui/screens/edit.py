@@ -31,7 +31,7 @@ from mcptest_tui.widgets.outline import Outline
 from mcptest_tui.widgets.problems import ProblemLine, ProblemList
 from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.widgets.yaml_area import YamlArea
-from mcptest_tui.words import MARKS
+from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,8 +91,8 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
                     yield Empty(
                         "No file is open",
                         hints=(
-                            ("ctrl+n", "begin a new suite"),
-                            ("ctrl+t", "open one of the suites, or any other file"),
+                            (key_of("edit.new"), "begin a new suite"),
+                            (key_of("edit.files"), "open one of the suites, or any other file"),
                         ),
                         id="edit-empty",
                     )

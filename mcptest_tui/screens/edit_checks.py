@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from textual.content import Content
 
 from mcptest_engine.core.words import counted
+from mcptest_tui.actions import by_id
 from mcptest_tui.palette import keys_of
 from mcptest_tui.quiet import Quiet
 from mcptest_tui.screens.edit_base import EditBase
 from mcptest_tui.state.verdict_notes import note_of
 from mcptest_tui.widgets.outline import Entry, Outline
 from mcptest_tui.widgets.problems import ProblemLine, ProblemList, fix_words
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from mcptest_engine.running.documents import Diagnostic, Document, TestItem
@@ -113,7 +115,7 @@ class EditChecks(EditBase):
         fix = ""
         if problem is not None and doc.checked == doc.text:
             fix = fix_words(problem, doc.area.lines[problem.line - 1], self._fix_keys())
-        otherwise = "changed on the disk as well: ^s decides" if doc.disputed else self._explained
+        otherwise = f"changed on the disk as well: {key_of('edit.save')} decides" if doc.disputed else self._explained
         self.query_one(ProblemLine).show(problem, fix, otherwise)
 
     def explained(self, words: str) -> None:
@@ -123,9 +125,7 @@ class EditChecks(EditBase):
             self.refresh_problem_line(self.current)
 
     def _fix_keys(self) -> str:
-        from mcptest_tui.actions import by_id
-
-        keys = keys_of(self.workbench, by_id()["edit.fix"][1]).split(", ")
+        keys = keys_of(by_id()["edit.fix"][1]).split(", ")
         return " or ".join(keys[: 1 if self.has_class("-narrow") else 2])
 
     def show_list(self, doc: OpenDoc) -> None:
@@ -134,7 +134,9 @@ class EditChecks(EditBase):
         rows = min(len(doc.problems), LIST_ROWS_SHORT if self.has_class("-short") else LIST_ROWS)
         found.display = bool(doc.problems) and doc.listed and not self.has_class("-tiny")
         found.styles.height = rows + 1
-        found.border_title = Content(f"{counted(len(doc.problems), 'problem')}   f8 goes to the next")
+        found.border_title = Content(
+            f"{counted(len(doc.problems), 'problem')}   {key_of('edit.problem.next')} goes to the next"
+        )
         found.show(doc.problems, doc.file.path)
 
     def _tests_of(self, doc: OpenDoc) -> list[TestItem]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_tui.screens.edit_drafts import EditDrafts
 from mcptest_tui.state.editor_model import EditorFile, digest_of, look, open_file, reason
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from mcptest_tui.screens.edit_docs import OpenDoc
@@ -43,7 +44,7 @@ class EditDisk(EditDrafts):
             self.workbench.tell(
                 f"{doc.file.name} was deleted on the disk",
                 severity="warning",
-                hint="its text stays here; ^s writes it anew",
+                hint=f"its text stays here; {key_of('edit.save')} writes it anew",
             )
             return
         there = read_there(doc.file.path)
@@ -64,7 +65,9 @@ class EditDisk(EditDrafts):
             doc.disputed = True
             self.refresh_problem_line(doc)
             self.workbench.tell(
-                f"{doc.file.name} has changed on the disk as well", severity="warning", hint="^s asks which to keep"
+                f"{doc.file.name} has changed on the disk as well",
+                severity="warning",
+                hint=f"{key_of('edit.save')} asks which to keep",
             )
 
     def action_reload(self) -> None:
@@ -133,7 +136,7 @@ class EditDisk(EditDrafts):
             self.workbench.tell(
                 f"theirs cannot be put aside, so nothing was written: {reason(wrong)}",
                 severity="error",
-                hint="your text stays here; ^s asks again",
+                hint=f"your text stays here; {key_of('edit.save')} asks again",
             )
             return False
         written = await self.save(doc, over=over)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mcptest_tui.quiet import Quiet
 from mcptest_tui.screens.edit_asking import EditAsking
 from mcptest_tui.state.drafts import Draft
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -136,4 +137,4 @@ class EditDrafts(EditAsking):
         doc.area.become(draft.text)
         doc.area.move_cursor((draft.line, draft.column), center=True)
         self.show_doc(doc)
-        self.workbench.say(f"restored {doc.file.name}; ^z gives back what the disk has")
+        self.workbench.say(f"restored {doc.file.name}; {key_of('edit.undo')} gives back what the disk has")

@@ -13,6 +13,7 @@ from textual.containers import Container
 from mcptest_tui.screens.edit_disk import EditDisk, read_there
 from mcptest_tui.screens.edit_docs import OpenDoc
 from mcptest_tui.state.editor_model import CannotSave, look, open_file, reason
+from mcptest_tui.words import key_of
 
 NEW_NAMES = ("mcptest.yml", "suite.yml")
 
@@ -37,7 +38,8 @@ class EditFiles(EditDisk):
             self.query_one("#edit-texts", Container).mount(doc.area)
             if file.read_only:
                 self.workbench.tell(
-                    f"{file.name} is read-only here: {file.read_only}", hint="ctrl+e opens it in $EDITOR"
+                    f"{file.name} is read-only here: {file.read_only}",
+                    hint=f"{key_of('edit.external', typing=True)} opens it in $EDITOR",
                 )
             doc.left_over = self.drafts.find(path) if not file.read_only else None
             self.workbench.suites.watch()
@@ -251,7 +253,7 @@ class EditFiles(EditDisk):
         await self.tell_of_save(doc)
 
     def _problem_keys(self) -> str:
-        return "f8 goes through them"
+        return f"{key_of('edit.problem.next', typing=True)} goes through them"
 
     # The person's own editor
 

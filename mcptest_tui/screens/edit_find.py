@@ -11,6 +11,7 @@ from mcptest_engine.core.words import counted
 from mcptest_tui.screens.edit_base import EditBase
 from mcptest_tui.state.finding import Hit, find_all, next_of, replacement
 from mcptest_tui.widgets.find_bar import FindBar
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from mcptest_tui.screens.edit_docs import OpenDoc
@@ -96,7 +97,7 @@ class EditFind(EditBase):
             lines[hit.row] = lines[hit.row][: hit.start] + by + lines[hit.row][hit.end :]
         doc.area.become(doc.area.document.newline.join(lines))
         bar.say(f"replaced {counted(len(hits), 'place')}")
-        self.workbench.say(f"replaced {counted(len(hits), 'place')}; ^z takes it back")
+        self.workbench.say(f"replaced {counted(len(hits), 'place')}; {key_of('edit.undo')} takes it back")
 
     def _by(self, doc: OpenDoc, hit: Hit, bar: FindBar) -> str | None:
         try:

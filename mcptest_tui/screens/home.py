@@ -13,12 +13,13 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from mcptest_engine.workspace.suite_file import demo_suite
+from mcptest_tui.actions import id_of
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import shown
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.state.new_suite import free_path, server_name, shown_target, target_of
-from mcptest_tui.words import MARKS
+from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +44,7 @@ class HomeScreen(WorkScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("home")
     typed = ""
     """The command or URL that was typed last."""
-    HELP = "There is no suite in this folder. Choose how to begin: a digit, or the arrows and Enter."
+    HELP = "There is no suite in this folder. Choose how to begin: its key, or the arrows and Enter."
 
     def compose_body(self) -> Iterable[Widget]:
         """The sentence and the list."""
@@ -166,5 +167,4 @@ class HomeScreen(WorkScreen):
 
 def _way(name: str, told: str = "") -> Content:
     title, what = WAYS[name]
-    number = list(WAYS).index(name) + 1
-    return Content.assemble((f" {number} ", "bold"), f" {title:<31}", told or what)
+    return Content.assemble((f" {key_of(id_of(name, 'home')):>2} ", "bold"), f" {title:<31}", told or what)

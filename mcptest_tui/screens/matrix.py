@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 
+from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown, told_apart
 from mcptest_tui.screens.modals import Modal
 from mcptest_tui.state.matrix_rows import matrix_of
@@ -18,6 +18,7 @@ from mcptest_tui.words import mark
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from mcptest_tui.state.store import Store
     from mcptest_tui.widgets.lines import Lines
@@ -65,7 +66,7 @@ class CellLine(Widget):
 class MatrixWindow(Modal[str]):
     """Answers with the id of a test."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("m,q", "cancel", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.matrix")
 
     def __init__(self, store: Store, path: str) -> None:
         super().__init__(classes="picker")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from rich.cells import cell_len
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from mcptest_tui.keymap import bindings_for
 from mcptest_tui.problems import Sturdy, title_of
 from mcptest_tui.safe import shown
 from mcptest_tui.screens.base import size_classes
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
 Answer = TypeVar("Answer")
 
@@ -27,10 +28,7 @@ Answer = TypeVar("Answer")
 class Modal(Sturdy, ModalScreen[Answer], Generic[Answer]):
     """A screen over the mode's; Escape closes it with None. On small terminals it takes all the room."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Close"),
-        Binding("ctrl+q", "app.quit", "Quit", show=False),  # the keys of the app do not reach through a modal screen
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog")
 
     def on_mount(self) -> None:
         """First sizes."""
@@ -105,7 +103,7 @@ class Ask(Modal[str]):
 class ErrorPanel(Modal[str]):
     """A bug of ours: what happened, that the app goes on, and the report to copy."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy", "Copy report"), Binding("enter", "cancel", "Go on")]
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.error")
 
     def __init__(self, error: BaseException, report: str) -> None:
         super().__init__(classes="question")

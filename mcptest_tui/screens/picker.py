@@ -79,8 +79,8 @@ class Picker(Modal[str]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,ctrl+n", "move(1)", "Down", show=False, priority=True),
-        Binding("up,ctrl+p", "move(-1)", "Up", show=False, priority=True),
+        Binding("down", "move(1)", "Down", show=False, priority=True),
+        Binding("up", "move(-1)", "Up", show=False, priority=True),
         Binding("pagedown", "move(10)", "Page down", show=False, priority=True),
         Binding("pageup", "move(-10)", "Page up", show=False, priority=True),
     ]

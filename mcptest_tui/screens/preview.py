@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import shown
 from mcptest_tui.screens.modals import Modal
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
 
 class Preview(Modal[str]):
     """Answers "write", or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,ctrl+s", "write", "Write it")]
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.preview")
 
     def __init__(self, title: str, text: str, *, lead: str = "", verb: str = "write it") -> None:
         super().__init__(classes="picker")

@@ -16,6 +16,7 @@ from mcptest_tui.safe import one_line
 from mcptest_tui.screens.working import Working
 from mcptest_tui.state.forms import form_of
 from mcptest_tui.state.saving import proposed_saving, saving_of
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from mcptest_tui.screens.servers import ServersScreen
@@ -50,7 +51,9 @@ class Proposing(Working):
         if problems:
             if call is None:
                 screen.open_call(item)
-                screen.workbench.say("it needs arguments: fill them in, and ^g proposes a test")
+                screen.workbench.say(
+                    f"it needs arguments: fill them in, and {key_of('test.propose', typing=True)} proposes a test"
+                )
             else:
                 screen.call_pane.form.tell(problems)
                 screen.call_pane.form.focus_field(next(iter(problems)))

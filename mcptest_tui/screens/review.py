@@ -24,6 +24,7 @@ from mcptest_tui.state.reviewing import ACCEPT, REJECT, SKIP, rest_question, tol
 from mcptest_tui.widgets.empty import Empty
 from mcptest_tui.widgets.review_view import HELP, FragmentEditor, ReviewList, ReviewView
 from mcptest_tui.widgets.splitter import Splitter
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,25 +42,34 @@ EMPTY_TITLE = "Nothing to review"
 EMPTY_LINES = (
     "Here proposed tests and expectations are accepted or rejected, one by one. Nothing is written before you say so.",
 )
-EMPTY_HINTS = (
-    ("1", "run the tests: what failed ones were answered is proposed"),
-    ("3", "P on a tool proposes a test of it, N a whole suite for the server"),
-    ("$", "`mcptest propose TOOL --write SUITE` proposes another `expect`"),
-)
-FAILED_HINTS = (
-    ("1", "n goes to what failed, enter shows why, e opens the test in the editor"),
-    *EMPTY_HINTS[1:],
-)
+
+
+def empty_hints(*, failed: bool = False) -> tuple[tuple[str, str], ...]:
+    """What to do where nothing is proposed."""
+    first = (
+        f"{key_of('fail.next')} goes to what failed, {key_of('open.detail')} shows why, "
+        f"{key_of('open.edit')} opens the test in the editor"
+        if failed
+        else "run the tests: what failed ones were answered is proposed"
+    )
+    return (
+        (key_of("app.mode.1"), first),
+        (
+            key_of("app.mode.3"),
+            f"{key_of('test.propose')} on a tool proposes a test of it, {key_of('suite.new')} a whole suite for the server",
+        ),
+        ("$", "`mcptest propose TOOL --write SUITE` proposes another `expect`"),
+    )
 
 
 def empty_words(failed: int, problem: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """What stands there without a proposal, and what to do: where tests have failed, that nothing can be proposed for them."""
     if problem:
-        return (*EMPTY_LINES, f"It could not be asked: {problem}"), EMPTY_HINTS
+        return (*EMPTY_LINES, f"It could not be asked: {problem}"), empty_hints()
     if not failed:
-        return EMPTY_LINES, EMPTY_HINTS
+        return EMPTY_LINES, empty_hints()
     told = f"{counted(failed, 'test')} failed, but what the server answered is nothing that could be expected in its place."
-    return (*EMPTY_LINES, told), FAILED_HINTS
+    return (*EMPTY_LINES, told), empty_hints(failed=True)
 
 
 class _ItemPane(Vertical):
@@ -91,7 +101,7 @@ class ReviewScreen(Working, WorkScreen):
 
     def compose_body(self) -> Iterable[Widget]:
         """The two panes, the counts, and what stands there when nothing waits."""
-        yield Empty(EMPTY_TITLE, EMPTY_LINES, EMPTY_HINTS, id="review-empty")
+        yield Empty(EMPTY_TITLE, EMPTY_LINES, empty_hints(), id="review-empty")
         with Horizontal(id="review"):
             with Vertical(id="review-list-pane", classes="pane"):
                 yield ReviewList(self.state, id="review-list")
@@ -244,11 +254,15 @@ class ReviewScreen(Working, WorkScreen):
         if self.workbench.reviews.is_writing:
             told = "writing …"
         elif files:
-            why, told = "nothing written yet: ", f"^s writes {counted(len(files), 'file')}"
+            why, told = "nothing written yet: ", f"{key_of('review.write')} writes {counted(len(files), 'file')}"
         elif self.state.unwritten:
-            why, told = "nothing written yet: ", "^s forgets what was rejected"
+            why, told = "nothing written yet: ", f"{key_of('review.write')} forgets what was rejected"
         else:
-            told = "U takes the last write back" if self.workbench.reviews.can_undo else "nothing is written before ^s"
+            told = (
+                f"{key_of('review.unwrite')} takes the last write back"
+                if self.workbench.reviews.can_undo
+                else f"nothing is written before {key_of('review.write')}"
+            )
         width = max(self.app.size.width - 2, 20)
         room = width - left.cell_length - 3
         right = f"{why}{told}" if cell_len(f"{why}{told}") <= room else one_line(told, room) if room >= 12 else ""
@@ -320,7 +334,10 @@ class ReviewScreen(Working, WorkScreen):
     def action_undo(self) -> None:
         """Take the last decision back."""
         if self.state.undo() is None:
-            self.workbench.say("nothing was decided yet" + ("; U takes the last write back" if self._can_undo else ""))
+            self.workbench.say(
+                "nothing was decided yet"
+                + (f"; {key_of('review.unwrite')} takes the last write back" if self._can_undo else "")
+            )
             return
         self._asked_to_write = False
         self._moved()
@@ -374,7 +391,7 @@ class ReviewScreen(Working, WorkScreen):
         counts, files = self.state.counts, self.state.files()
         lines = [f"{counts[ACCEPT]} accepted, {counts[REJECT]} rejected, {counts[SKIP]} skipped."]
         lines.append(f"This writes {told_files(files)}." if files else "This writes no suite.")
-        choices = [("y", "yes, write"), ("n", "not yet: ^s writes later")]
+        choices = [("y", "yes, write"), ("n", f"not yet: {key_of('review.write')} writes later")]
         self.app.push_screen(
             Question("All are decided. Write them?", lines, choices),
             lambda answer: self.action_write() if answer == "y" else None,
@@ -441,14 +458,14 @@ class ReviewScreen(Working, WorkScreen):
         if item is None:
             return
         if item.is_cut:
-            self.workbench.say("this is too long to be edited here: enter opens the suite")
+            self.workbench.say(f"this is too long to be edited here: {key_of('review.test')} opens the suite")
             return
         decision = self.state.decision(item)
         text = self.state.drafts.get(item.id) or (decision.text if decision is not None else None) or item.to_edit
         self._editing, self._problem = item.id, None
         self.add_class("-editing")
         self.editor.open(text)
-        self.editor.note("^s accepts it so   esc leaves it")
+        self.editor.note(f"{key_of('review.take')} accepts it so   {key_of('app.back')} cancel")
         self._ask_check()
 
     def on_fragment_editor_typed(self, event: FragmentEditor.Typed) -> None:
@@ -499,7 +516,8 @@ class ReviewScreen(Working, WorkScreen):
         problem = await self._problem_of(item, text)
         if self._editing == item.id and self.editor.text == text:
             self.editor.note(
-                problem or "it can be accepted   ^s accepts it   esc leaves it", problem=problem is not None
+                problem or f"it can be accepted   {key_of('review.take')} accepts it   {key_of('app.back')} cancel",
+                problem=problem is not None,
             )
 
     async def _problem_of(self, item: Item, text: str) -> str | None:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
 
 from mcptest_engine.core.errors import McptestError
 from mcptest_engine.workspace.suite_file import write_suite
+from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.modals import Modal, keys_that_fit
 from mcptest_tui.state.saving import Proposal
@@ -21,12 +21,13 @@ from mcptest_tui.state.text_lines import TextLine
 from mcptest_tui.widgets.choice import Choice
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.widgets.text_view import TextView
-from mcptest_tui.words import MARKS
+from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from mcptest_tui.app import Workbench
     from mcptest_tui.state.saving import Place, Saving, Written
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 class AssertionList(Lines):
     """The proposed assertions; space takes one in or leaves it out."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("space,x", "take", "In or out")]
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.assertions")
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"assertions--{name}" for name in ("on", "off", "target", "why", "dim")}
     DEFAULT_CSS = """
     AssertionList {
@@ -101,10 +102,7 @@ class YamlPreview(TextView):
 class SaveTest(Modal[str]):
     """Answers nothing: it writes."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "write", "Write it", priority=True),
-        Binding("enter", "write", "Write it"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.save")
 
     def __init__(self, saving: Saving) -> None:
         super().__init__(classes="picker")
@@ -214,7 +212,10 @@ class SaveTest(Modal[str]):
             bench.tell(f"cannot write {path}: {wrong.strerror or wrong}", severity="error")
             return
         self.dismiss("written")
-        bench.tell(f"saved as a test in {path.name}, line {written.line}", hint="1 goes to the tests, 2 to the editor")
+        bench.tell(
+            f"saved as a test in {path.name}, line {written.line}",
+            hint=f"{key_of('app.mode.1', typing=True)} goes to the tests, {key_of('app.mode.2', typing=True)} to the editor",
+        )
         if written.before is None:
             bench.run_worker(bench.open_document(str(path)), group="documents", exit_on_error=False)
         else:

@@ -16,13 +16,13 @@ from textual.widgets import Static
 
 from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.engine_client import EngineError
-from mcptest_tui.palette import key_of
+from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.modals import Modal, keys_that_fit
 from mcptest_tui.state.scaffolding import DESTRUCTIVE, MUTATING, OPTIONS, Row
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.widgets.yaml_area import YamlArea
-from mcptest_tui.words import MARKS
+from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,11 +39,7 @@ INKS = {DESTRUCTIVE: "destructive", MUTATING: "changing"}
 class ScaffoldList(Lines):
     """Tools, kinds of tests, files; space ticks."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space,x", "tick", "In or out"),
-        Binding("a", "all", "All or none"),
-        Binding("y", "allow", "Its tests run"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.ticks")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"scaffold--{name}" for name in ("heading", "on", "off", "name", "destructive", "changing", "warning", "dim")
     }
@@ -157,8 +153,7 @@ class ScaffoldScreen(Modal[str]):
 
     AUTO_FOCUS = "ScaffoldList"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "write", "Write it", priority=True),
-        Binding("p", "turn", "Preview"),
+        *bindings_for("dialog.suite"),
         Binding("tab,shift+tab", "turn_focus", "The other side", priority=True),
     ]
 
@@ -276,14 +271,14 @@ class ScaffoldScreen(Modal[str]):
 
     def _tell_keys(self) -> None:
         narrow = self.has_class("-narrow")
-        turn = "p the list" if self.has_class("-text") else "p the text"
+        turn = "t the list" if self.has_class("-text") else "t the text"
         keys = (
             "^s writes it",
             turn if narrow else "tab the text",
             "space in or out",
-            "a all",
+            "M all",
             "esc leaves it",
-            "y runs its tests",
+            "r runs its tests",
         )
         self.query_one(".dialog").border_subtitle = Content(keys_that_fit(keys, self.app.size.width - 6))
 
@@ -337,7 +332,7 @@ class ScaffoldScreen(Modal[str]):
             return
         line = state.first_new_line
         self.dismiss(str(path))
-        run, tests = key_of(self.bench, "run.all"), key_of(self.bench, "app.mode.1")
+        run, tests = key_of("run.all"), key_of("app.mode.1", typing=True)
         hint = f"{run} runs its tests" if self._mode == "tests" else f"{tests} goes to its tests, and {run} runs them"
         self.bench.tell(f"wrote {path.name}", hint=hint)
         self.bench.run_worker(self._open(str(path), line, new=place.new), group="documents", exit_on_error=False)

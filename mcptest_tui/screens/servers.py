@@ -29,6 +29,7 @@ from mcptest_tui.widgets.filter_line import FilterLine
 from mcptest_tui.widgets.schema_view import SchemaView
 from mcptest_tui.widgets.server_list import ServerList
 from mcptest_tui.widgets.splitter import Splitter
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -229,7 +230,9 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
         if item is not None:
             view.show(item_lines(item, raw=self.raw), keep=keep)
             pane.border_title = shown(one_line(item.name, 60))
-            pane.border_subtitle = shown(f"enter {VERBS[item.kind]}s it   t {'reads' if self.raw else 'JSON'}")
+            pane.border_subtitle = shown(
+                f"{key_of('catalog.open')} {VERBS[item.kind]}s it   {key_of('servers.raw')} {'reads' if self.raw else 'JSON'}"
+            )
         elif server is not None:
             view.show(server_lines(server, time.monotonic(), self._server_keys(server)), keep=keep)
             pane.border_title = shown(one_line(server.name, 60))
@@ -250,18 +253,28 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
             if problem:
                 return problem
             kind = TITLES[catalog.kind].lower()
-            return f'no {kind} match "{catalog.filter}"; esc clears it' if catalog.filter else f"it offers no {kind}"
+            return (
+                f'no {kind} match "{catalog.filter}"; {key_of("app.back")} clears it'
+                if catalog.filter
+                else f"it offers no {kind}"
+            )
         if server.connected:
             return server.catalog_problem or "asking what it offers …"
         if server.state == "failed":
-            return f"{failure_words(server.message)}; c tries again, i says more"
-        return "starting …" if server.state == "starting" else "not connected; c connects"
+            retry, more = key_of("server.connect"), key_of("servers.details")
+            return f"{failure_words(server.message)}; {retry} tries again, {more} says more"
+        return "starting …" if server.state == "starting" else f"not connected; {key_of('server.connect')} connects"
 
     def _server_keys(self, server: Server) -> list[tuple[str, str]]:
         if server.connected:
-            return [("⏎", "what it offers"), ("r", "asks again"), ("N", "a suite for it"), ("d", "disconnects")]
+            return [
+                (key_of("servers.open"), "what it offers"),
+                (key_of("servers.refresh"), "asks again"),
+                (key_of("suite.new"), "a suite for it"),
+                (key_of("server.disconnect"), "disconnects"),
+            ]
         if server.state == "starting":
-            return [("d", "gives it up")]
+            return [(key_of("server.disconnect"), "gives it up")]
         verb = (
             "tries again"
             if server.state == "failed"
@@ -269,9 +282,9 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
             if server.transport == "http"
             else "starts and connects"
         )
-        keys = [("c", verb)]
-        keys += [("e", "opens its suite")] if server.group == "suite" else []
-        return [*keys, ("+", "another command or URL")]
+        keys = [(key_of("server.connect"), verb)]
+        keys += [(key_of("servers.edit"), "opens its suite")] if server.group == "suite" else []
+        return [*keys, (key_of("server.add"), "another command or URL")]
 
     # The cursor and the focus
 

@@ -40,7 +40,7 @@ def settings_of(app: Workbench) -> list[Choice]:
             "keymap",
             f"Keys: {keymap}",
             f"{changed} changed" if keymap.is_file() else "none yet",
-            "Enter opens it in your editor; lines such as `tests.run: r`. Read again at every save.",
+            "Enter opens it in your editor; lines such as `run.this: r`. Read again at every save.",
             "Looks and keys",
         ),
         Choice(

@@ -11,7 +11,7 @@ from mcptest_engine.core.words import counted
 from mcptest_tui.state.filters import toggled
 from mcptest_tui.state.store import TestRow
 from mcptest_tui.state.tree_rows import ORDER_WORDS, ORDERS, Group, Note
-from mcptest_tui.words import MARKS
+from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
     from mcptest_tui.screens.tests import TestsScreen
@@ -66,7 +66,7 @@ class TestActions(Screen[None]):
         """What was asked for last."""
         asked = self._tests.last_asked
         if asked is None:
-            self._tests.workbench.say("nothing was run yet; r runs what is under the cursor")
+            self._tests.workbench.say(f"nothing was run yet; {key_of('run.this')} runs what is under the cursor")
         else:
             self._run(*asked)
 
@@ -101,7 +101,9 @@ class TestActions(Screen[None]):
         self._tests.refresh_bindings()
 
     def _refuse(self, path: str) -> None:
-        self._tests.workbench.say(f"{Path(path).name} has problems; e opens the editor at this one", "warning")
+        self._tests.workbench.say(
+            f"{Path(path).name} has problems; {key_of('open.edit')} opens the editor at this one", "warning"
+        )
 
     # Finding
 
@@ -226,7 +228,9 @@ class TestActions(Screen[None]):
         if edit_outside(screen.app, Path(place[0]), place[1]):
             screen.workbench.documents_changed([place[0]])
         else:
-            screen.workbench.tell("set EDITOR to open the test there", severity="warning", hint="e opens it here")
+            screen.workbench.tell(
+                "set EDITOR to open the test there", severity="warning", hint=f"{key_of('open.edit')} opens it here"
+            )
 
     def action_review(self) -> None:
         """The proposals for the test; on anything else, all of them."""

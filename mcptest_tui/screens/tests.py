@@ -26,6 +26,7 @@ from mcptest_tui.widgets.diff_view import DiffView
 from mcptest_tui.widgets.filter_bar import FilterBar
 from mcptest_tui.widgets.row_list import RowList
 from mcptest_tui.widgets.splitter import Splitter
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -319,7 +320,7 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
     def _why_nothing(self) -> list[str]:
         if not self.rows.filter:
             return [] if self.workbench.store.rows else [f"{self.workbench.suites.nothing}."]
-        return [f"No test matches {self.rows.filter.text}", "", "esc clears the filter"]
+        return [f"No test matches {self.rows.filter.text}", "", f"{key_of('app.back')} clears the filter"]
 
     def _entitle(self) -> None:
         rows = self.rows
@@ -332,7 +333,11 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
 
     def nothing_keys(self) -> list[tuple[str, str]]:
         """What the detail says when nothing is under the cursor."""
-        return [("esc", "clears the filter")] if self.rows.filter else [(",", "settings"), ("^p", "everything else")]
+        return (
+            [(key_of("app.back"), "clears the filter")]
+            if self.rows.filter
+            else [(key_of("app.settings"), "settings"), (key_of("app.palette"), "everything else")]
+        )
 
     # The session, and the bars
 

@@ -26,6 +26,7 @@ from mcptest_tui.widgets.filter_line import FilterLine
 from mcptest_tui.widgets.json_tree import JsonTree, text_of
 from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.widgets.traffic_list import TrafficList
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,13 +40,18 @@ if TYPE_CHECKING:
 
 FOLLOW_SECONDS = 0.06
 ERRORS = "is:error"
-NOTHING = (
-    "",
-    "Nothing was said yet.",
-    "",
-    "Run a test (1, then r) or connect a server (3, then c),",
-    "and every message stands here: both ways, with its time and size.",
-)
+
+
+def nothing_said() -> tuple[str, ...]:
+    """What stands there without a message."""
+    run, connect = (key_of("app.mode.1"), key_of("run.this")), (key_of("app.mode.3"), key_of("server.connect"))
+    return (
+        "",
+        "Nothing was said yet.",
+        "",
+        f"Run a test ({', then '.join(run)}) or connect a server ({', then '.join(connect)}),",
+        "and every message stands here: both ways, with its time and size.",
+    )
 
 
 class TrafficScreen(Working, WorkScreen):
@@ -79,7 +85,7 @@ class TrafficScreen(Working, WorkScreen):
         """The rows that the engine kept come by themselves."""
         self._opened(there=False)
         self._following = self.set_interval(FOLLOW_SECONDS, self._follow, pause=True)
-        self.rows.nothing = NOTHING
+        self.rows.nothing = nothing_said()
         self.rows.rebuilt()
         self._entitle()
         self.rows.focus()
@@ -233,7 +239,11 @@ class TrafficScreen(Working, WorkScreen):
         if put:
             self.filter_line.put(text)
         why = self.traffic.filter.problem
-        self.rows.nothing = ("", why or f"no message matches {text}", "esc clears the filter") if text else NOTHING
+        self.rows.nothing = (
+            ("", why or f"no message matches {text}", f"{key_of('app.back')} clears the filter")
+            if text
+            else nothing_said()
+        )
         self.rows.rebuilt()
         self._entitle()
 
@@ -316,7 +326,7 @@ class TrafficScreen(Working, WorkScreen):
         told.append(size_shown(row.size))
         told += [f"HTTP {row.status}"] if row.status else []
         if pair:
-            told.append(f" o shows the {'request' if self._side == 'response' else 'response'}")
+            told.append(f" {key_of('traffic.other')} shows the {'request' if self._side == 'response' else 'response'}")
         pane.border_title = shown(one_line("  ".join(filter(None, told)), 80))
         parts = (self._note, self.message.searching, self.message.target if self.message.has_focus else "")
         pane.border_subtitle = shown(one_line("   ".join(filter(None, parts)), 100))

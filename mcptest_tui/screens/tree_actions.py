@@ -14,6 +14,7 @@ from mcptest_tui.engine_client import EngineError
 from mcptest_tui.state.json_rows import SHOWN_TEXT, whole
 from mcptest_tui.state.store import TestRow
 from mcptest_tui.widgets.json_tree import JsonTree, text_of
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -149,7 +150,11 @@ class TreeActions(Screen[None]):
             text = file.read_bytes().decode()
             edit = add_assertion(text, row.line, tree.target, matcher_for(tree.value()))
         except EditRefused as refused:
-            bench.tell(refused.message, severity="warning", hint=refused.hint or "e opens the editor at the test")
+            bench.tell(
+                refused.message,
+                severity="warning",
+                hint=refused.hint or f"{key_of('open.edit')} opens the editor at the test",
+            )
             return
         except (OSError, UnicodeDecodeError) as wrong:
             bench.tell(f"cannot read {file.name}: {getattr(wrong, 'strerror', None) or wrong}", severity="error")

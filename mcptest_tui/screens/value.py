@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
+from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import safe_text, shown
 from mcptest_tui.screens.modals import Modal
 from mcptest_tui.state.text_lines import line
@@ -14,15 +14,13 @@ from mcptest_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
 
 class ValueWindow(Modal[str]):
     """Answers "copy" when the value is to be copied."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,enter,space,q", "cancel", "Close"),
-        Binding("y", "copy", "Copy"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.value")
 
     def __init__(self, title: str, text: str) -> None:
         super().__init__(classes="picker")

@@ -13,7 +13,7 @@ from mcptest_tui.state.hook_rows import hook_lines
 from mcptest_tui.state.result_rows import outcome_lines
 from mcptest_tui.state.run_view import repro_command
 from mcptest_tui.state.text_lines import BLANK, TextLine, line
-from mcptest_tui.words import MARKS, mark
+from mcptest_tui.words import MARKS, key_of, mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -68,7 +68,7 @@ def _facts(row: AgentRow, told: Mapping[str, Any] | str | None) -> Iterator[Text
     servers = record.get("servers") if isinstance(record, dict) else None
     names = ", ".join(str(one.get("name")) for one in servers or () if isinstance(one, dict))
     came = row.inline or row.kind == INLINE
-    suite, more = ("came as text", "   e opens it") if came else (row.suite, "")
+    suite, more = ("came as text", f"   {key_of('agents.edit')} opens it") if came else (row.suite, "")
     file = f".mcptest/inline/{row.id}.yml" if came else row.file
     facts = (
         ("agent", f"{row.client} {row.version}".strip() or ("not known" if row.kind == RUN else ""), ""),

@@ -9,7 +9,7 @@ from mcptest_engine.core.sanitise import one_line
 from mcptest_tui.state.diff_rows import differing
 from mcptest_tui.state.reviewing import ACCEPT, KINDS, REJECT, SKIP
 from mcptest_tui.state.text_lines import BLANK, TextLine, line
-from mcptest_tui.words import MARKS, mark
+from mcptest_tui.words import MARKS, key_of, mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,7 +48,7 @@ def item_lines(item: Item, decision: Decision | None, *, info: bool = False, sta
     after = decision.text if decision is not None and decision.text is not None else item.after
     lines += diff_lines(item.before, after) if item.before or after else []
     if item.is_cut:
-        lines.append(line(("the rest is too long to be shown; enter opens the suite", "dim")))
+        lines.append(line((f"the rest is too long to be shown; {key_of('review.test')} opens the suite", "dim")))
     lines.append(BLANK)
     lines += _facts(item, info=info, stability=stability)
     return lines
@@ -121,7 +121,7 @@ def _facts(item: Item, *, info: bool, stability: bool) -> Iterator[TextLine]:
         kept = (
             told
             if info or len(told) <= INFO_SHOWN
-            else [*told[:INFO_SHOWN], f"{len(told) - INFO_SHOWN} more; i shows all"]
+            else [*told[:INFO_SHOWN], f"{len(told) - INFO_SHOWN} more; {key_of('review.info')} shows all"]
         )
         for at, text in enumerate(kept):
             label = name if at == 0 else ""

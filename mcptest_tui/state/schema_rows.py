@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.servers.signatures import resolved, type_of
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,7 +38,9 @@ def rows_of(schema: object) -> list[SchemaRow]:
     for row in _members(schema, schema, 0, frozenset({"#"})):
         rows.append(row)
         if len(rows) >= MOST_ROWS:
-            rows.append(SchemaRow(0, "…", "", False, ("more than can be shown; t shows the JSON",), ""))
+            rows.append(
+                SchemaRow(0, "…", "", False, (f"more than can be shown; {key_of('servers.raw')} shows the JSON",), "")
+            )
             break
     return rows
 
@@ -82,7 +85,7 @@ def describes(schema: object) -> str:
     if whole.get("type") not in ("object", None):
         return f"a schema for {type_of(schema, schema)}, where an object's is expected"
     if any(key in whole for key in ("anyOf", "oneOf", "allOf", "$ref", "patternProperties", "if")):
-        return "a schema that is not a list of members; t shows it"
+        return f"a schema that is not a list of members; {key_of('servers.raw')} shows it"
     return "any object" if whole.get("additionalProperties") else "none"
 
 

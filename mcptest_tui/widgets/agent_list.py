@@ -11,7 +11,7 @@ from mcptest_tui.safe import one_line
 from mcptest_tui.state.agent_rows import clock_shown
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.widgets.text_view import TextView
-from mcptest_tui.words import MARKS, mark
+from mcptest_tui.words import MARKS, key_of, mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from mcptest_tui.widgets.lines import Piece
 
 HELP = """What coding agents did in this workspace through `mcptest mcp-server`, newest first, as it happens: runs with what
-they came to, suites that came as text and have no result, and proposals that wait for you. Enter shows what a run came to; c
-copies the command that runs it again; e opens its suite; t goes to the test that failed; u reviews what is proposed."""
-OLDER = "older runs were not looked through: o does"
+they came to, suites that came as text and have no result, and proposals that wait for you. {agents.open} shows what a run came
+to; {agents.repro} copies the command that runs it again; {agents.edit} opens its suite; {agents.tests} goes to the test that
+failed; {agents.review} reviews what is proposed."""
 OUTCOME, WHO = 14, 16
 WIDE = 64
 """Cells from which there is room for seconds."""
@@ -60,7 +60,7 @@ class AgentList(Lines):
     def _below(self) -> str:
         if not self.view.shown and self.view.rows:
             return "no run failed: ! shows everything"
-        return OLDER if self.view.more else ""
+        return f"older runs were not looked through: {key_of('agents.older')} does" if self.view.more else ""
 
     def rebuilt(self) -> None:
         """Other rows. Whoever looks at the top sees what comes there; elsewhere everything stays in its place."""

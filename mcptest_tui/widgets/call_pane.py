@@ -40,10 +40,10 @@ class CallPane(Sturdy, Vertical):
         &.-unsent > #call-line, &.-unsent > JsonTree { display: none; }
     }
     """
-    HELP = """One row for each argument, required ones in bold. What is left empty is not sent. ^r sends; JSON that is pasted
-    fills the form, comments and single quotes included; ^t shows all arguments as one JSON text. What the server answers
-    stands below; s keeps the call as a test. ^space asks the server for values, where it completes arguments of prompts and
-    templates."""
+    HELP = """One row for each argument, required ones in bold. What is left empty is not sent. {call.send} sends; JSON that
+    is pasted fills the form, comments and single quotes included; {call.json} shows all arguments as one JSON text. What the
+    server answers stands below; {test.save} keeps the call as a test. {call.complete} asks the server for values, where it
+    completes arguments of prompts and templates."""
 
     @dataclass
     class Sent(Message):

@@ -112,9 +112,10 @@ class CatalogList(Lines):
     }
     """
     HELP = """What the server offers. Required arguments come first, optional ones without a default stand in brackets.
-    ! before a tool says that it destroys, ~ that it changes something, ? that its description holds suspicious words. Enter
-    opens the form for a call, i the description; ] changes the list. P calls a tool and proposes a test of it. u
-    subscribes to a resource: it is marked when the server updates it. Lists that change are read again."""
+    ! before a tool says that it destroys, ~ that it changes something, ? that its description holds suspicious words.
+    {catalog.open} opens the form for a call, {servers.details} the description; {servers.tab.next} changes the list.
+    {test.propose} calls a tool and proposes a test of it. {server.subscribe} subscribes to a resource: it is marked
+    when the server updates it. Lists that change are read again."""
 
     @dataclass
     class Left(Message):

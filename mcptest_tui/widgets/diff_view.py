@@ -45,7 +45,9 @@ class DiffView(Lines):
     }
     """
     PANE = "The difference"
-    HELP = """What was expected (-) and what came (+). d puts both side by side, w wraps long rows."""
+    HELP = (
+        """What was expected (-) and what came (+). {diff.sides} puts both side by side, {diff.wrap} wraps long rows."""
+    )
     HAS_CURSOR = False
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name

@@ -1,4 +1,4 @@
-"""The row of keys that apply here: as many as fit, most useful first, the last one always `? more`; a click does it."""
+"""The row of keys that apply here: as many as fit, most useful first, the last one always that of help; a click does it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
 
+HELP = "help"
+"""What the key of the help does; it comes last."""
+
+
 class Hint(NamedTuple):
     """One action in the footer."""
 
@@ -32,28 +36,30 @@ class Hint(NamedTuple):
         return len(key_shown(self.key)) + len(self.title) + 3
 
 
-MORE = Hint("question_mark", "more", True, "app.help")
-
-
 def fitted(hints: Iterable[Hint], width: int) -> list[Hint]:
-    """The first hints that fit beside `? more`; never part of one."""
-    room = width - MORE.width
+    """The first hints that fit beside the help's; never part of one."""
+    hints = list(hints)
+    more = [hint for hint in hints if hint.action == HELP]
+    room = width - sum(hint.width for hint in more)
     taken = []
     for hint in hints:
+        if hint.action == HELP:
+            continue
         if hint.width > room:
             break
         taken.append(hint)
         room -= hint.width
-    return [*taken, MORE] if width >= MORE.width else []
+    return [*taken, *more] if room >= 0 else []
 
 
 def hints_of(screen: Screen[object]) -> list[Hint]:
-    """What the keys do here, the focused pane's first, each action once with its first key."""
+    """What the keys do here, the focused pane's first, each action once with its first key that is not typed."""
     found: dict[str, Hint] = {}
     for key, (node, binding, enabled, _) in screen.active_bindings.items():
         name = binding.id or f"{id(node)} {binding.action}"
-        if binding.show and binding.description and name not in found and binding.action != "app.help":
-            found[name] = Hint(key, binding.description.lower(), enabled, binding.action, node)
+        if (binding.show or binding.action == HELP) and binding.description and name not in found:
+            title = "more" if binding.action == HELP else binding.description.lower()
+            found[name] = Hint(key, title, enabled, binding.action, node)
     return list(found.values())
 
 

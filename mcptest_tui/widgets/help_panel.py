@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual.app import App
@@ -9,7 +10,7 @@ from textual.screen import Screen
 
 from mcptest_tui.actions import TITLES
 from mcptest_tui.screens.picker import Choice
-from mcptest_tui.words import key_shown
+from mcptest_tui.words import key_of, key_shown
 
 if TYPE_CHECKING:
     from textual.binding import Binding
@@ -90,5 +91,6 @@ def about(screen: Screen[object]) -> str:
 
 
 def _flowing(text: str) -> str:
-    """Each paragraph in one line: where it breaks is for the width to say, not for the source."""
-    return "\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+    """Each paragraph in one line, where it breaks is for the width to say; the key of an action for `{its.id}`."""
+    named = re.sub(r"\{([a-z][a-z_.]+)\}", lambda found: key_of(found[1]), text)
+    return "\n".join(" ".join(part.split()) for part in named.split("\n\n"))

@@ -56,7 +56,8 @@ class JsonTree(Lines):
     """
     PANE = "JSON"
     HELP = """A value as a tree. The path of the cursor's node stands in the frame: it is what an assertion calls it.
-    + adds an assertion for the value, y copies it, Y copies its path, / searches, t shows everything as text."""
+    {json.assert} adds an assertion for the value, {json.value} copies it, {json.target} copies its path,
+    {json.search} searches, {json.raw} shows everything as text."""
 
     @dataclass
     class Wanted(Message):

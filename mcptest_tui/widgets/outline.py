@@ -1,4 +1,4 @@
-"""The tests of the file that is edited, beside it on wide terminals: a click or Enter goes to one."""
+"""The tests of the file that is edited, beside it on wide terminals: a click or {edit.there} goes to one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Entry(NamedTuple):
 class Outline(Lines):
     """Marks and names; the test around the cursor is marked."""
 
-    HELP = "The tests of this file. Enter goes to one."
+    HELP = "The tests of this file. {edit.there} goes to one."
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("edit.list")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"outline--{ink}" for ink in ("name", "pass", "fail", "inconclusive", "skip", "other")

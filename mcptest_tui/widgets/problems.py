@@ -26,7 +26,9 @@ _MARKS = {"error": mark("fail"), "warning": "!"}
 class ProblemList(Lines):
     """One row for each problem: where, what, and the hint; Enter goes there."""
 
-    HELP = "What is wrong with the suite. Enter goes to the place, f9 applies the fix where there is one."
+    HELP = (
+        "What is wrong with the suite. {edit.there} goes to the place, {edit.fix} applies the fix where there is one."
+    )
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("edit.list")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"problems--{ink}" for ink in ("error", "warning", "place", "message", "hint")

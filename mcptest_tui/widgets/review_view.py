@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from mcptest_tui.state.reviewing import Reviewing
     from mcptest_tui.widgets.lines import Piece
 
-HELP = """Proposals, one by one. - is what stands in the suite, + what is proposed. a accepts, r rejects, s leaves it for
-another time, and the next undecided one is shown; j and k look at others without deciding. e changes the text before it is
-accepted. Nothing is written until ^s. u takes a decision back, and U the last write."""
+HELP = """Proposals, one by one. - is what stands in the suite, + what is proposed. {review.accept} accepts, {review.reject}
+rejects, {review.skip} leaves it for another time, and the next undecided one is shown; {review.next} and
+{review.previous} look at others without deciding. {review.edit} changes the text before it is accepted. Nothing is written
+until {review.write}. {review.undo} takes a decision back, and {review.unwrite} the last write."""
 
 
 class ReviewView(TextView, inherit_bindings=False):

@@ -67,7 +67,7 @@ class RowList(Lines):
     PANE = "The list of tests"
     HELP = """Every test of the open suites. The marks: passed, failed, inconclusive (!), skipped (~), not run yet.
     Behind a name: c cached, + new; a flaky test passed only after a failed attempt.
-    "waits": a save concerns it and did not start it, since it acts or spends; r runs it."""
+    "waits": a save concerns it and did not start it, since it acts or spends; {run.this} runs it."""
 
     @dataclass
     class Folded(Message):

@@ -20,6 +20,7 @@ from mcptest_tui.problems import Sturdy
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.state.forms import pasted
 from mcptest_tui.widgets.choice import Choice
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -286,4 +287,4 @@ class NoFields(Static, can_focus=True):
     """Stands for the fields of what takes no arguments."""
 
     def __init__(self, verb: str) -> None:
-        super().__init__(shown(f"No arguments. ^r {verb}s it."), classes="form-none")
+        super().__init__(shown(f"No arguments. {key_of('call.send')} {verb}s it."), classes="form-none")

@@ -25,4 +25,5 @@ class SchemaView(TextView):
     }
     """
     HELP = """What the server says of itself, or of what it offers: the description as plain text, the arguments as a table with
-    type, bounds and default, and what comes back. t shows the JSON that was sent; enter goes on to the call."""
+    type, bounds and default, and what comes back. {servers.raw} shows the JSON that was sent; {about.open} goes on to
+    the call."""

@@ -48,9 +48,10 @@ class TrafficList(Lines):
         & > .traffic--notification { color: $accent; }
     }
     """
-    HELP = """Everything that is said with servers, by runs and by hand: requests folded with their responses (f shows them
-    apart), notifications, lines of stderr, and noise on stdout. Filters: method:tools/call  server:demo  is:error  is:open
-    slow:>100. v shows the status and the headers of the HTTP response in which a message came; r makes a call again."""
+    HELP = """Everything that is said with servers, by runs and by hand: requests folded with their responses ({traffic.pairs}
+    shows them apart), notifications, lines of stderr, and noise on stdout. Filters: method:tools/call  server:demo  is:error
+    is:open  slow:>100. {traffic.headers} shows the status and the headers of the HTTP response in which a message came;
+    {traffic.again} makes a call again."""
 
     def __init__(self, traffic: Traffic, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)

@@ -48,7 +48,8 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("editor")
-    HELP = "The suite's text. ctrl+space completes, ctrl+g explains, f8 goes from problem to problem, f9 applies a fix."
+    HELP = """The suite's text. {edit.complete} completes, {edit.explain} explains, {edit.problem.next} goes from problem to
+    problem, {edit.fix} applies a fix."""
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"yaml-area--{ink}" for ink in INKS}
     DEFAULT_CSS = """
     YamlArea {

@@ -27,7 +27,7 @@ async def test_every_node_looks_as_textuals_own_sheet_has_it(workbench: Callable
     """Also after the focus, the classes and the theme have changed."""
     async with workbench(paths=[str(demo)]) as pilot:
         app = pilot.app
-        for key in ("tab", "slash", "x", "escape", "f4", "f2", "tab", "z"):
+        for key in ("tab", "slash", "x", "escape", "f3", "f1", "tab", "z"):
             await pilot.press(key)
         app.theme = "textual-light"
         await until(pilot, lambda: app.stylesheet._variables == app.get_css_variables())

@@ -156,7 +156,7 @@ async def test_an_agents_name_and_suite_are_data(workbench, place):
         text = await told(pilot, screen)
         assert "[red]" in text
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text)
-        await pilot.press("e", "t", "u", "c")
+        await pilot.press("e", "J", "v", "c")
         await until(pilot, lambda: pilot.app.current_mode == "review", what="nothing is opened outside")
 
 
@@ -175,7 +175,7 @@ async def test_a_proposal_leads_to_review_and_a_run_to_its_test(workbench, place
         await pilot.press("escape", "j")
         await until(pilot, lambda: app.current_mode == "agents")
         await told(pilot, screen)
-        await pilot.press("t")
+        await pilot.press("J")
         await until(pilot, lambda: app.current_mode == "tests" and app.screen.test() is not None)
         assert app.screen.test().name == "echo"
         await pilot.press("escape")
@@ -202,7 +202,7 @@ async def test_only_the_newest_are_looked_through_until_more_are_asked_for(workb
         await pilot.press("G", "enter")
         await until(pilot, lambda: len(screen.view.shown) == 5)
         assert not app.agents.view.unseen
-        await pilot.press("o")
+        await pilot.press("O")
         assert "these are all that are kept" in text_of(app)
 
 

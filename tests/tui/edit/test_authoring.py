@@ -34,7 +34,7 @@ async def test_a_suite_is_written_from_nothing_and_judged(place: Path, workbench
     async with workbench(size=(100, 30)) as pilot:
         app = pilot.app
         await until(pilot, lambda: app.current_mode == "home", what="the first screen")
-        await pilot.press("f3", "ctrl+n")
+        await pilot.press("f2", "ctrl+n")
         await until(pilot, lambda: "A new suite" in text_of(app))
         await pilot.press("enter")
         screen = await _editor(pilot)

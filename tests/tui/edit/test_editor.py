@@ -54,7 +54,7 @@ def typos(place: Path) -> Path:
 
 async def test_the_first_suite_is_open_when_one_comes_here(suite: Path, workbench: Callable[..., Any]) -> None:
     async with workbench() as pilot:
-        await pilot.press("f3")
+        await pilot.press("f2")
         screen = await opened(pilot)
         assert screen.current.file.path == str(suite)
         assert screen.focused is screen.current.area
@@ -412,7 +412,7 @@ async def test_files_are_chosen_from_a_list(suite: Path, place: Path, workbench:
     other.write_text(SUITE)
     async with workbench() as pilot:
         screen = await opened(pilot, suite)
-        await pilot.press("ctrl+t")
+        await pilot.press("ctrl+o")
         await typed(pilot, "other")
         await pilot.press("enter")
         await until(pilot, lambda: screen.current.file.path == str(other))
@@ -424,7 +424,7 @@ async def test_a_file_that_is_in_no_list_is_opened_by_its_name(
     (place / "notes.txt").write_text("a: 1\r\n\tb: 2\r\n")
     async with workbench() as pilot:
         screen = await opened(pilot, suite)
-        await pilot.press("ctrl+t")
+        await pilot.press("ctrl+o")
         await typed(pilot, "notes.txt")
         await pilot.press("enter")
         await until(pilot, lambda: screen.current.file.name == "notes.txt")
@@ -434,7 +434,7 @@ async def test_what_can_be_no_path_is_no_file(suite: Path, workbench: Callable[.
     async with workbench() as pilot:
         screen = await opened(pilot, suite)
         for text in ("~nobody/x.yml", "x" * 300):
-            await pilot.press("ctrl+t")
+            await pilot.press("ctrl+o")
             await typed(pilot, text)
             await pilot.press("escape")
         assert list(screen.docs) == [str(suite)]

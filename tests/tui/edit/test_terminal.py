@@ -16,7 +16,7 @@ from tests.tui.terminal import PATIENCE_SECONDS, Terminal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-F3, CTRL_S, CTRL_E, CTRL_R, ESCAPE = "\x1bOR", "\x13", "\x05", "\x12", "\x1b"
+F2, CTRL_S, CTRL_E, CTRL_R, ESCAPE = "\x1bOQ", "\x13", "\x05", "\x12", "\x1b"
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_what_was_typed_before_a_kill_is_offered_by_the_next_start(
 ) -> None:
     first = terminal()
     first.wait_for("the service is down")
-    first.press(F3)
+    first.press(F2)
     first.wait_for("1:1")
     first.press("# not saved yet\r")
     _until(first, lambda: _drafts(place) and "not saved yet" in _drafts(place)[0].read_text(), "the draft")
@@ -69,7 +69,7 @@ def test_what_was_typed_before_a_kill_is_offered_by_the_next_start(
     assert suite.read_text() == SUITE
     again = terminal()
     again.wait_for("the service is down")
-    again.press(F3)
+    again.press(F2)
     again.wait_for("There is unsaved text of mcptest.yml")
     again.press("r")
     again.wait_for("restored")
@@ -85,7 +85,7 @@ def test_the_persons_own_editor_opens_at_the_line_and_what_it_wrote_is_read(
     script.chmod(0o755)
     found = terminal(EDITOR=str(script))
     found.wait_for("the service is down")
-    found.press(F3)
+    found.press(F2)
     found.wait_for("1:1")
     found.press("\x1b[B\x1b[B")
     found.wait_for("3:1")
@@ -100,7 +100,7 @@ def test_the_persons_own_editor_opens_at_the_line_and_what_it_wrote_is_read(
 def test_a_burst_of_keys_is_taken_in_its_order(terminal: Callable[..., Terminal], suite: Path) -> None:
     found = terminal()
     found.wait_for("the service is down")
-    found.press(F3)
+    found.press(F2)
     found.wait_for("1:1")
     found.press("\x1b[1;5F\x1b[A\x1b[Fx\r- { target: result.isE\t, matc\texac\tfalse" + CTRL_S)
     wanted = SUITE.replace(
@@ -115,7 +115,7 @@ def test_no_control_of_a_file_reaches_the_terminal(terminal: Callable[..., Termi
     suite.write_text(SUITE + "# \x1b]2;owned\x07 \x9b2J \u202e end\n")
     found = terminal()
     found.wait_for("the service is down")
-    found.press(F3)
+    found.press(F2)
     found.wait_for("]2;owned")
     assert b"\x1b]2;owned" not in found.output
     assert "\x9b2J" not in found.output.decode("utf-8", "replace")
@@ -127,7 +127,7 @@ def test_what_is_typed_before_the_editor_is_drawn_is_in_the_text(
 ) -> None:
     found = terminal()
     found.wait_for("the service is down")
-    found.press(F3 + "\x1b[B\x1b[F# typed ahead" + CTRL_S)
+    found.press(F2 + "\x1b[B\x1b[F# typed ahead" + CTRL_S)
     _until(found, lambda: suite.read_text() != SUITE, "the save")
     assert suite.read_text() == SUITE.replace("servers:\n", "servers:# typed ahead\n")
 
@@ -135,7 +135,7 @@ def test_what_is_typed_before_the_editor_is_drawn_is_in_the_text(
 def test_what_is_typed_behind_a_key_goes_where_that_key_leads(terminal: Callable[..., Terminal], suite: Path) -> None:
     found = terminal()
     found.wait_for("the service is down")
-    found.press(F3)
+    found.press(F2)
     found.wait_for("1:1")
     found.press("\x06is down" + "\x1b[18~" + "is off\r" + "\x1b[18~" + ESCAPE)
     found.press(CTRL_S)

@@ -78,7 +78,7 @@ async def failed(pilot: Any) -> Any:
 async def reviewing(pilot: Any, count: int | None = None) -> Any:
     """Mode 4, with so many proposals."""
     app = pilot.app
-    await pilot.press("f5")
+    await pilot.press("f4")
     await until(pilot, lambda: app.current_mode == "review" and app.reviews.is_read)
     if count is not None:
         await until(pilot, lambda: len(app.reviews.state.items) == count, what=f"{count} proposals")

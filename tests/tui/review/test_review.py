@@ -68,7 +68,7 @@ async def test_when_all_are_decided_it_asks_once_and_no_keeps_them(workbench, pl
         assert "1 accepted, 1 rejected, 1 skipped." in text
         assert "This writes mcptest.yml." in text
         await pilot.press("n")
-        await pilot.press("f2", "f5")
+        await pilot.press("f1", "f4")
         await until(pilot, lambda: app.current_mode == "review")
         assert "1 accepted  1 rejected  1 skipped  0 left" in text_of(app)
         assert path.read_text() == before

@@ -27,7 +27,7 @@ def suite_of(place: Path, **servers: dict[str, Any]) -> Path:
 async def at_servers(pilot: Any, name: str = "") -> Any:
     """Mode 3, everything found, the cursor on the server called `name`."""
     app = pilot.app
-    await pilot.press("f4")
+    await pilot.press("f3")
     await until(pilot, lambda: app.current_mode == "servers" and app.screen.servers.searched, what="the servers")
     if name:
         assert app.screen.server_list.select(app.screen.servers.named(name).key)

@@ -57,7 +57,7 @@ async def test_the_log_level_is_chosen_from_a_list(workbench, place):
     suite_of(place, talks=odd("talks"))
     async with workbench() as pilot:
         screen = await talking(pilot, place)
-        await pilot.press("v")
+        screen.action_log_level()
         await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         await pilot.press(*"warn")
         await until(pilot, lambda: "warning" in text_of(pilot.app))
@@ -71,7 +71,7 @@ async def test_a_subscribed_resource_is_marked_when_it_is_updated(workbench, pla
     async with workbench() as pilot:
         screen = await talking(pilot, place)
         await kind(pilot, screen, "resources")
-        await pilot.press("u")
+        await pilot.press("F")
         await until(pilot, lambda: screen.server.watched == {"memo:/a": "subscribed"})
         assert "subscribed" in text_of(pilot.app)
         await kind(pilot, screen, "tools")

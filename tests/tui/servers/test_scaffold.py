@@ -28,7 +28,7 @@ THE_TEXT = (r"(?<=\n.{51})[^\n]*", "")
 async def scaffolding(pilot):
     """The window, with the server's tools and a text."""
     app = pilot.app
-    await pilot.press("N")
+    await pilot.press("ctrl+n")
     await until(pilot, lambda: isinstance(app.screen, ScaffoldScreen), what="the window")
     await made(pilot)
     return app.screen
@@ -75,10 +75,10 @@ async def test_tools_are_ticked_and_the_text_grows(workbench, demo, size):
         await made(pilot)
         assert "# review before first run" in screen.state.after
         assert "Held back" in text_of(app)
-        await pilot.press("space", "a")
+        await pilot.press("space", "M")
         await made(pilot)
         assert not any(one.chosen for one in screen.state.tools)
-        await pilot.press("a")
+        await pilot.press("M")
         await made(pilot)
         assert sum(one.chosen for one in screen.state.tools) == len(screen.state.tools) - 1
         tests = screen.state.after.count("- name:")
@@ -86,7 +86,7 @@ async def test_tools_are_ticked_and_the_text_grows(workbench, demo, size):
         await pilot.press("space")
         await made(pilot)
         assert screen.state.after.count("- name:") < tests
-        await pilot.press("p")
+        await pilot.press("t")
         await pilot.pause()
         assert screen.preview.has_focus
         assert list(demo.parent.glob("*.yml")) == [demo]
@@ -108,7 +108,7 @@ async def test_a_yes_lets_the_tests_of_a_tool_run_that_does_not_declare_to_be_re
             assert tool(screen, name).held_back or not tool(screen, name).chosen
             row = next(at for at, one in enumerate(screen.state.tools) if one.name == name)
             screen.listed.move_to(next(at for at, one in enumerate(screen.listed.rows) if one == ("tool", row, "")))
-            await pilot.press("y")
+            await pilot.press("r")
             await made(pilot)
         assert not tool(screen, "delete_record").allowed
         assert tool(screen, "create_record").allowed
@@ -212,7 +212,7 @@ async def test_a_test_is_proposed_for_a_tool_and_accepted(workbench, demo):
         screen = await connected(pilot, "demo")
         app.watch_mode = "off"
         await form_of(pilot, screen, "echo")
-        await pilot.press(*"hello", "ctrl+g")
+        await pilot.press(*"hello", "alt+p")
         await until(pilot, lambda: app.current_mode == "review" and app.reviews.state.items)
         await until(pilot, lambda: "seen 2 times" in text_of(app))
         await pilot.press("a")
@@ -230,7 +230,7 @@ async def test_arguments_are_asked_for_first(workbench, demo):
         screen.catalog_list.move_to(next(at for at, item in enumerate(tools) if item.name == "get_record"))
         await pilot.press("P")
         await until(pilot, lambda: screen.is_calling and "^g proposes a test" in text_of(pilot.app))
-        await pilot.press(*"x", "ctrl+g")
+        await pilot.press(*"x", "alt+p")
         await until(pilot, lambda: screen.call_pane.form.form.problems)
         assert pilot.app.current_mode == "servers"
 
@@ -241,7 +241,7 @@ async def test_a_destructive_tool_is_called_only_on_a_yes_and_once(workbench, de
         app = pilot.app
         screen = await connected(pilot, "demo")
         await form_of(pilot, screen, "delete_record")
-        await pilot.press(*"7", "ctrl+g")
+        await pilot.press(*"7", "alt+p")
         await until(pilot, lambda: isinstance(app.screen, Question))
         await pilot.pause()
         assert "destructive" in text_of(app)
@@ -250,7 +250,7 @@ async def test_a_destructive_tool_is_called_only_on_a_yes_and_once(workbench, de
         await pilot.pause()
         assert "to propose a test" not in text_of(app)
         assert app.reviews.state.items == ()
-        await pilot.press("ctrl+g")
+        await pilot.press("alt+p")
         await until(pilot, lambda: isinstance(app.screen, Question))
         await pilot.press("y")
         await until(pilot, lambda: app.current_mode == "review" and app.reviews.state.items)
@@ -260,7 +260,7 @@ async def test_without_a_suite_the_proposal_makes_one(workbench, place):
     """The window that saves a call, with the proposed assertions."""
     async with workbench() as pilot:
         app = pilot.app
-        await pilot.press("f4")
+        await pilot.press("f3")
         await until(pilot, lambda: app.current_mode == "servers" and app.screen.servers.searched)
         await pilot.press("plus")
         await until(pilot, lambda: isinstance(app.screen, Ask))
@@ -291,7 +291,7 @@ async def test_writing_the_proposal_of_a_tool_that_destroys_does_not_call_it_aga
         app.watch_mode = "all"
         screen = await connected(pilot, "mine")
         await form_of(pilot, screen, "delete_all")
-        await pilot.press("ctrl+g")
+        await pilot.press("alt+p")
         await until(pilot, lambda: isinstance(app.screen, Question))
         await pilot.press("y")
         await until(pilot, lambda: app.current_mode == "review" and app.reviews.state.items)

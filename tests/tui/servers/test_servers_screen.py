@@ -77,13 +77,13 @@ async def test_disconnecting_and_restarting(workbench, demo):
     """d and R; the words follow."""
     async with workbench() as pilot:
         screen = await connected(pilot, "demo")
-        await pilot.press("escape", "d")
+        await pilot.press("escape", "x")
         await until(pilot, lambda: screen.server.state == "off")
         assert "not connected; c connects" in text_of(pilot.app)
-        await pilot.press("c")
+        await pilot.press("r")
         await until(pilot, lambda: screen.server.connected and screen.server.catalog)
         before = screen.server.since
-        await pilot.press("R")
+        await pilot.press("r")
         await until(pilot, lambda: screen.server.since > before)
         await until(pilot, lambda: screen.server.connected and screen.server.catalog)
 
@@ -93,13 +93,13 @@ async def test_a_server_that_hangs_is_waited_for_and_given_up(workbench, place):
     suite_of(place, stuck={**odd("hang"), "connect_timeout_ms": 600_000}, other=odd("any"))
     async with workbench() as pilot:
         screen = await at_servers(pilot, "stuck")
-        await pilot.press("c")
+        await pilot.press("r")
         await until(pilot, lambda: re.search(r"starting [1-9]\d* s", text_of(pilot.app)))
         stuck = screen.server
-        await pilot.press("down", "c")
+        await pilot.press("down", "r")
         await until(pilot, lambda: screen.servers.named("other").connected)
         assert stuck.state == "starting"
-        await pilot.press("up", "d")
+        await pilot.press("up", "x")
         await until(pilot, lambda: stuck.state == "off")
 
 
@@ -108,11 +108,11 @@ async def test_a_server_that_does_not_answer_in_time_says_so(workbench, place):
     suite_of(place, stuck={**odd("hang"), "connect_timeout_ms": 300})
     async with workbench() as pilot:
         screen = await at_servers(pilot, "stuck")
-        await pilot.press("c")
+        await pilot.press("r")
         await until(pilot, lambda: screen.server.state == "failed")
         assert "no answer in time" in text_of(pilot.app)
         before = screen.server.since
-        await pilot.press("R")
+        await pilot.press("r")
         await until(pilot, lambda: screen.server.since > before)
         await until(pilot, lambda: screen.server.state == "failed")
 
@@ -123,12 +123,12 @@ async def test_a_server_that_dies_at_the_start_says_its_exit_code_and_last_words
     suite_of(place, dead={"command": [sys.executable, "-c", program]}, missing={"command": ["nowhere-to-be-found"]})
     async with workbench() as pilot:
         screen = await at_servers(pilot, "dead")
-        await pilot.press("c")
+        await pilot.press("r")
         await until(pilot, lambda: screen.server.state == "failed")
         said = text_of(pilot.app)
         assert "exited 4" in said
         assert "no database" in said
-        await pilot.press("down", "c")
+        await pilot.press("down", "r")
         await until(pilot, lambda: screen.server.state == "failed")
         assert "no such command" in text_of(pilot.app)
 
@@ -149,7 +149,7 @@ async def test_a_server_that_dies_while_it_is_looked_at(workbench, place):
         assert "out of luck" in text_of(pilot.app), "its stderr"
         await pilot.press("escape", "escape")
         await until(pilot, lambda: "last words" in text_of(pilot.app))
-        await pilot.press("R")
+        await pilot.press("r")
         await until(pilot, lambda: screen.server.connected)
 
 
@@ -257,20 +257,20 @@ async def test_a_found_server_is_asked_about_before_its_first_start(workbench, p
     (place / ".mcp.json").write_text(json.dumps(FOUND))
     async with workbench() as pilot:
         screen = await at_servers(pilot, "mock")
-        await pilot.press("c")
+        await pilot.press("r")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         said = text_of(pilot.app)
         assert "mcptest_engine.mock" in said
         assert ".mcp.json" in said
         await pilot.press("n")
         assert screen.server.state == "off"
-        await pilot.press("c")
+        await pilot.press("r")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("y")
         await until(pilot, lambda: screen.server.connected)
-        await pilot.press("d")
+        await pilot.press("x")
         await until(pilot, lambda: screen.server.state == "off")
-        await pilot.press("c")
+        await pilot.press("r")
         await until(pilot, lambda: screen.server.connected)
 
 
@@ -280,7 +280,7 @@ async def test_a_yes_to_what_has_changed_meanwhile_is_asked_for_again(workbench,
     settings.write_text(json.dumps(FOUND))
     async with workbench() as pilot:
         screen = await at_servers(pilot, "mock")
-        await pilot.press("c")
+        await pilot.press("r")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         first = pilot.app.screen
         settings.write_text(json.dumps({"mcpServers": {"mock": {**FOUND["mcpServers"]["mock"], "env": {"A": "1"}}}}))
@@ -306,9 +306,9 @@ async def test_a_suite_for_a_server_is_shown_before_it_is_written(workbench, pla
     async with workbench() as pilot:
         screen = await at_servers(pilot, "mock")
         screen.servers.agree(screen.server.consent)
-        await pilot.press("c")
+        await pilot.press("r")
         await until(pilot, lambda: screen.server.connected and screen.server.catalog)
-        await pilot.press("N")
+        await pilot.press("ctrl+n")
         await until(pilot, lambda: isinstance(pilot.app.screen, ScaffoldScreen) and pilot.app.screen.state.after)
         await until(pilot, lambda: not pilot.app.screen.asking)
         assert not (place / "mcptest.yml").exists()
@@ -325,7 +325,7 @@ async def test_coming_from_a_test_shows_its_server(workbench, demo):
         await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.server is not None)
         screen = pilot.app.screen
         assert screen.server.name == "demo"
-        await pilot.press("c")
+        await pilot.press("r")
         await until(pilot, lambda: screen.is_calling and screen.call.form.title == "echo")
 
 
@@ -336,7 +336,7 @@ async def test_the_engines_end_disconnects_everything(workbench, demo):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pilot.app.engine.pid, signal.SIGKILL)
         await until(pilot, lambda: screen.server.state == "off")
-        await pilot.press("escape", "c")
+        await pilot.press("escape", "r")
         await until(pilot, lambda: screen.server.connected and screen.server.catalog)
 
 
@@ -370,7 +370,7 @@ async def test_without_a_server_the_list_says_how_to_add_one(workbench, place, s
     async with workbench(size=size) as pilot:
         screen = await at_servers(pilot)
         await until(pilot, lambda: "+ adds one by its command or URL" in text_of(pilot.app))
-        await pilot.press("down", "enter", "c", "d", "R", "i", "escape")
+        await pilot.press("down", "enter", "r", "x", "r", "i", "escape")
         assert screen.server is None
 
 
@@ -396,7 +396,7 @@ async def test_the_last_words_of_a_dead_server_can_be_read_on_a_small_terminal(w
     suite_of(place, dead={"command": [sys.executable, "-c", program]})
     async with workbench(size=(80, 24)) as pilot:
         screen = await at_servers(pilot, "dead")
-        await pilot.press("c")
+        await pilot.press("r")
         await until(pilot, lambda: screen.server.state == "failed")
         await pilot.press("i")
         await until(pilot, lambda: "no database" in text_of(pilot.app))

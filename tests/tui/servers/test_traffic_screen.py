@@ -21,7 +21,7 @@ SIZES = [(80, 24), (120, 40)]
 async def at_traffic(pilot, count=1):
     """Mode 5, with so many messages at least."""
     app = pilot.app
-    await pilot.press("f6")
+    await pilot.press("f5")
     await until(pilot, lambda: app.current_mode == "traffic" and len(app.screen.traffic.rows) >= count)
     return app.screen
 
@@ -41,7 +41,7 @@ async def after_a_call(pilot, tool="status", *keys):
 async def test_an_empty_log_says_how_to_fill_it(workbench, demo, size):
     """Two ways."""
     async with workbench(size=size) as pilot:
-        await pilot.press("f6")
+        await pilot.press("f5")
         await until(pilot, lambda: "Nothing was said yet." in text_of(pilot.app))
         assert_picture(pilot.app, "traffic-empty", folder="servers")
 
@@ -58,7 +58,7 @@ async def test_the_messages_of_a_call(workbench, demo, size):
         await until(pilot, lambda: screen.message.nodes and "result" in screen.message.nodes.value)
         await until(pilot, lambda: "o shows the request" in text_of(pilot.app))
         assert '"hi"' in text_of(pilot.app)
-        await pilot.press("escape", "o", "enter")
+        await pilot.press("escape", "percent_sign", "enter")
         await until(pilot, lambda: screen.message.nodes and "params" in screen.message.nodes.value)
         await pilot.press("escape", "escape")
         assert pilot.app.current_mode == "traffic"
@@ -106,12 +106,12 @@ async def test_pausing_keeps_recording(workbench, demo):
     async with workbench() as pilot:
         screen = await after_a_call(pilot)
         count = len(screen.traffic.shown)
-        await pilot.press("p")
+        await pilot.press("F")
         pilot.app.run_tests(None)
         await until(pilot, lambda: screen.traffic.missed > 10)
         assert len(screen.traffic.shown) == count
         await until(pilot, lambda: "paused" in text_of(pilot.app))
-        await pilot.press("p")
+        await pilot.press("F")
         assert len(screen.traffic.shown) > count
 
 
@@ -119,12 +119,12 @@ async def test_every_message_by_itself(workbench, demo):
     """f unfolds; o goes from request to response."""
     async with workbench() as pilot:
         screen = await after_a_call(pilot)
-        await pilot.press("f")
+        await pilot.press("H")
         await pilot.press("g")
         assert screen.rows.row().kind == "request"
-        await pilot.press("o")
+        await pilot.press("percent_sign")
         assert screen.rows.row().kind == "response"
-        await pilot.press("o")
+        await pilot.press("percent_sign")
         assert screen.rows.row().kind == "request"
 
 
@@ -286,7 +286,7 @@ async def test_a_server_over_http(workbench, place, url):
         await until(pilot, lambda: any(row.method == "tools/call" and row.answer for row in traffic.traffic.rows))
         assert next(row for row in traffic.traffic.rows if row.method == "tools/call").answer.status == 200
         await until(pilot, lambda: traffic.rows.row().method == "tools/call")
-        await pilot.press("v")
+        await pilot.press("i")
         await until(pilot, lambda: "content-type: application/json" in text_of(pilot.app))
 
 
@@ -297,6 +297,6 @@ async def test_a_url_that_nobody_answers(workbench, place):
         from tests.tui.servers.driving import at_servers
 
         screen = await at_servers(pilot, "web")
-        await pilot.press("c")
+        await pilot.press("r")
         await until(pilot, lambda: screen.server.state == "failed")
         assert "connection refused" in text_of(pilot.app)

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 
-from mcptest_tui.actions import MODULES, Action, actions_of, by_id, every_action
+from mcptest_tui.actions import EXCEPTIONS, KEYS, MODULES, Action, actions_of, by_id, every_action
 from mcptest_tui.actions.__main__ import table
 from mcptest_tui.keymap import RESERVED, normal
 
@@ -36,14 +36,36 @@ def test_no_action_has_a_key_that_terminals_take_for_another():
 ARROWS = {f"ctrl+{arrow}" for arrow in ("up", "down", "left", "right")}
 
 
+def test_a_key_has_one_meaning_wherever_it_works():
+    """But for the keys of texts, and for the modes that `EXCEPTIONS` names with their reason."""
+    meant = defaultdict(set)
+    for module, action in ACTIONS:
+        for key in () if action.text_keys or module in EXCEPTIONS else action.keys:
+            meant[key].add(action.meaning)
+    assert {key: meanings for key, meanings in meant.items() if len(meanings) > 1} == {}
+
+
+@pytest.mark.parametrize("module", EXCEPTIONS)
+def test_an_exception_is_no_larger_than_its_reason(module):
+    """What a mode's keys mean beside what they mean elsewhere."""
+    others = {key: one.meaning for other, one in ACTIONS for key in one.keys if other != module and not one.text_keys}
+    found = {key for one in actions_of(module) for key in one.keys if others.get(key, one.meaning) != one.meaning}
+    assert found == {"a", "r", "s", "R", "S"}
+
+
 @pytest.mark.parametrize("module", MODULES)
-def test_a_key_means_one_thing_in_one_place(module):
+def test_no_two_actions_have_one_key_in_one_place(module):
     """Textual takes the first of two in silence."""
     meant = defaultdict(list)
     for action in actions_of(module):
         for key in action.keys:
             meant[action.where, key].append(action.id)
     assert {place: ids for place, ids in meant.items() if len(ids) > 1} == {}
+
+
+def test_every_meaning_is_of_an_action():
+    """And every action that has keys of lists says what they mean."""
+    assert set(KEYS) == {action.meaning for _, action in ACTIONS if action.meaning}
 
 
 @pytest.mark.parametrize("action", [action for _, action in ACTIONS], ids=lambda action: action.id)

@@ -85,7 +85,7 @@ async def review(pilot, library):
     app = pilot.app
     await listed(pilot, library)
     await until(pilot, lambda: app.reviews.state.items)
-    await pilot.press("u")
+    await pilot.press("v")
     await until(pilot, lambda: app.current_mode == "review" and "Review 1/" in text_of(app))
 
 
@@ -97,7 +97,7 @@ async def traffic(pilot, library):
     await app.suites.read([str(library)])
     app.run_tests(None)
     await until(pilot, lambda: app.store.counts["fail"] == 1 and not app.runs.progress.busy)
-    await pilot.press("f6")
+    await pilot.press("f5")
     opening = "notifications/initialized"  # the second is that of the server that is kept warm for the next run
     await until(pilot, lambda: [row.method for row in app.screen.traffic.shown].count(opening) == 2)
 

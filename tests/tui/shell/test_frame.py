@@ -12,7 +12,7 @@ from textual.widgets import OptionList
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.picker import Choice, Picker, ranked
 from mcptest_tui.suites import Suites
-from mcptest_tui.widgets.footer import MORE, Hint, fitted
+from mcptest_tui.widgets.footer import HELP, Hint, fitted
 from mcptest_tui.widgets.mode_bar import ModeBar
 from mcptest_tui.widgets.splitter import Splitter
 from tests.tui.pictures import assert_picture, rows_of, text_of
@@ -121,12 +121,25 @@ async def test_the_palette_goes_to_a_tool(workbench, demo):
         assert "tools/list" not in text_of(app)
         assert "server_info" not in text_of(app)
         await pilot.press(*"get_w", "enter")
-        await until(pilot, lambda: app.current_mode == "servers" and "c connects it" in text_of(app))
-        await pilot.press("c")
+        await until(pilot, lambda: app.current_mode == "servers" and "r connects it" in text_of(app))
+        await pilot.press("r")
         await until(pilot, lambda: any(app.screen.tools()))
         names = {tool for _, _, tool in app.screen.tools()}
         await pilot.press("ctrl+p", *"@")
         await until(pilot, lambda: names and all(name in text_of(app) for name in names))
+
+
+async def test_the_footer_names_no_key_that_is_typed(workbench, demo):
+    """In a text the help has an F key, and letters are letters."""
+    async with workbench() as pilot:
+        assert rows_of(pilot.app)[-1].rstrip().endswith("? more")
+        await pilot.press("2")
+        await until(pilot, lambda: rows_of(pilot.app)[-1].rstrip().endswith("f12 more"))
+        assert "^s save" in rows_of(pilot.app)[-1]
+        await pilot.press("f12")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
+        await pilot.press("escape", "f1", "slash")
+        await until(pilot, lambda: rows_of(pilot.app)[-1].rstrip().endswith("f12 more"))
 
 
 async def test_help_lists_the_keys_of_the_pane_and_does_them(workbench, demo):
@@ -163,13 +176,13 @@ async def test_a_theme_is_shown_while_choosing_and_given_back_on_escape(workbenc
 async def test_jump_puts_a_letter_on_every_place(workbench, demo):
     """The letter goes there, anything else closes."""
     async with workbench() as pilot:
-        await pilot.press("4", "ctrl+o")
+        await pilot.press("4", "apostrophe")
         row = rows_of(pilot.app)[0]
         assert "s2" not in row.replace(" ", "")[:8] or row
         await until(pilot, lambda: "f4 Review" in text_of(pilot.app).replace("f 4", "f4"))
         await pilot.press("a")
         await until(pilot, lambda: pilot.app.current_mode == "tests")
-        await pilot.press("ctrl+o", "exclamation_mark")
+        await pilot.press("apostrophe", "exclamation_mark")
         await until(pilot, lambda: isinstance(pilot.app.screen, WorkScreen))
 
 
@@ -322,10 +335,10 @@ async def test_a_persons_keys_are_taken_and_problems_told(workbench, demo):
     from mcptest_tui.keymap import keymap_file
 
     keymap_file().parent.mkdir(parents=True)
-    keymap_file().write_text("app.mode.4: V\napp.jmup: x\n", encoding="utf-8")
+    keymap_file().write_text("app.mode.4: ctrl+b\napp.jmup: x\n", encoding="utf-8")
     async with workbench() as pilot:
         await until(pilot, lambda: 'no action "app.jmup"; did you mean `app.jump`?' in text_of(pilot.app))
-        await pilot.press("V")
+        await pilot.press("ctrl+b")
         await until(pilot, lambda: pilot.app.current_mode == "review")
 
 
@@ -350,9 +363,10 @@ def test_a_beginning_comes_before_a_word_and_that_before_letters():
 def test_the_footer_is_never_cut(width):
     """Whole hints, and `? more` at the end."""
     hints = [Hint("r", "run", True, "run"), Hint("a", "run all", True, "all"), Hint("slash", "filter", True, "filter")]
-    shown = fitted(hints, width)
+    more = Hint("f12", "more", True, HELP)
+    shown = fitted([more, *hints], width)
     assert sum(hint.width for hint in shown) <= width
-    assert not shown or shown[-1] == MORE
+    assert not shown or shown[-1] == more
     assert shown[:-1] == hints[: max(len(shown) - 1, 0)]
 
 

@@ -33,7 +33,7 @@ async def test_the_first_screen_of_an_empty_folder(workbench, place, size):
         await at_home(pilot)
         await until(pilot, lambda: "none in the settings of coding agents" in text_of(pilot.app))
         text = text_of(pilot.app)
-        assert all(f" {digit}  {way}" in text for digit, way in enumerate(WAYS, 1))
+        assert all(f"{key:>2}  {way}" in text for key, way in zip(("D", "+", "3", "^o"), WAYS, strict=True))
         assert_picture(pilot.app, "home", folder="shell", masks=(FOLDER,))
     assert list(place.rglob("*")) == [place / ".mcptest"]
 
@@ -53,15 +53,15 @@ async def test_the_servers_of_agents_on_this_machine_are_counted(workbench, plac
 
 
 async def test_the_demo_is_written_here_once_asked_for_opened_and_run(workbench, place):
-    """1, y, and the tests come in; the file that comes with mcptest is not the one that is opened."""
+    """Its key, y, and the tests come in; the file that comes with mcptest is not the one that is opened."""
     async with workbench() as pilot:
         await at_home(pilot)
-        await pilot.press("1")
+        await pilot.press("D")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("n")
         await at_home(pilot)
         assert not (place / "mcptest-demo.yml").exists()
-        await pilot.press("1")
+        await pilot.press("D")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("y")
         await until(pilot, lambda: pilot.app.store.counts.get("pass", 0) > 5)
@@ -75,7 +75,7 @@ async def test_a_suite_is_made_from_a_servers_command(workbench, place):
     command = f"{sys.executable} -m mcptest_engine.mock --preset demo"
     async with workbench() as pilot:
         await at_home(pilot)
-        await pilot.press("2")
+        await pilot.press("plus")
         await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
         pilot.app.screen.query_one(Input).value = command
         await pilot.press("enter")
@@ -97,7 +97,7 @@ async def test_a_server_that_does_not_answer_is_said(workbench, place):
     """With what helps; nothing is written."""
     async with workbench() as pilot:
         await at_home(pilot)
-        await pilot.press("2")
+        await pilot.press("plus")
         await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
         pilot.app.screen.query_one(Input).value = "/nowhere/server --x"
         await pilot.press("enter")
@@ -172,7 +172,7 @@ async def test_a_file_that_is_not_there_cannot_be_opened(workbench, place):
     """Said where it is typed."""
     async with workbench() as pilot:
         await at_home(pilot)
-        await pilot.press("4")
+        await pilot.press("ctrl+o")
         await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
         await pilot.press(*"nope.yml", "enter")
         await until(pilot, lambda: "there is no such file" in text_of(pilot.app))

@@ -165,8 +165,8 @@ async def test_keys_are_read_again_at_every_save(workbench, demo):
     keymap_file().parent.mkdir(parents=True)
     keymap_file().write_text("# none\n", encoding="utf-8")
     async with workbench() as pilot:
-        save(keymap_file(), "app.mode.4: V\n")
-        await until(pilot, lambda: pilot.app._keymap.get("app.mode.4") == "V")
+        save(keymap_file(), "app.mode.4: ctrl+b\n")
+        await until(pilot, lambda: pilot.app._keymap.get("app.mode.4") == "ctrl+b")
 
 
 async def test_the_engine_may_die_and_comes_back(workbench, demo):

@@ -11,7 +11,7 @@ from mcptest_engine.suite.completion import Help
 from mcptest_tui.app_voice import idle_words
 from mcptest_tui.safe import told_apart
 from mcptest_tui.screens.edit_help import problem_help
-from mcptest_tui.screens.review import EMPTY_HINTS, empty_words
+from mcptest_tui.screens.review import empty_hints, empty_words
 from mcptest_tui.widgets.status_bar import Status, laid_out
 from mcptest_tui.words import took_shown
 
@@ -71,10 +71,10 @@ def test_a_problem_is_explained_whole_and_so_is_its_word():
 
 
 def test_an_empty_review_says_why_when_tests_have_failed():
-    assert empty_words(0, "")[1] == EMPTY_HINTS
+    assert empty_words(0, "")[1] == empty_hints()
     lines, hints = empty_words(2, "")
     assert lines[-1].startswith("2 tests failed, but")
-    assert hints[0] == ("1", "n goes to what failed, enter shows why, e opens the test in the editor")
+    assert hints[0] == ("1", "n goes to what failed, ⏎ shows why, e opens the test in the editor")
     assert empty_words(2, "no engine")[0][-1] == "It could not be asked: no engine"
 
 

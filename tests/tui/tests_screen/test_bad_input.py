@@ -83,7 +83,7 @@ async def test_an_answer_full_of_escapes_and_markup_reaches_no_terminal(workbenc
         await pilot.press("enter")
         pilot.app.screen.detail.use_tab("response")
         await until(pilot, lambda: pilot.app.screen.detail.json("response").nodes is not None)
-        await pilot.press("G", "space")
+        await pilot.press("G", "i")
         await until(pilot, lambda: "owned" in text_of(pilot.app))
         for text in segments(pilot.app):
             assert not [character for character in text if ord(character) < 32 or 0x7F <= ord(character) < 0xA0]
@@ -119,7 +119,7 @@ async def test_a_huge_answer_is_shown_from_its_beginning(workbench, place):
         await pilot.press("enter")
         pilot.app.screen.detail.use_tab("response")
         await until(pilot, lambda: "3,000,000 characters" in text_of(pilot.app))
-        await pilot.press("G", "space")
+        await pilot.press("G", "i")
         await until(pilot, lambda: "y copies" in text_of(pilot.app), what="the window")
         assert "All work and no play" in text_of(pilot.app)
 

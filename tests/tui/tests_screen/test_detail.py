@@ -138,7 +138,7 @@ async def test_space_opens_the_whole_value(workbench, mixed):
     async with workbench() as pilot:
         await ran(pilot, "a")
         await opened(pilot, "operational", "response")
-        await pilot.press("G", "space")
+        await pilot.press("G", "i")
         await until(pilot, lambda: "y copies" in text_of(pilot.app))
         assert "status: operational" in text_of(pilot.app)
         await pilot.press("escape")
@@ -268,9 +268,9 @@ async def test_e_opens_the_editor_at_the_test_and_s_its_server(workbench, mixed)
         await on(pilot, "broken")
         await pilot.press("e")
         await until(pilot, lambda: pilot.app.current_mode == "edit")
-        await pilot.press("f2")
+        await pilot.press("f1")
         await until(pilot, lambda: pilot.app.current_mode == "tests")
-        await pilot.press("s")
+        await pilot.press("S")
         await until(pilot, lambda: pilot.app.current_mode == "servers")
 
 

@@ -75,7 +75,7 @@ async def test_marked_tests_are_what_r_runs(workbench, mixed):
 async def test_v_marks_from_here_to_the_cursor(workbench, mixed):
     async with workbench() as pilot:
         await on(pilot, "operational")
-        await pilot.press("v", "j", "j", "v", "j")
+        await pilot.press("V", "j", "j", "V", "j")
         assert len(pilot.app.screen.test_list.marked) == 3
 
 
