@@ -13,6 +13,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.suite import schema_walk as walk
 from mcptest_engine.suite.cursor import ITEM, Place, members, place_at, unquoted
 from mcptest_engine.suite.offers import Catalog, Offers
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Catalog", "Completions", "Help", "Item", "complete", "hover"]
 
 _MOST = 200
+_LIMITS = ("format", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "default")
 _NO_ERROR = "not: { exact: true }"
 """Holds also where an answer leaves `isError` out, as `exact: false` does not."""
 _TEMPLATE_AT = re.compile(r"\$\{([^{}]*)$")
@@ -60,14 +62,24 @@ class Help(NamedTuple):
     examples: tuple[str, ...] = ()
 
 
-def complete(text: str | Sequence[str], line: int, column: int, catalog: Catalog | None = None) -> Completions:
-    """What fits at the cursor and begins with (or holds) what is typed there. `catalog` is {server: {"tools": […], …}}."""
+def complete(
+    text: str | Sequence[str],
+    line: int,
+    column: int,
+    catalog: Catalog | None = None,
+    *,
+    answered: Iterable[tuple[str, str]] = (),
+) -> Completions:
+    """What fits at the cursor and begins with (or holds) what is typed there. `catalog` is {server: {"tools": […], …}}.
+
+    `answered` are the targets that the test's last answer has, each with its value (`targets_in`).
+    """
     lines = _lines(text)
     place = place_at(lines, line - 1, column - 1)
     if place is None:
         return Completions((), (line, column, column))
     span = (line, place.start + 1, place.end + 1)
-    offers = Offers(lines, place, catalog or {})
+    offers = Offers(lines, place, catalog or {}, answered)
     template = _TEMPLATE_AT.search(place.typed)
     if template is not None:
         at = place.start + template.start(1)
@@ -134,7 +146,9 @@ class _Proposals:
             for name, told in walk.properties(parts).items():
                 if name not in there:
                     said = _argument_help(root, told, name in needed)
-                    yield Item(name, self._key_text(name, ": "), "argument", said)
+                    begun, back = self._begun(root, told)
+                    text = self._key_text(name, begun)
+                    yield Item(name, text, "argument", said, back if text.endswith(begun) else 0)
             return
         if place.path and self._is_one_key() and there:
             return
@@ -150,6 +164,12 @@ class _Proposals:
                 yield Item(name, insert, "key", _first_sentence(walk.description(known[name])), back)
         if place.path == ("servers",) and not there:
             yield Item("name", "name: ", "example", "A short name for the server, which tests use.")
+
+    def _begun(self, root: Any, schema: Any) -> tuple[str, int]:
+        """What the value of an argument begins with by its type, and how far the cursor stands before the end of that."""
+        kinds = {kind for part in walk.alternatives(root, schema) for kind in walk.types(part)}
+        shapes = {"array": (": []", 1), "object": (": {  }", 2)}
+        return shapes.get(next(iter(kinds)), (": ", 0)) if len(kinds) == 1 else (": ", 0)
 
     def _there(self) -> set[str]:
         holder = self._place.holder(len(self._place.path))
@@ -295,9 +315,15 @@ def _help_of_schema(title: str, root: Any, told: Any) -> Help:
     text = walk.description(told)
     if isinstance(told, dict) and "$ref" in told and not text:
         text = walk.description(next(walk.alternatives(root, told), {}))
-    closed = [str(_yaml(value)) for value, _ in walk.values(list(walk.alternatives(root, told)))]
-    takes = " | ".join(closed) if closed and len(closed) < 12 else walk.type_shown(root, told)
+    takes = ", ".join([walk.values_shown(root, told), *(_limits(told) if root is not walk.suite_schema() else ())])
     return Help(title, text, takes, tuple(_example(title, example) for example in walk.examples(told)[:3]))
+
+
+def _limits(schema: Any) -> list[str]:
+    """What else the schema of a tool's argument says of a value, in its own keywords."""
+    if not isinstance(schema, dict):
+        return []
+    return [f"{key} {one_line(str(_yaml(schema[key])), 60)}" for key in _LIMITS if key in schema]
 
 
 def _example(key: str, value: Any) -> str:
@@ -314,12 +340,12 @@ def _help_of_value(place: Place, word: str, offers: Offers) -> Help | None:
         return Help(f"${{{template[1]}}}", told, "variable") if told is not None else None
     for name, kind, told in offers.names(full=True):
         if name == word:
-            return Help(name, told, kind)
+            return Help(name, "\n".join(filter(None, (told, offers.signature(name) if kind == "tool" else ""))), kind)
     return None
 
 
 def _argument_help(root: Any, schema: Any, needed: bool) -> str:
-    shown = walk.type_shown(root, schema)
+    shown = walk.values_shown(root, schema)
     text = walk.description(schema).strip().partition("\n")[0]
     return ". ".join(part for part in (f"{shown}{', required' if needed else ''}", text) if part)
 

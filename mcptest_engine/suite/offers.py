@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.clipping import show
+from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.targets import EVERY, render
 from mcptest_engine.suite import schema_walk as walk
 from mcptest_engine.suite.assertion_checks import AGENT_GATES
 from mcptest_engine.suite.cursor import Holder, Place, members, unquoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 Catalog = dict[str, dict[str, Any]]
 _TESTS = ("tools", "resources", "prompts", "compliance", "compositions", "agents", "evals")
@@ -83,13 +86,16 @@ _ANY_TARGETS = (
 _LISTED = {"tool": "tools", "uri": "resources", "prompt": "prompts"}
 _MOST_DEPTH = 3
 _MOST_USED = 100
+_MOST_ANSWERED = 300
 
 
 class Offers:
     """The names around one place."""
 
-    def __init__(self, lines: Sequence[str], place: Place, catalog: Catalog) -> None:
-        self._lines, self._place = lines, place
+    def __init__(
+        self, lines: Sequence[str], place: Place, catalog: Catalog, answered: Iterable[tuple[str, str]] = ()
+    ) -> None:
+        self._lines, self._place, self._answered = lines, place, answered
         self._catalog: Mapping[str, Any] = catalog
 
     def names(self, *, full: bool = False) -> Iterator[tuple[str, str, str]]:
@@ -203,6 +209,7 @@ class Offers:
     def _targets(self) -> Iterator[tuple[str, str, str]]:
         block = str(self._place.path[0])
         entry = self._entry(self._members_at(2)) or {}
+        yield from ((target, "target", told) for target, told in self._answered)
         listed = dict(_TARGETS.get(block, ()))
         output = entry.get("outputSchema")
         for target, told in listed.items():
@@ -211,6 +218,18 @@ class Offers:
                 yield from ((name, "target", text) for name, text in _inside(output, output, target, 0))
         for target, told in _ANY_TARGETS if block != "agents" else ():
             yield target, "target", told
+
+    def signature(self, tool: str) -> str:
+        """The arguments of a tool: `city (string, required), unit ("celsius" or "fahrenheit")`."""
+        entry = self._entry({**self._members_at(len(self._place.path) - 1), "tool": tool})
+        schema = entry.get("inputSchema") if entry is not None else None
+        parts = list(walk.alternatives(schema, schema)) if schema is not None else []
+        needed = walk.required(parts)
+        told = [
+            f"{name} ({walk.values_shown(schema, part)}{', required' if name in needed else ''})"
+            for name, part in walk.properties(parts).items()
+        ]
+        return f"Arguments: {', '.join(told)}" if told else ""
 
     def _used(self, key: str) -> list[str]:
         """What the suite's other tests call."""
@@ -323,3 +342,23 @@ def _is_in_a_tool_list(path: Sequence[object]) -> bool:
 def is_tool_of_measure(path: Sequence[object]) -> bool:
     """Whether a place below an agent test names a tool: `tool`, an item of a list, or an end of a hand-off."""
     return path[-1] in ("tool", "to") or type(path[-1]) is int or (path[-1] == "from" and path[0] == "tool_edges")
+
+
+def targets_in(answer: Any) -> list[tuple[str, str]]:
+    """Every target of an answer with its value in short, the outer ones first; of a list its first item, and all of them."""
+    found: list[tuple[str, str]] = []
+    waiting: list[tuple[tuple[Any, ...], Any]] = [((), answer)]
+    for path, value in waiting:  # which grows meanwhile
+        if path:
+            found.append((render(path), one_line(show(value), 80)))
+        if len(found) >= _MOST_ANSWERED:
+            break
+        if isinstance(value, dict):
+            waiting += [
+                ((*path, key), inner) for key, inner in value.items() if isinstance(key, str) and key[:1] != "$"
+            ]
+        elif isinstance(value, list) and value:
+            waiting.append(((*path, 0), value[0]))
+            if isinstance(value[0], dict):
+                waiting += [((*path, EVERY, key), f"of each of {len(value)}") for key in value[0] if key[:1] != "$"]
+    return found

@@ -158,6 +158,14 @@ def type_shown(root: Any, schema: Any) -> str:
     return " or ".join(shown)
 
 
+def values_shown(root: Any, schema: Any) -> str:
+    """The values of a property where they are few and closed, `celsius | fahrenheit`, else its types."""
+    closed = [
+        value if isinstance(value, str) else json.dumps(value) for value, _ in values(list(alternatives(root, schema)))
+    ]
+    return " | ".join(closed) if 0 < len(closed) < 12 else type_shown(root, schema)
+
+
 def _children(schema: Schema, part: str | int) -> Iterator[Any]:
     if isinstance(part, int):
         if "items" in schema:

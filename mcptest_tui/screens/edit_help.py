@@ -13,6 +13,8 @@ from mcptest_tui.widgets.completion import HelpCard
 from mcptest_tui.widgets.outline import Outline
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mcptest_engine.suite.completion import Completions, Help
     from mcptest_tui.screens.edit_docs import OpenDoc
 
@@ -26,6 +28,8 @@ class EditHelp(EditBase):
     _catalogs: dict[tuple[str, str], dict[str, Any] | str] | None = None
     _remembered: dict[str, tuple[object, dict[str, dict[str, Any]]]] | None = None
     """By suite: what its servers were when the catalogs of its past were read from the disk, and those."""
+    _answers: Mapping[tuple[str, str], list[tuple[str, str]]] = {}
+    """By test and run: the targets of its answer."""
     awaits_offer = False
     """A list was asked for, and comes when the server has answered: Escape is meant for it."""
 
@@ -38,9 +42,39 @@ class EditHelp(EditBase):
         doc = self.current
         assert doc is not None
         row, column = doc.area.cursor_location
-        found = complete(doc.area.lines, row + 1, column + 1, self.catalog_of(doc))
+        found = complete(
+            doc.area.lines, row + 1, column + 1, self.catalog_of(doc), answered=self._answered_at_cursor(doc)
+        )
         self._want_catalog(doc, row, column, explicit=explicit)
         return found
+
+    def _answered_at_cursor(self, doc: OpenDoc) -> list[tuple[str, str]]:
+        """The targets of the last answer to the test around the cursor; asked for, where they are not known yet."""
+        from mcptest_engine.suite.cursor import place_at
+
+        place = place_at(doc.area.lines, *doc.area.cursor_location)
+        test = self.test_at_cursor(doc) if place is not None and place.path[-1:] == ("target",) else None
+        row = self.workbench.store.rows.get(test or "")
+        if row is None or row.result is None or "verify" in (place.path if place is not None else ()):
+            return []
+        key = (row.id, row.run_id)
+        if key not in self._answers:
+            self._answers = {key: []}  # of one test at a time: the one that is being written
+            self.run_worker(self._read_answer(doc, *key), group="edit.answer", exclusive=True, exit_on_error=False)
+        return self._answers[key]
+
+    async def _read_answer(self, doc: OpenDoc, test: str, run_id: str) -> None:
+        from mcptest_engine.suite.offers import targets_in
+        from mcptest_tui.engine_client import EngineError
+
+        try:
+            await self.workbench.engine_ready.wait()
+            answer = await self.workbench.engine.ask("expand", id=test, run_id=run_id or None, path=["output"])
+        except EngineError:
+            return  # there is no answer any more; the targets that every test has are offered
+        self._answers = {(test, run_id): targets_in(answer)}
+        if doc is self.current and doc.area.has_focus and self.completing.is_open:
+            self.completing.look(explicit=True)
 
     def action_complete(self) -> None:
         """What could stand here; nothing is said of it when something is on its way."""

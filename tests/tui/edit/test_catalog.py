@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.tui.edit.typing import checked, messages, opened
+from tests.tui.edit.typing import checked, messages, opened, typed
 from tests.tui.pictures import text_of
 from tests.tui.waiting import until
 
@@ -64,3 +64,39 @@ async def test_what_a_run_has_listed_marks_a_wrong_name_and_one_key_mends_it(
         screen = await opened(pilot, suite)
         screen.current.area.become(SUITE.replace("    outcome: any\n", ""))
         await until(pilot, lambda: any("lists no tool" in message for message in messages(screen)), what="the memory")
+
+
+async def test_the_last_answer_of_a_test_gives_the_targets_and_their_values(
+    place: Path, workbench: Callable[..., Any]
+) -> None:
+    suite = place / "mcptest.yml"
+    suite.write_text(SUITE)
+    async with workbench(size=(110, 30)) as pilot:
+        app = pilot.app
+        screen = await opened(pilot, suite, line=5)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: app.store.counts["pass"] == 1, what="the run")
+        screen.go_to(str(suite), 6, 12)
+        await pilot.press("end")
+        await typed(pilot, "\nexpect:\n- ")
+        await pilot.press("tab")
+        await typed(pilot, "result.structuredContent.ci")
+        await until(pilot, lambda: '"Oslo"' in text_of(app), what="the answer")
+        await pilot.press("tab")
+        assert screen.current.area.lines[7].startswith('      - { target: "result.structuredContent.city", matcher: ')
+
+
+async def test_a_tool_and_its_arguments_are_explained_by_what_the_server_says_of_them(
+    place: Path, workbench: Callable[..., Any]
+) -> None:
+    suite = place / "mcptest.yml"
+    suite.write_text(SUITE)
+    async with workbench(size=(110, 30)) as pilot:
+        app = pilot.app
+        screen = await opened(pilot, suite, line=5)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: screen.catalog_of(screen.current), what="the list")
+        screen.go_to(str(suite), 5, 14)
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: "Arguments: city (string, required)" in text_of(app), what="the tool")
+        assert "unit (celsius | fahrenheit)" in text_of(app)
