@@ -32,6 +32,7 @@ from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.make import MODES, make_screen
 from mcptest_tui.session import Saved, SessionFile, theme_at_start
 from mcptest_tui.state.command_log import CommandLog
+from mcptest_tui.state.processes import processes_of
 from mcptest_tui.state.store import Store
 from mcptest_tui.status import status_of
 from mcptest_tui.styles.sheet import Sheet
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.dom import DOMNode
     from textual.timer import Timer
+
+    from mcptest_tui.state.processes import Process
 
 TICK_SECONDS = 0.25
 SESSION_SECONDS = 5.0
@@ -80,6 +83,7 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
         self.commands = CommandLog(self._name_of, time.time)
         self.engine = EngineClient(self.bridge.take, self._engine_changed, self.commands.asked)
         self.engine_ready = asyncio.Event()
+        self.processes: tuple[Process, ...] = ()
         self.copying = asyncio.Lock()
         self.runs = Runs(self)
         self.reviews = Reviews(self)
@@ -124,6 +128,8 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
     async def _start_engine(self) -> None:
         try:
             await self.engine.start(str(Path.cwd()))
+            spare_seconds = self.config.spare_minutes * 60 if self.config.spare_servers else 0
+            self.engine.tell("spare_servers", seconds=spare_seconds)
             self.engine_ready.set()
             await self.suites.search()
             self.reviews.read()
@@ -141,7 +147,9 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
         watched: list[str] = []
         for event in events:
             self.runs.progress.apply(event)
-            if event.get("event") == "files.changed":
+            if event.get("event") == "processes":
+                self.processes = processes_of(event["rows"])
+            elif event.get("event") == "files.changed":
                 changed += self.agents.saved(event.get("paths", ()))
             elif event.get("event") == "files.watched":
                 watched += self.agents.saved(event.get("paths", ()))
@@ -164,6 +172,7 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
             self.bridge.flush()  # what it said last was before its end
             self.runs.progress.forget()
             self.store.interrupt()
+            self.processes = ()
             hint = "it is started again; results are kept" if state == "lost" else "quit and start mcptest again"
             self.tell(f"the engine stopped ({message})", severity="error", hint=hint)
         for screen in self.work_screens():

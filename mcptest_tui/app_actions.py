@@ -103,6 +103,12 @@ class AppActions(App[int]):
 
         self.push_screen(Picker("Keys", lambda typed: (choices, typed), about=about(self.screen)), self._then(do))
 
+    def action_processes(self) -> None:
+        """What runs because of us, in a window."""
+        from mcptest_tui.screens.processes import ProcessesWindow
+
+        self.push_screen(ProcessesWindow(self._bench))
+
     def action_pick_theme(self) -> None:
         """All themes; the one under the cursor is on, and Escape gives the old one back."""
         from mcptest_tui.screens.picker import Choice, Picker

@@ -19,6 +19,7 @@ CHOICES = {
     "clipboard": ("auto", "osc52"),
     "title": (True, False),
     "tips": (True, False),
+    "spare_servers": (True, False),
 }
 
 TEMPLATE = """\
@@ -29,6 +30,8 @@ TEMPLATE = """\
 # editor: "code --wait"   # for E; else $VISUAL, else $EDITOR
 # clipboard: auto         # osc52 copies through the terminal, whatever tools this machine has
 # bell_seconds: 10        # a run that took longer rings when the terminal is not looked at; 0 never does
+# spare_servers: true     # false starts no server before the next run needs it
+# spare_minutes: 10       # how long a server started for the next run waits for it before it is ended
 # title: true             # false leaves the terminal's title and its progress mark alone
 # tips: true              # false tells none; each of the five is told once
 """
@@ -45,6 +48,8 @@ class Config:
     bell_seconds: float = 10.0
     title: bool = True
     tips: bool = True
+    spare_servers: bool = True
+    spare_minutes: float = 10.0
     problems: tuple[str, ...] = ()
 
 
@@ -102,9 +107,10 @@ def _wrong(key: str, given: object) -> str:
             return ""
         shown = " or ".join(str(choice).lower() if isinstance(choice, bool) else choice for choice in CHOICES[key])
         return f"`{key}` is {shown}"
-    if key == "bell_seconds":
+    if key in ("bell_seconds", "spare_minutes"):
         number = isinstance(given, (int, float)) and not isinstance(given, bool) and given >= 0
-        return "" if number else "`bell_seconds` is a number of seconds; 0 for never"
+        unit = key.partition("_")[2]
+        return "" if number else f"`{key}` is a number of {unit}; 0 for never"
     return "" if isinstance(given, str) else f"`{key}` is a text"
 
 

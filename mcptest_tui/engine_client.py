@@ -35,7 +35,7 @@ QUIT_SECONDS = 0.85
 _TERMINATE_SECONDS = 0.1
 _DRAIN_SECONDS = 0.5
 _STDERR_KEPT = 4_000
-_REMEMBERED = frozenset({"watch", "traffic_on"})
+_REMEMBERED = frozenset({"watch", "traffic_on", "spare_servers"})
 """Commands that set something which a new child must be told again; of each the last one counts."""
 _BOOTSTRAP = (
     "import sys; sys.path.insert(0, {root!r}); "
@@ -122,6 +122,11 @@ class EngineClient:
         self._remember(do, arguments)
         if self._child is not None:
             self._child.send({"do": do, **arguments})
+
+    def restart(self) -> None:
+        """End the child, with every server; it is started again as one that was lost."""
+        if self._child is not None:
+            self._child.terminate()
 
     async def close(self) -> None:
         """End the child and with it every server, within a second whatever they do. May be called again."""
@@ -291,6 +296,10 @@ class _Child(asyncio.SubprocessProtocol):
         finally:
             self._signal(signal.SIGKILL)
             self._transport.close()
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self._signal(signal.SIGTERM)
 
     def _signal(self, signum: signal.Signals) -> None:
         if not self._exited.is_set():

@@ -33,7 +33,7 @@ _KEYS = {
     "question_mark": "?", "colon": ":", "comma": ",", "full_stop": ".", "apostrophe": "'", "slash": "/", "plus": "+",
     "greater_than_sign": ">", "less_than_sign": "<", "equals_sign": "=", "left_square_bracket": "[",
     "right_square_bracket": "]", "exclamation_mark": "!", "at": "@", "minus": "-", "asterisk": "*", "percent_sign": "%",
-    "escape": "esc", "space": "space",
+    "escape": "esc", "space": "space", "ampersand": "&",
     "enter": "enter" if is_ascii() else "⏎", "pageup": "pgup", "pagedown": "pgdn", "delete": "del",
     "up": "up" if is_ascii() else "↑", "down": "down" if is_ascii() else "↓",
     "left": "left" if is_ascii() else "←", "right": "right" if is_ascii() else "→",

@@ -101,6 +101,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "jump": ("apostrophe", "ctrl+right_square_bracket"),
     "settings": ("comma",),
     "command log": ("at",),
+    "live processes": ("ampersand",),
     "quit": ("ctrl+q", "q"),
     "shell": ("ctrl+z",),
     "redraw": ("ctrl+l",),

@@ -65,6 +65,14 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "app.commands", "Command log", "command log", "commands", "The commands that do what was done here.", show=False
     ),
+    Action(
+        "app.processes",
+        "Live processes",
+        "live processes",
+        "processes",
+        "What mcptest has started; end it, start it again.",
+        show=False,
+    ),
     Action("app.about", "About", "", "about", "Versions, terminal, files, and the names of keys.", show=False),
     Action("suite.open", "Open a file", "open a file", "open_file", "Open a suite by its path.", show=False),
     Action("app.redraw", "Redraw", "redraw", "redraw", "Repaint what something else drew over.", show=False),

@@ -98,8 +98,13 @@ class Connecting(Working):
             self.connect(server)
 
     def action_disconnect(self) -> None:
-        """End the session of the server under the cursor, or give up connecting."""
+        """End the session of the server under the cursor, or give up connecting; one that is not connected, its processes."""
         server = self._own.server
+        if server is not None and server.runs and server.state in ("off", "failed"):
+            for process in self._own.servers.processes:
+                if (process.suite, process.name) == (server.path, server.name):
+                    self._own.workbench.engine.tell("end_process", number=process.number)
+            return
         if server is not None and server.state in ("ready", "starting"):
             server.state = "stopping"
             self._own.workbench.engine.tell("disconnect", session=server.key)
@@ -252,7 +257,9 @@ class Connecting(Working):
         """What cannot be done to this server now is dim in the footer, or left out."""
         found: dict[str, Callable[[Server | None], bool | None]] = {
             "connect": lambda one: one is None or one.state not in ("ready", "starting"),
-            "disconnect": lambda one: True if one is not None and one.state in ("ready", "starting") else None,
+            "disconnect": lambda one: (
+                True if one is not None and (one.state in ("ready", "starting") or one.runs) else None
+            ),
             "restart": lambda one: one is not None and one.state != "off",
             "new_suite": lambda one: True if one is not None and one.connected else None,
             "filter": lambda one: True if one is not None and one.connected else None,

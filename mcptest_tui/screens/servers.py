@@ -9,9 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 
-from mcptest_engine.core.words import counted
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.asking import Asking
@@ -161,10 +159,11 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
     def engine_events(self, events: list[dict[str, Any]]) -> None:
         """States of servers, and what they have to say unasked."""
         self.server_news(events)
-        changed = self.servers.apply(events, time.monotonic())
+        moved = self.servers.apply(events, time.monotonic())
+        changed = moved | self.servers.put_processes(self.workbench.processes)
         if not changed:
             return
-        for key in changed:
+        for key in moved:
             self.state_changed(self.servers.by_key[key])
             self.server_moved(self.servers.by_key[key])
         self.server_list.refresh()
@@ -180,12 +179,14 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
         """Every session is gone with the engine that had it."""
         if state in ("lost", "gone"):
             self.servers.lost()
+            self.servers.put_processes(())
             self.catalogs.clear()
             self.show_all()
 
     def documents_read(self) -> None:
         """Other servers in the suites."""
         self.servers.put_suites(self.workbench.store.documents.values())
+        self.servers.put_processes(self.workbench.processes)
         self.show_all()
         self.arrive_late()
 
@@ -283,6 +284,7 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
             else "starts and connects"
         )
         keys = [(key_of("server.connect"), verb)]
+        keys += [(key_of("server.disconnect"), "ends what runs of it")] if server.runs else []
         keys += [(key_of("servers.edit"), "opens its suite")] if server.group == "suite" else []
         return [*keys, (key_of("server.add"), "another command or URL")]
 
@@ -418,11 +420,6 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
             self.go_to("servers")
             return True
         return False
-
-    def status_text(self) -> Content:
-        """How many are connected."""
-        connected = sum(server.connected for server in self.servers.by_key.values())
-        return Content(f"{counted(connected, 'server')} connected") if connected else Content("")
 
     def remember(self) -> dict[str, Any]:
         """What was typed, and the selection; nothing that a server said."""

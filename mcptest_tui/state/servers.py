@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.redaction import Redactor
 from mcptest_tui.state.new_suite import declared_target, server_name, shown_target, target_of
+from mcptest_tui.state.processes import server_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from mcptest_engine.running.documents import Document
+    from mcptest_tui.state.processes import Process
 
 MOST_RECENT = 12
 HEADINGS = {"suite": "Suites", "recent": "Typed here", "found": "Found on this machine"}
@@ -29,6 +31,7 @@ class Server:
     """One server. `state` is "off", "starting", "ready", "failed" or "stopping"; `key` is also its session's.
 
     `ask` says that a person has to agree before it is first started; `origin` is what stands behind the name: a client, a file.
+    `runs` says what runs of it without being connected here, such as "in a run".
     `watched` are the resources that are subscribed to, each "subscribed" or, until it is read, "updated".
     """
 
@@ -60,6 +63,7 @@ class Server:
     catalog: dict[str, Any] | None = None
     catalog_problem: str = ""
     level: str | None = None
+    runs: str = ""
     watched: dict[str, str] = field(default_factory=dict)
     version: int = 0
 
@@ -111,6 +115,7 @@ class Servers:
         self.problems: tuple[ConfigProblem, ...] = ()
         self.searched = False
         self.agreed: set[tuple[str, str]] = set()
+        self.processes: tuple[Process, ...] = ()
         self.rebuild()
 
     # Where they come from
@@ -200,6 +205,17 @@ class Servers:
                 changed.add(server.key)
         return changed
 
+    def put_processes(self, processes: tuple[Process, ...]) -> set[str]:
+        """What runs of servers that nobody has connected; the keys of those for which that is new."""
+        self.processes = processes
+        changed = set[str]()
+        for server in self.by_key.values():
+            words = server_words(processes, server.path, server.name) if server.path else ""
+            if words != server.runs:
+                server.runs, server.version = words, server.version + 1
+                changed.add(server.key)
+        return changed
+
     def refused(self, server: Server, message: str, hint: str | None) -> None:
         """It could not even be tried."""
         server.state, server.message, server.hint, server.stderr = "failed", message, hint or "", ""
@@ -282,6 +298,8 @@ def state_words(server: Server, now: float) -> str:
         return "stopping"
     if server.state == "failed":
         return failure_words(server.message)
+    if server.runs:
+        return server.runs
     return "not started" if not server.missing else f"needs {server.missing[0]}"
 
 

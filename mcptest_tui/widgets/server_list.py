@@ -152,7 +152,7 @@ class ServerList(Lines):
         origin = one_line(row.origin, room) if row.origin and room >= 6 else ""
         gap = max(width - 3 - cell_len(name) - (cell_len(origin) + 2 if origin else 0) - cell_len(words), 1)
         return [
-            (f" {MARKS[_MARKS[row.state]]} ", f"server-list--{row.state}"),
+            (f" {MARKS['on' if row.runs else _MARKS[row.state]]} ", f"server-list--{row.state}"),
             (name, ""),
             (f"  {origin}" if origin else "", "server-list--origin"),
             (" " * gap, ""),

@@ -31,6 +31,7 @@ class Status(NamedTuple):
     counts: tuple[tuple[str, int], ...] = ()
     elapsed: float | None = None
     watch: str = ""
+    live: str = ""
     spent: str = ""
     extra: Content = Content("")
     message: str = ""
@@ -63,8 +64,9 @@ def laid_out(status: Status, width: int, *, tiny: bool = False) -> Content:
     begin = Content(" ").join([Content(""), *([mode] if mode.cell_length else []), _run(status)])
     counts = _counts(status)
     elapsed = Content("" if status.elapsed is None else duration_shown(status.elapsed))
+    live = Content("" if status.message else status.live)
     left, end = begin, right.cell_length + len(GAP) if right.cell_length else 0
-    for part in (counts, elapsed, Content(status.spent), status.extra):
+    for part in (counts, elapsed, Content(status.spent), status.extra, live):
         if part.cell_length and left.cell_length + len(GAP) + part.cell_length + end <= width:
             left = left + Content(GAP) + part
     if not status.message:

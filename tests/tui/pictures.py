@@ -13,6 +13,9 @@ from textual._compositor import visible_screen_stack
 PICTURES = Path(__file__).parent / "pictures"
 UPDATE = "MCPTEST_UPDATE_GOLDEN"
 _DURATION = re.compile(r"[ ━]*(?:\(time\)|\b\d+(?:\.\d+)? m?s\b)")
+_LIVE = re.compile(
+    r"(   \d+ (?:live process(?:es)?|HTTP sessions?)(?:, \d+ HTTP sessions?)?)( *)(?=watch: |$)", re.MULTILINE
+)
 LEFT_OF_A_CLIPPED_TEXT = 20
 """Characters. Where a text is clipped that stands beside a duration goes by how wide that is."""
 
@@ -44,8 +47,10 @@ def without_times(text: str) -> str:
     """The text with every duration as `(time)`, so that two runs give the same whatever they took.
 
     A duration moves what stands after it in the same cell of its row, that is between two `│`: so the blanks there, bars that
-    grow with time, and where a text is clipped are left out, too. What comes of it stays as it is when it is given once more.
+    grow with time, and where a text is clipped are left out, too. The count of live
+    processes is left out, too: a spare server starts when it will. What comes of it stays as it is when it is given once more.
     """
+    text = _LIVE.sub(lambda found: " " * len(found[0]) if found[2] else "", text)
     return "\n".join("│".join(map(_without_time, row.split("│"))) for row in text.split("\n"))
 
 

@@ -1,0 +1,212 @@
+"""Live processes in a window: what runs because of us, how long, how large, what it waits for; ended or started again here."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.cells import cell_len
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from mcptest_tui.engine_client import EngineError
+from mcptest_tui.keymap import bindings_for
+from mcptest_tui.safe import one_line, shown
+from mcptest_tui.screens.modals import Modal
+from mcptest_tui.screens.working import Working
+from mcptest_tui.state.about import size_shown
+from mcptest_tui.state.processes import OURS, Process, processes_of, uptime_shown
+from mcptest_tui.widgets.lines import Lines
+from mcptest_tui.words import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from mcptest_tui.app import Workbench
+    from mcptest_tui.widgets.lines import Piece
+
+LOOK_SECONDS = 1.0
+WIDE = 70
+"""Cells from which pid and memory have room."""
+_TITLE_WIDTH = 34
+
+
+class ProcessList(Lines):
+    """A row for each; the cursor stays on its process while others come and go."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"processes--{name}" for name in ("dim", "waits", "ours")}
+    DEFAULT_CSS = """
+    ProcessList {
+        height: 1fr; background: $surface;
+        & > .processes--dim { color: $foreground 65%; }
+        & > .processes--waits { color: $verdict-inconclusive; }
+        & > .processes--ours { color: $foreground 65%; }
+    }
+    """
+    HELP = """Everything that mcptest has started and that still runs: servers of runs, spare ones for the next run,
+    those that you connected, hooks, scorers, and mcptest itself. Memory is that of the whole process group."""
+
+    def __init__(self) -> None:
+        super().__init__(id="process-list")
+        self.processes: tuple[Process, ...] = ()
+
+    def count(self) -> int:
+        """How many."""
+        return len(self.processes)
+
+    @property
+    def process(self) -> Process | None:
+        """The one under the cursor."""
+        return self.processes[self.cursor] if self.cursor < len(self.processes) else None
+
+    def show(self, processes: tuple[Process, ...]) -> None:
+        """Other rows; at first the cursor is on what waits longest."""
+        before = self.process
+        self.processes = processes
+        if before is None:
+            waits = [(min(at for _, at in one.waits), place) for place, one in enumerate(processes) if one.waits]
+            self.changed(cursor=min(waits)[1] if waits else 0)
+        else:
+            same = (place for place, one in enumerate(processes) if one.key == before.key)
+            self.changed(cursor=next(same, self.cursor))
+
+    def pieces(self, at: int, width: int) -> Sequence[Piece]:
+        """One row: title, pid, uptime, memory, what it waits for."""
+        one, now = self.processes[at], time.time()
+        title = min(_TITLE_WIDTH, max(width // 2, 12))
+        told: list[Piece] = [(_fit(f" {one.title}", title) + " ", "processes--ours" if one.role in OURS else "")]
+        if width >= WIDE:
+            memory = "" if one.pid is None else "? MB" if one.memory is None else size_shown(one.memory)
+            told += [(f"{'HTTP' if one.pid is None else one.pid:>8} ", "processes--dim"), (f"{memory:>7} ", "")]
+        told.append((f"{uptime_shown(now - one.since):>9}  ", "processes--dim"))
+        room = width - sum(cell_len(text) for text, _ in told)
+        ink = "processes--waits" if one.waits else "processes--dim"
+        return [*told, (one_line(one.waits_for(now), room), ink)] if room > 3 else told
+
+
+def _fit(text: str, width: int) -> str:
+    told = one_line(text, width)
+    return told + " " * (width - cell_len(told))
+
+
+class ProcessesWindow(Modal[None], Working):
+    """Asks the engine once a second as long as it is open."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.process")
+
+    def __init__(self, bench: Workbench) -> None:
+        super().__init__(classes="picker")
+        self._bench = bench
+        self._note = ""
+
+    def compose(self) -> ComposeResult:
+        """The head, the list, and the command of the process under the cursor."""
+        with Vertical(classes="dialog -large") as dialog:
+            dialog.border_title = Content("Live processes")
+            keys = {
+                "process.end": "end",
+                "process.restart": "start again",
+                "process.copy": "copy pid",
+                "dialog.close": "close",
+            }
+            dialog.border_subtitle = shown("   ".join(f"{key_of(name)} {title}" for name, title in keys.items()))
+            yield ProcessList()
+            yield Static("", id="process-command")
+
+    def on_mount(self) -> None:
+        """What is known at once, then what the engine measures."""
+        super().on_mount()
+        self.show(self._bench.processes)
+        self.list.focus()
+        self.look()
+        self.set_interval(LOOK_SECONDS, self.look)
+
+    @property
+    def list(self) -> ProcessList:
+        """The rows."""
+        return self.query_one(ProcessList)
+
+    def look(self) -> None:
+        """Ask again, unless the last answer is still awaited."""
+        if not any(worker.group == "processes" and worker.is_running for worker in self.workers):
+            self.in_background(self._look, "processes")
+
+    async def _look(self) -> None:
+        try:
+            rows = await self._bench.engine.ask("processes")
+        except EngineError as wrong:
+            self._say(wrong.message)
+        else:
+            if self.is_mounted:
+                self.show(processes_of(rows))
+
+    def show(self, processes: tuple[Process, ...]) -> None:
+        """Other rows."""
+        memory = sum(one.memory or 0 for one in processes)
+        self.list.show(processes)
+        title = f"Live processes  {len(processes)}" + (f"  {size_shown(memory)}" if memory else "")
+        self.query_one(".dialog").border_title = shown(title)
+        self._show_command()
+
+    def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
+        """Its command."""
+        event.stop()
+        self._say("")
+
+    def _say(self, note: str) -> None:
+        self._note = note
+        self._show_command()
+
+    def _show_command(self) -> None:
+        one = self.list.process
+        text = self._note or ("" if one is None else one.shown)
+        line = self.query_one("#process-command", Static)
+        line.update(shown(one_line(text, max(line.size.width, 20)), style="$text-warning" if self._note else "$muted"))
+
+    def action_end(self) -> None:
+        """End the one under the cursor."""
+        one = self.list.process
+        if one is None:
+            return
+        if one.role in OURS:
+            self._say(f"the {one.role} ends with the workbench   {key_of('app.quit')} quits")
+        elif one.role == "hand":
+            self._bench.engine.tell("disconnect", session=one.session)
+        else:
+            self._ask("end_process", one)
+
+    def action_restart(self) -> None:
+        """End the one under the cursor and have it started again."""
+        one = self.list.process
+        if one is None:
+            return
+        if one.role == "workbench":
+            self._say("the workbench cannot start itself again")
+        elif one.role == "engine":
+            self._bench.engine.restart()
+        elif one.role == "hand":
+            self._ask("restart", one, session=one.session)
+        else:
+            self._ask("restart_process", one)
+
+    def action_copy(self) -> None:
+        """Its pid, or the URL of a session."""
+        one = self.list.process
+        if one is not None:
+            self._bench.copy(
+                one.shown if one.pid is None else str(one.pid), "the URL" if one.pid is None else "the pid"
+            )
+
+    def _ask(self, do: str, one: Process, **arguments: Any) -> None:
+        async def ask() -> None:
+            try:
+                await self._bench.engine.ask(do, **(arguments or {"number": one.number}))
+            except EngineError as wrong:
+                self._say(f"{wrong.message}; {wrong.hint}" if wrong.hint else wrong.message)
+            self.look()
+
+        self.in_background(ask, "processes.do")

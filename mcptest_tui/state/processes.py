@@ -1,0 +1,107 @@
+"""What runs because of us, as the engine tells it: whose each process is, how long it runs, and what it waits for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcptest_engine.core.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+OURS = ("guardian", "engine", "workbench")
+"""What goes with the workbench: always there, and last in the list."""
+
+
+class Process(NamedTuple):
+    """One process with its group, or one session over HTTP, which has no `pid` here. Times are those of the clock.
+
+    `role` is "run", "spare", "hand", "hook", "scorer", "jq", "guardian", "engine" or "workbench"; `memory` is None
+    where it was not measured; `waits` are the requests that have no answer yet, each with its time.
+    """
+
+    number: int
+    role: str
+    pid: int | None
+    name: str
+    shown: str
+    suite: str
+    session: str
+    since: float
+    waits: tuple[tuple[str, float], ...]
+    memory: int | None = None
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What it is known by while others come and go."""
+        return self.role, self.number
+
+    @property
+    def title(self) -> str:
+        """Whose it is and what for: `weather, spare server of weather.yml`."""
+        suite = self.suite.rpartition("/")[2]
+        words = {
+            "run": f"{self.name}, in a run of {suite}" if suite else f"{self.name}, in a run",
+            "spare": f"{self.name}, spare server of {suite}",
+            "hand": f"{self.name}, connected in Servers",
+            "hook": f"hook {self.name}" + (f" of {suite}" if suite else ""),
+            "scorer": f"scorer {self.name}" + (f" of {suite}" if suite else ""),
+            "jq": "jq, for filters in suites",
+            "guardian": "guardian of these processes",
+            "engine": "engine of the workbench",
+            "workbench": "the workbench itself",
+        }
+        return words.get(self.role, self.name)
+
+    def waits_for(self, now: float) -> str:
+        """What it waits for, the longest first, or "idle"; "" for what is never asked."""
+        if not self.waits:
+            return "idle" if self.role in ("run", "spare", "hand") else ""
+        what, at = min(self.waits, key=lambda one: one[1])
+        more = f", and {len(self.waits) - 1} more" if len(self.waits) > 1 else ""
+        return f"{what}: {uptime_shown(now - at)}{more}"
+
+
+def processes_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Process, ...]:
+    """The engine's rows; what waits longest first, then what was started by the user's suites, and ourselves last."""
+    found = [
+        Process(
+            int(row["number"]),
+            str(row["role"]),
+            row.get("pid"),
+            str(row["name"]),
+            str(row["shown"]),
+            str(row["suite"]),
+            str(row["session"]),
+            float(row["since"]),
+            tuple((str(what), float(at)) for what, at in row["waits"]),
+            row.get("memory"),
+        )
+        for row in rows
+    ]
+    order = {role: place for place, role in enumerate(OURS, 1)}
+    return tuple(sorted(found, key=lambda one: order.get(one.role, 0)))
+
+
+def count_words(processes: Iterable[Process]) -> str:
+    """How much runs besides ourselves: `2 processes, 1 HTTP session`; "" for nothing."""
+    others = [one for one in processes if one.role not in OURS]
+    with_pid = sum(one.pid is not None for one in others)
+    sessions = len(others) - with_pid
+    told = [f"{with_pid} live process{'' if with_pid == 1 else 'es'}"] if with_pid else []
+    return ", ".join([*told, counted(sessions, "HTTP session")] if sessions else told)
+
+
+def server_words(processes: Iterable[Process], suite: str, name: str) -> str:
+    """What runs of a suite's server although nobody has connected it: "in a run", "spare server runs", or ""."""
+    roles = {one.role for one in processes if one.suite == suite and one.name == name}
+    return "in a run" if "run" in roles else "spare server runs" if "spare" in roles else ""
+
+
+def uptime_shown(seconds: float) -> str:
+    """`4 s`, `12 min`, `3 h 5 min`."""
+    seconds = max(seconds, 0)
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = int(seconds) // 60
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

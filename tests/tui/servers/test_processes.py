@@ -1,0 +1,138 @@
+"""Live processes: nothing that we started runs unseen, and each is ended or started again with a key or two."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tui.pictures import assert_picture, text_of
+from tests.tui.servers.driving import at_servers, connected
+from tests.tui.waiting import until
+
+pytestmark = pytest.mark.anyio
+TOOLSHED = Path(__file__).resolve().parents[2] / "servers" / "toolshed.py"
+
+
+def write_suite(place, *tools):
+    """A suite that calls these tools one after the other, with all the time there is."""
+    tests = [{"name": name, "tool": name, "serial": True, "timeout_ms": 600_000} for name in tools]
+    path = place / "mcptest.yml"
+    path.write_text(json.dumps({"servers": {"shed": {"command": [sys.executable, str(TOOLSHED)]}}, "tools": tests}))
+    return path
+
+
+def roles_of(pilot):
+    return [one.role for one in pilot.app.processes]
+
+
+async def test_a_server_that_hangs_is_ended_with_two_keys_and_the_run_goes_on(workbench, place):
+    """The window opens on what waits longest, and the failure says what was done."""
+    write_suite(place, "hang", "say")
+    async with workbench() as pilot:
+        await pilot.press("a")
+        await until(pilot, lambda: any(one.waits for one in pilot.app.processes), what="the server")
+        await pilot.press("ampersand")
+        await until(pilot, lambda: "tools/call hang: " in text_of(pilot.app), what="what it waits for")
+        await pilot.press("x")
+        await until(pilot, lambda: not pilot.app.runs.progress.busy, what="the end of the run")
+        counts = pilot.app.store.counts
+        assert (counts["pass"], counts["fail"]) == (1, 1)
+        await pilot.press("escape")
+        await until(pilot, lambda: "was ended by hand" in text_of(pilot.app), what="the reason")
+
+
+async def test_a_spare_server_is_counted_listed_and_ended(workbench, place):
+    """It was called "not started" while it ran."""
+    write_suite(place, "say")
+    async with workbench() as pilot:
+        await pilot.press("a")
+        await until(pilot, lambda: "spare" in roles_of(pilot), what="the spare server")
+        await until(pilot, lambda: "1 live process" in text_of(pilot.app), what="the count")
+        await at_servers(pilot, "shed")
+        assert "spare server runs" in text_of(pilot.app)
+        assert "not started" not in text_of(pilot.app)
+        await pilot.press("ampersand")
+        await until(pilot, lambda: "shed, spare server of mcptest.yml" in text_of(pilot.app), what="the window")
+        await until(pilot, lambda: pilot.app.screen.list.process.memory, what="its memory")
+        for title in ("guardian", "engine of the workbench", "the workbench itself"):
+            assert title in text_of(pilot.app)
+        await pilot.press("x")
+        await until(pilot, lambda: "spare" not in roles_of(pilot), what="its end")
+        await pilot.press("escape")
+        assert "not started" in text_of(pilot.app)
+        assert "live process" not in text_of(pilot.app)
+
+
+async def test_a_spare_server_is_ended_from_its_row(workbench, place):
+    """What is not connected but runs is ended by the key that disconnects."""
+    write_suite(place, "say")
+    async with workbench() as pilot:
+        await pilot.press("a")
+        await until(pilot, lambda: "spare" in roles_of(pilot), what="the spare server")
+        screen = await at_servers(pilot, "shed")
+        screen.action_disconnect()
+        await until(pilot, lambda: "spare" not in roles_of(pilot), what="its end")
+
+
+async def test_without_spare_servers_nothing_runs_after_a_run(workbench, place, tmp_path):
+    """`spare_servers: false` in config.yml."""
+    config = tmp_path / "xdg_config_home" / "mcptest" / "config.yml"
+    config.parent.mkdir(parents=True)
+    config.write_text("spare_servers: false\n")
+    write_suite(place, "say")
+    async with workbench() as pilot:
+        await pilot.press("a")
+        await until(pilot, lambda: pilot.app.store.counts["pass"] == 1 and not pilot.app.runs.progress.busy)
+        assert await pilot.app.engine.ask("processes")
+        assert set(roles_of(pilot)) <= {"guardian", "engine", "workbench"}
+
+
+async def test_a_connected_server_is_restarted_and_ended_in_the_window(workbench, demo):
+    """It is the session that ends: Servers knows it."""
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        (before,) = (one for one in pilot.app.processes if one.role == "hand")
+        await pilot.press("ampersand")
+        await until(pilot, lambda: "demo, connected in Servers" in text_of(pilot.app))
+        await pilot.press("r")
+        await until(
+            pilot, lambda: [one.number > before.number for one in pilot.app.processes if one.role == "hand"] == [True]
+        )
+        await pilot.press("x")
+        await until(pilot, lambda: screen.servers.named("demo").state == "off", what="the end of the session")
+        await until(pilot, lambda: "hand" not in roles_of(pilot), what="the end of the process")
+
+
+async def test_the_engine_is_started_again(workbench, demo):
+    """What was known stays."""
+    async with workbench() as pilot:
+        await until(pilot, lambda: pilot.app.engine.pid)
+        before = pilot.app.engine.pid
+        await pilot.press("ampersand")
+        await until(pilot, lambda: "engine of the workbench" in text_of(pilot.app))
+        window = pilot.app.screen
+        window.list.move_to([one.role for one in window.list.processes].index("engine"))
+        await pilot.press("x")
+        assert "the engine ends with the workbench" in text_of(pilot.app)
+        await pilot.press("r")
+        await until(pilot, lambda: pilot.app.engine.pid not in (None, before), what="another engine")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
+async def test_the_window_of_live_processes(workbench, place, size):
+    """As it looks."""
+    write_suite(place, "say")
+    async with workbench(size=size) as pilot:
+        await pilot.press("a")
+        await until(pilot, lambda: "spare" in roles_of(pilot) and not pilot.app.runs.progress.busy)
+        await pilot.press("ampersand")
+        await until(pilot, lambda: pilot.app.screen.list.process.memory and "idle" in text_of(pilot.app))
+        masks = (
+            (r"Live processes +\d+ +[\d.]+ MB ─+", "Live processes ─"),
+            (r" *\b\d{2,7} +[\d.]+ [KM]B", " PID SIZE"),
+            (r"/\S+/python\S* \S+ *", "COMMAND "),
+        )
+        assert_picture(pilot.app, "processes", folder="servers", masks=masks)
