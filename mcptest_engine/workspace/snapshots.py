@@ -49,6 +49,21 @@ def read_snapshots(path: Path) -> dict[str, Any]:
     return {str(name): value for name, value in found.items()}
 
 
+def rename_snapshots(path: Path, old: str, new: str) -> int:
+    """Give what is kept for the test `old` to the test `new`, accepted or waiting; how many. Raises: OSError, UsageError.
+
+    A name begins with that of its test, behind which a number, a step or the target stands. What `new` has stays as it is.
+    """
+    count, begins = 0, (f"{old} / ", f"{old} #", f"{old}, verify #")
+    for file in (path, pending_path(path)):
+        values = read_snapshots(file)
+        names = {name: new + name[len(old) :] for name in values if name.startswith(begins)}
+        if names and not values.keys() & set(names.values()):
+            write_snapshots(file, {names.get(name, name): value for name, value in values.items()})
+            count += len(names)
+    return count
+
+
 def write_snapshots(path: Path, values: Mapping[str, Any]) -> None:
     """Replace the file at once; without values it is removed. Raises: OSError, RecursionError for too deep a value."""
     data = snapshot_bytes(path, values)

@@ -41,6 +41,15 @@ ACTIONS: tuple[Action, ...] = (
     Action("edit.line", "Go to line", "", "go_to_line", "By its number.", show=False),
     Action("edit.test", "Show result", "", "show_test", "The test under the cursor, among the tests.", show=False),
     Action("edit.catalog", "Read tools", "", "read_catalog", "Ask the servers again what they offer.", show=False),
+    Action(
+        "edit.rename",
+        "Rename",
+        "",
+        "rename",
+        "Another name for the server under the cursor, or the test around it, wherever the file has it.",
+        show=False,
+    ),
+    Action("edit.format", "Format", "", "format", "Tidy indentation, quotes, spaces and empty lines.", show=False),
     Action("edit.wrap", "Wrap lines", "", "wrap", "Long lines over several rows.", show=False),
     Action(
         "edit.there", "Go there", "choose", "choose", "To that place in the text.", where="edit.list", palette=False

@@ -31,6 +31,8 @@ class OpenDoc:
         """Which lists of servers the problems go by."""
         self.disputed = False
         self.listed = not file.is_new
+        self.renamed: set[tuple[str, str]] = set()
+        """Tests that were renamed here, as (old name, new one): the save that has one of both takes snapshots along."""
         self.asked: set[str] = set()
         self.drafted = False
         """Whether a draft of this session is on the disk."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from textual.containers import Container
 
+from mcptest_engine.core.words import counted
 from mcptest_tui.screens.edit_disk import EditDisk, read_there
 from mcptest_tui.screens.edit_docs import OpenDoc
 from mcptest_tui.state.editor_model import CannotSave, look, open_file, reason
@@ -218,12 +219,14 @@ class EditFiles(EditDisk):
             self.workbench.tell(f"not saved: {refused}", severity="error", hint=hint)
             return False
         doc.disputed = False
+        moved = self.rename_snapshots(doc)
         if not doc.is_dirty:
             self._keep_left_over(doc)
             self._drop_draft(doc)
         self.refresh_tabs()
         self.refresh_problem_line(doc)
-        self.workbench.say(f"saved {self.title_of(doc)}")
+        moved_too = f", and {counted(moved, 'snapshot')} of renamed tests" if moved else ""
+        self.workbench.say(f"saved {self.title_of(doc)}{moved_too}")
         return True
 
     def action_run_test(self) -> None:

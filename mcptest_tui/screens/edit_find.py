@@ -88,6 +88,94 @@ class EditFind(EditBase):
             self.current.area.mark(hits={})
             self.current.area.focus()
 
+    # A name everywhere
+
+    def action_rename(self) -> None:
+        """Ask for another name of the server under the cursor, or of the test around it, and give it everywhere in the file."""
+        from mcptest_engine.suite.rename import find_renaming, names_taken, rename
+        from mcptest_engine.suite.text_edits import EditRefused
+        from mcptest_tui.screens.modals import Ask
+
+        doc = self.current
+        if doc is None or doc.file.read_only:
+            return
+        area, text = doc.area, doc.text
+        renaming = find_renaming(text, area.index_of(area.cursor_location))
+        if renaming is None:
+            self.workbench.say("no server and no test stands here")
+            return
+        kind, old, places = renaming.kind, renaming.name, counted(len(renaming.places), "place")
+        taken = names_taken(text, kind) - {old}
+
+        def check(typed: str) -> str | None:
+            if not typed.strip() or typed.strip() in taken:
+                return f"another {kind} has this name" if typed.strip() else "a name"
+            try:
+                rename(text, renaming, typed.strip())
+            except (EditRefused, ValueError) as wrong:
+                return str(wrong)
+            return None
+
+        def answered(typed: str | None) -> None:
+            if typed is None or typed.strip() == old or doc.text != text:
+                return
+            area.become(rename(text, renaming, typed.strip()))
+            if kind == "test":
+                doc.renamed.add((old, typed.strip()))
+            self.workbench.say(f"renamed {old} in {places}; one undo takes it back")
+
+        hint = f"renames {places} of this file"
+        if kind == "test":
+            hint += "; its snapshots go along when it is saved"
+        elif doc.document is not None and any(file.endswith((".yml", ".yaml")) for file in doc.document.files[1:]):
+            hint += "; files that it imports stay as they are"
+        self.app.push_screen(Ask(f"Rename the {kind} {old}", hint, value=old, check=check), answered)
+
+    def action_format(self) -> None:
+        """Tidy the text, where that leaves what it means and its comments as they are."""
+        from mcptest_engine.suite.text_edits import EditRefused
+        from mcptest_engine.suite.tidy import tidy
+
+        doc = self.current
+        if doc is None or doc.file.read_only:
+            return
+        try:
+            text = tidy(doc.text)
+        except EditRefused as refused:
+            hint = f"; {refused.hint}" if refused.hint else ""
+            self.workbench.say(f"not formatted: {refused.message}{hint}", "warning")
+            return
+        if text == doc.text:
+            self.workbench.say("nothing to format")
+            return
+        doc.area.become(text)
+        self.workbench.say("formatted; one undo takes it back")
+
+    def rename_snapshots(self, doc: OpenDoc) -> int:
+        """What is kept for tests that were renamed goes along, or back after an undo; how many."""
+        import os
+        from pathlib import Path
+
+        from mcptest_engine.core.errors import McptestError
+        from mcptest_engine.suite.rename import names_taken
+        from mcptest_engine.workspace.slug import slug
+        from mcptest_engine.workspace.snapshots import rename_snapshots
+
+        workspace, count = self.workbench.workspace, 0
+        names = names_taken(doc.file.saved, "test") if doc.renamed else set()
+        suites = [doc.file.path, *(one.path for one in doc.owners(self.workbench.store.documents))]
+        for old, new in doc.renamed:
+            if (old in names) == (new in names):
+                continue
+            was, now = (old, new) if new in names else (new, old)
+            for suite in suites:
+                stem = os.path.splitext(workspace.relative(Path(suite)))[0]  # noqa: PTH122
+                try:
+                    count += rename_snapshots(workspace.snapshots_dir / f"{slug(stem)}.yml", was, now)
+                except (OSError, McptestError) as wrong:
+                    self.workbench.tell(f"the snapshots of {was} keep its name: {wrong}", severity="warning")
+        return count
+
     def _replace_all(self, doc: OpenDoc, hits: list[Hit], bar: FindBar) -> None:
         lines = list(doc.area.lines)
         for hit in reversed(hits):

@@ -148,6 +148,11 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
         row = before.count(newline)
         return row, len(before) - (before.rfind(newline) + len(newline) if row else 0)
 
+    def index_of(self, place: Location) -> int:
+        """The index in the text of the character at a row and column."""
+        above = sum(len(line) for line in self.lines[: place[0]])
+        return above + place[0] * len(self.document.newline) + place[1]
+
     def place(self, row: int, column: int) -> None:
         """The cursor at a place, in the middle of what is seen unless it is in view already."""
         if not self.size.height:

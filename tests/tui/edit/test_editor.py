@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcptest_engine.workspace.snapshots import read_snapshots, write_snapshots
 from tests.tui.edit.typing import checked, messages, opened, text_of_file, typed
 from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.waiting import until
@@ -463,3 +464,28 @@ async def test_a_part_of_a_suite_has_the_problems_that_its_suite_has_there(
         screen = await opened(pilot, part)
         assert any("tol" in message for message in messages(screen))
         assert not any("servers" in message for message in messages(screen))
+
+
+async def test_a_test_is_renamed_with_its_snapshots_and_one_undo_takes_it_back(
+    place: Path, workbench: Callable[..., Any]
+) -> None:
+    suite, kept = place / "mcptest.yml", place / ".mcptest" / "snapshots" / "mcptest.yml"
+    text = "servers: { demo: { command: [mcptest, mock] } }\ntools:\n  - name: one\n    tool:   status\n"
+    suite.write_text(text)
+    write_snapshots(kept, {"one / result": 1})
+    async with workbench() as pilot:
+        screen = await opened(pilot, suite, line=4)
+        await screen.run_action("screen.rename")
+        await until(pilot, lambda: "renames 1 place" in text_of(pilot.app), what="the question")
+        await pilot.press("ctrl+u", "u", "n", "o", "enter")
+        await until(pilot, lambda: screen.current.area.lines[2] == "  - name: uno", what="the name")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: list(read_snapshots(kept)) == ["uno / result"], what="the snapshots")
+        await pilot.press("ctrl+z")
+        assert screen.current.text == text
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: list(read_snapshots(kept)) == ["one / result"], what="the snapshots")
+        await screen.run_action("screen.format")
+        assert screen.current.text == text.replace("   status", " status")
+        await pilot.press("ctrl+z")
+        assert screen.current.text == text
