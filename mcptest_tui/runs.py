@@ -62,7 +62,7 @@ class Runs:
             listed = tests if tests is not None else [row.id for row in store.rows.values() if row.path == place]
             if not listed:
                 continue
-            self.progress.ask(key)
+            self.progress.ask(key, len(listed))
             self._unasked.add(key)
             self._run_by_key.update(listed if by_key else ())
             store.queue(key, listed)

@@ -24,10 +24,11 @@ def status_of(app: Workbench, screen: WorkScreen) -> Status:
     return Status(
         running=progress.busy,
         text=_text(app),
-        done=progress.done if progress.run else 0,
-        total=progress.total if progress.run else 0,
+        done=progress.done if progress.busy else 0,
+        total=progress.total if progress.busy else 0,
         counts=tuple((status, counts[status]) for status in COUNTED if counts.get(status)),
         elapsed=progress.elapsed if progress.busy or progress.last_seconds is not None else None,
+        left=progress.left,
         live="" if progress.busy else count_words(app.processes),
         spent=progress.spent.text,
         watch=app.watch_mode if app.store.documents else "",
@@ -49,4 +50,6 @@ def _text(app: Workbench) -> str:
     problems = sum(1 for document in app.store.documents.values() if not document.sound)
     if problems:
         return f"{counted(problems, 'suite')} with problems"
+    if progress.not_run:
+        return f"stopped, {progress.not_run} not run"
     return counted(len(app.store.rows), "test") if app.store.documents else ""

@@ -117,7 +117,7 @@ class DetailFeed:
             return
         rows = screen.rows.tests_of(entry.id, store)
         summary = screen.run_view.summary
-        if summary is not None and (entry.depth or summary.path != entry.path):
+        if summary is not None and (entry.depth or summary.path != entry.path or any(row.busy for row in rows)):
             summary = None
         detail.head(f"{entry.title}" if not entry.depth else f"{entry.path.rpartition('/')[2]}  {entry.title}")
         detail.page.show(group_lines(rows, self._group_keys(entry, rows), summary), keep=keep)

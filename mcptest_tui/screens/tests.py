@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mcptest_tui.widgets.lines import Lines
 
 FOLLOW_SECONDS = 0.06
-PAGE_SECONDS = 1.0
+PAGE_SECONDS = 0.25
 CURRENT_WIDTH = 30
 REMEMBERED = 2_000
 """Verdicts kept for the next session; of more tests none are."""

@@ -11,7 +11,7 @@ from textual.screen import Screen
 from mcptest_engine.core.clipping import compact
 from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.engine_client import EngineError
-from mcptest_tui.state.json_rows import SHOWN_TEXT, whole
+from mcptest_tui.state.json_rows import SHOWN_TEXT, value_at, whole
 from mcptest_tui.state.store import TestRow
 from mcptest_tui.widgets.json_tree import JsonTree, text_of
 from mcptest_tui.words import key_of
@@ -49,6 +49,8 @@ class TreeActions(Screen[None]):
             self._add_assertion(row, tree)
         elif event.what == "more":
             self._later(partial(self._more, row, event))
+        elif event.what == "reach":
+            self._later(partial(self._reach, row, event))
         elif event.what == "text" or not tree.is_whole():
             self._later(partial(self._asked, row, event))
         else:
@@ -80,6 +82,9 @@ class TreeActions(Screen[None]):
         if tree is not None:
             tree.search(event.text)
             self._tests.feed.told_path(tree)
+            row = self._tests.feed.entry
+            if event.text and isinstance(row, TestRow) and tree.nodes is not None and not whole(tree.nodes.value):
+                self._later(partial(self._find, row, tree, event.text))
 
     def _use(self, event: JsonTree.Wanted, text: str) -> None:
         """The whole value has come."""
@@ -122,6 +127,46 @@ class TreeActions(Screen[None]):
             self._tests.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
             return
         event.tree.extend(event.path, more)
+
+    async def _find(self, row: TestRow, tree: JsonTree, text: str) -> None:
+        """Search all of the value, of which only a part is here."""
+        try:
+            paths = await self._tests.feed.ask(
+                "search", id=row.id, run_id=row.run_id or None, path=self._member(row, tree), text=text
+            )
+        except EngineError:
+            return  # what is here has been searched
+        if row is self._tests.feed.entry:
+            tree.found(text, [tuple(path) for path in paths])
+            self._tests.feed.told_path(tree)
+
+    async def _reach(self, row: TestRow, event: JsonTree.Wanted) -> None:
+        """Fetch the entries that lead to a hit, container by container."""
+        tree, member = event.tree, self._member(row, event.tree)
+        for depth, key in enumerate(event.path):
+            held = value_at(tree.nodes.value, event.path[:depth]) if tree.nodes is not None else None
+            if not isinstance(held, (dict, list)):
+                return
+            if isinstance(key, int) and isinstance(held, list):
+                start = len(held) - (1 if held and isinstance(held[-1], dict) and "$more" in held[-1] else 0)
+                is_here = key < start
+            else:
+                start, is_here = len(held) - ("$more" in held), key in held
+            if not is_here:
+                try:
+                    more = await self._tests.feed.ask(
+                        "expand",
+                        id=row.id,
+                        run_id=row.run_id or None,
+                        path=[*member, *event.path[:depth]],
+                        start=start,
+                        key=key,
+                    )
+                except EngineError as wrong:
+                    self._tests.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+                    return
+                tree.extend(event.path[:depth], more)
+        tree.reached(event.path)
 
     def _member(self, row: TestRow, tree: JsonTree) -> list[str | int]:
         """Where in the test's result a tree begins."""

@@ -13,6 +13,10 @@ from mcptest_tui.state.spending import Spent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+LEAST_DONE, LEAST_SECONDS = 3, 1.0
+"""Before so many tests are done, and in the first second, nobody can say how long the rest will take."""
+GIVEN_UP = ("not run: interrupted", "not run: stopped")
+"""How the message of a result begins whose test a run was ended before; a test that the policy refuses was not given up."""
 CANCELLED = "cancelled"
 """The kind of a run that was ended before it began, because a person wanted it so."""
 MISSED_GATE = 6
@@ -21,14 +25,20 @@ MISSED_GATE = 6
 
 @dataclass(slots=True)
 class Progress:
-    """The state of the status bar's left end."""
+    """The state of the status bar's left end.
+
+    `done`, `total`, `not_run`, `started` and `spent` are of all runs since none was on: those of 33 suites count together.
+    `not_run` are the tests that were given up when a run was stopped.
+    """
 
     clock: Callable[[], float]
     run: str | None = None
     path: str = ""
     done: int = 0
     total: int = 0
+    not_run: int = 0
     started: float = 0.0
+    asked: dict[str, int] = field(default_factory=dict)
     waiting: set[str] = field(default_factory=set)
     unwanted: set[str] = field(default_factory=set)
     last: str = ""
@@ -44,8 +54,15 @@ class Progress:
 
     @property
     def elapsed(self) -> float:
-        """Seconds of the run that is on, else of the last."""
-        return self.clock() - self.started if self.run is not None else self.last_seconds or 0.0
+        """Seconds since the first of the runs that are on or wait was asked for, else what the last took."""
+        return self.clock() - self.started if self.busy else self.last_seconds or 0.0
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until all is done if it goes on as it did; None while too little is done to say."""
+        if not self.busy or self.done < LEAST_DONE or self.elapsed < LEAST_SECONDS or self.done >= self.total:
+            return None
+        return self.elapsed / self.done * (self.total - self.done)
 
     @property
     def stopping(self) -> bool:
@@ -65,9 +82,19 @@ class Progress:
         """One run, or all that is on and all that waits, was asked to end; what is asked for from now on was not."""
         self.unwanted |= self._going if run is None else {run}
 
-    def ask(self, run: str) -> None:
-        """A run was asked for; the engine has not answered yet."""
+    def ask(self, run: str, tests: int = 0) -> None:
+        """A run of so many tests was asked for; the engine has not answered yet."""
+        self._begin()
         self.waiting.add(run)
+        self.asked[run] = tests
+        self.total += tests
+
+    def _begin(self) -> None:
+        if not self.busy:
+            self.done = self.total = self.not_run = 0
+            self.started = self.clock()
+            self.spent = Spent()
+            self.asked.clear()
 
     def forget(self, run: str | None = None) -> None:
         """A run that could not be queued, or all of them: the engine is gone."""
@@ -84,15 +111,19 @@ class Progress:
         if not isinstance(run, str):
             return
         if name == "run.queued":
+            self._begin()
             self.waiting.add(run)
         elif name == "run.started":
+            self._begin()
             self.waiting.discard(run)
             self.run, self.path = run, str(event.get("path", ""))
-            self.done, self.total = 0, len(event.get("tests", ()))
-            self.started = self.clock()
-            self.spent = Spent()
+            self.total += len(event.get("tests", ())) - self.asked.pop(run, 0)
         elif name == "case.finished":
-            self.done += 1
+            result = event["result"]
+            if result.get("verdict") == "skip" and str(result.get("message") or "").startswith(GIVEN_UP):
+                self.not_run += 1
+            else:
+                self.done += 1
             self.spent.apply(event)
         elif name == "agent.turn":
             self.spent.apply(event)
@@ -100,14 +131,16 @@ class Progress:
             self._end(run, *_summary(event.get("record") or {}))
         elif name == "run.failed":
             cancelled = event.get("kind") == CANCELLED
+            self.not_run += self.asked.pop(run, 0) if cancelled else 0
             self._end(run, CANCELLED if cancelled else str(event.get("message", "did not run")), failed=not cancelled)
 
     def _end(self, run: str, said: str, failed: bool) -> None:
         if run == self.run:
             self.ended = self.clock()
-            self.last_seconds = self.ended - self.started
         self.last, self.last_failed = said, failed
         self.forget(run)
+        if not self.busy:
+            self.last_seconds = self.clock() - self.started
 
 
 def _summary(record: dict[str, Any]) -> tuple[str, bool]:

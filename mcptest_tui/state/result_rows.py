@@ -51,6 +51,7 @@ ARROW = f" {MARKS['arrow']} "
 BARS = "_.-=+*#%@" if is_ascii() else "▁▂▃▄▅▆▇█"
 
 
+VERDICT_ORDER = ("fail", "inconclusive", "pass", "skip")
 WORDS = {
     "pass": "passed",
     "fail": "failed",
@@ -434,13 +435,13 @@ def group_lines(
         return [*summary_lines(summary, failing), BLANK, *key_lines(keys)]
     counts: dict[str, int] = {}
     for row in rows:
-        counts[row.verdict] = counts.get(row.verdict, 0) + 1
+        counts[row.status] = counts.get(row.status, 0) + 1
     pieces: list[Piece] = [(f"{counted(len(rows), 'test')}", "bold")]
-    told = (verdict for verdict in ("fail", "inconclusive", "pass", "skip", "new") if counts.get(verdict))
+    told = (status for status in (*VERDICT_ORDER, "running", "queued", "new") if counts.get(status))
     waiting = sum(row.deferred for row in rows)
     for verdict in told:
         some = f" ({waiting} deferred)" if verdict == "inconclusive" and waiting else ""
-        pieces.append((f"   {counts[verdict]} {WORDS[verdict]}{some}", verdict))
+        pieces.append((f"   {counts[verdict]} {WORDS[verdict]}{some}", "dim" if verdict == "queued" else verdict))
     lines = [line(*pieces), *_failing(failing)]
     timed = slowest(rows)
     if len(timed) > 1:

@@ -62,7 +62,8 @@ class JsonTree(Lines):
     @dataclass
     class Wanted(Message):
         """Something is asked of the screen about the node at `path`: "value" (the whole of it in a window), "copy",
-        "more" (entries from `start` on), "assert", "text" (the whole value as text), "search", "target".
+        "more" (entries from `start` on), "assert", "text" (the whole value as text), "search", "target", "reach" (the hit
+        at `path`, which is not here yet).
         """
 
         tree: JsonTree
@@ -376,6 +377,23 @@ class JsonTree(Lines):
             self._go(order.get(here, 0))
         return len(self._found)
 
+    def found(self, text: str, paths: Sequence[Path]) -> None:
+        """Where all of the value holds `text`, also what is not here; it is gone to as by `search`."""
+        if text == self._query and self.nodes is not None and len(paths) > len(self._found):
+            before = self.path if self.path in self._found_set else None
+            self._found, self._found_set = list(paths), set(paths)
+            self.refresh()
+            if before is None:
+                self._go(0)
+            else:
+                self.cursor_moved()
+
+    def reached(self, path: Path) -> None:
+        """A hit that was asked for is here."""
+        if path in self._found_set:
+            self._refolded(self.cursor)
+            self._go(self._found.index(path), ask=False)
+
     def action_hit(self, step: int) -> None:
         """The next hit, from the other end after the last."""
         if not self._found or self.nodes is None:
@@ -388,11 +406,13 @@ class JsonTree(Lines):
         ahead = [at for at, found in enumerate(self._found) if (_order(found) > key) == (step > 0)]
         self._go((ahead[0] if step > 0 else ahead[-1]) if ahead else 0 if step > 0 else len(self._found) - 1)
 
-    def _go(self, number: int) -> None:
+    def _go(self, number: int, *, ask: bool = True) -> None:
         if self.nodes is None:
             return
         self._text = None
         at = self.nodes.place_of(self._found[number])
+        if at is None and ask:
+            self.post_message(self.Wanted(self, "reach", self._found[number]))
         if at is not None:
             self._parts = None
             self.changed()

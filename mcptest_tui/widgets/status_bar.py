@@ -30,6 +30,7 @@ class Status(NamedTuple):
     total: int = 0
     counts: tuple[tuple[str, int], ...] = ()
     elapsed: float | None = None
+    left: float | None = None
     watch: str = ""
     live: str = ""
     spent: str = ""
@@ -40,7 +41,7 @@ class Status(NamedTuple):
 
 
 class StatusBar(Widget):
-    """` ● running 41/120   38 ✓  2 ✗   3.2 s   saved weather.yml → 4 tests       watch: affected`."""
+    """` ● running 41/120   38 ✓  2 ✗   3.2 s, about 6.1 s left   saved weather.yml → 4 tests       watch: affected`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,6 +65,8 @@ def laid_out(status: Status, width: int, *, tiny: bool = False) -> Content:
     begin = Content(" ").join([Content(""), *([mode] if mode.cell_length else []), _run(status)])
     counts = _counts(status)
     elapsed = Content("" if status.elapsed is None else duration_shown(status.elapsed))
+    if status.left is not None:
+        elapsed += Content(f", about {duration_shown(status.left)} left")
     live = Content("" if status.message else status.live)
     left, end = begin, right.cell_length + len(GAP) if right.cell_length else 0
     for part in (counts, elapsed, Content(status.spent), status.extra, live):

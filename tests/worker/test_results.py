@@ -78,6 +78,8 @@ def test_a_wide_result_is_cut_and_paged(child: Child, suite_on: SuiteOn) -> None
     many = ["output", "result", "structuredContent", "arguments", "many"]
     assert detail["output"]["result"]["structuredContent"]["arguments"]["many"] == [*range(200), {"$more": 800}]
     assert child.ask("expand", id=detail["id"], path=many, start=900) == list(range(900, 1_000))
+    assert child.ask("search", id=detail["id"], path=many[:-1], text="997") == [["many", 997]]
+    assert child.ask("expand", id=detail["id"], path=many, start=200, key=997) == list(range(200, 1_000))
     with pytest.raises(Refusal, match="nothing at output"):
         child.ask("expand", id=detail["id"], path=["output", "nowhere", 3])
 

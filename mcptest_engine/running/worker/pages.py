@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.running.worker.protocol import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 LONGEST_TEXT = 2_000
 MOST_ENTRIES = 200
@@ -23,13 +23,14 @@ MOST_NODES = 10_000
 MOST_CHARACTERS = 400_000
 DEEPEST = 100
 LARGEST_VALUE = 1 << 20
+MOST_FOUND, MOST_REACHED, PAST_A_HIT = 5_000, 200_000, 50
 _SHORT = 100
 
 
 def pruned(value: Any, *, start: int = 0, longest: int = LONGEST_TEXT, entries: int = MOST_ENTRIES) -> Any:
     """A copy of `value` that is no larger than a screen needs; of its own entries those from `start` on."""
     top: list[Any] = [None]
-    nodes, characters = MOST_NODES, MOST_CHARACTERS
+    nodes, characters = max(MOST_NODES, entries), MOST_CHARACTERS
     waiting: deque[tuple[Any, Any, Any, int]] = deque([(top, 0, value, 0)])
     while waiting:
         holder, place, item, depth = waiting.popleft()
@@ -87,6 +88,36 @@ def value_at(value: Any, path: Iterable[Any]) -> Any:
         except (LookupError, ValueError, TypeError):
             raise Refused(f"there is nothing at {'.'.join(map(str, walked))}", kind="gone") from None
     return value
+
+
+def paths_of(value: Any, text: str, most: int = MOST_FOUND) -> list[list[str | int]]:
+    """The paths of what holds `text` in its key or as its value, in any case, in the order of the document."""
+    wanted = text.casefold()
+    found: list[list[str | int]] = []
+    stack: list[Iterator[tuple[str | int, Any]]] = [iter([("", value)])]
+    path: list[str | int] = []
+    while stack and len(found) < most:
+        key, item = next(stack[-1], (None, None))
+        if key is None:
+            stack.pop()
+            if path:
+                path.pop()
+            continue
+        members = item.items() if isinstance(item, dict) else enumerate(item) if isinstance(item, list) else None
+        spelled = "" if members is not None else item if isinstance(item, str) else json.dumps(item)
+        if wanted in spelled.casefold() or (isinstance(key, str) and key and wanted in key.casefold()):
+            found.append([*path, key][1:])
+        if members is not None:
+            path.append(key)
+            stack.append(iter(members))
+    return found
+
+
+def up_to(value: Any, key: Any, start: int) -> int:
+    """How many entries of a container from `start` on lead to `key` and a little past it; at most `MOST_REACHED`."""
+    keys = list(value) if isinstance(value, dict) else range(len(value) if isinstance(value, list) else 0)
+    at = keys.index(key) if key in keys else start
+    return min(max(at + PAST_A_HIT - start, MOST_ENTRIES), MOST_REACHED)
 
 
 def text_of(value: Any, limit: int = LARGEST_VALUE) -> str:

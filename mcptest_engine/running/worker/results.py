@@ -11,7 +11,7 @@ import json
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.running.worker.pages import pruned, text_of, value_at
+from mcptest_engine.running.worker.pages import MOST_ENTRIES, paths_of, pruned, text_of, up_to, value_at
 from mcptest_engine.running.worker.protocol import Refused
 from mcptest_engine.workspace.files import read_file
 
@@ -100,9 +100,16 @@ class Results:
         found = dict(await self._test(test_id, run_id))
         return {name: pruned(member) for name, member in found.items()}
 
-    async def expand(self, test_id: str, run_id: str | None, path: Sequence[Any], start: int = 0) -> Any:
-        """One part of the result, pruned in its turn; of its entries those from `start` on."""
-        return pruned(await self._part(test_id, run_id, path), start=start)
+    async def expand(
+        self, test_id: str, run_id: str | None, path: Sequence[Any], start: int = 0, key: Any = None
+    ) -> Any:
+        """One part of the result, pruned in its turn; of its entries those from `start` on, with `key` as far as that."""
+        part = await self._part(test_id, run_id, path)
+        return pruned(part, start=start, entries=MOST_ENTRIES if key is None else up_to(part, key, start))
+
+    async def find(self, test_id: str, run_id: str | None, path: Sequence[Any], text: str) -> list[list[str | int]]:
+        """The paths below `path` of all that holds a text, whatever of it was asked for until now."""
+        return await asyncio.to_thread(paths_of, await self._part(test_id, run_id, path), text)
 
     async def value(self, test_id: str, run_id: str | None, path: Sequence[Any]) -> str:
         """One part of the result as text."""

@@ -233,8 +233,12 @@ class Service:
         path: list[Any],
         run_id: str | None = None,
         start: int = 0,
+        key: str | int | None = None,
     ) -> Any:
-        return await self.results.expand(id, run_id, path, start)
+        return await self.results.expand(id, run_id, path, start, key)
+
+    async def do_search(self, id: str, path: list[Any], text: str, run_id: str | None = None) -> list[list[str | int]]:  # noqa: A002
+        return await self.results.find(id, run_id, path, text)
 
     async def do_value(self, id: str, path: list[Any], run_id: str | None = None) -> str:  # noqa: A002
         return await self.results.value(id, run_id, path)

@@ -76,3 +76,50 @@ def test_other_events_change_nothing():
     for event in ({"event": "traffic", "rows": []}, {}, {"event": "server.state", "run": None}):
         progress.apply(event)
     assert not progress.busy
+
+
+def test_the_runs_of_several_suites_count_together():
+    """Findings: over 33 suites the bar counted suites, and the sum said what the last of them took."""
+    clock = [10.0]
+    progress = Progress(lambda: clock[0])
+    for run, tests in (("a", 2), ("b", 3)):
+        progress.ask(run, tests)
+    for run, tests in (("a", 2), ("b", 3)):
+        progress.apply({"event": "run.started", "run": run, "path": f"{run}.yml", "tests": [{}] * tests})
+        for _ in range(tests):
+            clock[0] += 1.0
+            progress.apply({"event": "case.finished", "run": run, "id": "t", "result": {"verdict": "pass"}})
+        if run == "a":
+            assert (progress.done, progress.total, progress.left) == (2, 5, None)
+            progress.apply({"event": "run.finished", "run": run, "record": {"verdict": "pass"}})
+        else:
+            assert (progress.done, progress.total) == (5, 5)
+    progress.apply({"event": "run.finished", "run": "b", "record": {"verdict": "pass"}})
+    assert (progress.busy, progress.elapsed, progress.not_run) == (False, 5.0, 0)
+    progress.ask("c", 1)
+    assert (progress.done, progress.total) == (0, 1)
+
+
+def test_how_long_the_rest_takes_is_told_once_enough_is_done():
+    clock = [0.0]
+    progress = Progress(lambda: clock[0])
+    progress.ask("a", 10)
+    for _ in range(4):
+        clock[0] += 1.0
+        progress.apply({"event": "case.finished", "run": "a", "id": "t", "result": {"verdict": "pass"}})
+    assert progress.left == 6.0
+
+
+def test_what_was_given_up_when_a_run_was_stopped_is_counted():
+    progress = Progress(lambda: 0.0)
+    progress.ask("a", 2)
+    progress.ask("b", 3)
+    progress.apply({"event": "run.started", "run": "a", "tests": [{}, {}]})
+    for message in (None, "not run: interrupted"):
+        verdict = "skip" if message else "pass"
+        progress.apply(
+            {"event": "case.finished", "run": "a", "id": "t", "result": {"verdict": verdict, "message": message}}
+        )
+    progress.apply({"event": "run.finished", "run": "a", "record": {"verdict": "fail", "interrupted": True}})
+    progress.apply({"event": "run.failed", "run": "b", "kind": "cancelled", "message": "cancelled before it began"})
+    assert (progress.done, progress.not_run, progress.busy) == (1, 4, False)

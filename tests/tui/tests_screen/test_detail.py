@@ -311,3 +311,26 @@ tools:
         await until(pilot, lambda: tree.show_vertical_scrollbar)
         rows = [row for row in text_of(pilot.app).split("\n") if '{"a":' in row]
         assert len(rows) > 10 and all("3 keys" in row for row in rows)
+
+
+async def test_a_search_finds_what_was_not_loaded_yet(workbench, place):
+    """Findings: of 160,000 items the last was not found, because only the first 200 were here."""
+    (place / "mcptest.yml").write_text(
+        f"""name: long
+servers:
+  demo: {{ command: [mcptest, mock, --preset, demo] }}
+tools:
+  - name: long
+    tool: echo
+    args: {{ text: x, deep: {{ list: {list(range(20_000))} }} }}
+""",
+        encoding="utf-8",
+    )
+    async with workbench(size=(120, 40)) as pilot:
+        await ran(pilot, "a")
+        await opened(pilot, "long", "request")
+        tree = pilot.app.screen.detail.json_tree
+        await pilot.press("slash", *"19999", "enter")
+        await until(pilot, lambda: tree.target.endswith("list[19999]"), what="the last item")
+        assert tree.value() == 19_999
+        assert '"19999" 1 of 1' in tree.searching
