@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 LEAST_DONE, LEAST_SECONDS = 3, 1.0
 """Before so many tests are done, and in the first second, nobody can say how long the rest will take."""
-GIVEN_UP = ("not run: interrupted", "not run: stopped")
+GIVEN_UP = ("not run: interrupted", "not run: stopped", "interrupted")
 """How the message of a result begins whose test a run was ended before; a test that the policy refuses was not given up."""
 CANCELLED = "cancelled"
 """The kind of a run that was ended before it began, because a person wanted it so."""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 VERDICTS = ("pass", "fail", "inconclusive", "skip")
 STATUSES = ("new", "queued", "running", *VERDICTS)
 BUSY = ("queued", "running")
-NOT_RUN = "not run: "
-"""How the message of a result begins whose test a run was ended before."""
+NOT_RUN = ("not run: ", "interrupted")
+"""How the message of a result begins whose test a run did not begin, or was ended in."""
 
 
 @dataclass(slots=True, eq=False)
