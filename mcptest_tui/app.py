@@ -95,7 +95,7 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
         self.keymap_problems: tuple[str, ...] = ()
         self.places: list[str] = []
         self.themes = ThemeBook(self)
-        self.themes.use(theme_at_start(saved.theme, self.config.theme))
+        self.themes.use(theme_at_start(saved.theme, self.config.theme, colours=self.console.color_system))
         self.themes.chosen = saved.theme or None
         self.animation_level = "none"
         self.suites.put_remembered()

@@ -34,6 +34,7 @@ class AppLooks(App[int]):
     def first_theme(self, name: str) -> None:
         """The theme of the first paint. Setting it as later ones are set would parse all style sheets twice over."""
         self.set_reactive(App.theme, name)
+        self._refresh_truecolor_filter(self.ansi_theme)
         dark = self.current_theme.dark
         classes = {existing: False for existing in self.classes if existing.startswith("-theme-")}
         self.update_classes(

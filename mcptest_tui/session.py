@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VERSION = 1
+SIXTEEN = "terminal"
+"""The theme that has the terminal's own colours."""
 MOST_BYTES = 1024 * 1024
 
 
@@ -82,9 +84,12 @@ class SessionFile:
         self._written = text
 
 
-def theme_at_start(picked: str, configured: str) -> str | None:
-    """MCPTEST_THEME, else what was picked in this workspace, else what the settings say, else what was picked anywhere last."""
-    return os.environ.get("MCPTEST_THEME") or picked or configured or last_theme()
+def theme_at_start(picked: str, configured: str, *, colours: str | None = "truecolor") -> str | None:
+    """MCPTEST_THEME; where there are 16 colours, the theme of those; else what was picked in this workspace, else what the
+    settings say, else what was picked anywhere last. `colours` is what Rich calls the terminal's: "standard" are 16.
+    """
+    few = SIXTEEN if colours == "standard" else ""
+    return os.environ.get("MCPTEST_THEME") or few or picked or configured or last_theme()
 
 
 def last_theme() -> str | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcptest_tui.places import user_themes_dir
-from mcptest_tui.themes import DEFAULT, ThemeError, read_theme, theme_files
+from mcptest_tui.themes import DEFAULT, ThemeError, in_256_colours, read_theme, theme_files
 
 if TYPE_CHECKING:
     from mcptest_tui.app import Workbench
@@ -59,10 +59,11 @@ class ThemeBook:
         if path is None:
             return False
         try:
-            self._app.register_theme(read_theme(path))
+            theme = read_theme(path)
         except ThemeError as wrong:
             self.complaints.append(f"{wrong.message}{f'; {wrong.hint}' if wrong.hint else ''}")
             return False
+        self._app.register_theme(in_256_colours(theme) if self._app.console.color_system == "256" else theme)
         return True
 
     def _tell(self) -> None:

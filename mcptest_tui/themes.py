@@ -7,7 +7,7 @@ the time to the first paint; whatever is not plain goes the long way, and so doe
 from __future__ import annotations
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from textual.color import Color, ColorParseError
@@ -29,6 +29,8 @@ PLAIN_TEXT = {
     "text-success": "verdict-pass",
 }
 """Textual's tokens for text, and ours in their place, which are tested for their contrast."""
+GREYISH = 26
+"""How far the channels of a colour lie apart, at most, that is grey where colours are few."""
 SUFFIXES = (".yml", ".yaml")
 FIELDS = tuple(field.name for field in fields(Theme))
 _PLAIN = re.compile(r'(  )?([a-z-]+): *(?:"([^"\\]*)"|(true|false)|([a-z][a-z0-9-]*))? *(?:#.*)?')
@@ -142,6 +144,23 @@ def _is_colour(text: str) -> bool:
     return True
 
 
+def in_256_colours(theme: Theme) -> Theme:
+    """The theme with its greyish colours grey: of 256 many are greys, and nothing is a little blue."""
+
+    def greyed(colour: str) -> str:
+        if not colour.startswith("#"):
+            return colour
+        shade = Color.parse(colour)
+        level = round(shade.brightness * 255)
+        return Color(level, level, level).hex if max(shade.rgb) - min(shade.rgb) <= GREYISH else colour
+
+    colours = {
+        name: greyed(value) for name in FIELDS if name != "name" and isinstance(value := getattr(theme, name), str)
+    }
+    variables = {name: greyed(value) for name, value in theme.variables.items()}
+    return replace(theme, **colours, variables=variables)  # type: ignore[arg-type]
+
+
 def token_defaults(theme: Theme) -> dict[str, str]:
     """Our tokens for a theme that lacks them, from the colours that it has."""
     dark = theme.dark
@@ -165,4 +184,6 @@ def token_defaults(theme: Theme) -> dict[str, str]:
         "json-number": accent,
         "json-boolean": secondary,
         "json-null": foreground,
+        "ansi-background": "ansi_default",
+        "ansi-foreground": "ansi_default",
     }

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mcptest_tui.app import Workbench
 
 SECONDS = 15
+SIGN = "tip: "
 TIPS = {
     "failure": (
         "{0} goes to the failing test; {1} turns to the tab that shows the difference",
@@ -50,8 +51,8 @@ class Tips:
                 self.tell("failure" if self._app.store.counts["fail"] else "passed")
 
     def tell(self, name: str) -> None:
-        """Tell a tip, unless it was told before or none is wanted."""
-        if not self._app.config.tips:
+        """Tell a tip, unless it was told before, none is wanted, or another one is still there."""
+        if not self._app.config.tips or any(notice.message.startswith(SIGN) for notice in self._app._notifications):
             return
         if self._told is None:
             told = read_state().get("tips")
@@ -63,6 +64,6 @@ class Tips:
         self._told.add(name)
         sentence, *actions = TIPS[name]
         keys = (key_of(action) for action in actions)
-        self._app.notify(f"tip: {sentence.format(*keys)}", markup=False, timeout=SECONDS)
+        self._app.notify(f"{SIGN}{sentence.format(*keys)}", markup=False, timeout=SECONDS)
         with suppress(OSError):  # told again next time
             remember(tips=sorted(self._told))

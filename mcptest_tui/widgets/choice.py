@@ -31,6 +31,7 @@ class Choice(Widget, can_focus=True):
     DEFAULT_CSS = """
     Choice { height: 1; width: 1fr; }
     Choice:focus { background: $primary 28%; }
+    Choice:focus:ansi { background: ansi_default; text-style: reverse; }
     """
 
     @dataclass

@@ -46,6 +46,7 @@ class Lines(Sturdy, ScrollView, can_focus=True):
         & > .lines--cursor { background: $primary 28%; text-style: bold; }
         & > .lines--cursor-blurred { background: $foreground 10%; }
         & > .lines--bar { color: $primary; text-style: bold; }
+        &:ansi > .lines--cursor { background: ansi_default; text-style: bold reverse; }
     }
     """
     HAS_CURSOR = True

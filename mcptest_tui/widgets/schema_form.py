@@ -131,6 +131,7 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
         & FieldRow > Input:focus { background: $primary 28%; background-tint: $foreground 0%; }
         & FieldRow > TextArea { height: auto; min-height: 1; max-height: 10; background: $surface; width: 1fr; padding: 0; }
         & FieldRow > TextArea:focus { background: $primary 20%; }
+        &:ansi FieldRow > Input:focus, &:ansi FieldRow > TextArea:focus { background: ansi_default; text-style: underline; }
         & .field-problem { height: auto; color: $text-error; display: none; }
         & .field-problem.-on { display: block; }
         & .form-none { color: $text-muted; height: 1; }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
+from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual.geometry import Offset, Size
@@ -280,8 +281,7 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
         behind = next(iter(body.crop(used - 1, used)), None)
         background = Style(bgcolor=behind.style.bgcolor) if behind is not None and behind.style is not None else Style()
         style = self.ink("yaml-area--stale" if note.stale else "yaml-area--note") + background
-        text = Text(told, style=style, end="", no_wrap=True)
-        strip = Strip(text.render(self.app.console), text.cell_len)
+        strip = Strip([Segment(told, style)])
         end = used + strip.cell_length
         return Strip.join([body.crop(0, used), strip, body.crop(end, max(body.cell_length, end))])
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from math import dist
+from operator import mul
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,9 @@ import pytest
 import yaml
 
 THEMES = Path(__file__).parent.parent.parent / "themes"
-FILES = sorted(THEMES.glob("*.yml"))
+OWN_COLOURS = "terminal"
+"""The theme whose colours are the terminal's: there is nothing of them to measure."""
+FILES = sorted(path for path in THEMES.glob("*.yml") if path.stem != OWN_COLOURS)
 COLOURS = (
     "primary", "secondary", "accent", "foreground", "background", "surface", "panel", "boost", "success", "warning", "error",
 )  # fmt: skip
@@ -97,3 +101,48 @@ def test_what_is_selected_can_be_read(path):
     assert contrast(theme["foreground"], variables["input-selection-background"]) >= least
     assert contrast(variables["block-cursor-foreground"], variables["block-cursor-background"]) >= least
     assert contrast(variables["footer-key-foreground"], theme["panel"]) >= least
+
+
+BLINDNESS = {
+    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+}
+"""From linear RGB to what is seen: Machado, Oliveira and Fernandes, 2009, of full severity."""
+LEAST_APART = 20.0
+"""In CIELAB (1976), where 2.3 is a difference that can just be seen."""
+
+
+def seen(colour: str, matrix: tuple[tuple[float, ...], ...]) -> tuple[float, float, float]:
+    """A colour in CIELAB, as somebody with that colour blindness sees it."""
+    channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in channels]
+    red, green, blue = (min(max(sum(map(mul, row, linear)), 0.0), 1.0) for row in matrix)
+    xyz = (
+        (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.9505,
+        0.2126 * red + 0.7152 * green + 0.0722 * blue,
+        (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.089,
+    )
+    x, y, z = (part ** (1 / 3) if part > 216 / 24389 else (24389 / 27 * part + 16) / 116 for part in xyz)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("kind", BLINDNESS)
+def test_pass_and_fail_are_told_apart_with_every_colour_blindness(path, kind):
+    """Each has its own mark besides."""
+    variables = read(path)["variables"]
+    passed, failed = (seen(variables[name], BLINDNESS[kind]) for name in ("verdict-pass", "verdict-fail"))
+    assert dist(passed, failed) >= LEAST_APART
+
+
+def test_one_theme_has_the_terminals_own_sixteen_colours():
+    """No colour of ours, and none that vanishes on a dark or on a light ground: neither black, white nor yellow as text."""
+    theme = read(THEMES / f"{OWN_COLOURS}.yml")
+    colours = {key: theme[key] for key in COLOURS} | theme["variables"]
+    assert theme["ansi"] is True
+    assert set(TOKENS) <= set(theme["variables"])
+    assert all(colour.startswith("ansi_") for colour in colours.values())
+    inks = {key: colour for key, colour in colours.items() if "background" not in key and "cursor" not in key}
+    inks.pop("input-selection-foreground")
+    assert not [key for key, colour in inks.items() if colour.endswith(("black", "white", "yellow"))]

@@ -6,12 +6,23 @@ import re
 from pathlib import Path
 
 import pytest
+from rich.color import ColorSystem
+from textual.color import Color
 
 import mcptest_tui
 from mcptest_engine.core.shipped import shipped
-from mcptest_tui.themes import ThemeError, _carefully, _plain, read_theme, theme_files, token_defaults
+from mcptest_tui.session import remember, theme_at_start
+from mcptest_tui.themes import ThemeError, _carefully, _plain, in_256_colours, read_theme, theme_files, token_defaults
+from tests.tui.tests_screen.conftest import MIXED
+from tests.tui.waiting import until
 
 OURS = sorted(shipped("themes").glob("*.yml"))
+
+
+@pytest.fixture
+def mixed(place):
+    """A suite of six tests, two of which fail."""
+    (place / "mcptest.yml").write_text(MIXED, encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", OURS, ids=lambda path: path.stem)
@@ -60,7 +71,90 @@ def test_a_theme_without_our_tokens_gets_them_from_its_colours(tmp_path):
     nord = token_defaults(BUILTIN_THEMES["nord"])
     assert nord["verdict-fail"] == BUILTIN_THEMES["nord"].error
     tokens = read_theme(OURS[0]).variables
-    assert set(nord) <= {*tokens, "muted"}
+    assert set(nord) <= {*tokens, "muted", "ansi-background", "ansi-foreground"}
+
+
+def test_sixteen_colours_get_the_theme_that_has_them(place, monkeypatch):
+    """Whatever was picked for a better terminal; MCPTEST_THEME stands over it."""
+    remember(theme="paper")
+    assert theme_at_start("nightshift", "harbour", colours="standard") == "terminal"
+    assert theme_at_start("nightshift", "harbour", colours="256") == "nightshift"
+    monkeypatch.setenv("MCPTEST_THEME", "meadow")
+    assert theme_at_start("nightshift", "", colours="standard") == "meadow"
+
+
+def lines_of(app):
+    """What is drawn, as lines of segments."""
+    return [list(strip) for strip in app.screen._compositor.render_strips()]
+
+
+@pytest.mark.anyio
+async def test_a_terminal_with_sixteen_colours_is_drawn_with_its_own(workbench, mixed, monkeypatch):
+    """TERM=xterm without COLORTERM: every colour is one of the sixteen, or the terminal's default; another day's pick stays."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("COLORTERM")
+    async with workbench() as pilot:
+        app = pilot.app
+        assert app.theme == "terminal"
+        await pilot.press("a")
+        await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.runs.progress.busy)
+        for mode in ("tests", "edit", "servers", "review", "traffic"):
+            app.go(mode)
+            await until(pilot, lambda mode=mode: app.work_screen is not None and mode == app.work_screen.MODE)
+            await pilot.pause()
+            wrong = {
+                (segment.text.strip(), str(color))
+                for segments in lines_of(app)
+                for segment in segments
+                if segment.text.strip() and segment.style is not None
+                for color in (segment.style.color, segment.style.bgcolor)
+                if color is not None and color.type.name not in ("DEFAULT", "STANDARD")
+            }
+            assert {text for text, _ in wrong if not set(text) <= set("▁▂▃▄▅▆▇█ ")} == set(), mode
+
+
+@pytest.mark.parametrize("path", [path for path in OURS if path.stem != "terminal"], ids=lambda path: path.stem)
+def test_in_256_colours_a_ground_stays_as_light_and_is_grey(path):
+    """And what was told apart is: the driver's own choice for a bluish dark grey is dark blue."""
+    theme = read_theme(path)
+    few = in_256_colours(theme)
+    for name in ("background", "surface", "panel", "boost"):
+        own = Color.parse(getattr(theme, name))
+        shown = Color.parse(getattr(few, name)).rich_color.downgrade(ColorSystem.EIGHT_BIT).get_truecolor()
+        assert abs(own.brightness - Color(*shown).brightness) < 0.08
+        assert len(set(shown)) == 1
+    shown = [
+        Color.parse(few.variables[f"verdict-{verdict}"]).rich_color for verdict in ("pass", "fail", "inconclusive")
+    ]
+    assert len({color.downgrade(ColorSystem.EIGHT_BIT).number for color in shown}) == 3
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("theme", ["paper", "nightshift"])
+async def test_no_text_is_left_to_the_terminals_own_colours(workbench, mixed, monkeypatch, theme):
+    """It would be a patch of another ground: verdicts behind the text of the editor were."""
+    monkeypatch.setenv("MCPTEST_THEME", theme)
+    async with workbench() as pilot:
+        app = pilot.app
+        await pilot.press("a")
+        await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.runs.progress.busy)
+        for mode in ("tests", "edit", "servers", "review", "traffic"):
+            app.go(mode)
+            await until(pilot, lambda mode=mode: app.work_screen is not None and mode == app.work_screen.MODE)
+            await pilot.pause()
+            left = [
+                (segment.text, segment.style)
+                for segments in lines_of(app)
+                for segment in segments
+                if segment.text
+                and (
+                    segment.style is None
+                    or segment.style.bgcolor is None
+                    or segment.style.bgcolor.is_default
+                    or (segment.text.strip() and (segment.style.color is None or segment.style.color.is_default))
+                )
+            ]
+            assert left == [], mode
 
 
 def test_colours_come_from_themes_alone():
