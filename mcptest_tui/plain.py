@@ -36,7 +36,7 @@ from mcptest_tui.state.reviewing import ACCEPT, KINDS, REJECT, SKIP
 from mcptest_tui.state.run_view import RunView, repro_command
 from mcptest_tui.state.store import VERDICTS, Store
 from mcptest_tui.suites import Suites
-from mcptest_tui.words import mark, took_shown
+from mcptest_tui.words import OWN_KEYS, mark, took_shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
@@ -62,13 +62,21 @@ COMMANDS = {
     "skip": ("skip", "review.skip", ""),
     "write": ("write", "review.write", ""),
     "undo": ("undo", "review.undo", ""),
+    "unwrite": ("unwrite", "review.unwrite", ""),
     "watch": (f"watch {', '.join(WATCH)}", "run.watch", ""),
     "open": ("open FILE", "suite.open", ""),
     "demo": ("demo", "home.demo", ""),
     "quit": ("quit", "", "End the runs and leave; Ctrl-C only stops the runs."),
 }
 """Each command: how it is typed, the action of the registry that it does, and what it says where that has other words."""
-SPOKEN = {"run.all": "run all", "run.failed": "run failed", "app.quit": "quit", "app.help": "help"}
+SPOKEN = {
+    "run.all": "run all",
+    "run.failed": "run failed",
+    "run.this": "run",
+    "app.mode.2": "problems",
+    "app.quit": "quit",
+    "app.help": "help",
+}
 SPOKEN |= {action: name for name, (_, action, _) in COMMANDS.items() if action}
 """Actions of the registry, which may be typed by their id too."""
 COLOURS = {"pass": "32", "fail": "31", "inconclusive": "33", "expected": "36", "actual": "35"}
@@ -82,6 +90,7 @@ class PlainWorkbench:
     app_focus = True
 
     def __init__(self, paths: list[str], *, color: bool = False) -> None:
+        OWN_KEYS.update({action: (f"`{command}`",) for action, command in SPOKEN.items()})  # what messages name as keys
         self.config = load_config()
         self.workspace = find_workspace(Path.cwd())
         self.store, self.view = Store(), RunView()
@@ -433,6 +442,9 @@ class PlainWorkbench:
         if not self.reviews.state.unwritten:
             self.put("nothing was decided that could be written")
         self.reviews.write()
+
+    def _do_unwrite(self, _: str) -> None:
+        self.reviews.undo()
 
     def _do_watch(self, text: str) -> None:
         if text in WATCH:

@@ -122,7 +122,8 @@ class Runs:
         told = [counted(len(started), "test")] if started else []
         if waiting:
             whose = store.rows[waiting[0]].waits if len(waiting) == 1 else "they act or spend"
-            told.append(f"{counted(len(waiting), 'test')} {'waits' if len(waiting) == 1 else 'wait'} for r: {whose}")
+            waits = "waits" if len(waiting) == 1 else "wait"
+            told.append(f"{counted(len(waiting), 'test')} {waits} for {key_of('run.this')}: {whose}")
             for screen in self._app.work_screens():
                 if screen.MODE == "tests":
                     cast("TestsScreen", screen).test_list.refresh()

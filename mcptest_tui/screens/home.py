@@ -126,7 +126,7 @@ class HomeScreen(WorkScreen):
         target = target_of(typed) if typed else None
         if target is not None:
             self.typed = typed or ""
-            self._note(f"asking the server for its tools (esc cancels): {shown_target(target)}")
+            self._note(f"asking the server for its tools ({key_of('app.back')} cancels): {shown_target(target)}")
             self.run_worker(partial(self._make, target), group="home", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     async def _make(self, target: dict[str, Any]) -> None:

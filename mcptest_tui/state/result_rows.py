@@ -36,7 +36,7 @@ from mcptest_tui.state.judged_rows import (
 from mcptest_tui.state.run_view import FAULTS, FAULTS_OF, ServerView, Summary, slowest
 from mcptest_tui.state.score_rows import bar, metrics, number, shares
 from mcptest_tui.state.text_lines import BLANK, LIMIT, TextLine, indented, line, readable_text, safe, safe_lines
-from mcptest_tui.words import MARKS, is_ascii, mark, took_shown
+from mcptest_tui.words import MARKS, is_ascii, key_of, mark, took_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -172,7 +172,7 @@ def _headline(row: TestRow, result: Mapping[str, Any]) -> TextLine:
     if row.busy:
         pieces.append((f"   {WORDS[row.status]} again", "running"))
     elif row.waits:
-        pieces.append((f"   waits for r: {row.waits}", "inconclusive"))
+        pieces.append((f"   waits for {key_of('run.this')}: {row.waits}", "inconclusive"))
     elif row.outdated:
         pieces.append(("   of an older text", "dim"))
     return line(*pieces)

@@ -11,6 +11,7 @@ import pytest
 from textual.widgets import Input
 
 from mcptest_engine.core.shipped import shipped
+from mcptest_tui.actions import by_id
 from mcptest_tui.screens.modals import Ask, Question
 from mcptest_tui.screens.scaffold import ScaffoldScreen
 from tests.tui.pictures import assert_picture, text_of
@@ -114,12 +115,12 @@ async def test_a_server_that_fails_to_start_shows_its_last_words_and_the_command
     command = f"{sys.executable} server.py"
     async with workbench() as pilot:
         await at_home(pilot)
-        await pilot.press("2")
+        await pilot.press("plus")
         await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
         pilot.app.screen.query_one(Input).value = command
         await pilot.press("enter")
         await until(pilot, lambda: "no database at port 5432" in text_of(pilot.app))
-        await pilot.press("2")
+        await pilot.press("plus")
         await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
         assert pilot.app.screen.query_one(Input).value == command
 
@@ -129,7 +130,7 @@ async def test_escape_gives_up_a_server_that_does_not_answer(workbench, place):
     (place / "server.py").write_text("import sys\nsys.stdin.read()\n", encoding="utf-8")
     async with workbench() as pilot:
         await at_home(pilot)
-        await pilot.press("2")
+        await pilot.press("plus")
         await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
         pilot.app.screen.query_one(Input).value = f"{sys.executable} server.py"
         await pilot.press("enter")
@@ -137,7 +138,7 @@ async def test_escape_gives_up_a_server_that_does_not_answer(workbench, place):
         await pilot.press("escape")
         await until(pilot, lambda: "cancelled; nothing was written" in text_of(pilot.app))
         await until(pilot, lambda: not any("server.py" in told for told in commands_in(place)))
-        await pilot.press("2")
+        await pilot.press("plus")
         await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
 
 
@@ -154,12 +155,12 @@ async def test_one_test_of_the_demo_is_wrong_and_mended_with_a_few_keys(workbenc
     """Its difference is shown, a proposal is accepted and written, and all is green."""
     async with workbench() as pilot:
         await at_home(pilot)
-        await pilot.press("1")
+        await pilot.press("D")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("y")
         await until(pilot, lambda: pilot.app.store.counts["fail"] == 1 and not pilot.app.runs.progress.busy)
         await until(pilot, lambda: pilot.app.reviews.badge)
-        await pilot.press("n", "u")
+        await pilot.press("n", *by_id()["review.open"][1].keys[:1])
         await until(pilot, lambda: pilot.app.current_mode == "review" and "19, unit: celsius" in text_of(pilot.app))
         await pilot.press("a")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))

@@ -73,10 +73,12 @@ def test_verdicts_are_coloured_where_that_is_asked_for(spoken, demo):
 
 def test_a_proposal_is_accepted_and_written(spoken, demo):
     demo.write_text(demo.read_text(encoding="utf-8").replace("operational }", "broken }"), encoding="utf-8")
-    lines = spoken("run 2", "review", "accept", "write", "tests is:failed", "tests is:passed")
+    lines = spoken("run 2", "review", "accept", "write", "tests is:failed", "tests is:passed", "unwrite")
     assert "proposal 1 of 1, the service is operational, in mcptest.yml:19" in lines
     assert "all is decided; the command write writes it" in lines
-    assert "status: operational" in demo.read_text(encoding="utf-8")
+    assert "1 accepted, 0 rejected • wrote 1 file, `unwrite` takes it back" in lines
+    assert "taken back: 1 file as before" in lines
+    assert "status: operational" not in demo.read_text(encoding="utf-8")
     assert "no test is like that" in lines
     assert "2 passed: the service is operational" in lines
 
