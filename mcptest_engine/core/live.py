@@ -48,6 +48,8 @@ class Owner:
             _tell_change()
 
 
+TEST: ContextVar[str] = ContextVar("test", default="")
+"""The id of the test for which something is asked of a server; "" for what no test asks."""
 OWNER: ContextVar[Owner | None] = ContextVar("live_owner", default=None)
 """Whom what is started from here on belongs to."""
 

@@ -10,6 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.costs import added_up, model_rows_of
+from mcptest_engine.core.live import TEST
 from mcptest_engine.core.results import Attempt, Failure, FailureKind, Verdict
 from mcptest_engine.running.sessions import Sessions
 from mcptest_engine.running.verdicts import Outcome
@@ -60,6 +61,7 @@ async def decide(
     Once the run is `stopped` (bail), a failed attempt is not repeated. A test that has begun is brought to its end all the
     same: the attempt after a lost answer is made, and what is to be verified is verified.
     """
+    TEST.set(case.id)
     sessions = Sessions(pool, case)
     attempts: list[Attempt] = []
     spent: list[Mapping[str, Any]] = []

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import ServerDied, ServerError, did_you_mean
+from mcptest_engine.core.live import TEST
 from mcptest_engine.judging.matchers import Context
 from mcptest_engine.judging.matchers.json_schema import find_faults, matches_schema
 from mcptest_engine.judging.validity import Validity, find_invalidity
@@ -299,6 +300,7 @@ class RunCatalogs:
     async def _read(self, session: Session, what: str) -> Listing | None:
         server = session.spec.name
         key = (server, what)
+        TEST.set("")  # this task's own
         try:
             session.is_listing = True
             found = await list_all(session, what)

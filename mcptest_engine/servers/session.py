@@ -512,6 +512,14 @@ class Session:
         """The requests that wait for their answers, such as `tools/call echo`, and since when."""
         return [(_describe(call), call.sent_at) for call in self._calls]
 
+    def started(self, pid: int) -> None:
+        """The server's process runs."""
+        self.traffic.started(pid)
+
+    def wrote(self, at: float, *, ended: bool = False) -> None:
+        """Something came on its stderr, or no more will."""
+        self.traffic.wrote(at, self.stderr_since, ended=ended)
+
     def overflowed(self, failure: CallFailed) -> None:
         """A line was dropped, and with it its id: no waiting call can be sure of its answer any more."""
         for call in self._calls:

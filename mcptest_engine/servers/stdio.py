@@ -66,6 +66,7 @@ class StdioTransport:
         self._loop = asyncio.get_running_loop()
         self._receiver = receiver
         child = self._child = Child(self._spec, self._child_exited, receiver.waiting)
+        receiver.started(child.pid)
         self._stdin, self._stdout, self._stderr_fd = child.stdin, child.stdout, child.stderr
         self._loop.add_reader(self._stdin, self._stdin_closed)  # a pipe's writing end is "readable" once nobody reads
         self._loop.add_reader(self._stdout, self._read_stdout)
@@ -208,9 +209,12 @@ class StdioTransport:
                 return
             if not data:
                 self._stderr_fd = self._close_reader(self._stderr_fd)
+                self._receiver.wrote(monotonic(), ended=True)
                 self._end_soon("")
                 return
-            self._stderr.add(monotonic(), data)
+            at = monotonic()
+            self._stderr.add(at, data)
+            self._receiver.wrote(at)
 
     def _stdout_ended(self) -> None:
         self._stdout = self._close_reader(self._stdout)
@@ -255,7 +259,9 @@ class StdioTransport:
             if timer is not None:
                 timer.cancel()
         self._stdout = self._close_reader(self._stdout)
-        self._stderr_fd = self._close_reader(self._stderr_fd)
+        if self._stderr_fd >= 0:
+            self._stderr_fd = self._close_reader(self._stderr_fd)
+            self._receiver.wrote(monotonic(), ended=True)
 
     def _close_reader(self, descriptor: int) -> int:
         if descriptor >= 0:

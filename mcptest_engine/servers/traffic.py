@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.servers.memory import value_bytes
@@ -17,10 +17,27 @@ from mcptest_engine.servers.memory import value_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    Listener = Callable[[float, bool, int, bytes, Any, "Mapping[str, Any] | None"], None]
+
+class Listener(Protocol):
+    """Who hears of what is said in one session, as it comes; none of these may take long, or raise."""
+
+    def __call__(
+        self, at: float, sent: bool, size: int, line: bytes, message: Any, http: Mapping[str, Any] | None
+    ) -> None:
+        """One row, as `Traffic.add` keeps it."""
+
+    def started(self, pid: int) -> None:
+        """The process of the server."""
+
+    def wrote(self, at: float, stderr_since: Callable[[float], str], *, ended: bool) -> None:
+        """Something came on stderr; `stderr_since` gives what was written from a time on, without secrets.
+
+        `ended`: no more will come.
+        """
+
 
 LISTENER: ContextVar[Listener | None] = ContextVar("traffic_listener", default=None)
-"""Who hears of each row as it comes, called as `Traffic.add` keeps it: (at, sent, size, line, message, http).
+"""Who hears of the session that is made next.
 `http` is {"id", "status", "headers", …} of the HTTP response in which an answer came, or which came in its place.
 
 Asked for when a session is made, so whoever sets it before `connect` hears the handshake too; it must be quick and not raise.
@@ -78,6 +95,16 @@ class Traffic:
             self.dropped += 1
         if self._listener is not None:
             self._listener(at, sent, size, line, message, http)
+
+    def started(self, pid: int) -> None:
+        """The server's process runs."""
+        if self._listener is not None:
+            self._listener.started(pid)
+
+    def wrote(self, at: float, stderr_since: Callable[[float], str], *, ended: bool) -> None:
+        """Something came on stderr, which is kept elsewhere, or its end."""
+        if self._listener is not None:
+            self._listener.wrote(at, stderr_since, ended=ended)
 
     def refused(self, at: float, http: Mapping[str, Any]) -> None:
         """Tell who listens of an HTTP response that is no answer; it is no message, and not kept as one."""

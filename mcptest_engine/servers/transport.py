@@ -36,6 +36,12 @@ class Receiver(Protocol):
     def waiting(self) -> Iterable[tuple[str, float]]:
         """What is asked and not answered yet, and since which monotonic time."""
 
+    def started(self, pid: int) -> None:
+        """The server's process runs."""
+
+    def wrote(self, at: float, *, ended: bool = False) -> None:
+        """Something came on its stderr, or no more will."""
+
     def overflowed(self, failure: CallFailed) -> None:
         """A message was dropped that is more than is read; `failure` says of what there was too much."""
 

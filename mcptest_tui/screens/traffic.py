@@ -253,6 +253,8 @@ class TrafficScreen(Working, WorkScreen):
         told = [f"Traffic  {count:,} of {len(traffic.rows):,}" if traffic.filter else f"Traffic  {len(traffic.rows):,}"]
         if not traffic.pairs:
             told.append("every message")
+        if traffic.spare:
+            told.append(f"{traffic.spare:,} of spare servers: is:spare")
         if traffic.paused:
             told.append(f"paused, {traffic.missed:,} more")
         if traffic.dropped:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 10_000
 _SLACK = 500
 _MOST_OPEN = 5_000
-QUALIFIERS = ("method", "server", "is", "id", "slow", "size")
-STATES = ("error", "request", "response", "notification", "stderr", "noise", "sent", "received", "open")
+QUALIFIERS = ("method", "server", "process", "test", "is", "id", "slow", "size")
+STATES = ("error", "request", "response", "notification", "stderr", "noise", "sent", "received", "open", "spare")
 _ENVELOPE = re.compile(r'^(?:"(?:jsonrpc|id|method)":(?:"(?:[^"\\]|\\.)*"|-?\d+|null),?)+')
 _PART = re.compile(r'(-?)(?:([a-z]+):)?(?:"([^"]*)"|(\S+))')
 
@@ -30,6 +30,8 @@ class Row:
     """One message, or one line of a server's stderr. `answer` is the response to a request, once it is there.
 
     `gone` says that the engine which kept its body is gone; `stream` is the session, whose ids are its own.
+    `about` is the tool, prompt or resource of a request, `test` the id of the test that asked; `is_spare` is what was
+    said with a server before a run took it.
     `order` counts rows as they came: times may run a little backwards between sessions, and `n` begins anew with an engine.
     """
 
@@ -50,6 +52,10 @@ class Row:
     gone: bool = False
     stream: object = None
     order: int = 0
+    pid: int | None = None
+    test: str = ""
+    is_spare: bool = False
+    about: str = ""
 
     @property
     def failed(self) -> bool:
@@ -68,11 +74,13 @@ class Filter:
     def __init__(self, text: str = "") -> None:
         self.text = text
         self.problem = ""
+        self.takes_spare = False
         self._tests: list[Callable[[Row], bool]] = []
         for found in _PART.finditer(text):
             minus, name, quoted, word = found.groups()
             value = (quoted if quoted is not None else word).casefold()
             test = self._test(name, value) if name else _text_test(value)
+            self.takes_spare |= not minus and (name == "process" or (name, value) == ("is", "spare"))
             if test is not None:
                 self._tests.append(_turned(test) if minus else test)
 
@@ -88,6 +96,10 @@ class Filter:
             return lambda row: value in row.method.casefold()
         if name == "server":
             return lambda row: value in row.server.casefold()
+        if name == "process":
+            return lambda row: str(row.pid or "http") == value
+        if name == "test":
+            return lambda row: value in row.test.casefold()
         if name == "id":
             return lambda row: row.id == value
         if name in ("slow", "size"):
@@ -127,6 +139,7 @@ class Traffic:
         self.missed = 0
         self.dropped = 0
         self.errors = 0
+        self.spare = 0
         self._count = 0
         self._stale = False
         self._open: dict[tuple[object, bool, str], Row] = {}
@@ -169,10 +182,11 @@ class Traffic:
         self._stale = False
         wanted, folds = self.filter, self.pairs
         self.shown = [row for row in self.rows if not (folds and row.asked is not None) and self._matches(wanted, row)]
+        self.spare = 0 if wanted.takes_spare else sum(row.is_spare for row in self.rows)
 
     def clear(self) -> None:
         """Forget everything that was kept."""
-        self.rows, self.shown, self.missed, self.dropped, self.errors = [], [], 0, 0, 0
+        self.rows, self.shown, self.missed, self.dropped, self.errors, self.spare = [], [], 0, 0, 0, 0
         self._open.clear()
 
     def lost(self) -> None:
@@ -195,6 +209,7 @@ class Traffic:
         row.order = self._count
         self.rows.append(row)
         self.errors += row.error
+        self.spare += row.is_spare and not self.filter.takes_spare
         self._pair(row)
         if self.paused:
             self.missed += 1
@@ -212,6 +227,8 @@ class Traffic:
 
     def _matches(self, wanted: Filter, row: Row) -> bool:
         """In pairs a request is also wanted for what its response is."""
+        if row.is_spare and not wanted.takes_spare:
+            return False
         if wanted(row):
             return True
         return self.pairs and row.answer is not None and wanted(row.answer)
@@ -226,7 +243,7 @@ class Traffic:
         elif row.kind == "response":
             asked = self._open.pop((row.stream, not row.sent, row.id), None)
             if asked is not None:
-                asked.answer, row.asked = row, asked
+                asked.answer, row.asked, row.test = row, asked, asked.test
 
     def _trim(self) -> None:
         gone = self.rows[: len(self.rows) - MOST_ROWS]
@@ -269,11 +286,15 @@ def _row(told: Mapping[str, Any]) -> Row:
         told.get("status"),
         bool(told.get("error")),
         stream=told.get("stream", told["server"]),
+        pid=told.get("pid"),
+        test=str(told.get("test") or ""),
+        is_spare=bool(told.get("spare")),
+        about=str(told.get("about") or ""),
     )
 
 
 def _text_test(value: str) -> Callable[[Row], bool]:
-    return lambda row: value in row.text.casefold() or value in row.method.casefold() or value in row.server.casefold()
+    return lambda row: any(value in text.casefold() for text in (row.text, row.method, row.server, row.about, row.test))
 
 
 def _turned(test: Callable[[Row], bool]) -> Callable[[Row], bool]:
@@ -289,5 +310,6 @@ _STATE_TESTS: dict[str, Callable[[Row], bool]] = {
     "noise": lambda row: row.kind == "noise",
     "sent": lambda row: row.sent,
     "received": lambda row: not row.sent,
+    "spare": lambda row: row.is_spare,
     "open": lambda row: row.kind == "request" and row.answer is None,
 }

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from mcptest_tui.widgets.lines import Piece
 
 SENT, GOT, BOTH = ("->", "<-", "<>") if is_ascii() else ("→ ", "← ", "⇄ ")
-FULL, WIDE = 70, 110
-"""Cells from which there is room for the server and the id, and for the size."""
+FULL, WIDE, WIDEST = 70, 110, 132
+"""Cells from which there is room for the server and the id, for process and test, and for the size."""
+_TEST_WIDTH = 18
 
 
 class TrafficList(Lines):
@@ -50,7 +51,8 @@ class TrafficList(Lines):
     """
     HELP = """Everything that is said with servers, by runs and by hand: requests folded with their responses ({traffic.pairs}
     shows them apart), notifications, lines of stderr, and noise on stdout. Filters: method:tools/call  server:demo  is:error
-    is:open  slow:>100. {traffic.headers} shows the status and the headers of the HTTP response in which a message came;
+    is:open  slow:>100  process:4711  test:name. is:spare shows what is said with spare servers before a run takes them.
+    {traffic.headers} shows the status and the headers of the HTTP response in which a message came;
     {traffic.again} makes a call again."""
 
     def __init__(self, traffic: Traffic, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
@@ -59,7 +61,7 @@ class TrafficList(Lines):
         self.nothing: tuple[str, ...] = ()
         self.current: Row | None = None
         self._follows = True
-        self._server_width = 6
+        self._server_width, self._test_width = 6, 0
 
     def count(self) -> int:
         """How many rows there are, or lines of what is said when there are none."""
@@ -74,6 +76,7 @@ class TrafficList(Lines):
         """Other rows: at the end the cursor goes along, elsewhere it stays on its message, and that where it was."""
         shown = self.traffic.shown
         self._server_width = min(max((cell_len(row.server) for row in shown[-200:]), default=6), 14)
+        self._test_width = min(max((cell_len(_test_name(row)) for row in shown[-200:]), default=0), _TEST_WIDTH)
         at = self.traffic.place(self.current) if self.current is not None and not self._follows else None
         before = self.current
         if self._follows or (at is None and self.current is None):
@@ -128,8 +131,15 @@ class TrafficList(Lines):
         told.append(self._arrow(row))
         if width >= FULL:
             told.append((_fit(row.server, self._server_width) + " ", "traffic--server"))
+        if width >= WIDE:
+            told.append((f"{row.pid or 'HTTP':>7} ", "traffic--dim"))
+            if self._test_width:
+                told.append((_fit(_test_name(row), self._test_width) + " ", "traffic--server"))
         told += self._what(row, width)
         room = width - sum(cell_len(text) for text, _ in told) - 1
+        if row.about and room > 3:
+            told.append((one_line(row.about, room) + " ", "traffic--method"))
+            room -= cell_len(told[-1][0])
         text = self._text(row)
         if room > 3 and text:
             told.append((one_line(text, room), "traffic--error" if row.error else "traffic--dim"))
@@ -156,9 +166,10 @@ class TrafficList(Lines):
         waits = row.kind == "request" and row.answer is None
         time = milliseconds(took) if took is not None else "waits" if waits else ""
         told.append((f"{time:>8} ", "traffic--waiting" if waits else ""))
-        if width >= WIDE:
+        if width >= WIDEST:
             size = row.answer.size if folded and row.answer is not None else row.size
             told.append((f"{size_shown(size):>7} ", "traffic--dim"))
+        if width >= WIDE:
             status = row.answer.status if folded and row.answer is not None else row.status
             told.append((f"{status} ", "traffic--dim") if status else ("", ""))
         return told
@@ -174,6 +185,10 @@ class TrafficList(Lines):
 
 def _ink(row: Row, *, failed: bool) -> str:
     return "traffic--error" if failed else "traffic--sent" if row.sent else "traffic--got"
+
+
+def _test_name(row: Row) -> str:
+    return row.test.rpartition("::")[2]
 
 
 def _fit(text: str, width: int) -> str:

@@ -133,3 +133,37 @@ def test_a_hook_is_listed_while_it_runs(child: Child, suite_on: SuiteOn) -> None
 def test_what_has_ended_cannot_be_ended_again(child: Child) -> None:
     with pytest.raises(Refusal, match="has ended already"):
         child.ask("end_process", number=99)
+
+
+def traffic_rows(child: Child, wanted: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+    """All rows that were told up to the first that is wanted."""
+    child.ask("traffic_on", on=True, since=0)
+    child.until(lambda told: told.get("event") == "traffic" and any(map(wanted, told["rows"])))
+    return [row for told in child.events("traffic") for row in told["rows"]]
+
+
+def test_a_message_names_its_process_and_the_test_that_asked(child: Child, suite_on: SuiteOn) -> None:
+    suite_on("echo", tests=echoes(2))
+    run(child)
+    spare = until_listed(child, "spare")
+    child.event("server.state", state="ready", after=end_of_run(child))
+    rows = traffic_rows(child, lambda row: row["pid"] == spare["pid"] and row["kind"] == "notification")
+    calls = [row for row in rows if row["kind"] == "request" and row["method"] == "tools/call"]
+    assert [(row["test"], row["about"]) for row in calls] == [(f"mcptest.yml::tool::t{n}", "echo") for n in (0, 1)]
+    assert calls[0]["text"] == '{"text":"a"}'
+    assert not any("test" in row for row in rows if row.get("method") in ("initialize", "tools/list"))
+    assert {row["pid"] for row in rows if row.get("spare")} == {spare["pid"]}
+    assert len({row["pid"] for row in rows}) == 2
+
+
+def test_a_line_on_stderr_has_the_time_at_which_it_came(child: Child, suite_on: SuiteOn) -> None:
+    """Also where nobody looked then, and between the messages where it belongs."""
+    err = {"tool": "stderr", "serial": True}
+    suite_on("echo", tests=[{"name": name, **err, "args": {"text": f"line {name}"}} for name in ("one", "two")])
+    run(child)
+    rows = traffic_rows(child, lambda row: row["text"] == "line two")
+    answers = [row for row in rows if row["kind"] == "response" and row["method"] == "tools/call"]
+    first, second = (row for row in rows if row["kind"] == "stderr" and row["text"].startswith("line "))
+    assert first["n"] < answers[1]["n"]
+    assert first["at"] <= answers[1]["at"]
+    assert [first["text"], second["text"]] == ["line one", "line two"]

@@ -1,8 +1,8 @@
 """Everything that was said between mcptest and the servers, for the screen that shows it.
 
-The newest 10,000 rows of all sessions together are always kept as they came; they are read, redacted and told only while
-somebody looks, a few hundred ten times a second. A reader that is slow is waited for: what it has not been told of by the time
-it falls out of the ring is counted, and results never wait behind rows.
+The newest 10,000 rows of all sessions together are always kept as they came; they are redacted and told only while somebody
+looks, a few hundred ten times a second. A line on stderr has the time at which it came. A reader that is slow is waited for:
+what it has not been told of by the time it falls out of the ring is counted, and results never wait behind rows.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import compact
-from mcptest_engine.core.live import OWNER
+from mcptest_engine.core.live import OWNER, TEST
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.running.worker.pages import LARGEST_VALUE, MOST_NODES, pruned, text_of
 from mcptest_engine.running.worker.protocol import Refused
-from mcptest_engine.servers.traffic import LISTENER
+from mcptest_engine.servers.traffic import LISTENER, Listener
 from mcptest_engine.servers.wire import Kind, kind_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ MOST_ROWS = 10_000
 MOST_BYTES = 64 * 1024 * 1024
 ROWS_A_TURN = 300
 TURN_SECONDS = 0.1
-QUIET_SECONDS = 0.5
+STDERR_SECONDS = 0.02
+"""Between two looks at the stderr of one server: to take secrets out of it costs up to a millisecond each time."""
 READER_BEHIND_BYTES = 1 << 20
 TEXT_LIMIT = 400
 _MOST_OPEN = 10_000
@@ -54,28 +55,59 @@ class _Row(NamedTuple):
     stream: Stream
     stderr: bool = False
     http: Mapping[str, Any] | None = None
+    test: str = ""
+    is_spare: bool = False
 
     @property
     def weight(self) -> int:
         return len(self.line) or min(self.size, 2 * LARGEST_VALUE)
 
 
-class Stream:
+class Stream(Listener):
     """What is said in one session, whose ids are its own. `redactor` takes its suite's secrets out."""
 
-    def __init__(self, log: TrafficLog, number: int, server: str, redactor: Callable[[], Redactor]) -> None:
+    def __init__(
+        self, log: TrafficLog, number: int, server: str, redactor: Callable[[], Redactor], owner: Owner
+    ) -> None:
         self.number = number
         self.server = server
         self.redactor = redactor
-        self.session: Session | None = None
-        self.stderr_at = 0.0
+        self.owner = owner
+        self.pid: int | None = None
         self.open: dict[tuple[bool, Any], tuple[float, str]] = {}
         self._log = log
+        self._stderr_since: Callable[[float], str] = _nothing
+        self._is_ended = False
+        self._read_at = 0.0
+        self._wrote_at: float | None = None
 
     def __call__(
         self, at: float, sent: bool, size: int, line: bytes, message: Any, http: Mapping[str, Any] | None
     ) -> None:
         self._log.add(self, at, sent, size, line, message, http=http)
+
+    def started(self, pid: int) -> None:
+        self.pid = pid
+
+    def wrote(self, at: float, stderr_since: Callable[[float], str], *, ended: bool) -> None:
+        """Read it when this turn of the loop is over, or a moment later where it was read just now."""
+        self._stderr_since, self._is_ended = stderr_since, ended
+        if self._wrote_at is None:
+            self._wrote_at = at
+            asyncio.get_running_loop().call_later(max(self._read_at + STDERR_SECONDS - at, 0), self._read_stderr)
+
+    def _read_stderr(self) -> None:
+        """Add the lines that came, with the time of the first; one that is not whole waits, unless no more comes."""
+        at, self._wrote_at, now = self._wrote_at, None, time.monotonic()
+        text = self._stderr_since(self._read_at)
+        whole, newline, rest = text.rpartition("\n")
+        self._read_at = now
+        for line in (whole + newline + (rest if self._is_ended else "")).splitlines():
+            if line.strip():
+                data = line.encode("utf-8", "replace")
+                self._log.add(self, at or now, False, len(data), data, None, stderr=True)
+        if self._is_ended:
+            self._stderr_since = _nothing  # which held the whole session
 
 
 class TrafficLog:
@@ -88,7 +120,6 @@ class TrafficLog:
         self._count = 0
         self._opened = 0
         self._told = 0
-        self._streams: list[Stream] = []
         self._timer: asyncio.TimerHandle | None = None
         self._on = False
         self._started = time.time() - time.monotonic()
@@ -109,7 +140,8 @@ class TrafficLog:
         if message is not None:
             message = pruned(message, longest=LARGEST_VALUE + _UNSURE, entries=MOST_NODES)
         self._count += 1
-        row = _Row(self._count, at, sent, size, line, message, stream, stderr, http)
+        test, is_spare = TEST.get() if sent else "", stream.owner.role == "spare"
+        row = _Row(self._count, at, sent, size, line, message, stream, stderr, http, test, is_spare)
         self._rows.append(row)
         self._bytes += row.weight
         while len(self._rows) > MOST_ROWS or self._bytes > MOST_BYTES:
@@ -128,19 +160,14 @@ class TrafficLog:
 
         async def heard(spec: ServerSpec) -> Session:
             self._opened += 1
-            stream = Stream(self, self._opened, server or spec.name, redactor)
-            token, belongs = LISTENER.set(stream), OWNER.set(owner)
+            stream = Stream(self, self._opened, server or spec.name, redactor, owner)
+            token, belongs, asked_by = LISTENER.set(stream), OWNER.set(owner), TEST.set("")
             try:
-                session = await connect(spec)
+                return await connect(spec)
             finally:
                 LISTENER.reset(token)
                 OWNER.reset(belongs)
-            self._read_stderr()  # of sessions that have ended meanwhile; they are let go
-            stream.session = session
-            self._streams.append(stream)
-            if self._on:
-                self._wake(TURN_SECONDS)
-            return session
+                TEST.reset(asked_by)
 
         return heard
 
@@ -194,13 +221,10 @@ class TrafficLog:
 
     def _turn(self) -> None:
         self._timer = None
-        self._read_stderr()
         if self._told < self._count and self._output.waiting < READER_BEHIND_BYTES:
             self._tell()
         if self._told < self._count:
             self._wake(TURN_SECONDS)
-        elif self._streams:
-            self._wake(QUIET_SECONDS)  # what is written on stderr announces itself to nobody
 
     def _tell(self) -> None:
         first = self._rows[0].number
@@ -213,20 +237,6 @@ class TrafficLog:
             event["dropped"] = dropped
         self._output.send(event)
 
-    def _read_stderr(self) -> None:
-        for stream in tuple(self._streams):
-            session, since = stream.session, stream.stderr_at
-            assert session is not None
-            stream.stderr_at = now = time.monotonic()
-            ended = not session.alive
-            for line in session.stderr_since(since).splitlines():
-                if line.strip():
-                    data = line.encode("utf-8", "replace")
-                    self.add(stream, now, False, len(data), data, None, stderr=True)
-            if ended:
-                self._streams.remove(stream)
-                stream.session = None
-
     def _shown(self, row: _Row) -> dict[str, Any]:
         message, stream = _parsed(row), row.stream
         kind = "stderr" if row.stderr else _KINDS.get(kind_of(message), "noise")
@@ -238,11 +248,19 @@ class TrafficLog:
             "sent": row.sent,
             "kind": kind,
             "size": row.size,
+            "pid": stream.pid,
         }
+        if row.test:
+            shown["test"] = row.test
+        if row.is_spare:
+            shown["spare"] = True
         if isinstance(message, dict) and kind not in ("noise", "stderr"):
             shown.update(_told_of(message, kind, row, stream.open))
             if "method" in shown:
                 shown["method"] = one_line(stream.redactor().redact_text(shown["method"]), 100)
+            if kind == "request" and (about := _about(message)):
+                shown["about"] = one_line(stream.redactor().redact_text(about), 100)
+                message = message["params"].get("arguments") or {}
         shown["text"] = _text(row, message)
         if row.http is not None:
             shown["status"] = status = row.http.get("status")
@@ -251,6 +269,17 @@ class TrafficLog:
                 shown.update(kind="response", id=call_id, error=True, **_answered(call_id, row, stream.open))
                 shown["text"] = one_line(f"HTTP {status} {shown['text']}", TEXT_LIMIT)
         return shown
+
+
+def _nothing(_at: float) -> str:
+    return ""
+
+
+def _about(message: dict[str, Any]) -> str:
+    """The tool, prompt or resource that a request is about; "" for another request."""
+    params = message.get("params")
+    about = (params.get("name") or params.get("uri")) if isinstance(params, dict) else None
+    return about if isinstance(about, str) else ""
 
 
 def _told_of(

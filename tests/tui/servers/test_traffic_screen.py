@@ -56,7 +56,7 @@ async def test_the_messages_of_a_call(workbench, demo, size):
         assert screen.rows.row().method == "tools/call"
         await pilot.press("enter")
         await until(pilot, lambda: screen.message.nodes and "result" in screen.message.nodes.value)
-        await until(pilot, lambda: "o shows the request" in text_of(pilot.app))
+        await until(pilot, lambda: "shows the request" in text_of(pilot.app))
         assert '"hi"' in text_of(pilot.app)
         await pilot.press("escape", "percent_sign", "enter")
         await until(pilot, lambda: screen.message.nodes and "params" in screen.message.nodes.value)

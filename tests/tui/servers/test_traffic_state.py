@@ -198,3 +198,27 @@ def test_a_new_engine_has_none_of_the_old_bodies():
 def test_the_text_of_a_row_is_without_what_has_columns(text, told_of):
     """Also where it was cut off."""
     assert essence(text) == told_of
+
+
+def test_what_is_said_with_a_spare_server_stands_in_nobodys_way():
+    """It is counted, and shown to whoever asks for it, or for its process."""
+    traffic = Traffic()
+    handshake = [{**one, "pid": 8, "spare": True} for one in call(1, 1, "initialize")]
+    traffic.apply([told(*handshake, *({**one, "pid": 7} for one in call(3, 1)))])
+    assert numbers(traffic) == [3]
+    assert traffic.spare == 2
+    for wanted, shown in (("is:spare", [1]), ("process:8", [1]), ("process:7", [3]), ("-is:spare", [3])):
+        traffic.show(wanted)
+        assert numbers(traffic) == shown
+    assert traffic.spare == 2
+
+
+def test_a_response_belongs_to_the_test_that_asked():
+    """`test:` finds both, folded or not."""
+    traffic = Traffic()
+    asked, answered = call(1, 1)
+    traffic.apply([told({**asked, "test": "a.yml::tool::rain"}, answered, *call(3, 2))])
+    traffic.show("test:rain")
+    assert numbers(traffic) == [1]
+    traffic.turn_pairs()
+    assert numbers(traffic) == [1, 2]
