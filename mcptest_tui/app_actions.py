@@ -13,7 +13,7 @@ from mcptest_tui.config import config_file, load_config
 from mcptest_tui.keymap import keymap_file, load_keymap
 from mcptest_tui.outside import TEMPLATE as KEYMAP_TEMPLATE
 from mcptest_tui.outside import edit_outside
-from mcptest_tui.places import absolute, user_themes_dir
+from mcptest_tui.places import absolute, longer_path, user_themes_dir
 from mcptest_tui.runs import WATCH
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.words import key_of
@@ -218,14 +218,19 @@ class AppActions(App[int]):
         from mcptest_tui.screens.modals import Ask
 
         def check(typed: str) -> str | None:
-            return None if Path(typed).expanduser().is_file() else "there is no such file"
+            path = Path(typed).expanduser()
+            if path.is_dir():
+                return "that is a folder: go on to a file in it"
+            return None if path.is_file() else "there is no such file"
 
         async def opened(typed: str) -> None:
             path = absolute(typed)
             await self._bench.open_document(path)
             self.go("edit", path=path)
 
-        self.push_screen(Ask("Open a suite", "its path", check=check), self._then(opened))
+        self.push_screen(
+            Ask("Open a suite", "its path; tab completes", check=check, suggest=longer_path), self._then(opened)
+        )
 
     def action_jump(self) -> None:
         """A letter on every place."""

@@ -33,3 +33,22 @@ def cache_dir(root: Path) -> Path:
 def absolute(path: str) -> str:
     """A path as it was typed, with `~` for the home, made absolute; links are kept."""
     return str(Path(path).expanduser().absolute())
+
+
+def longer_path(typed: str) -> str | None:
+    """A path as it was typed with the rest of the first suite or folder that begins so; None where there is none."""
+    folder, _, begin = typed.rpartition("/")
+    shown = f"{folder}/" if "/" in typed else ""
+    try:
+        with os.scandir(Path(shown or ".").expanduser()) as entries:
+            names = sorted(
+                f"{entry.name}/" if entry.is_dir() else entry.name
+                for entry in entries
+                if entry.name.startswith(begin)
+                and (begin or not entry.name.startswith("."))
+                and (entry.is_dir() or entry.name.endswith((".yml", ".yaml")))
+            )
+    except (OSError, ValueError, RuntimeError):
+        return None
+    longer = next((name for name in names if name != begin), None) if typed else None
+    return None if longer is None else shown + longer

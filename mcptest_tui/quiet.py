@@ -15,11 +15,11 @@ class Quiet:
     """Call `then` on `node` when this was not called for `seconds`. A handle of the loop costs a key less than a timer does."""
 
     def __init__(self, node: MessagePump, seconds: float, then: Callable[[], object]) -> None:
-        self._node, self._seconds, self._then = node, seconds, then
+        self._node, self.seconds, self._then = node, seconds, then
         self._handle: asyncio.TimerHandle | None = None
 
     def __call__(self) -> None:
         """Wait anew."""
         if self._handle is not None:
             self._handle.cancel()
-        self._handle = asyncio.get_running_loop().call_later(self._seconds, self._node.call_later, self._then)
+        self._handle = asyncio.get_running_loop().call_later(self.seconds, self._node.call_later, self._then)

@@ -305,6 +305,20 @@ def _colon_in_text(stuck: _Stuck) -> Fault | None:
     )
 
 
+def _after_bracket(stuck: _Stuck) -> Fault | None:
+    """Something behind a bracket that ends its value: `command: [python] server.py`."""
+    start, line = stuck.line_at(stuck.index)
+    before, rest = line[: stuck.index - start].rstrip(), line[stuck.index - start :].strip()
+    if not before.endswith(("]", "}")) or not rest:
+        return None
+    closer, shown = before[-1], rest if len(rest) <= 40 else rest[:39] + "…"
+    if rest[0] in "]}":
+        return Fault(stuck.index, f"a `{rest[0]}` too many", "remove it")
+    what = "list" if closer == "]" else "mapping"
+    hint = "remove the comma" if rest == "," else f"put it before the `{closer}`, or remove it"
+    return Fault(stuck.index, f"`{shown}` stands behind the `{closer}` that ends the {what}", hint)
+
+
 def _dash(stuck: _Stuck) -> Fault | None:
     if "block sequence entries are not allowed" in stuck.says:
         return Fault(
@@ -344,6 +358,7 @@ _DIAGNOSES: tuple[Callable[[_Stuck], Fault | None], ...] = (
     _start_character,
     _alias_character,
     _after_quote,
+    _after_bracket,
     _colon_in_text,
     _dash,
     _missing_colon,

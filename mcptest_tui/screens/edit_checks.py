@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from mcptest_tui.screens.edit_docs import OpenDoc
     from mcptest_tui.state.verdict_notes import Note
 
-QUIET_SECONDS = 0.12
+QUIET_SECONDS, LONGEST_QUIET_SECONDS = 0.03, 0.12
+"""How long no key comes before the text is looked at: as long as a look takes, so that one seldom meets the next key."""
 LARGE = 200_000
 LIST_ROWS = 7
 LIST_ROWS_SHORT = 4
@@ -63,7 +65,11 @@ class EditChecks(EditBase):
                 _problems_of_part, doc.file.path, text, doc.owners(documents), doc.is_dirty
             )
         else:
+            begun = time.perf_counter()
             doc.document = document = await self._document(doc.file.path, text, catalogs)
+            if self._check_quietly is not None:
+                took = time.perf_counter() - begun
+                self._check_quietly.seconds = min(max(took, QUIET_SECONDS), LONGEST_QUIET_SECONDS)
             problems = list(document.diagnostics)
         if doc.text != text or doc.file.path not in self.docs:
             return

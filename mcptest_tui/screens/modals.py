@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.suggester import Suggester
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -19,6 +20,7 @@ from mcptest_tui.screens.base import size_classes
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
@@ -70,26 +72,58 @@ class Question(Modal[str]):
             self.dismiss(character)
 
 
+class _Suggesting(Suggester):
+    """A function as Textual's `Input` wants it; asked anew each time, since files come and go."""
+
+    def __init__(self, suggest: Callable[[str], str | None]) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._suggest = suggest
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """What the line may become."""
+        return self._suggest(value)
+
+
 class Ask(Modal[str]):
-    """One line to type. `check` gives what is wrong with it, or None."""
+    """One line to type. `check` gives what is wrong with it, or None; `suggest` what it may become, which Tab takes."""
 
     def __init__(
-        self, title: str, hint: str = "", *, value: str = "", check: Callable[[str], str | None] | None = None
+        self,
+        title: str,
+        hint: str = "",
+        *,
+        value: str = "",
+        check: Callable[[str], str | None] | None = None,
+        suggest: Callable[[str], str | None] | None = None,
     ) -> None:
         super().__init__(classes="question")
         self._title, self._hint, self._value, self._check = title, hint, value, check
+        self._suggest = suggest
 
     def compose(self) -> ComposeResult:
         """A title, the line, and what to type there."""
         with Vertical(classes="dialog") as dialog:
             dialog.border_subtitle = Content("enter takes it   esc closes")
             yield Static(shown(self._title, style="bold"), classes="dialog-title")
-            yield Input(self._value, compact=True)
+            yield Input(
+                self._value, compact=True, suggester=None if self._suggest is None else _Suggesting(self._suggest)
+            )
             yield Static(shown(self._hint, style="$muted"), id="ask-hint")
 
     def on_mount(self) -> None:
         """No blinking: it costs, and it makes pictures differ."""
         self.query_one(Input).cursor_blink = False
+
+    def on_key(self, event: events.Key) -> None:
+        """Tab takes what is suggested; there is no other field to go to."""
+        if event.key == "tab" and self._suggest is not None:
+            event.stop()
+            event.prevent_default()
+            field = self.query_one(Input)
+            longer = self._suggest(field.value)
+            if longer is not None:
+                field.value = longer
+                field.cursor_position = len(longer)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take it, or say what is wrong."""

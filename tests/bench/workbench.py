@@ -133,6 +133,7 @@ def workbench_editor(bench: Bench) -> Iterator[Row]:
     with _open(place) as terminal:
         _to_editor(terminal)
         ours = [_save(terminal, lambda text: "did you mean" in text) for _ in range(7)]
+        marked = [_marked(terminal) for _ in range(9)]
     with _box("editor.py", place, str(suite)) as terminal:
         terminal.until(lambda text: "ready" in text)
         terminal.drain(0.5)
@@ -141,6 +142,13 @@ def workbench_editor(bench: Bench) -> Iterator[Row]:
         what="workbench: save to diagnostics",
         measured=statistics.median(ours),
         limit=200,
+        floor=statistics.median(box),
+        note="500 lines; floor: a TextArea that parses",
+    )
+    yield Row(
+        what="workbench: last key to diagnostic",
+        measured=statistics.median(marked),
+        limit=100,
         floor=statistics.median(box),
         note="500 lines; floor: a TextArea that parses",
     )
@@ -157,6 +165,13 @@ def workbench_editor(bench: Bench) -> Iterator[Row]:
         measured=statistics.median(ours),
         limit=25,
         floor=statistics.median(box),
+        note="1,000 lines; floor: a TextArea",
+    )
+    yield Row(
+        what="workbench: a letter is drawn, p95",
+        measured=_percentile(ours, 0.95),
+        limit=30,
+        floor=_percentile(box, 0.95),
         note="1,000 lines; floor: a TextArea",
     )
 
@@ -289,6 +304,14 @@ def _save(terminal: Terminal, shown: Callable[[str], object]) -> float:
     took = terminal.until(shown, 10.0)
     terminal.press(f"{BACKSPACE}{CTRL_S}")
     terminal.drain(1.5)
+    return took
+
+
+def _marked(terminal: Terminal) -> float:
+    terminal.press("q")
+    took = terminal.until(lambda text: "applies" in text, 10.0)
+    terminal.press(BACKSPACE)
+    terminal.drain(1.0)
     return took
 
 

@@ -489,3 +489,17 @@ async def test_a_test_is_renamed_with_its_snapshots_and_one_undo_takes_it_back(
         assert screen.current.text == text.replace("   status", " status")
         await pilot.press("ctrl+z")
         assert screen.current.text == text
+
+
+async def test_a_path_is_completed_and_a_folder_is_called_a_folder(place: Path, workbench: Callable[..., Any]) -> None:
+    (place / "more" / "deep").mkdir(parents=True)
+    (place / "more" / "deep" / "weather.yml").write_text(SUITE)
+    async with workbench() as pilot:
+        app = pilot.app
+        await app.run_action("app.open_file")
+        await until(pilot, lambda: "Open a suite" in text_of(app), what="the question")
+        await pilot.press("m", "tab", "enter")
+        await until(pilot, lambda: "that is a folder" in text_of(app), what="the answer")
+        await pilot.press("tab", "w", "tab", "enter")
+        await until(pilot, lambda: app.current_mode == "edit" and app.screen_stack[0].current, what="the editor")
+        assert app.screen_stack[0].current.file.path == str(place / "more" / "deep" / "weather.yml")
