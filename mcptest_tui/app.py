@@ -288,7 +288,9 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
     ) -> bool:
         """Note what is done, by the action's id, for the palette's recent ones and for reports."""
         if isinstance(action, str):
-            self.problems.did(id_of(action, self.current_mode))
+            keys = () if default_namespace is None else default_namespace._bindings.key_to_bindings.values()
+            bound = (one.id for found in keys for one in found if one.action == action and one.id)
+            self.problems.did(next(bound, None) or id_of(action, self.current_mode))
         return await super().run_action(action, default_namespace, namespaces)
 
     def _name_of(self, test: str) -> str | None:

@@ -95,6 +95,8 @@ class AppActions(App[int]):
         from mcptest_tui.screens.picker import Picker
         from mcptest_tui.widgets.help_panel import about, choices_of, rows_of
 
+        if isinstance(self.screen, Picker):
+            return  # a list to choose from says on its frame what its keys do
         rows = rows_of(self.screen)
         choices = choices_of(rows)
 

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from textual.filter import LineFilter
     from textual.notifications import SeverityLevel
 
+    from mcptest_tui.actions import Action
     from mcptest_tui.app import Workbench
 
 SECONDS, ERROR_SECONDS = 4, 8
 SAID_SECONDS = 20
+IDLE = "idle"
+"""The severity of a message that a key has nothing to do: the next key that has takes it away."""
 
 
 class AppVoice(App[int]):
@@ -53,7 +56,7 @@ class AppVoice(App[int]):
         """A message in the status bar, for what is not worth a notification unless it is too long; it goes after a while."""
         told = self.message = (message, severity)
         self._speaker.refresh_status()
-        if cell_len(message) > self.size.width - 2:
+        if cell_len(message) > self.size.width - 2 and severity != IDLE:
             self.tell(message, severity=cast("SeverityLevel", severity))
 
         def forget() -> None:
@@ -66,12 +69,14 @@ class AppVoice(App[int]):
     async def _check_bindings(self, key: str, priority: bool = False) -> bool:
         """As the base class; a key of ours that has nothing to do says so: silence looks like a key that was lost."""
         if await super()._check_bindings(key, priority):
+            if self.message[1] == IDLE:
+                self.say("")  # it was about another key
             return True
         if not priority:
             for node, bindings in self.screen._modal_binding_chain:
                 for binding in bindings.key_to_bindings.get(key, ()):
                     if binding.id in by_id() and not self._check_action_state(binding.action, node):
-                        self.say(idle_words(key, by_id()[binding.id][1].help))
+                        self.say(idle_words(key, by_id()[binding.id][1]), IDLE)
                         return False
         return False
 
@@ -116,7 +121,6 @@ class AppVoice(App[int]):
             super()._handle_exception(error)
 
 
-def idle_words(key: str, does: str) -> str:
-    """What a key says that is known here, and has nothing to do at the moment: `m has nothing to do here: tests by models`."""
-    what = does.partition(";")[0].rstrip(".")
-    return f"{key_shown(key)} has nothing to do here: {what[:1].lower()}{what[1:]}"
+def idle_words(key: str, action: Action) -> str:
+    """What a key says that is known here, and has nothing to do at the moment: `nothing is running`."""
+    return action.idle or f"{key_shown(key)} does nothing here: {action.title[:1].lower()}{action.title[1:]}"

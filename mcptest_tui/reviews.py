@@ -155,8 +155,9 @@ class Reviews:
 
     def unwritten(self) -> str:
         """What quitting would leave undecided again; "" when nothing."""
+        drafts = len(self.state.drafts)
         if not self.state.unwritten:
-            return ""
+            return f"Review: {counted(drafts, 'edited text')}, not accepted." if drafts else ""
         counts = self.state.counts
         told = ", ".join(
             f"{counts[choice]} {word}"

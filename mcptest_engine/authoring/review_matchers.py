@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.shapes import type_of
 from mcptest_engine.core.clipping import show
+from mcptest_engine.suite.edit_steps import keep_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,7 +40,10 @@ def restated(matcher: Mapping[str, Any], actual: Any) -> Restated | None:
     if restate is None or len(show(actual, LARGEST_VALUE + 1)) > LARGEST_VALUE:
         return None
     found = restate(argument, actual)
-    return found if found is not None and found.matcher != matcher and _holds(found.matcher, actual) else None
+    if found is None or found.matcher == matcher or not _holds(found.matcher, actual):
+        return None
+    kept = keep_form(matcher, found.matcher)
+    return found._replace(matcher=kept) if _holds(kept, actual) else found
 
 
 def _holds(matcher: Mapping[str, Any], actual: Any) -> bool:

@@ -21,6 +21,7 @@ from mcptest_engine.authoring.review_texts import Piece, SuiteText, Unreadable, 
 from mcptest_engine.core.errors import McptestError, UsageError
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.suite.edit import append_test
+from mcptest_engine.suite.edit_steps import keep_form
 from mcptest_engine.suite.text_edits import EditRefused, apply
 from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.suite.yaml_text import Unwritable, block
@@ -190,7 +191,7 @@ class Sources:
         if index is None:
             return item, f"there is no test `{one_line(stored.test_name, 80)}` any more"
         was = text.value((stored.block, index, "expect"))
-        wanted = _in_form_of(was, stored.expect)
+        wanted = keep_form(was, _in_form_of(was, stored.expect))
         if was == wanted and repr(was) == repr(wanted):
             return item, "the test expects that already"
         shared = shared_expect(text.text, index, block=stored.block)

@@ -104,6 +104,17 @@ def same(one: Any, other: Any) -> bool:
     return one == other and repr(one) == repr(other)  # 1, 1.0 and true are equal to Python
 
 
+def keep_form(there: Any, value: Any) -> Any:
+    """`value` with the order of keys and the spelling of numbers that `there` has, wherever both are equal but for those."""
+    if isinstance(there, dict) and isinstance(value, dict):
+        staying = {key: keep_form(part, value[key]) for key, part in there.items() if key in value}
+        return {**staying, **{key: part for key, part in value.items() if key not in there}}
+    if isinstance(there, list) and isinstance(value, list):
+        return [keep_form(old, new) for old, new in zip(there, value, strict=False)] + value[len(there) :]
+    is_number = isinstance(there, (int, float)) and isinstance(value, (int, float))
+    return there if is_number and there == value and bool not in (type(there), type(value)) else value
+
+
 def plain(value: Any) -> Any:
     """A copy in plain dicts and lists."""
     if isinstance(value, dict) or hasattr(value, "items"):

@@ -6,6 +6,7 @@ wanted. So nothing here has to know every corner of YAML, and comments, quotes a
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -198,6 +199,8 @@ class Splicer:
         if holder.flow:
             yield from self._replace(old, value, 0, in_flow_style=True)
             return
+        if isinstance(value, str) and old.style in ("'", '"'):
+            yield from self._replace(old, value, 0)
         column = self._column(name.start)
         told = self._entry(name.key, value, column, spread=spread, lines=lines)
         colon = self.text.find(":", name.end) + 1
@@ -211,8 +214,15 @@ class Splicer:
         yield from self._replace(old, value, self._column(old.start))
 
     def _replace(self, old: Node, value: Any, column: int, *, in_flow_style: bool = False) -> Iterator[str]:
-        """The text of one node by another's, at its place."""
+        """The text of one node by another's, at its place; a text keeps the quotes of the one before it."""
         before, after = self.text[: old.start], self.text[old.end :]
+        if isinstance(value, str) and old.style in ("'", '"') and old.start == old.body and value.isprintable():
+            told = (
+                f"'{value.replace(chr(39), chr(39) * 2)}'"
+                if old.style == "'"
+                else json.dumps(value, ensure_ascii=False)
+            )
+            yield before + told + after
         space = " " if old.is_empty and before[-1:] in (":", "-") else ""
         is_collection = isinstance(value, (dict, list)) and bool(value)
         if is_collection and not in_flow_style and not old.flow and old.kind in (Kind.MAPPING, Kind.SEQUENCE):

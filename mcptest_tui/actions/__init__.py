@@ -158,6 +158,8 @@ class Action:
     where: str = ""
     palette: bool = True
     text_keys: tuple[str, ...] = ()
+    idle: str = ""
+    """What is said when the key is pressed and there is nothing to do."""
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ def _key(name: str, title: str, meaning: str, action: str, help: str, *, hidden:
 
 ACTIONS: tuple[Action, ...] = (
     Action("dialog.close", "Close", "back", "cancel", "Close without an answer.", where="dialog", palette=False),
+    Action("dialog.help", "Help", "help", "app.help", "The keys of this window.", False, where="dialog", palette=False),
     Action("dialog.quit", "Quit", "quit", "app.quit", "Leave mcptest.", show=False, where="dialog", palette=False),
     _key("error.copy", "Copy report", "copy", "copy", "Copy the report."),
     _key("error.close", "Go on", "choose", "cancel", "Back to the workbench."),
@@ -23,6 +24,7 @@ ACTIONS: tuple[Action, ...] = (
     _key("process.end", "End", "stop", "end", "End the process and its group."),
     _key("process.restart", "Start again", "run", "restart", "End it and have it started again."),
     _key("process.copy", "Copy pid", "copy", "copy", "Copy the pid, or a session's URL."),
+    _key("assertion.write", "Write", "save", "write", "Add the assertion with the matcher under the cursor."),
     _key("preview.write", "Write", "save", "write", "Write the text."),
     _key("preview.take", "Write", "choose", "write", "Write the text.", hidden=True),
     _key("save.write", "Write", "save", "write", "Write the test."),

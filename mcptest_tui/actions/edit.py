@@ -15,7 +15,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("edit.run", "Run test", "run", "run_test", "Save and run the test under the cursor."),
     Action("edit.complete", "Complete", "complete", "complete", "What could stand here.", show=False),
     Action("edit.problem.next", "Problem", "next problem", "problem(1)", "Go to the next problem."),
-    Action("edit.fix", "Fix", "fix", "fix", "Apply the fix under the cursor."),
+    Action(
+        "edit.fix", "Fix", "fix", "fix", "Apply the fix under the cursor.", idle="no automatic fix for this problem"
+    ),
     Action("edit.explain", "Explain", "details", "explain", "What the word here means, and what is wrong."),
     Action("edit.find", "Find", "find", "find", "Find in this file."),
     Action("edit.files", "Files", "open a file", "files", "Go to an open file, or open one of the suites."),

@@ -52,6 +52,7 @@ class WorkScreen(Sturdy, Screen[None]):
     HELP: ClassVar[str | None] = None
     _zoomed: Widget | None = None
     _memory: dict[str, Any] | None = None
+    _focused_before: Widget | None = None
 
     @property
     def workbench(self) -> Workbench:
@@ -150,10 +151,21 @@ class WorkScreen(Sturdy, Screen[None]):
 
     def _fit(self) -> None:
         wanted = size_classes(self.app.size)
+        self._focused_before = self.focused or self._focused_before
+        self.call_after_refresh(self._focus_again)
         if any(self.has_class(name) != on for name, on in wanted.items()):
             self.update_classes(wanted, animate=False)
         for splitter in self.query(Splitter):
             splitter.apply()
+
+    def _focus_again(self) -> None:
+        """A widget that had no room lost the focus; without one, no key of a pane works."""
+        if self.focused is None and not self.has_class("-no-room"):
+            before = self._focused_before
+            if before is not None and before.focusable:
+                before.focus(scroll_visible=False)
+            else:
+                self.focus_next()
 
     def _restore(self) -> None:
         memory, self._memory = self._memory, None

@@ -56,17 +56,22 @@ class Difference(Modal[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.difference")
 
-    def __init__(self, name: str, before: str, after: str, before_name: str, after_name: str) -> None:
+    def __init__(
+        self, name: str, before: str, after: str, before_name: str, after_name: str, *, whole: bool = False
+    ) -> None:
+        """`whole` shows every line of the file, unless there are too many."""
         super().__init__()
         self._file, self._before_name, self._after_name = name, before_name, after_name
-        rows = difflib.unified_diff(before.splitlines(), after.splitlines(), before_name, after_name, lineterm="", n=3)
-        self._rows = [row for row, _ in zip(rows, range(MOST), strict=False)][2:]
+        old, new = before.splitlines(), after.splitlines()
+        whole = whole and len(old) + len(new) <= MOST
+        around = len(old) + len(new) if whole else 3
+        rows = difflib.unified_diff(old, new, before_name, after_name, lineterm="", n=around)
+        self._rows = [row for row, _ in zip(rows, range(MOST), strict=False)][2 + whole :]
 
     def compose(self) -> ComposeResult:
         """Which is which, and the rows."""
         with Vertical(classes="dialog -large") as dialog:
             dialog.border_title = Content(self._file)
-            dialog.border_subtitle = Content("esc goes back")
             yield Static(
                 Content.assemble(
                     ("- ", "bold $value-expected"),
@@ -81,4 +86,7 @@ class Difference(Modal[None]):
     def on_mount(self) -> None:
         """The rows have the keys."""
         super().on_mount()
-        self.query_one(DifferenceLines).focus()
+        lines = self.query_one(DifferenceLines)
+        lines.focus()
+        first = next((at for at, row in enumerate(self._rows) if row[:1] in ("+", "-")), 0)
+        self.call_after_refresh(lines.scroll_to, y=max(first - 3, 0), animate=False)

@@ -78,7 +78,6 @@ class MatrixWindow(Modal[str]):
         view = MatrixView(id="matrix")
         with Vertical(classes="dialog -large") as dialog:
             dialog.border_title = shown(f"Tests by models   {self._path.rpartition('/')[2]}", limit=70)
-            dialog.border_subtitle = shown("arrows move   enter goes to the test   esc closes")
             yield MatrixHead(view)
             yield view
             yield CellLine(view)

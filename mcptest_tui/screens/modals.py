@@ -16,6 +16,8 @@ from mcptest_tui.keymap import bindings_for
 from mcptest_tui.problems import Sturdy, title_of
 from mcptest_tui.safe import shown
 from mcptest_tui.screens.base import size_classes
+from mcptest_tui.widgets.footer import HELP, hints_of
+from mcptest_tui.words import key_shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,13 +34,28 @@ class Modal(Sturdy, ModalScreen[Answer], Generic[Answer]):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog")
 
+    ENTER = ""
+    """What Enter does in a field or a list, which have no key of their own for it."""
+
     def on_mount(self) -> None:
         """First sizes."""
         self.update_classes(size_classes(self.app.size), animate=False)
+        self.bindings_updated_signal.subscribe(self, lambda _: self.tell_keys())
+        self.call_after_refresh(self.tell_keys)
 
     def on_resize(self) -> None:
         """Another layout."""
         self.update_classes(size_classes(self.app.size), animate=False)
+        self.tell_keys()
+
+    def tell_keys(self) -> None:
+        """The keys that work, on the frame: as many as fit."""
+        keys = [f"{key_shown('enter')} {self.ENTER}"] if self.ENTER else []
+        found = [hint for hint in hints_of(self) if hint.enabled and hint.action != HELP]
+        found.sort(key=lambda hint: hint.action == "cancel")
+        keys += [f"{key_shown(hint.key)} {hint.title}" for hint in found]
+        for dialog in self.query(".dialog"):
+            dialog.border_subtitle = Content(keys_that_fit(keys, max(self.app.size.width - 6, 1)))
 
     def action_cancel(self) -> None:
         """Close without an answer."""
@@ -87,6 +104,8 @@ class _Suggesting(Suggester):
 class Ask(Modal[str]):
     """One line to type. `check` gives what is wrong with it, or None; `suggest` what it may become, which Tab takes."""
 
+    ENTER = "takes it"
+
     def __init__(
         self,
         title: str,
@@ -102,8 +121,7 @@ class Ask(Modal[str]):
 
     def compose(self) -> ComposeResult:
         """A title, the line, and what to type there."""
-        with Vertical(classes="dialog") as dialog:
-            dialog.border_subtitle = Content("enter takes it   esc closes")
+        with Vertical(classes="dialog"):
             yield Static(shown(self._title, style="bold"), classes="dialog-title")
             yield Input(
                 self._value, compact=True, suggester=None if self._suggest is None else _Suggesting(self._suggest)
@@ -112,6 +130,7 @@ class Ask(Modal[str]):
 
     def on_mount(self) -> None:
         """No blinking: it costs, and it makes pictures differ."""
+        super().on_mount()
         self.query_one(Input).cursor_blink = False
 
     def on_key(self, event: events.Key) -> None:
@@ -148,7 +167,6 @@ class ErrorPanel(Modal[str]):
         with Vertical(classes="dialog -large"):
             yield Static(shown("This is a bug in mcptest; your files are untouched.", style="bold $verdict-fail"))
             yield Static(shown(title_of(self._error)))
-            yield Static(shown("y copies the report below    enter goes on", style="$muted"))
             with VerticalScroll(can_focus=True):
                 yield Static(shown(self._report))
 

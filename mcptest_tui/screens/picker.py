@@ -101,13 +101,12 @@ class Picker(Modal[str]):
         self._title, self._source, self._about = title, source, about
         self._placeholder, self._start, self._told, self._empty = placeholder, start, highlighted, empty
         self._found: dict[str, Choice] = {}
-        self._verb = verb
+        self.ENTER = verb
 
     def compose(self) -> ComposeResult:
         """The line to type, the list, and one line about what is under the cursor."""
         with Vertical(classes="dialog -tall") as dialog:
             dialog.border_title = Content(self._title)
-            dialog.border_subtitle = Content(f"enter {self._verb}   esc closes")
             yield Input(placeholder=self._placeholder, compact=True)
             if self._about:
                 yield Static(shown(self._about, style="$muted"), classes="picker-about")
@@ -118,11 +117,13 @@ class Picker(Modal[str]):
 
     def on_mount(self) -> None:
         """The whole list."""
+        super().on_mount()
         self.query_one(Input).cursor_blink = False
         self.call_after_refresh(self._fill, "")
 
     def on_resize(self) -> None:
         """The right column moves."""
+        super().on_resize()
         self.call_after_refresh(self._fill, self.query_one(Input).value, keep=True)
 
     def on_input_changed(self, event: Input.Changed) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical, VerticalScroll
-from textual.content import Content
 from textual.widgets import Static
 
 from mcptest_tui.keymap import bindings_for
@@ -22,15 +21,14 @@ class Preview(Modal[str]):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.preview")
 
-    def __init__(self, title: str, text: str, *, lead: str = "", verb: str = "write it") -> None:
+    def __init__(self, title: str, text: str, *, lead: str = "") -> None:
         super().__init__(classes="picker")
-        self._title, self._text, self._lead, self._verb = title, text, lead, verb
+        self._title, self._text, self._lead = title, text, lead
 
     def compose(self) -> ComposeResult:
         """What it is, the text, what the keys do."""
         with Vertical(classes="dialog -tall") as dialog:
             dialog.border_title = shown(self._title)
-            dialog.border_subtitle = Content(f"enter {self._verb}   esc leaves it")
             yield Static(shown(self._lead, style="$muted"), classes="picker-about")
             with VerticalScroll(can_focus=True):
                 yield Static(shown(self._text))

@@ -179,9 +179,14 @@ class ReviewScreen(Working, WorkScreen):
 
     def back(self) -> bool:
         """Out of the editor, or of the details."""
+        item = self._edited()
         if self._editing is not None:
             self._close_editor()
             self.show_all()
+            if item is not None and item.id in self.state.drafts:
+                self.workbench.say(
+                    f"the edited text is kept, and not accepted: {key_of('review.edit')} goes on with it", "warning"
+                )
             return True
         if self.info:
             self.action_info()
@@ -231,7 +236,7 @@ class ReviewScreen(Working, WorkScreen):
 
     def _title(self, item: Item) -> Content:
         width = max(self.query_one("#review-pane").size.width - 2, 30)
-        told, ink = decision_pieces(self.state.decision(item))
+        told, ink = decision_pieces(self.state.decision(item), draft=item.id in self.state.drafts)
         number = f"Review {self.state.at + 1}/{len(self.state.items)}"
         room = width - cell_len(number) - cell_len(told) - 8
         wanted = cell_len(one_line(item.title, room)) if room > 0 else 0
@@ -447,7 +452,9 @@ class ReviewScreen(Working, WorkScreen):
             self.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
             return
         self.app.push_screen(
-            Difference(one_line(found["path"], 60), found["before"], found["after"], "as it is", "as it would be")
+            Difference(
+                one_line(found["path"], 60), found["before"], found["after"], "as it is", "as it would be", whole=True
+            )
         )
 
     # Editing
@@ -474,6 +481,9 @@ class ReviewScreen(Working, WorkScreen):
         item = self._edited()
         if item is not None:
             self.state.drafts[item.id] = event.text
+            decision = self.state.decision(item)
+            if event.text in (item.to_edit, decision.text if decision is not None else None):
+                del self.state.drafts[item.id]
             self._ask_check()
 
     def on_fragment_editor_restored(self, event: FragmentEditor.Restored) -> None:

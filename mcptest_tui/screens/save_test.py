@@ -15,7 +15,7 @@ from mcptest_engine.core.errors import McptestError
 from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.modals import Modal, keys_that_fit
+from mcptest_tui.screens.modals import Modal
 from mcptest_tui.state.saving import Proposal
 from mcptest_tui.state.text_lines import TextLine
 from mcptest_tui.widgets.choice import Choice
@@ -113,8 +113,6 @@ class SaveTest(Modal[str]):
         """Name, place, assertions, the file."""
         with Vertical(classes="dialog -large") as dialog:
             dialog.border_title = shown("Save as test")
-            keys = ("^s writes it", "space in or out", "tab next", "esc leaves it")
-            dialog.border_subtitle = shown(keys_that_fit(keys, self.app.size.width - 6))
             with Horizontal(classes="save-row"):
                 yield Static("name", classes="save-label")
                 name = Input(self.saving.name, compact=True, select_on_focus=False, id="save-name")
@@ -132,6 +130,7 @@ class SaveTest(Modal[str]):
 
     def on_mount(self) -> None:
         """The first preview."""
+        super().on_mount()
         self.query_one(AssertionList).focus()
         self.call_after_refresh(self._preview)
 
@@ -224,7 +223,7 @@ class SaveTest(Modal[str]):
 
 def chosen_leaf(saving: Saving, tree: JsonTree) -> None:
     """Propose what is under the cursor of the answer's tree, chosen and first."""
-    from mcptest_tui.screens.tree_actions import matcher_for
+    from mcptest_tui.screens.add_assertion import matchers_for
 
     target = tree.target
     if tree.path is None or not tree.path or not target:
@@ -233,7 +232,7 @@ def chosen_leaf(saving: Saving, tree: JsonTree) -> None:
     if there is not None:
         there.chosen = True
         return
-    saving.proposals.insert(0, Proposal(target, matcher_for(tree.value())))
+    saving.proposals.insert(0, Proposal(target, matchers_for(tree.value())[0]))
 
 
 def _told(place: Place) -> str:

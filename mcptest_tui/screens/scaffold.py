@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.widgets import Static
 
 from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.screens.modals import Modal, keys_that_fit
+from mcptest_tui.screens.modals import Modal
 from mcptest_tui.state.scaffolding import DESTRUCTIVE, MUTATING, OPTIONS, Row
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.widgets.yaml_area import YamlArea
@@ -175,7 +174,6 @@ class ScaffoldScreen(Modal[str]):
     def on_mount(self) -> None:
         """Ask at once."""
         super().on_mount()
-        self._tell_keys()
         self._ask()
 
     @property
@@ -241,7 +239,6 @@ class ScaffoldScreen(Modal[str]):
         text = "\n".join(one_line(part, width if not state.problem else 3 * width) for part in kept)
         note.update(shown(text, style="$text-error" if state.problem else "$foreground 75%"))
         self._tell_about()
-        self._tell_keys()
 
     def _show_text(self, before: str, after: str) -> None:
         """The text, where it has changed; at first where the new part begins."""
@@ -269,31 +266,11 @@ class ScaffoldScreen(Modal[str]):
             shown(one_line(about, 2 * width), style="$text-warning" if warned else "$foreground 65%")
         )
 
-    def _tell_keys(self) -> None:
-        narrow = self.has_class("-narrow")
-        turn = "t the list" if self.has_class("-text") else "t the text"
-        keys = (
-            "^s writes it",
-            turn if narrow else "tab the text",
-            "space in or out",
-            "M all",
-            "esc leaves it",
-            "r runs its tests",
-        )
-        self.query_one(".dialog").border_subtitle = Content(keys_that_fit(keys, self.app.size.width - 6))
-
-    def on_resize(self) -> None:
-        """Another layout."""
-        super().on_resize()
-        if self.is_mounted:
-            self._tell_keys()
-
     def action_turn(self) -> None:
         """The text instead of the list, and back, where there is room for one."""
         if self.has_class("-narrow"):
             self.toggle_class("-text")
             (self.preview if self.has_class("-text") else self.listed).focus()
-            self._tell_keys()
         else:
             self.action_turn_focus()
 
@@ -303,6 +280,13 @@ class ScaffoldScreen(Modal[str]):
             self.action_turn()
         else:
             (self.listed if self.preview.has_focus else self.preview).focus()
+
+    def action_cancel(self) -> None:
+        """From the text, where it hides the list, back to that; else close."""
+        if self.has_class("-narrow") and self.has_class("-text"):
+            self.action_turn()
+        else:
+            super().action_cancel()
 
     # Writing
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from textual.screen import Screen
 
-from mcptest_engine.core.clipping import compact
 from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.engine_client import EngineError
-from mcptest_tui.state.json_rows import SHOWN_TEXT, value_at, whole
+from mcptest_tui.state.json_rows import value_at
 from mcptest_tui.state.store import TestRow
 from mcptest_tui.widgets.json_tree import JsonTree, text_of
 from mcptest_tui.words import key_of
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from mcptest_tui.screens.tests import TestsScreen
     from mcptest_tui.state.conversation_rows import Entry
     from mcptest_tui.widgets.detail import Detail
-
-LARGEST_EXACT = 400
-CONTAINS = 80
 
 
 class TreeActions(Screen[None]):
@@ -191,9 +187,14 @@ class TreeActions(Screen[None]):
         if row.kind == "eval":
             bench.say("a judgement has no targets; its test is decided by the score", "warning")
             return
+        from mcptest_tui.screens.add_assertion import AddAssertion, Way, matchers_for
+
         try:
             text = file.read_bytes().decode()
-            edit = add_assertion(text, row.line, tree.target, matcher_for(tree.value()))
+            ways = [
+                Way(matcher, apply(text, add_assertion(text, row.line, tree.target, matcher)))
+                for matcher in matchers_for(tree.value())
+            ]
         except EditRefused as refused:
             bench.tell(
                 refused.message,
@@ -204,16 +205,9 @@ class TreeActions(Screen[None]):
         except (OSError, UnicodeDecodeError) as wrong:
             bench.tell(f"cannot read {file.name}: {getattr(wrong, 'strerror', None) or wrong}", severity="error")
             return
-        from mcptest_tui.screens.preview import Preview
-
         self._tests.app.push_screen(
-            Preview(
-                f"Add an assertion to {row.name}",
-                _excerpt(text, edit),
-                lead=f"{file.name}, line {row.line}",
-                verb="adds it",
-            ),
-            lambda answer: self._write(row, text, apply(text, edit)) if answer == "write" else None,
+            AddAssertion(row.name, tree.target, file.name, text, ways),
+            lambda after: self._write(row, text, after) if after else None,
         )
 
     def _write(self, row: TestRow, before: str, after: str) -> None:
@@ -222,7 +216,9 @@ class TreeActions(Screen[None]):
         try:
             if file.read_bytes() != before.encode():
                 bench.tell(
-                    f"{file.name} has changed meanwhile; nothing was written", severity="warning", hint="+ again"
+                    f"{file.name} has changed meanwhile; nothing was written",
+                    severity="warning",
+                    hint=f"{key_of('json.assert')} again",
                 )
                 return
             write_suite(file, after.encode())
@@ -231,25 +227,3 @@ class TreeActions(Screen[None]):
             return
         bench.say(f"added an assertion to {row.name}")
         bench.documents_changed([row.file])
-
-
-def matcher_for(value: Any) -> dict[str, Any]:
-    """The matcher that holds for a value as it is: the value itself where it is short, else the most telling part of it."""
-    if isinstance(value, str):
-        if len(value) <= SHOWN_TEXT and "\n" not in value:
-            return {"exact": value}
-        first = next((part.strip() for part in value.splitlines() if part.strip()), "")
-        return {"contains": first[:CONTAINS]} if first else {"exists": True}
-    if isinstance(value, (dict, list)) and (not whole(value) or len(compact(value, LARGEST_EXACT)) > LARGEST_EXACT):
-        return {"length": len(value)} if isinstance(value, list) and whole(value) else {"exists": True}
-    return {"exact": value}
-
-
-def _excerpt(text: str, edit: Any) -> str:
-    """The edited lines and three before them."""
-    from mcptest_engine.suite.text_edits import apply
-
-    after = apply(text, edit)
-    first = text.count("\n", 0, edit.start)
-    last = after.count("\n", 0, edit.start + len(edit.text))
-    return "\n".join(after.split("\n")[max(first - 3, 0) : last + 1])

@@ -30,7 +30,6 @@ class ValueWindow(Modal[str]):
         """The value, to scroll in."""
         with Vertical(classes="dialog -tall") as dialog:
             dialog.border_title = shown(self._title, limit=70)
-            dialog.border_subtitle = shown("y copies   w wraps   esc closes")
             yield TextView(id="value-text")
 
     def on_mount(self) -> None:

@@ -23,8 +23,10 @@ INFO_SHOWN = 8
 SIGNS = {ACCEPT: ("pass", "accepted"), REJECT: ("fail", "rejected"), SKIP: ("skip", "skipped")}
 
 
-def decision_pieces(decision: Decision | None) -> tuple[str, str]:
-    """(`✓ accepted, edited`, its ink); ("", "") without one."""
+def decision_pieces(decision: Decision | None, *, draft: bool = False) -> tuple[str, str]:
+    """(`✓ accepted, edited`, its ink); ("", "") without one. `draft`: it was edited since, and that is not accepted."""
+    if draft:
+        return f"{mark('inconclusive')} edited, not accepted", "hint"
     if decision is None:
         return "", ""
     name, word = SIGNS[decision.choice]
@@ -39,7 +41,12 @@ def item_lines(item: Item, decision: Decision | None, *, info: bool = False, sta
     if item.stale:
         lines += [line((f"{MARKS['inconclusive']} can only be rejected  ", "hint"), (_safe(item.stale), "hint")), BLANK]
     if item.needs_arguments:
-        lines += [line((f"{MARKS['inconclusive']} needs arguments  ", "hint"), ("e edits them", "hint")), BLANK]
+        lines += [
+            line(
+                (f"{MARKS['inconclusive']} needs arguments  ", "hint"), (f"{key_of('review.edit')} edits them", "hint")
+            ),
+            BLANK,
+        ]
     if item.is_volatile:
         lines += [
             line((f"{MARKS['inconclusive']} volatile  ", "hint"), ("a value that changes from call to call", "hint")),

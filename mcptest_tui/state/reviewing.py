@@ -60,6 +60,13 @@ class Item:
         return f"{self.suite}:{self.line}" if self.line else self.suite
 
     @property
+    def about(self) -> str:
+        """What of the test it changes: the target of an assertion, a member such as `max_duration_ms`, or what is new."""
+        if self.kind == "assertion":
+            return _target(self.after) or next((part for part in reversed(self.path) if not part.isdigit()), "")
+        return {"test": "new test", "arguments": "args"}.get(self.kind, self.kind)
+
+    @property
     def is_safe(self) -> bool:
         """Whether it may be accepted with all the others: it takes nothing back, and looks as if it stays."""
         return self.loosens is None and not self.is_volatile and not self.needs_arguments and not self.stale

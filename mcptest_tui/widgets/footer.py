@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.content import Content
 from textual.widget import Widget
@@ -52,12 +52,21 @@ def fitted(hints: Iterable[Hint], width: int) -> list[Hint]:
     return [*taken, *more] if room >= 0 else []
 
 
-def hints_of(screen: Screen[object]) -> list[Hint]:
+def is_typed(screen: Screen[Any], key: str) -> bool:
+    """Whether the focused widget takes the key as text. Textual hides such keys, but for some with names of its own."""
+    told = key_shown(key)
+    character = " " if key == "space" else told if len(told) == 1 and told.isascii() else None
+    return screen.focused is not None and screen.focused.check_consume_key(key, character)
+
+
+def hints_of(screen: Screen[Any]) -> list[Hint]:
     """What the keys do here, the focused pane's first, each action once with its first key that is not typed."""
     found: dict[str, Hint] = {}
     for key, (node, binding, enabled, _) in screen.active_bindings.items():
         name = binding.id or f"{id(node)} {binding.action}"
-        if (binding.show or binding.action == HELP) and binding.description and name not in found:
+        if is_typed(screen, key) or not binding.description:
+            continue
+        if (binding.show or binding.action == HELP) and name not in found:
             title = "more" if binding.action == HELP else binding.description.lower()
             found[name] = Hint(key, title, enabled, binding.action, node)
     return list(found.values())

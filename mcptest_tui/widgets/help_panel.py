@@ -10,6 +10,7 @@ from textual.screen import Screen
 
 from mcptest_tui.actions import TITLES
 from mcptest_tui.screens.picker import Choice
+from mcptest_tui.widgets.footer import is_typed
 from mcptest_tui.words import key_of, key_shown
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def rows_of(screen: Screen[object]) -> dict[str, Row]:
     found: dict[str, Row] = {}
     for key, (node, binding, enabled, _) in screen.active_bindings.items():
         if binding.system or not binding.description or (binding.id is None and isinstance(node, Screen)):
+            continue
+        if is_typed(screen, key):
             continue
         name = binding.id or f"{type(node).__name__}.{binding.action}"
         row = found.get(name)

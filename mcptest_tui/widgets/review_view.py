@@ -57,7 +57,7 @@ class ReviewList(Lines):
     """All proposals, each with what was decided of it."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"review-list--{name}" for name in ("pass", "fail", "skip", "new", "hint", "dim", "suite")
+        f"review-list--{name}" for name in ("pass", "fail", "skip", "new", "hint", "dim", "suite", "about")
     }
     DEFAULT_CSS = """
     ReviewList {
@@ -66,6 +66,7 @@ class ReviewList(Lines):
         & > .review-list--skip { color: $verdict-skip; }
         & > .review-list--new { color: $foreground 65%; }
         & > .review-list--hint { color: $warning; }
+        & > .review-list--about { color: $json-key; }
         & > .review-list--dim { color: $foreground 65%; }
         & > .review-list--suite { color: $foreground 65%; }
     }
@@ -90,19 +91,25 @@ class ReviewList(Lines):
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
         """One row: the decision, the test, what kind of change."""
         item = self.state.items[at]
-        told, ink = decision_pieces(self.state.decision(item))
+        told, ink = decision_pieces(self.state.decision(item), draft=item.id in self.state.drafts)
         sign = told[:1] or MARKS["new"]
         risk = MARKS["inconclusive"] if not item.is_safe else " "
         place = item.suite.rpartition("/")[2] if self._is_several else ""
         place = one_line(f"{place}:{item.line}" if item.line else place, max(width // 3, 8))
-        room = width - 5 - cell_len(place) - 2
-        title = one_line(item.title, max(room, 4))
+        room = max(width - 5 - cell_len(place) - 2, 4)
+        before = self.state.items[at - 1] if at else None
+        is_next = before is not None and (before.suite, before.title) == (item.suite, item.title)
+        what = item.about
+        named = max(room - cell_len(what) - 2, room // 2)
+        title = MARKS["dot"].rjust(2) if is_next else one_line(item.title, named)
+        what = one_line(what, max(room - cell_len(title) - 2, 0))
         faded = "review-list--dim" if told else ""
         return [
             (f"{sign} ", f"review-list--{ink or 'new'}"),
             (f"{risk} ", "review-list--hint"),
-            (title, faded),
-            (" " * max(room - cell_len(title) + 1, 1), ""),
+            (title, "review-list--dim" if told or is_next else ""),
+            (f"  {what}", faded or "review-list--about"),
+            (" " * max(room - cell_len(title) - cell_len(what) - 1, 1), ""),
             (place, "review-list--suite"),
         ]
 

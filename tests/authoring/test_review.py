@@ -256,7 +256,7 @@ def test_an_edit_elsewhere_meanwhile_is_no_hindrance(bench: Bench) -> None:
     )
     path.write_text(moved)
     assert accept(bench, *items).refused == ()
-    assert path.read_text() == moved.replace('contains: "rain"', "contains: sun")
+    assert path.read_text() == moved.replace('contains: "rain"', 'contains: "sun"')
 
 
 @pytest.mark.parametrize(
@@ -490,7 +490,7 @@ def test_many_items_of_a_file_are_one_write(bench: Bench) -> None:
     bench.ran({f"t{number}": text_result(f"new {number}") for number in range(20)})
     reviewed = accept(bench, *pending_items(bench.workspace))
     assert (len(reviewed.accepted), len(reviewed.written)) == (20, 1)
-    assert path.read_text() == f"{HEAD}tools:\n" + re.sub(r'exact: "(\d+)"', r"exact: new \1", tests)
+    assert path.read_text() == f"{HEAD}tools:\n" + re.sub(r'exact: "(\d+)"', r'exact: "new \1"', tests)
 
 
 def test_a_new_test_is_appended_with_its_comments(bench: Bench) -> None:

@@ -112,3 +112,13 @@ def test_whatever_is_proposed_holds_for_what_came(matcher: dict[str, Any], actua
     found = restated(matcher, actual)
     if found is not None:
         assert compile_matcher(found.matcher)(actual) is None
+
+
+def test_what_is_equal_keeps_its_order_and_its_spelling():
+    """Only what differs is another value: keys stand where they stood, and `0` is not made `0.0`."""
+    wanted = {"exact": {"total": 0, "name": "a", "rows": [{"id": 1, "at": 2.0}]}}
+    found = restated(wanted, {"rows": [{"at": 2, "id": 1.0}, {"id": 5}], "new": 1, "name": "b", "total": 0.0})
+    assert found is not None
+    assert repr(found.matcher) == repr(
+        {"exact": {"total": 0, "name": "b", "rows": [{"id": 1, "at": 2.0}, {"id": 5}], "new": 1}}
+    )

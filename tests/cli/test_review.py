@@ -574,7 +574,7 @@ def test_tests_that_need_arguments_come_first_with_what_the_tool_takes(mcptest: 
     assert items["a book"]["notes"] == ["`book_id` is what `list_books` returned"]
     assert "no book has the id ; replace them" in items["empty"]["why"]
     shown = mcptest("review", "--diff").stdout
-    assert '-  args: { book_id: "1" }\n-  guess: [book_id]\n+  args: { book_id: b-7741 }\n' in shown
+    assert '-  args: { book_id: "1" }\n-  guess: [book_id]\n+  args: { book_id: "b-7741" }\n' in shown
     assert "  argument  `book_id` (string, required): The id of the book.\n" in shown
 
 
@@ -582,7 +582,7 @@ def test_accepting_arguments_removes_the_guess_and_no_other_byte(mcptest: Mcptes
     before = refused.read_text()
     done = mcptest("review", "--accept", waiting(mcptest)["a book"]["id"])
     assert done.returncode == 0, done.stderr
-    wanted = before.replace('{ book_id: "1" }\n    guess: [book_id]\n', "{ book_id: b-7741 }\n")
+    wanted = before.replace('{ book_id: "1" }\n    guess: [book_id]\n', '{ book_id: "b-7741" }\n')
     assert refused.read_text() == wanted
     assert "PASS  a book" in mcptest("run", "--filter", "a book").stdout
     assert "a book" not in waiting(mcptest)
@@ -591,7 +591,7 @@ def test_accepting_arguments_removes_the_guess_and_no_other_byte(mcptest: Mcptes
 def test_a_person_gives_the_arguments_on_the_command_line(mcptest: Mcptest, refused: Path) -> None:
     done = mcptest("review", "--accept", waiting(mcptest)["empty"]["id"], "--args", '{"book_id": "b-9020"}')
     assert done.returncode == 0, done.stderr
-    assert "  - { name: empty, tool: get_book, args: { book_id: b-9020 } }\n" in refused.read_text()
+    assert '  - { name: empty, tool: get_book, args: { book_id: "b-9020" } }\n' in refused.read_text()
 
 
 def test_accept_all_leaves_the_tests_that_need_arguments(mcptest: Mcptest, refused: Path) -> None:
@@ -646,7 +646,7 @@ def test_the_editor_shows_what_the_tool_takes_and_the_suite_does_not(
         .read_text()
         .startswith("# `book_id` (string, required): The id of the book.\n- name: a book")
     )
-    assert "args: { book_id: b-9020 }\n    # what a book is\n" in refused.read_text()
+    assert 'args: { book_id: "b-9020" }\n    # what a book is\n' in refused.read_text()
 
 
 BREAKING = json.dumps([sys.executable, "-S", str(SERVERS / "breaking.py")])

@@ -395,3 +395,34 @@ def test_the_first_paint_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("small", [(39, 9), (81, 7)], ids=str)
+async def test_a_terminal_that_was_too_small_gives_the_focus_back(workbench, demo, small):
+    """Keys of the pane work at once, without Escape."""
+    async with workbench(size=(120, 40)) as pilot:
+        screen = pilot.app.screen
+        await until(pilot, lambda: screen.test_list.has_focus)
+        await pilot.resize_terminal(*small)
+        await until(pilot, lambda: screen.has_class("-no-room"))
+        await pilot.resize_terminal(120, 40)
+        await until(pilot, lambda: screen.focused is screen.test_list)
+        await pilot.press("j", "i")
+
+
+async def test_what_a_key_had_nothing_to_do_goes_with_the_next_key(workbench, demo):
+    """It is about the key that was pressed, and no longer true when another one works."""
+    async with workbench() as pilot:
+        await pilot.press("x")
+        await until(pilot, lambda: "nothing is running" in text_of(pilot.app))
+        await pilot.press("j")
+        await until(pilot, lambda: "nothing is running" not in text_of(pilot.app))
+
+
+async def test_a_notification_covers_neither_the_mode_bar_nor_the_last_rows(workbench, demo):
+    """At the top right: problems, the status bar and what is typed stand below."""
+    async with workbench(size=(120, 40)) as pilot:
+        pilot.app.tell("one\ntwo", severity="warning")
+        await until(pilot, lambda: "two" in text_of(pilot.app))
+        found = [at for at, row in enumerate(rows_of(pilot.app)) if "one" in row[60:] or "two" in row[60:]]
+        assert 1 < min(found) <= max(found) < 8

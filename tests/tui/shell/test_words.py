@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from mcptest_engine.suite.completion import Help
+from mcptest_tui.actions import by_id
 from mcptest_tui.app_voice import idle_words
 from mcptest_tui.safe import told_apart
 from mcptest_tui.screens.edit_help import problem_help
@@ -54,10 +55,9 @@ def test_a_name_is_no_wider_than_its_column(name, width):
 
 
 def test_a_key_that_has_nothing_to_do_says_what_it_is_for():
-    assert idle_words("m", "Tests by models, where a suite has several models.") == (
-        "m has nothing to do here: tests by models, where a suite has several models"
-    )
-    assert idle_words("ctrl+s", "Write; then run.") == "^s has nothing to do here: write"
+    assert idle_words("x", by_id()["run.stop"][1]) == "nothing is running"
+    assert idle_words("f9", by_id()["edit.fix"][1]) == "no automatic fix for this problem"
+    assert idle_words("percent_sign", by_id()["traffic.other"][1]) == "% does nothing here: other side"
 
 
 def test_a_problem_is_explained_whole_and_so_is_its_word():

@@ -1,0 +1,113 @@
+"""An assertion for a value of an answer: which matcher, and the lines that are written, at the place where they go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from textual.containers import Vertical
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from mcptest_engine.core.clipping import compact
+from mcptest_tui.keymap import bindings_for
+from mcptest_tui.safe import one_line, shown
+from mcptest_tui.screens.modals import Modal
+from mcptest_tui.state.json_rows import SHOWN_TEXT, whole
+from mcptest_tui.state.text_lines import TextLine
+from mcptest_tui.widgets.text_view import TextView
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+LARGEST_EXACT = 400
+CONTAINS = 80
+AROUND = 3
+"""Lines that are shown above and below the new ones."""
+
+
+class Way(NamedTuple):
+    """One matcher, and the file with an assertion by it."""
+
+    matcher: dict[str, Any]
+    after: str
+
+
+def matchers_for(value: Any) -> list[dict[str, Any]]:
+    """The matchers that hold for a value as it is: itself where it is short, else its most telling part; then less."""
+    from mcptest_engine.authoring.shapes import type_of
+
+    found: list[dict[str, Any]] = []
+    if isinstance(value, str):
+        if len(value) <= SHOWN_TEXT and "\n" not in value:
+            found.append({"exact": value})
+        first = next((part.strip() for part in value.splitlines() if part.strip()), "")
+        found += [{"contains": first[:CONTAINS]}] if first else []
+    elif not isinstance(value, (dict, list)) or (whole(value) and len(compact(value, LARGEST_EXACT)) <= LARGEST_EXACT):
+        found.append({"exact": value})
+    if isinstance(value, list) and whole(value):
+        found.append({"length": len(value)})
+    return [*found, {"type": type_of(value)}, {"exists": True}] if whole(value) else [*found, {"exists": True}]
+
+
+class AddAssertion(Modal[str]):
+    """Answers the text of the file with the assertion, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.assertion")
+    ENTER = "adds it"
+
+    def __init__(self, name: str, target: str, file: str, before: str, ways: list[Way]) -> None:
+        super().__init__(classes="picker")
+        self._test, self._target, self._file, self._before, self._ways = name, target, file, before, ways
+
+    def compose(self) -> ComposeResult:
+        """The matchers, and the text below."""
+        with Vertical(classes="dialog -tall") as dialog:
+            dialog.border_title = shown(f"Add an assertion to {one_line(self._test, 60)}")
+            yield Static(shown(one_line(self._target, 200), style="$json-key"), classes="picker-about")
+            options = OptionList(*map(_option, self._ways), markup=False, compact=True)
+            yield options
+            yield Static("", classes="save-title", id="assertion-place")
+            yield TextView(id="assertion-preview", wrap=False)
+
+    def on_mount(self) -> None:
+        """The first matcher."""
+        super().on_mount()
+        self.query_one(OptionList).focus()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Show what it would write, and where."""
+        first, rows = changed_rows(self._before, self._ways[event.option_index].after)
+        self.query_one("#assertion-place", Static).update(shown(f"{self._file}, line {first}"))
+        self.query_one(TextView).show(rows)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Write it."""
+        self.dismiss(self._ways[event.option_index].after)
+
+    def action_write(self) -> None:
+        """The one under the cursor."""
+        self.query_one(OptionList).action_select()
+
+
+def _option(way: Way) -> Option:
+    ((name, argument),) = way.matcher.items()
+    return Option(shown(one_line(f" {name}: {compact(argument, 200)}", 200)))
+
+
+def changed_rows(before: str, after: str) -> tuple[int, list[TextLine]]:
+    """The first line that is new, and the lines around it: `-` what goes, `+` what comes."""
+    old, new = before.split("\n"), after.split("\n")
+    most = min(len(old), len(new))
+    head = next((at for at in range(most) if old[at] != new[at]), most)
+    tail = next((at for at in range(most - head) if old[-1 - at] != new[-1 - at]), most - head)
+    rows = [_row(at + 1, " ", new[at]) for at in range(max(head - AROUND, 0), head)]
+    rows += [_row(at + 1, "-", old[at]) for at in range(head, len(old) - tail)]
+    rows += [_row(at + 1, "+", new[at]) for at in range(head, len(new) - tail)]
+    rows += [_row(at + 1, " ", new[at]) for at in range(len(new) - tail, min(len(new) - tail + AROUND, len(new)))]
+    return head + 1, rows
+
+
+def _row(number: int, sign: str, text: str) -> TextLine:
+    ink = {"+": "add", "-": "remove"}.get(sign, "dim")
+    return TextLine(0, 7, ((f"{number:>4} ", "dim"), (f"{sign} ", ink), (one_line(text, 400), ink)))

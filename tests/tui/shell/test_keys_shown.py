@@ -1,0 +1,88 @@
+"""Keys that are shown work, and keys that work are shown: on every screen and in every pane."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcptest_tui.actions import by_id
+from mcptest_tui.screens.base import WorkScreen
+from mcptest_tui.widgets.footer import hints_of, is_typed
+from mcptest_tui.widgets.help_panel import rows_of
+from tests.tui.waiting import until
+
+pytestmark = pytest.mark.anyio
+
+LEAVES = {"app.quit", "app.suspend", "open.external", "edit.external"}
+"""Actions that give the terminal to something else."""
+LASTING = {"engine.read", "default"}
+
+
+async def panes_of(pilot, mode):
+    """Every widget of a mode's screen that can have the focus."""
+    pilot.app.go(mode)
+    await until(pilot, lambda: pilot.app.current_mode == mode and pilot.app.screen.focused is not None)
+    return [widget for widget in pilot.app.screen.focus_chain if widget.display]
+
+
+async def rested(pilot):
+    """What a key began has ended, but for what the app does all its life."""
+    await until(pilot, lambda: not pilot.app.is_typing)
+    await until(pilot, lambda: all(one.is_finished or one.group in LASTING for one in pilot.app.workers))
+    await pilot.pause()
+
+
+async def settled(pilot, mode, pane):
+    """Back in the pane, whatever a key has opened."""
+    app = pilot.app
+    while len(app.screen_stack) > 1:
+        app.pop_screen()
+        await pilot.pause()
+    app.go(mode)
+    await pilot.pause()
+    if pane.focusable:
+        pane.focus()
+        await pilot.pause()
+    return pane.has_focus
+
+
+@pytest.mark.parametrize("mode", ["tests", "edit", "servers", "review", "traffic", "agents"])
+async def test_every_key_that_is_shown_does_its_action(workbench, demo, mode):
+    """Pressed, each in each pane: what it names is done, or says that there is nothing to do."""
+    async with workbench(size=(120, 40)) as pilot:
+        app = pilot.app
+        await app.engine_ready.wait()
+        for pane in await panes_of(pilot, mode):
+            if not await settled(pilot, mode, pane):
+                continue
+            names = {row.binding.id: row.keys[0] for row in rows_of(app.screen).values() if row.enabled}
+            for name, key in names.items():
+                if name not in by_id() or name in LEAVES or not await settled(pilot, mode, pane):
+                    continue
+                now = {row.binding.id: row for row in rows_of(app.screen).values() if row.enabled}
+                if name not in now:
+                    continue
+                app.problems.actions.clear()
+                await pilot.press(key)
+                await rested(pilot)
+                done = {by_id()[one][1].action for one in app.problems.actions if one in by_id()}
+                assert by_id()[name][1].action in done, f"{key} of {pane} did not do {name}"
+        assert app.problems.last is None
+
+
+@pytest.mark.parametrize("mode", ["tests", "edit", "servers", "review", "traffic", "agents"])
+async def test_every_key_that_works_is_listed_by_the_help_of_its_pane(workbench, demo, mode):
+    """And the footer names none that the help does not have, nor one that would be typed."""
+    async with workbench(size=(120, 40)) as pilot:
+        app = pilot.app
+        for pane in await panes_of(pilot, mode):
+            if not await settled(pilot, mode, pane):
+                continue
+            assert isinstance(app.screen, WorkScreen)
+            listed = {row.binding.id for row in rows_of(app.screen).values()}
+            works = {
+                found.binding.id
+                for key, found in app.screen.active_bindings.items()
+                if found.enabled and not is_typed(app.screen, key)
+            }
+            assert {name for name in works if name in by_id()} <= listed
+            assert not [hint.key for hint in hints_of(app.screen) if is_typed(app.screen, hint.key)]
