@@ -207,6 +207,7 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
             return
         for screen in self.work_screens():
             screen.documents_read()
+        self.runs.documents_read()
         if self.store.documents and self.current_mode == "home":
             self.go("tests")
         elif not self.store.documents and self.suites.searched and self.current_mode == "tests":

@@ -34,6 +34,7 @@ class Runs:
         self._unasked: set[str] = set()
         self._run_by_key: set[str] = set()
         self._written = WrittenFiles()
+        self._due_when_read = False
 
     def start(self, path: str | None, ids: Iterable[str] | None, *, by_key: bool = True) -> list[str]:
         """Run these tests (of the suite at `path`, or wherever they are), or all; returns the keys of the runs.
@@ -42,6 +43,10 @@ class Runs:
         """
         store = self._app.store
         wanted: dict[str, list[str] | None] = {}
+        if ids is None and path is None and not store.documents and not self._app.suites.searched:
+            self._due_when_read = True
+            self._app.say("the suites are being read; then all tests run")
+            return []
         if ids is None:
             wanted = dict.fromkeys([path] if path is not None else store.documents)
         else:
@@ -74,6 +79,12 @@ class Runs:
             self._app.say(f"without {self._named(unsound)}, which has problems", "warning")
         self._app.refresh_status()
         return keys
+
+    def documents_read(self) -> None:
+        """Start what a key asked for before there were suites."""
+        if self._due_when_read and (self._app.store.documents or self._app.suites.searched):
+            self._due_when_read = False
+            self.start(None, None)
 
     def cancel_one(self) -> None:
         """Stop the run that is on; the next one begins. Before any has begun, all of them."""

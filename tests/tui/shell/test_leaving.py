@@ -200,3 +200,23 @@ def test_a_folder_with_a_module_named_like_pythons_own_does_no_harm(terminal, de
     app.wait_for("16 tests")
     app.press("\x11")
     assert app.wait_for_end() == 0
+
+
+QUICK = """\
+servers:
+  mock: { command: [mcptest, mock, --tools-from, manifest.yml] }
+tools:
+  - { name: calls, tool: get_quick, expect: [{ target: "result.content[0].text", matcher: { exact: late } }] }
+"""
+
+
+def test_a_key_that_is_pressed_before_anything_is_drawn_runs_the_tests(terminal, place):
+    """It goes neither into a filter nor is it lost, whether or not the suites have been read by then."""
+    (place / "manifest.yml").write_text(MANIFEST.replace("slow", "quick").replace("600000", "1"))
+    (place / "mcptest.yml").write_text(QUICK)
+    opened = terminal()
+    opened.read(PATIENCE_SECONDS)  # the terminal is taken over
+    opened.press("a")
+    opened.wait_for("1 passed")
+    opened.press("q")
+    assert opened.wait_for_end() == 0
