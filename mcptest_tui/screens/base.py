@@ -48,8 +48,6 @@ def size_classes(size: Size) -> dict[str, bool]:
 class WorkScreen(Sturdy, Screen[None]):
     """One mode. Subclasses set `MODE`, `BINDINGS = bindings_for(MODE)`, and yield their panes in `compose_body`."""
 
-    AUTO_FOCUS: ClassVar[str | None] = "Lines, YamlArea"
-    """A list or the text, at once: with the first of what can have the focus, a key that is early goes into a filter."""
     MODE: ClassVar[str] = ""
     HELP: ClassVar[str | None] = None
     _zoomed: Widget | None = None

@@ -48,6 +48,7 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
     """The list, the filter above it, the detail beside it; on narrow terminals one of both."""
 
     MODE = "tests"
+    AUTO_FOCUS = "RowList"  # and not the filter above it, which would take a key that comes early
     CSS_PATH = "tests.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("tests")
     HELP = RowList.HELP
