@@ -10,7 +10,7 @@ from textual.screen import Screen
 
 from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.engine_client import EngineError
-from mcptest_tui.state.json_rows import value_at
+from mcptest_tui.state.json_rows import value_at, whole
 from mcptest_tui.state.store import TestRow
 from mcptest_tui.widgets.json_tree import JsonTree, text_of
 from mcptest_tui.words import key_of
