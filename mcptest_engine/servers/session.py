@@ -147,7 +147,7 @@ class Session:
         self.remarks: list[str] = []
         self.findings: dict[str, str] = {}
         self.replaces: str | None = None
-        self._last_call: Call | None = None
+        self._last_call: tuple[str, Mapping[str, Any]] | None = None
         self._ended_idle = False
         self.is_listing = False
         self._noise_lines: deque[tuple[float, bytes]] = deque(maxlen=_KEPT_NOISE)
@@ -323,11 +323,11 @@ class Session:
         return self.ending is not None and self.ending.clause == _CUT_OFF
 
     def _after_last_call(self) -> str:
-        call = self._last_call
-        if call is None:
+        if self._last_call is None:
             return ""
-        name = (call.params or {}).get("name") or (call.params or {}).get("uri")
-        return f", after {call.method}" + (f" {json.dumps(str(name)[:80], ensure_ascii=False)}" if name else "")
+        method, params = self._last_call
+        name = params.get("name") or params.get("uri")
+        return f", after {method}" + (f" {json.dumps(str(name)[:80], ensure_ascii=False)}" if name else "")
 
     # --- what the opening and the modules beside it use
 
@@ -354,7 +354,7 @@ class Session:
         call = calls.start(method, timeout_seconds)
         call.params, call.fault, call.headers = params if sent is None else sent, fault, headers
         if not self.is_listing or not method.endswith("/list"):
-            self._last_call = call
+            self._last_call = method, call.params or {}  # not the call, which would hold its answer
         try:
             line = wire.encode_request(call.id, method, call.params)
             self.traffic.add(call.sent_at, True, line)

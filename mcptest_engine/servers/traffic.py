@@ -1,7 +1,8 @@
 """Every message both ways with its time, for screens and reports; the newest are kept, in 64 MiB of memory.
 
 Keeping must cost next to nothing: an entry is a tuple around bytes that exist anyway. A large message is kept as its parsed
-value, which the caller holds as well, so that a 50 MB answer is not in memory twice.
+value, which the caller holds as well, so that it is not in memory twice; of one that is larger than all that is kept, the
+beginning.
 """
 
 from __future__ import annotations
@@ -88,7 +89,11 @@ class Traffic:
             line = line[:LARGE_BYTES]
         else:
             weight, line = _ROW_BYTES + value_bytes(line), b""
-        self._rows.append((at, sent, size, line, message, weight))
+        if weight > self._kept_bytes and message is not None:  # it would be held for as long as nothing else is said
+            self._rows.append((at, sent, size, _beginning(message), None, _ROW_BYTES + LARGE_BYTES))
+            weight = self._rows[-1][5]
+        else:
+            self._rows.append((at, sent, size, line, message, weight))
         self._size += weight
         while self._size > self._kept_bytes and len(self._rows) > 1:
             self._size -= self._rows.popleft()[5]

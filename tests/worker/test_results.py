@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +14,8 @@ from mcptest_engine.running.worker.protocol import Refused
 from mcptest_engine.running.worker.results import MOST_ANSWER_BYTES, MOST_ANSWERS, Results
 from mcptest_engine.running.worker.surroundings import Surroundings
 from mcptest_engine.running.worker.telling import RunTelling
-from tests.worker.conftest import Refusal, echoes, run
+from tests.processes import until
+from tests.worker.conftest import SERVERS, Refusal, echoes, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +41,40 @@ def test_a_result_of_20_megabytes_comes_in_pages(child: Child, suite_on: SuiteOn
     assert large["size"] > 20_000_000
     assert len(child.ask("traffic_body", n=large["n"])) < 1_100_000
     assert max(map(len, child.raw)) < 1_200_000
+
+
+ROWS = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import minimcp
+rows = [{"id": n, "name": f"row number {n}", "tags": ["a", "b"], "note": f"something to read {n}"} for n in range(200_000)]
+minimcp.serve(lambda *_: {"content": [], "structuredContent": {"rows": rows}})
+"""
+"""A server whose answer takes 20 MB as text, and five times that as objects."""
+
+
+def test_the_memory_of_a_20_megabyte_answer_is_given_back(child: Child, place: Path) -> None:
+    """After the call, after a look at a part of it, and after a look at a test's; all of it can still be read."""
+
+    def is_small() -> bool:
+        (engine,) = (row for row in child.ask("processes") if row["role"] == "engine")
+        return engine["memory"] < 120_000_000
+
+    server = {"command": [sys.executable, str(place / "rows.py"), str(SERVERS)]}
+    (place / "rows.py").write_text(ROWS, encoding="utf-8")
+    suite = {"servers": {"s": server}, "tools": [{"name": "rows", "tool": "rows"}]}
+    (place / "mcptest.yml").write_text(json.dumps(suite), encoding="utf-8")
+    run(child)
+    until(is_small)
+    path = ["result", "structuredContent", "rows", 199_999, "id"]
+    assert child.ask("value", id="mcptest.yml::tool::rows", path=["output", *path]) == "199999"
+    until(is_small)
+    child.ask("connect", session="s", target={"suite": str(place / "mcptest.yml"), "server": "s"})
+    called = child.ask("call", session="s", method="tools/call", params={"name": "rows"})
+    assert called["size"] > 18_000_000
+    until(is_small)
+    assert child.ask("value", id=called["id"], path=path) == "199999"
+    until(is_small)
 
 
 def test_sets_scores_and_metrics_are_told(child: Child, suite_on: SuiteOn) -> None:
@@ -110,7 +147,6 @@ def test_a_test_that_never_ran_has_no_detail(child: Child) -> None:
 def _kept(sizes: list[int]) -> list[int]:
     """Which of the answers of these sizes can still be asked for, by number from 0."""
     results = Results(Surroundings())
-    names = [results.keep_answer({"n": number}, size) for number, size in enumerate(sizes)]
 
     async def value(name: str) -> str | None:
         try:
@@ -119,6 +155,7 @@ def _kept(sizes: list[int]) -> list[int]:
             return None
 
     async def values() -> list[str | None]:
+        names = [results.keep_answer({"n": number}, size) for number, size in enumerate(sizes)]
         return [await value(name) for name in names]
 
     return [int(told) for told in asyncio.run(values()) if told is not None]

@@ -11,8 +11,9 @@ import json
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.live import free_memory
 from mcptest_engine.running.worker.pages import MOST_ENTRIES, paths_of, pruned, text_of, up_to, value_at
-from mcptest_engine.running.worker.protocol import Refused
+from mcptest_engine.running.worker.protocol import Refused, encode
 from mcptest_engine.workspace.files import read_file
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ MOST_OUTPUTS = 2
 MOST_ANSWERS = 20
 MOST_ANSWER_BYTES = 64 * 1024 * 1024
 LARGEST_OUTPUT = 512 * 1024 * 1024
+LARGE_BYTES = 1024 * 1024
+IDLE_SECONDS = 3.0
+"""How long large values stay parsed when nobody looks at them; as objects they take five times their text."""
 CALL = "call:"
 
 
@@ -41,7 +45,10 @@ class Results:
         self._fresh: OrderedDict[str, dict[str, TestResult]] = OrderedDict()  # by run id, oldest first
         self._records: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._outputs: OrderedDict[str, Any] = OrderedDict()
-        self._answers: OrderedDict[str, tuple[Any, int]] = OrderedDict()  # with their sizes on the wire
+        self._answers: OrderedDict[str, tuple[Any, int]] = (
+            OrderedDict()
+        )  # with their sizes; large ones may be JSON in bytes
+        self._rest: asyncio.TimerHandle | None = None
         self._answered = 0
         self._history: History | None = None
         self._reading = asyncio.Lock()
@@ -60,6 +67,7 @@ class Results:
     def saved(self, record: RunRecord, path: Path | None) -> None:
         """The run is over. Its results stay in memory when they are few, or were not saved to `path`."""
         size = 0
+        self._rest_soon()
         if path is not None:
             try:
                 size = path.stat().st_size
@@ -80,6 +88,7 @@ class Results:
         self._answered += 1
         name = f"{CALL}{self._answered}"
         self._answers[name] = (answer, size)
+        self._rest_soon()
         total = sum(kept for _, kept in self._answers.values())
         while len(self._answers) > MOST_ANSWERS or (total > MOST_ANSWER_BYTES and len(self._answers) > 1):
             _, (_, gone) = self._answers.popitem(last=False)
@@ -125,7 +134,12 @@ class Results:
         if test_id.startswith(CALL):
             if test_id not in self._answers:
                 raise Refused("this answer is not kept any more", kind="gone")
-            return value_at(self._answers[test_id][0], path)
+            answer, size = self._answers[test_id]
+            if isinstance(answer, bytes):
+                answer = json.loads(answer)
+                self._answers[test_id] = answer, size
+            self._rest_soon()
+            return value_at(answer, path)
         return value_at(await self._test(test_id, run_id), path)
 
     async def _test(self, test_id: str, run_id: str | None) -> dict[str, Any]:
@@ -143,6 +157,22 @@ class Results:
         if test_id not in tests:
             raise Refused(f"the run {run_id} has no such test", kind="gone")
         return await self._whole(dict(tests[test_id]))
+
+    def _rest_soon(self) -> None:
+        """Give memory back once nobody has looked at anything for a while."""
+        if self._rest is not None:
+            self._rest.cancel()
+        self._rest = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._give_memory_back)
+
+    def _give_memory_back(self) -> None:
+        """Keep large answers as text, and what is on the disk not at all."""
+        self._rest = None
+        self._outputs.clear()
+        for name, (answer, size) in self._answers.items():
+            if size > LARGE_BYTES and not isinstance(answer, bytes):
+                self._answers[name] = encode(answer), size
+        answer = None
+        free_memory()
 
     async def _record(self, run_id: str) -> dict[str, Any]:
         if run_id not in self._records:
@@ -168,6 +198,7 @@ class Results:
         place = output.get("$file") if isinstance(output, dict) else None
         if not isinstance(place, str) or output.get("bytes", 0) > LARGEST_OUTPUT:
             return output
+        self._rest_soon()
         if place not in self._outputs:
             if place.startswith("/") or ".." in place.split("/"):
                 return output
