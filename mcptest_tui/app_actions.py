@@ -10,13 +10,12 @@ from textual.screen import ModalScreen
 
 from mcptest_tui.config import TEMPLATE as CONFIG_TEMPLATE
 from mcptest_tui.config import config_file, load_config
-from mcptest_tui.keymap import keymap_file, load_keymap
-from mcptest_tui.outside import TEMPLATE as KEYMAP_TEMPLATE
+from mcptest_tui.keymap import diagnose_keymap, keymap_file, keymap_template, load_keymap, put_key
 from mcptest_tui.outside import edit_outside
 from mcptest_tui.places import absolute, longer_path, user_themes_dir
 from mcptest_tui.runs import WATCH
 from mcptest_tui.screens.base import WorkScreen
-from mcptest_tui.words import key_of
+from mcptest_tui.words import key_of, key_shown
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -169,9 +168,48 @@ class AppActions(App[int]):
             self.action_about()
 
     def action_edit_keymap(self) -> None:
-        """The keymap in the person's own editor, and read again after."""
-        self._edit_own(keymap_file(), KEYMAP_TEMPLATE, "it is read again at every save")
-        self._bench.use_keymap(load_keymap())
+        """The keymap in the editor, which marks what is wrong with it; it is read again at every save."""
+        self._bench.go("edit", path=str(keymap_file()))
+
+    def action_press_key(self) -> None:
+        """Choose an action, press the key that it shall have, and it stands in the keymap."""
+        from mcptest_tui.actions import by_id
+        from mcptest_tui.palette import keys_of
+        from mcptest_tui.screens.picker import Choice, Picker
+
+        rows = [
+            Choice(name, action.title, keys_of(action), f"{name}  {action.help}", module)
+            for name, (module, action) in by_id().items()
+        ]
+        self.push_screen(Picker("A key for which action?", lambda typed: (rows, typed)), self._then(self._ask_key))
+
+    async def _ask_key(self, name: str) -> None:
+        from mcptest_tui.screens.modals import PressKey
+
+        async def pressed(key: str) -> None:
+            self._give_key(name, key)
+
+        self.push_screen(PressKey(name), self._then(pressed))
+
+    def _give_key(self, name: str, key: str) -> None:
+        from mcptest_engine.suite.text_edits import EditRefused
+        from mcptest_engine.workspace.suite_file import write_suite
+
+        bench, path = self._bench, keymap_file()
+        try:
+            before = path.read_text(encoding="utf-8") if path.exists() else keymap_template()
+            after = put_key(before, name, key)
+            fresh = [one for one in diagnose_keymap(after, str(path)) if one not in diagnose_keymap(before, str(path))]
+            if fresh:
+                bench.tell(f"not written: {fresh[0].message}", severity="warning", hint=fresh[0].hint)
+                return
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_suite(str(path), after.encode())
+        except (OSError, UnicodeDecodeError, EditRefused) as wrong:
+            bench.tell(f"{path} was not written: {wrong}", severity="error")
+            return
+        bench.use_keymap(load_keymap())
+        bench.say(f"{key_shown(key)} is {name} now, in {path.name}")
 
     def action_edit_config(self) -> None:
         """The settings file likewise; it is taken at the next start."""

@@ -6,6 +6,7 @@ other is lost), so they are found here: both actions are named and the default i
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual.binding import Binding, BindingType
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from mcptest_engine.running.diagnostics import Diagnostic
     from mcptest_tui.actions import Action
 
 RESERVED = {
@@ -43,15 +45,67 @@ def _binding(action: Action) -> Binding:
 
 
 class Keymap(NamedTuple):
-    """What to give to `App.set_keymap`, and what was wrong with the rest."""
+    """What to give to `App.set_keymap`, and what was wrong with the rest; `wrong` are the ids that the problems are about."""
 
     keys: dict[str, str]
     problems: tuple[str, ...]
+    wrong: tuple[str, ...] = ()
 
 
 def keymap_file() -> Path:
     """Where a person's keys stand."""
     return config_dir() / "keymap.yml"
+
+
+def keymap_template() -> str:
+    """What a keymap begins with: examples that hold as they stand, since they are what the registry has."""
+    known = by_id()
+    examples = (
+        f"# {name}: [{', '.join(map(json.dumps, known[name][1].keys))}]" for name in ("run.this", "app.palette")
+    )
+    return "\n".join(
+        (
+            "# Your own keys: the id of an action, and its key or keys; docs/workbench.md lists the ids.",
+            "# Read again at every save; what cannot be taken is told, and its default kept.",
+            "#",
+            *examples,
+            "",
+        )
+    )
+
+
+def diagnose_keymap(text: str, path: str) -> list[Diagnostic]:
+    """What is wrong with the text of a keymap, each at its place, with the fix where an id is misspelt."""
+    from mcptest_engine.core.errors import Problem, SuiteError
+    from mcptest_engine.running.diagnostics import LINE_END, diagnostics_of
+    from mcptest_engine.suite.yaml import EMPTY, read_tree
+
+    try:
+        tree = read_tree(text, file=path)
+    except SuiteError as broken:
+        problems = [problem for problem in broken.problems if problem.message != EMPTY]
+    else:
+        problems = list(tree.problems)
+        if isinstance(tree.value, dict):
+            keymap = checked(tree.value)
+            for name, told in zip(keymap.wrong, keymap.problems, strict=True):
+                message, _, hint = told.partition("; ")
+                span = tree.span((name,), key=True, nearest=True)
+                problems.append(Problem(message=message, hint=hint or None, file=path, span=span))
+        else:
+            problems.append(Problem(message="expected lines such as `run.this: r`", file=path, span=tree.span(())))
+    return sorted(diagnostics_of(problems, lambda _: LINE_END.split(text), file=path), key=lambda one: one.line)
+
+
+def put_key(text: str, name: str, key: str) -> str:
+    """The text of a keymap in which an action has this key alone. Raises: EditRefused."""
+    from mcptest_engine.suite.edit import set_value
+    from mcptest_engine.suite.text_edits import apply
+    from mcptest_engine.suite.yaml_text import scalar
+
+    if not any(line.strip() and not line.startswith("#") for line in text.splitlines()):
+        return f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{name}: {scalar(key)}\n"
+    return apply(text, set_value(text, (name,), key))
 
 
 def load_keymap(path: Path | None = None) -> Keymap:
@@ -77,19 +131,22 @@ def checked(wanted: Mapping[str, object]) -> Keymap:
     known = by_id()
     keys: dict[str, str] = {}
     problems: list[str] = []
-    for name, value in wanted.items():
-        name = ALIASES.get(name, name)
+    wrong: list[str] = []
+    for written, value in wanted.items():
+        name = ALIASES.get(written, written)
         if name not in known:
+            wrong.append(str(written))
             hint = did_you_mean(str(name), known)
             problems.append(f'no action "{name}"' + (f"; {hint}" if hint else f"; {key_of('app.help')} lists them all"))
             continue
         listed = [str(key).strip() for key in (value if isinstance(value, list) else str(value).split(","))]
         bad = next((key for key in listed if key in RESERVED or not key), None)
         if bad is not None:
+            wrong.append(str(written))
             problems.append(f'"{name}" cannot have the key "{bad}": {RESERVED.get(bad, "it is empty")}')
             continue
         keys[name] = ",".join(normal(key) for key in listed)
-    return Keymap(*_without_clashes(keys, problems))
+    return Keymap(*_without_clashes(keys, problems, wrong))
 
 
 def normal(key: str) -> str:
@@ -101,7 +158,9 @@ def normal(key: str) -> str:
     return _character_to_key(key) if len(key) == 1 else key
 
 
-def _without_clashes(keys: dict[str, str], problems: list[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+def _without_clashes(
+    keys: dict[str, str], problems: list[str], wrong: list[str]
+) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:
     """Leave out every entry whose key another action of the same place has.
 
     Repeated, because an entry left out has its default key again, with which another entry may clash.
@@ -113,8 +172,9 @@ def _without_clashes(keys: dict[str, str], problems: list[str]) -> tuple[dict[st
             f'"{name}" ({known[name][1].title}) and "{other}" ({known[other][1].title}) both want '
             f'"{key_shown(key)}"; {name} keeps {keys_shown(known[name][1].keys) or "no key"}'
         )
+        wrong.append(name)
         del keys[name]
-    return keys, tuple(problems)
+    return keys, tuple(problems), tuple(wrong)
 
 
 def _first_clash(keys: Mapping[str, str], known: Mapping[str, tuple[str, Action]]) -> tuple[str, str, str] | None:

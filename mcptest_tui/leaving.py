@@ -54,10 +54,21 @@ class Leaving:
         from mcptest_tui.screens.modals import Question
 
         title = "Quit mcptest?" if not unsaved else f"Quit without saving {counted(len(unsaved), 'file')}?"
-        self._app.push_screen(
-            Question(title, lines, (("y", "quit"), ("n", "stay"))),
-            lambda answer: self._leave(0) if answer == "y" else None,
-        )
+        save = (("s", "save and quit"),) if unsaved else ()
+        self._app.push_screen(Question(title, lines, (*save, ("y", "quit"), ("n", "stay"))), self._answered)
+
+    def _answered(self, answer: str | None) -> None:
+        if answer == "y":
+            self._leave(0)
+        elif answer == "s":
+            self._app.run_worker(self._save_and_leave(), group="leaving.save", exclusive=True, exit_on_error=False)
+
+    async def _save_and_leave(self) -> None:
+        """Write what is unsaved; what could not be written is told, and keeps the workbench open."""
+        for screen in self._app.work_screens():
+            if screen.unsaved() and not await screen.save_all():
+                return
+        self._leave(0)
 
     async def end(self) -> None:
         """Put unsaved text aside, then close the engine and its servers; a step that fails keeps none of the others from it.

@@ -12,14 +12,6 @@ from textual.app import App, SuspendNotSupported
 if TYPE_CHECKING:
     from pathlib import Path
 
-TEMPLATE = """\
-# Your own keys: the id of an action, and its key or keys. `?` in mcptest shows what there is, docs/workbench.md lists the ids.
-# Read again at every save; what cannot be taken is told, and its default kept.
-#
-# run.this: r
-# app.palette: [ctrl+p, ":"]
-"""
-
 
 def edit_outside(app: App[Any], path: Path, line: int | None = None) -> bool:
     """Open `path` in the editor of the settings, `$VISUAL` or `$EDITOR`, at a line, and wait.

@@ -54,6 +54,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "app.keys", "Edit the keymap", "", "edit_keymap", "Open keymap.yml; it is read again at every save.", show=False
     ),
+    Action("app.keys.press", "Press a key", "", "press_key", "Give an action the key that you press.", show=False),
     Action(
         "app.config",
         "Edit the settings file",

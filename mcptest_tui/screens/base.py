@@ -120,6 +120,10 @@ class WorkScreen(Sturdy, Screen[None]):
         """Files that this screen wants to hear of in `files_changed`, beside those that suites are made of."""
         return []
 
+    async def save_all(self) -> bool:
+        """Write whatever is unsaved; False where something was not written, which was said or asked."""
+        return not self.unsaved()
+
     def flush_drafts(self) -> None:
         """Put unsaved text aside: the workbench ends."""
 

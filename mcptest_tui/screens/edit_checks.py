@@ -13,6 +13,7 @@ from textual.content import Content
 
 from mcptest_engine.core.words import counted
 from mcptest_tui.actions import by_id
+from mcptest_tui.keymap import diagnose_keymap, keymap_file
 from mcptest_tui.palette import keys_of
 from mcptest_tui.quiet import Quiet
 from mcptest_tui.screens.edit_base import EditBase
@@ -59,7 +60,9 @@ class EditChecks(EditBase):
         if doc.checked == text and doc.checked_by == read:
             return
         documents = self.workbench.store.documents
-        if doc.is_fragment(documents):
+        if doc.file.path == str(keymap_file()):
+            doc.document, problems = None, diagnose_keymap(text, doc.file.path)
+        elif doc.is_fragment(documents):
             doc.document = None
             problems = await asyncio.to_thread(
                 _problems_of_part, doc.file.path, text, doc.owners(documents), doc.is_dirty

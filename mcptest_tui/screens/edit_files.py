@@ -11,6 +11,7 @@ from pathlib import Path
 from textual.containers import Container
 
 from mcptest_engine.core.words import counted
+from mcptest_tui.keymap import keymap_file, keymap_template
 from mcptest_tui.screens.edit_disk import EditDisk, read_there
 from mcptest_tui.screens.edit_docs import OpenDoc
 from mcptest_tui.state.editor_model import CannotSave, look, open_file, reason
@@ -36,6 +37,8 @@ class EditFiles(EditDisk):
                 return
             doc = self.docs[path] = OpenDoc(file)
             doc.area.display = False
+            if file.is_new and path == str(keymap_file()):
+                doc.area.load_text(keymap_template())
             self.query_one("#edit-texts", Container).mount(doc.area)
             if file.read_only:
                 self.workbench.tell(
@@ -190,6 +193,14 @@ class EditFiles(EditDisk):
         if path not in documents and not doc.owners(documents) and is_suite:
             await self.workbench.open_document(path)
         self.workbench.documents_changed([path])
+
+    async def save_all(self) -> bool:
+        """Every file with text that the disk does not have, in turn; up to the first that could not be written."""
+        for doc in list(self.docs.values()):
+            if doc.is_dirty and not await self.save(doc):
+                self.show_doc(doc)
+                return False
+        return True
 
     async def save(self, doc: OpenDoc, *, over: str = "") -> bool:
         """Write the file; False when it was not written, which was said or asked.

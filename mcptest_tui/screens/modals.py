@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from rich.cells import cell_len
+from textual import events
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -22,7 +23,6 @@ from mcptest_tui.words import key_shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
@@ -151,6 +151,29 @@ class Ask(Modal[str]):
             self.dismiss(event.value)
         else:
             self.query_one("#ask-hint", Static).update(shown(wrong, style="$verdict-fail"))
+
+
+class PressKey(Modal[str]):
+    """Waits for one key, whatever it means elsewhere; Escape is taken back."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(classes="question")
+        self._name = name
+
+    def compose(self) -> ComposeResult:
+        """What to do."""
+        with Vertical(classes="dialog"):
+            yield Static(shown(f"Press the key for {self._name}", style="bold"), classes="dialog-title")
+            yield Static(shown("esc leaves it as it is"), classes="dialog-text")
+
+    async def on_event(self, event: events.Event) -> None:
+        """Before any binding: that of the app would do what the key means now."""
+        if isinstance(event, events.Key):
+            event.stop()
+            event.prevent_default()
+            self.dismiss(None if event.key == "escape" else event.key)
+            return
+        await super().on_event(event)
 
 
 class ErrorPanel(Modal[str]):

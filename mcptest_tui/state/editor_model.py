@@ -88,7 +88,8 @@ def open_file(path: str) -> EditorFile:
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "is no file" if not stat.S_ISDIR(status.st_mode) else "is a folder", path)
         if status.st_size > MOST_BYTES:
-            return EditorFile(path, "", False, Disk("large"), f"the file has {status.st_size // 1024 // 1024} MB")
+            size = status.st_size // 1024 // 1024
+            return EditorFile(path, "", False, Disk("large"), f"it has {size} MB, too much to be held here")
         data = Path(path).read_bytes()
     except FileNotFoundError:
         return EditorFile(path)
@@ -104,7 +105,8 @@ def _file_of(path: str, data: bytes) -> EditorFile:
     bom = text.startswith(BOM)
     text = text.removeprefix(BOM)
     lines = text.count("\n") + 1
-    return EditorFile(path, text, bom, disk, f"the file has {lines:,} lines" if lines > MOST_LINES else "")
+    why = f"it has {lines:,} lines, and above {MOST_LINES:,} each key would be slow" if lines > MOST_LINES else ""
+    return EditorFile(path, text, bom, disk, why)
 
 
 def look(path: str) -> Disk:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest_engine.workspace.snapshots import read_snapshots, write_snapshots
+from mcptest_tui.keymap import diagnose_keymap, keymap_file, keymap_template
 from tests.tui.edit.typing import checked, messages, opened, text_of_file, typed
 from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.waiting import until
@@ -503,3 +504,52 @@ async def test_a_path_is_completed_and_a_folder_is_called_a_folder(place: Path, 
         await pilot.press("tab", "w", "tab", "enter")
         await until(pilot, lambda: app.current_mode == "edit" and app.screen_stack[0].current, what="the editor")
         assert app.screen_stack[0].current.file.path == str(place / "more" / "deep" / "weather.yml")
+
+
+async def test_the_keymap_is_edited_here_with_its_own_problems_and_a_key_is_given_by_pressing_it(
+    place: Path, workbench: Callable[..., Any]
+) -> None:
+    keymap = keymap_file()
+    async with workbench() as pilot:
+        app = pilot.app
+        await app.run_action("app.edit_keymap")
+        screen = await opened(pilot, keymap)
+        assert messages(screen) == []
+        await typed(pilot, "run.thsi: r\n")
+        await checked(pilot)
+        assert messages(screen) == ['no action "run.thsi"']
+        await pilot.press("up", "f9")
+        await checked(pilot)
+        assert screen.current.area.lines[0] == "run.this: r"
+        await pilot.press("ctrl+s")
+        await until(pilot, keymap.exists, what="the save")
+        before = keymap.read_text()
+        await app.run_action("app.press_key")
+        await until(pilot, lambda: "A key for which action?" in text_of(app), what="the actions")
+        await typed(pilot, "edit.format")
+        await pilot.press("enter")
+        await until(pilot, lambda: "Press the key for edit.format" in text_of(app), what="the window")
+        await pilot.press("shift+f5")
+        await until(pilot, lambda: keymap.read_text() != before, what="the key")
+        assert keymap.read_text() == before + 'edit.format: "shift+f5"\n'
+
+
+async def test_what_is_unsaved_is_saved_by_quitting_where_that_is_wanted(
+    suite: Path, workbench: Callable[..., Any]
+) -> None:
+    async with workbench() as pilot:
+        await opened(pilot, suite)
+        await typed(pilot, "# ours\n")
+        await pilot.app.run_action("app.quit")
+        await until(pilot, lambda: "save and quit" in text_of(pilot.app), what="the question")
+        await pilot.press("s")
+        await until(pilot, lambda: not pilot.app.is_running or pilot.app._exit, what="the end")
+    assert suite.read_text() == "# ours\n" + SUITE
+
+
+def test_the_examples_of_a_new_keymap_are_taken_as_they_stand() -> None:
+    examples = [
+        line.removeprefix("# ") for line in keymap_template().splitlines() if line.startswith("# ") and ": [" in line
+    ]
+    assert len(examples) == 2
+    assert diagnose_keymap("\n".join(examples), "keymap.yml") == []
