@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcptest_tui.actions import TITLES, by_id, every_action
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.picker import Choice
+from mcptest_tui.state.tree_rows import suite_title
 from mcptest_tui.words import OWN_KEYS, keys_shown, mark
 
 if TYPE_CHECKING:
@@ -113,8 +114,9 @@ class Palette:
 
     @cached_property
     def _tests(self) -> list[Choice]:
+        suites = {path: suite_title(path, self._app.store.documents) for path in self._app.store.documents}
         return [
-            Choice(f"test:{row.id}", f"{mark(row.status)} {row.name}", row.path.rpartition("/")[2], row.id)
+            Choice(f"test:{row.id}", f"{mark(row.shown)} {row.name}", suites.get(row.path, row.path), row.id)
             for row in self._app.store.rows.values()
         ]
 

@@ -40,6 +40,9 @@ _SCREEN: tuple[Action, ...] = (
     Action("fail.previous", "Previous failure", "previous", "failure(-1)", "To the failing test before.", show=False),
     Action("list.failures", "Failures only", "failures only", "failures_only", "Only failed tests, and back."),
     Action("run.again", "Again", "run the last again", "run_again", "The last run again.", show=False),
+    Action(
+        "run.alike", "Alike", "", "run_alike", "Run the tests that failed as this one did: of one cause.", show=False
+    ),
     Action("run.bail", "Bail", "bail", "bail", "Stop a run at its first failure, or not.", show=False),
     Action("list.order", "Order", "order", "order", "File order, slowest first, failed first.", show=False),
     Action("suites.again", "Rescan", "reload", "look_again", "Look for suites that are new.", show=False),

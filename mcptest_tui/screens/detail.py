@@ -162,7 +162,9 @@ class DetailFeed:
         elif isinstance(result, str):
             lines = [line((result, "dim"))]
         else:
-            lines = result_lines(row, result, self._server(row), repro, self._screen.run_view.hooks_around(row.id))
+            server = self._server(row)
+            server = None if server is None else server.of_run(row.run_id)
+            lines = result_lines(row, result, server, repro, self._screen.run_view.hooks_around(row.id))
         self._detail.text("result").show(lines, keep=keep)
 
     def _tab_graph(self, row: TestRow, keep: bool) -> None:

@@ -9,6 +9,7 @@ from textual.screen import Screen
 
 from mcptest_engine.core.words import counted
 from mcptest_tui.state.filters import toggled
+from mcptest_tui.state.result_rows import failures_by_cause
 from mcptest_tui.state.store import TestRow
 from mcptest_tui.state.tree_rows import ORDER_WORDS, ORDERS, Group, Note
 from mcptest_tui.words import MARKS, key_of
@@ -61,6 +62,18 @@ class TestActions(Screen[None]):
             self._run(None, ids)
         else:
             screen.workbench.say("nothing that is shown has failed")
+
+    def action_run_alike(self) -> None:
+        """Those that failed of the same cause as the test under the cursor."""
+        screen = self._tests
+        failed = [row for row in screen.workbench.store.rows.values() if row.verdict == "fail"]
+        test = screen.test()
+        group = next((group for group in failures_by_cause(failed) if test in group), [])
+        if group:
+            screen.workbench.say(f"running the {counted(len(group), 'test')} that failed of this cause")
+            self._run(None, [row.id for row in group])
+        else:
+            screen.workbench.say("the test under the cursor has not failed")
 
     def action_run_again(self) -> None:
         """What was asked for last."""

@@ -74,7 +74,7 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
             with Vertical(id="list-pane", classes="pane"):
                 yield FilterBar()
                 yield RowList(self.rows, id="list")
-            yield Splitter(id="list-detail", percent=40)
+            yield Splitter(id="list-detail", percent=45)
             yield Detail(id="detail")
 
     def on_mount(self) -> None:

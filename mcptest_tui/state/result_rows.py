@@ -6,6 +6,7 @@ sanitised here; wrapping is the view's.
 
 from __future__ import annotations
 
+import math
 import time
 from datetime import datetime
 from itertools import islice
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from mcptest_tui.state.text_lines import Piece
 
 STDERR_SHOWN = 3
+MOST_CAUSES, NAMED = 12, 3
+MOST_TOOLS, TOOL_WIDTH = 12, 32
 FOLDED, PLACE_WIDTH, MOST_PLACES = 60, 32, 30
 ARROW = f" {MARKS['arrow']} "
 BARS = "_.-=+*#%@" if is_ascii() else "▁▂▃▄▅▆▇█"
@@ -432,7 +435,7 @@ def group_lines(
     """A suite or a block: the last run of it if there is one, what fails in it, what is slow, what the keys do."""
     failing = [row for row in rows if row.verdict == "fail"]
     if summary is not None:
-        return [*summary_lines(summary, failing), BLANK, *key_lines(keys)]
+        return [*summary_lines(summary, failing), *tool_lines(rows), BLANK, *key_lines(keys)]
     counts: dict[str, int] = {}
     for row in rows:
         counts[row.status] = counts.get(row.status, 0) + 1
@@ -446,22 +449,78 @@ def group_lines(
     timed = slowest(rows)
     if len(timed) > 1:
         lines += [BLANK, line(("slowest", "bold")), *_slowest(timed)]
-    return [*lines, BLANK, *key_lines(keys)]
+    return [*lines, *tool_lines(rows), BLANK, *key_lines(keys)]
 
 
 def _failing(rows: Sequence[TestRow]) -> list[TextLine]:
-    """The failing tests with their messages, bounded."""
+    """The failing tests by their cause, the one of most tests first: what failed alike is told once. Bounded."""
     if not rows:
         return []
     lines = [BLANK, line(("failing", "bold"))]
-    for row in rows[:12]:
-        lines.append(line((f"{mark('fail')} ", "fail"), safe(row.name), at=2))
-        message = (row.result or {}).get("message")
+    groups = failures_by_cause(rows)
+    for group in groups[:MOST_CAUSES]:
+        if len(group) == 1:
+            lines.append(line((f"{mark('fail')} ", "fail"), safe(group[0].name), at=2))
+        else:
+            more = f" and {len(group) - NAMED} more" if len(group) > NAMED else ""
+            names = ", ".join(safe(row.name) for row in group[:NAMED])
+            lines.append(line((f"{mark('fail')} ", "fail"), (f"{len(group)} tests  ", "bold"), f"{names}{more}", at=2))
+        message = (group[0].result or {}).get("message")
         if message:
             lines.append(line((safe(message)[:300], "dim"), at=4))
-    if len(rows) > 12:
-        lines.append(line((f"and {len(rows) - 12} more", "dim"), at=4))
+    left = sum(map(len, groups[MOST_CAUSES:]))
+    if left:
+        lines.append(line((f"and {left} more", "dim"), at=4))
     return lines
+
+
+def failures_by_cause(rows: Sequence[TestRow]) -> list[list[TestRow]]:
+    """Failed tests that failed alike, those of the cause with most tests first.
+
+    Alike are failures of one kind with one message, and all failures of one server that ended or did not answer.
+    """
+    groups: dict[tuple[str, ...], list[TestRow]] = {}
+    for row in rows:
+        groups.setdefault(_cause_of(row), []).append(row)
+    return sorted(groups.values(), key=len, reverse=True)
+
+
+def _cause_of(row: TestRow) -> tuple[str, ...]:
+    result = row.result or {}
+    failure = result.get("failure")
+    kind = str(failure.get("kind", "")) if isinstance(failure, dict) else ""
+    if kind == "server" and row.kind not in ("agent", "composition"):
+        return (kind, row.path, row.server)
+    message = str(readable_text(result.get("message")))
+    return (kind, message) if message else (kind, row.id)
+
+
+def tool_lines(rows: Sequence[TestRow]) -> list[TextLine]:
+    """How long the tests of each tool took, the slowest tool first; [] where fewer than two tools were called."""
+    times: dict[str, list[float]] = {}
+    for row in rows:
+        if row.tool and row.duration_ms is not None and not row.deferred and row.verdict not in ("skip", "new"):
+            times.setdefault(row.tool, []).append(row.duration_ms)
+    if len(times) < 2:
+        return []
+    table: list[Sequence[str]] = [("tool", "calls", "median", "p95", "worst")]
+    for tool, took in sorted(times.items(), key=lambda one: -_quantile(one[1], 0.95))[:MOST_TOOLS]:
+        shares = (_quantile(took, 0.5), _quantile(took, 0.95), max(took))
+        table.append((one_line(tool, TOOL_WIDTH), str(len(took)), *map(took_shown, shares)))
+    widths = [max(cell_len(row[column]) for row in table) for column in range(5)]
+    lines = [BLANK]
+    for at, row_ in enumerate(table):
+        name = f"{row_[0]}{' ' * (widths[0] - cell_len(row_[0]))}"
+        numbers = "".join(f"  {text:>{widths[column]}}" for column, text in enumerate(row_) if column)
+        lines.append(line((name, "bold" if not at else ""), (numbers, "dim" if not at else ""), at=2))
+    if len(times) > MOST_TOOLS:
+        lines.append(line((f"and {len(times) - MOST_TOOLS} more", "dim"), at=4))
+    return lines
+
+
+def _quantile(values: Sequence[float], share: float) -> float:
+    """The value that `share` of all do not exceed, by the nearest rank."""
+    return sorted(values)[max(math.ceil(share * len(values)) - 1, 0)]
 
 
 def problem_lines(document: Document, since: float | None) -> list[TextLine]:
@@ -504,7 +563,7 @@ def history_lines(past: Sequence[Mapping[str, Any]], now: float | None = None) -
     if not past:
         return [line(("no run of this test is kept yet", "dim"))]
     if len(past) == 1:
-        return [line(("the first run of this test", "dim")), BLANK, *_past(past, now)]
+        return [line(("1 run", "dim")), BLANK, *_past(past, now)]
     times = [float(item.get("duration_ms") or 0.0) for item in reversed(past)]
     lines = [
         line(
@@ -558,9 +617,11 @@ def log_lines(row: TestRow, server: ServerView | None) -> list[TextLine]:
     """The tab "Server log"."""
     failure = (row.result or {}).get("failure")
     tail = str((failure or {}).get("stderr_tail") or "") if isinstance(failure, dict) else ""
-    source = "around this call" if tail else "in the last run"
-    text = tail or ("" if server is None else server.stderr)
+    source = "around this call" if tail else "in the run of this result"
+    text = tail or ("" if server is None else server.of_run(row.run_id).stderr)
     name = safe(row.server)
+    if not text.strip() and server is not None and server.stderr:
+        return [line((f"what {name} wrote in the run of this result is not here any more", "dim"))]
     if not text.strip():
         return [line((f"{name} wrote nothing on stderr", "dim"))]
     lines = [line((f"stderr of {name}, {source}", "dim")), BLANK]

@@ -52,12 +52,17 @@ FAULTS_OF = {"composition": OF_COMPOSITIONS, "agent": OF_MODELS, "eval": OF_MODE
 
 
 class ServerView(NamedTuple):
-    """One server of a suite: its last state, why it failed, and what it wrote on stderr last."""
+    """One server of a suite: its last state, why it failed, and what it wrote on stderr last, in the run of `run_id`."""
 
     state: str = ""
     message: str = ""
     hint: str = ""
     stderr: str = ""
+    run_id: str = ""
+
+    def of_run(self, run_id: str) -> ServerView:
+        """The same without what it wrote in another run."""
+        return self if self.run_id in ("", run_id) else self._replace(stderr="")
 
 
 @dataclass(slots=True)
@@ -161,7 +166,8 @@ class RunView:
         if state == "closed":
             return
         told = [str(event.get(name) or "") for name in ("message", "hint", "stderr")]
-        self.servers[place] = ServerView(state, told[0], told[1], told[2] or before.stderr)
+        run_id = "" if told[2] else before.run_id
+        self.servers[place] = ServerView(state, told[0], told[1], told[2] or before.stderr, run_id)
 
     def _end(self, event: dict[str, Any], store: Store) -> None:
         run, record = event["run"], event.get("record") or {}
@@ -175,7 +181,9 @@ class RunView:
         for server in record.get("servers") or ():
             if isinstance(server, dict) and server.get("stderr_tail"):
                 place = (path, str(server.get("name", "")))
-                self.servers[place] = self.servers.get(place, ServerView())._replace(stderr=str(server["stderr_tail"]))
+                self.servers[place] = self.servers.get(place, ServerView())._replace(
+                    stderr=str(server["stderr_tail"]), run_id=str(record.get("run_id") or "")
+                )
         self.summary = Summary(
             path=path,
             total=len(rows),

@@ -13,7 +13,7 @@ from mcptest_engine.core.costs import is_amount, sum_costs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-UNKNOWN = "?"
+UNKNOWN = "price unknown"
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class Spent:
 
     @property
     def text(self) -> str:
-        """`$0.0042`; with a `?` where a price is not known; "" where nothing has cost anything."""
+        """`$0.0042`; and that a price is unknown where it is known; "" where nothing has cost anything."""
         if self._told[0] >= 0:
             return self._told[1]
         known = [*self.ended, *(cost for cost in self.going.values() if cost is not None)]
@@ -67,18 +67,18 @@ class Spent:
 
 
 def sum_text(costs: Sequence[float | None]) -> str:
-    """The sum of what is known, with a `?` where a price is not; "" of nothing."""
+    """The sum of what is known, and that a price is unknown where it is; "" of nothing."""
     known = [cost for cost in costs if cost is not None]
     told = usd(sum_costs(known)) if known else ""
     if len(known) == len(costs):
         return told
-    return f"{told} + {UNKNOWN}" if known else f"${UNKNOWN}"
+    return f"{told} + {UNKNOWN}" if known else UNKNOWN
 
 
 def usd(cost: float | None) -> str:
-    """`$0.0042`; `$?` for a price that is not known, and `<$0.0001` for what four digits cannot show."""
+    """`$0.0042`; `price unknown`, and `<$0.0001` for what four digits cannot show."""
     if cost is None:
-        return f"${UNKNOWN}"
+        return UNKNOWN
     return "<$0.0001" if 0 < cost < 0.00005 else f"${cost:,.4f}"
 
 

@@ -193,7 +193,7 @@ class TreeRows:
     def _suite(self, path: str, store: Store, entries: list[Entry]) -> Group:
         name = group_id(path)
         document = store.documents.get(path)
-        group = Group(name, _title(path, store.documents), 0, path, open=self._is_open(name))
+        group = Group(name, suite_title(path, store.documents), 0, path, open=self._is_open(name))
         group.stale = store.stale.get(path)
         self._groups[name] = group
         entries.append(group)
@@ -327,12 +327,15 @@ class TreeRows:
             self.order = memory["order"]
 
 
-def _title(path: str, paths: Iterable[str]) -> str:
-    """The file's name, with its folder where two suites have the same one."""
-    name = path.rpartition("/")[2]
-    if sum(1 for other in paths if other.rpartition("/")[2] == name) > 1:
-        return "/".join(path.rsplit("/", 2)[-2:])
-    return name
+def suite_title(path: str, paths: Iterable[str]) -> str:
+    """The file's name, with as many of its folders as tell it from the other suites."""
+    others = [other for other in paths if other != path]
+    parts = path.split("/")
+    for taken in range(1, len(parts)):
+        title = "/".join(parts[-taken:])
+        if not any(other.endswith(f"/{title}") or other == title for other in others):
+            return title
+    return path
 
 
 def _notes(path: str, at: int, item: Diagnostic) -> Iterator[Note]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from os.path import commonprefix
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 TURN_SECONDS = 0.1
 TIME_WIDTH = 6
+NEAR = 3
 SPINNER = "|/-\\" if is_ascii() else "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 FLAKY, CACHED, ADDED, OUTDATED = ("=", "c", "+", "*") if is_ascii() else ("≈", "c", "+", "✎")
 COUNTED = ("fail", "inconclusive", "pass", "skip")
@@ -253,17 +255,18 @@ class RowList(Lines):
             return [(one_line(f" {self.nothing[at]}", width), "row-list--hint")]
         entry = self.rows.entries[at]
         if isinstance(entry, TestRow):
-            return self._test(entry, width)
+            return self._test(entry, width, at)
         return self._group(entry, width) if isinstance(entry, Group) else self._note(entry, width)
 
-    def _test(self, row: TestRow, width: int) -> list[Piece]:
+    def _test(self, row: TestRow, width: int, at: int) -> list[Piece]:
         status = row.status
         indent = "    " if self.rows.order == "file" else " "
         sign = SPINNER[self._turn % len(SPINNER)] if status == "running" else mark(row.shown)
         badges = self._badges(row)
         took = f"{self._time(row):>{TIME_WIDTH}}"  # always as wide, so that no name changes when its time comes
         room = width - len(indent) - 2 - cell_len(badges) - len(took) - 1
-        name = _named(row, max(room, 4))
+        near = self.rows.entries[max(at - NEAR, 0) : at + NEAR + 1] if cell_len(row.name) > room else ()
+        name = name_among(row.name, [one.name for one in near if isinstance(one, TestRow)], max(room, 4))
         gap = max(width - len(indent) - 2 - cell_len(name) - cell_len(badges) - len(took), 0)
         faded = row.remembered or row.path in self.dimmed
         name_ink = "row-list--marked" if row.id in self.marked else "row-list--dim" if faded else ""
@@ -364,9 +367,18 @@ class RowList(Lines):
         self._wake()
 
 
-def _named(row: TestRow, width: int) -> str:
-    """The name in so many cells. What a test is told by often stands at its end: a model, a run, what is done with a tool."""
-    return told_apart(row.name, width)
+def name_among(name: str, near: Sequence[str], width: int) -> str:
+    """The name in so many cells, told from those of the rows near it: where they would look the same, from the word on that
+    differs. What a test is told by often stands at its end: a model, a run, what is done with a tool.
+    """
+    shown = told_apart(name, width)
+    alike = [other for other in near if other != name and told_apart(other, width) == shown]
+    if not alike:
+        return shown
+    begin = max(len(commonprefix([name, other])) for other in alike)  # noqa: RUF071 - characters are meant
+    begin = name.rfind(" ", 0, begin) + 1
+    tail = one_line(name[begin:], max(width * 2 // 3, 4))
+    return one_line(name[:begin], width - cell_len(tail)) + tail
 
 
 def _without_middle(text: str, width: int) -> str:

@@ -110,8 +110,8 @@ def wrapped(told: TextLine, width: int) -> Iterator[list[Piece]]:
     """A line as rows no wider than `width`, at spaces where there are some."""
     hang, used = min(told.hang, width // 2), min(told.at, width // 2)
     row: list[Piece] = [(" " * used, "")] if used else []
-    fresh = True
-    for text, ink in told.pieces:
+    fresh, is_joined = True, False
+    for at, (text, ink) in enumerate(told.pieces):
         if len(text) > LONG and text.isascii():
             *rows, text = _broken(text, width - used, width - hang)
             for part in rows:
@@ -119,7 +119,8 @@ def wrapped(told: TextLine, width: int) -> Iterator[list[Piece]]:
                 row, used, fresh = ([(" " * hang, "")] if hang else []), hang, True
         for word in _words(text, width - hang):
             bare = word.rstrip()
-            if not fresh and used + cell_len(bare) > width:
+            joined = 0 if word != bare or not text.endswith(word) else _joined(told.pieces[at + 1 :], width - hang)
+            if not fresh and not is_joined and used + cell_len(bare) + joined > width:
                 yield row
                 row, used = ([(" " * hang, "")] if hang else []), hang
                 word = word.lstrip()
@@ -129,7 +130,19 @@ def wrapped(told: TextLine, width: int) -> Iterator[list[Piece]]:
                 row.append((word, ink))
                 used += cell_len(word)
                 fresh = False
+            is_joined = bool(joined)
     yield row
+
+
+def _joined(pieces: Sequence[Piece], width: int) -> int:
+    """The cells of what stands behind a word without a space between, such as the rest of a bar; 0 for more than a row."""
+    cells = 0
+    for text, _ in pieces:
+        first = text.partition(" ")[0]
+        cells += cell_len(first)
+        if first != text or cells > width // 2:
+            break
+    return cells if cells <= width // 2 else 0
 
 
 def cut(told: TextLine, width: int) -> list[Piece]:

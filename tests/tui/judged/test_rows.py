@@ -55,11 +55,11 @@ def test_a_price_that_is_not_known_is_told_beside_what_is() -> None:
     assert spent.text == "$0.0010"
     spent.apply({"event": "case.finished", "id": "a", "result": {"tokens": 9, "cost_usd": 0.002}})
     spent.apply({"event": "case.finished", "id": "b", "result": {"tokens": 9, "cost_usd": None}})
-    assert spent.text == "$0.0020 + ?"
+    assert spent.text == "$0.0020 + price unknown"
     scored = {"judgement": {"by": "exec", "cost_usd": 0.5}}
     spent.apply({"event": "case.finished", "id": "c", "result": {**scored, "cached": True}})
     spent.apply({"event": "case.finished", "id": "d", "result": scored})
-    assert spent.text == "$0.5020 + ?"
+    assert spent.text == "$0.5020 + price unknown"
 
 
 def test_the_matrix_has_a_row_for_a_test_and_a_column_for_a_model() -> None:

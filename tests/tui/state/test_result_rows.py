@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from mcptest_tui.state.progress import Progress
 from mcptest_tui.state.result_rows import (
+    failures_by_cause,
     group_lines,
     history_lines,
     log_lines,
@@ -381,3 +382,76 @@ def test_a_run_in_which_nothing_was_checked_says_so_first():
     assert view.summary is not None
     assert not view.summary.passed
     assert text(summary_lines(view.summary)).startswith(f"{told}; 1 skipped in ")
+
+
+def failed_rows(*failures):
+    """Rows of a store whose tests failed so, in turn: (kind of failure, message)."""
+    store = store_of(*(item(f"t{number}") for number in range(len(failures))))
+    store.apply_many([started("u1", *(id_of(f"t{number}") for number in range(len(failures))))])
+    store.apply_many(
+        [
+            finished(
+                "u1", id_of(f"t{number}"), verdict="fail", message=message, failure={"kind": kind, "message": message}
+            )
+            for number, (kind, message) in enumerate(failures)
+        ]
+    )
+    return [store.rows[test] for test in store.order]
+
+
+def test_tests_that_failed_alike_are_told_once():
+    """A server that ended is one cause, in whatever words each of its tests tells it; so is one message."""
+    rows = failed_rows(
+        ("assertion", "wrong"), ("server", "exited with 1"), ("server", "no answer: it exited"), ("assertion", "other"),
+        ("server", "exited with 1"), ("server", "exited with 1"), ("assertion", "wrong"),
+    )  # fmt: skip
+    assert [[row.name for row in group] for group in failures_by_cause(rows)] == [
+        ["t1", "t2", "t4", "t5"], ["t0", "t6"], ["t3"],
+    ]  # fmt: skip
+    told = text(group_lines(rows, ()))
+    assert "✗ 4 tests  t1, t2, t4 and 1 more\n    exited with 1\n" in told
+    assert "✗ t3\n    other\n" in told
+
+
+def test_a_suites_page_says_which_tool_is_slow():
+    rows = []
+    for tool, times in (("fast", (1, 2, 3)), ("slow", (5, 900, 6))):
+        for number, took in enumerate(times):
+            row = result_of(verdict="pass")
+            row.id, row.tool, row.duration_ms = f"{tool}{number}", tool, took
+            rows.append(row)
+    table = text(group_lines(rows, ())).split("tool")[1].split("\n")
+    assert [line.split() for line in table[:3]] == [
+        ["calls", "median", "p95", "worst"],
+        ["slow", "3", "6.0", "ms", "900", "ms", "900", "ms"],
+        ["fast", "3", "2.0", "ms", "3.0", "ms", "3.0", "ms"],
+    ]
+
+
+def test_a_log_is_never_that_of_another_run():
+    """Findings: after a part was run again, tests of the run before showed what the server wrote then."""
+    row = result_of(verdict="pass")
+    row.run_id = "01A"
+    told = text(log_lines(row, ServerView(stderr="of the other run", run_id="01B")))
+    assert "other run" not in told
+    assert "is not here any more" in told
+    assert "its own" in text(log_lines(row, ServerView(stderr="its own", run_id="01A")))
+
+
+def test_a_bar_is_never_broken():
+    """Findings: at 120 columns the empty half of a score's bar stood on the next row."""
+    from mcptest_tui.state.text_lines import line
+    from mcptest_tui.widgets.text_view import wrapped
+
+    told = line(
+        ("! ", "fail"),
+        ("a name that is long  ", "bold"),
+        ("███", "pass"),
+        ("▏", "bold"),
+        ("░░░░", "dim"),
+        ("  0.4", ""),
+    )
+    for width in range(12, 40):
+        rows = ["".join(piece for piece, _ in row) for row in wrapped(told, width)]
+        assert any("███▏░░░░" in row for row in rows), rows
+        assert all(len(row.rstrip()) <= width for row in rows)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mcptest_tui.state.store import Store, TestRow
-from mcptest_tui.state.tree_rows import Group, Note, TreeRows, group_id
+from mcptest_tui.state.tree_rows import Group, Note, TreeRows, group_id, suite_title
+from mcptest_tui.widgets.row_list import name_among
 from tests.tui.state.making import PATH, document, ended, finished, id_of, item, problem, ran, started, store_of
 
 
@@ -178,3 +179,24 @@ def test_rows_that_come_at_the_end_are_put_there():
     assert shown(rows) == shown(again) == ["s.yml", "  tools", "- a", "- made"]
     assert counts(rows, group_id(PATH)) == counts(again, group_id(PATH)) == {"queued": 1, "fail": 1}
     assert rows.place == again.place
+
+
+def test_suites_of_one_name_are_told_apart_by_their_folders():
+    """Findings: three suites were all called "mcptest.yml"."""
+    paths = ["/w/mcptest.yml", "/w/a/api/mcptest.yml", "/w/b/api/mcptest.yml", "/w/other.yml"]
+    assert [suite_title(path, paths) for path in paths] == [
+        "w/mcptest.yml",
+        "a/api/mcptest.yml",
+        "b/api/mcptest.yml",
+        "other.yml",
+    ]
+
+
+def test_no_two_rows_look_the_same():
+    """Long names that begin alike are shown from the word on in which they differ."""
+    first = "get_weather_forecast returns what it says for a city in the north of Europe"
+    names = [first, first.replace("north", "south")]
+    shown = [name_among(name, names, 40) for name in names]
+    assert all(len(one) <= 40 for one in shown)
+    assert ["north of Europe" in shown[0], "south of Europe" in shown[1]] == [True, True]
+    assert name_among(first, [first, "short"], 40).startswith("get_weather_forecast")

@@ -192,7 +192,7 @@ async def test_a_history_grows_with_every_run(workbench, mixed):
     async with workbench() as pilot:
         await ran(pilot, "a")
         await opened(pilot, "broken", "history")
-        await until(pilot, lambda: "the first run of this test" in text_of(pilot.app))
+        await until(pilot, lambda: "1 run" in text_of(pilot.app))
         await ran(pilot, "r")
         await until(pilot, lambda: "came to  ✗✗" in text_of(pilot.app))
         assert "failing  since" in text_of(pilot.app)

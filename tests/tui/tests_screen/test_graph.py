@@ -154,7 +154,7 @@ async def test_a_wide_graph_is_drawn_and_why_a_node_failed_takes_the_room_of_its
     ]
     head = SUITE.split("    nodes:")[0]
     (place / "mcptest.yml").write_text("\n".join([f"{head}    nodes:", *nodes, ""]), encoding="utf-8")
-    async with workbench() as pilot:
+    async with workbench(size=(140, 40)) as pilot:
         screen = await opened(pilot, "what is known")
         await ran(pilot, "r")
         await until(pilot, lambda: screen.detail.graph.nodes[-1].status == "err")
