@@ -1,0 +1,148 @@
+"""`docs/images/workbench-sheet.svg`: every screen in every look on one sheet; MCPTEST_UPDATE_GOLDEN=1 draws it anew.
+
+What each picture must keep to is checked here; that the words are right is the matter of the other pictures.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from html import escape
+
+import pytest
+from rich.color import ColorType
+from rich.terminal_theme import SVG_EXPORT_THEME
+
+from mcptest_tui.words import MARKS
+from tests.tui.pictures import UPDATE, drawn, text_of
+from tests.tui.shell.test_docs_pictures import FONTS, IMAGES
+from tests.tui.tests_screen.conftest import MIXED
+from tests.tui.waiting import until
+
+pytestmark = pytest.mark.anyio
+SHEET = IMAGES / "workbench-sheet.svg"
+MOST_BYTES = 400_000
+MODES = ("tests", "edit", "servers", "review", "traffic", "agents")
+LOOKS = {
+    "dark": ((80, 24), {"MCPTEST_THEME": "nightshift"}),
+    "light": ((80, 24), {"MCPTEST_THEME": "paper"}),
+    "16 colours": ((80, 24), {"TERM": "xterm", "COLORTERM": ""}),
+    "NO_COLOR": ((80, 24), {"NO_COLOR": "1"}),
+    "120x40": ((120, 40), {"MCPTEST_THEME": "nightshift"}),
+    "200x50": ((200, 50), {"MCPTEST_THEME": "nightshift"}),
+}
+WIDE, HIGH = 6, 12
+"""A cell of the terminal, in units of the picture."""
+
+
+@pytest.fixture(autouse=True)
+def _quick():
+    """In the place of the one that has nothing drawn: here it is."""
+
+
+def hexadecimal(color, *, ink: bool) -> str:
+    """A colour of a segment; the terminal's own ones as one terminal has them."""
+    if color is None:
+        return (SVG_EXPORT_THEME.foreground_color if ink else SVG_EXPORT_THEME.background_color).hex
+    return color.get_truecolor(SVG_EXPORT_THEME, foreground=ink).hex
+
+
+def cells_of(strips):
+    """(x, y, text, ink, ground, weight) of each segment; what is reversed is turned round."""
+    for y, strip in enumerate(strips):
+        x = 0
+        for segment in strip:
+            style = segment.style
+            ink, ground = hexadecimal(style and style.color, ink=True), hexadecimal(style and style.bgcolor, ink=False)
+            if style and style.reverse:
+                ink, ground = ground, ink
+            yield x, y, segment.text, ink, ground, "b" if style and style.bold else ""
+            x += segment.cell_length
+
+
+def picture(strips, width, height):
+    """The screen as SVG, as small as can be: one rectangle a ground, one text a run of the same ink."""
+    cells = list(cells_of(strips))
+    common = Counter()
+    for _, _, text, _, ground, _ in cells:
+        common[ground] += len(text)
+    base = common.most_common(1)[0][0]
+    grounds, texts = [f'<rect width="{width * WIDE}" height="{height * HIGH}" fill="{base}"/>'], []
+    for x, y, text, ink, ground, weight in cells:
+        if ground != base:
+            grounds.append(f'<path fill="{ground}" d="M{x * WIDE} {y * HIGH}h{len(text) * WIDE}v{HIGH}H{x * WIDE}"/>')
+        if text.strip():
+            start = len(text) - len(text.lstrip(" "))
+            shown = escape(text.strip(" "), quote=False).replace("  ", " \u00a0")
+            strong = ' class="b"' if weight else ""
+            texts.append(f'<text{strong} fill="{ink}" x="{(x + start) * WIDE}" y="{y * HIGH + 9}">{shown}</text>')
+    return "".join((*grounds, *texts))
+
+
+async def draw_look(workbench, size, look):
+    """The pictures of all modes in one look, each checked."""
+    found = {}
+    async with workbench(size=size) as pilot:
+        app = pilot.app
+        app.run_tests(None)
+        await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.runs.progress.busy)
+        await pilot.press("n")
+        await until(pilot, lambda: app.reviews.state.items)
+        for mode in MODES:
+            app.go(mode)
+            await until(pilot, lambda mode=mode: app.work_screen is not None and mode == app.work_screen.MODE)
+            app.clear_notifications()
+            await until(pilot, lambda: not app.screen.query("Toast"))
+            strips = drawn(app)
+            check(strips, look, size)
+            assert MARKS["fail"] in text_of(app)  # the status bar, whatever the look
+            found[mode] = picture(strips, *size)
+    return found
+
+
+def check(strips, look, size):
+    """No row is longer than the terminal, and no colour is of another look."""
+    assert len(strips) == size[1]
+    assert {strip.cell_length for strip in strips} == {size[0]}
+    styles = [segment.style for strip in strips for segment in strip if segment.style is not None]
+    colours = {color for style in styles for color in (style.color, style.bgcolor) if color is not None}
+    if look == "NO_COLOR":
+        channels = [color.get_truecolor(SVG_EXPORT_THEME) for color in colours if color.type is ColorType.TRUECOLOR]
+        assert [one for one in channels if max(one) - min(one) > 3] == []
+    if look == "16 colours":
+        drawn_by_bars = {
+            color
+            for strip in strips
+            for segment in strip
+            if segment.style is not None and set(segment.text) <= set(" ▁▂▃▄▅▆▇█")
+            for color in (segment.style.color, segment.style.bgcolor)
+        }
+        assert {color.type for color in colours - drawn_by_bars} <= {ColorType.DEFAULT, ColorType.STANDARD}
+
+
+async def test_every_screen_is_drawn_in_every_look(workbench, place, monkeypatch):
+    """Dark, light, with 16 colours, without any; and the dark one in three sizes."""
+    (place / "mcptest.yml").write_text(MIXED, encoding="utf-8")
+    parts, y, gap = [], 0, 14
+    widest = 0
+    for look, (size, environ) in LOOKS.items():
+        with monkeypatch.context() as patch:
+            for name, value in environ.items():
+                patch.setenv(name, value)
+            pictures = await draw_look(workbench, size, look)
+        width, height = size[0] * WIDE + gap, size[1] * HIGH
+        a_row = 3 if size[0] < 200 else 2
+        for at, mode in enumerate(MODES):
+            x, row = at % a_row * width, at // a_row
+            top = y + row * (height + 2 * gap)
+            parts.append(f'<text class="t" x="{x}" y="{top + 10}">{mode}, {look}</text>')
+            parts.append(f'<svg x="{x}" y="{top + gap}" width="{width - gap}" height="{height}">{pictures[mode]}</svg>')
+        y += -(-len(MODES) // a_row) * (height + 2 * gap)
+        widest = max(widest, a_row * width)
+    style = f"text{{font:10px {FONTS};white-space:pre}}.b{{font-weight:bold}}.t{{fill:#808080}}"
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {widest} {y}"><style>{style}</style>{"".join(parts)}</svg>\n'
+    if os.environ.get(UPDATE) and not os.environ.get("CI"):
+        SHEET.write_text(svg, encoding="utf-8")
+    shown = SHEET.read_text(encoding="utf-8")
+    assert [title for title in (f">{mode}, {look}<" for look in LOOKS for mode in MODES) if title not in shown] == []
+    assert max(len(svg.encode()), len(shown.encode())) < MOST_BYTES
