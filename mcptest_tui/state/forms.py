@@ -37,6 +37,8 @@ REST = "(others)"
 _EMPTY_TEXT = '""'
 _KINDS = {"string": "text", "integer": "integer", "number": "number", "boolean": "choice", "null": "json"}
 
+_FORMATS = {"date": "2026-01-31", "time": "09:30:00Z", "date-time": "2026-01-31T09:30:00Z", "email": "a@example.org"}
+
 
 @dataclass(slots=True, eq=False)
 class Field:
@@ -374,7 +376,7 @@ def _problem(one: Field, form: Form) -> str:
     if one.kind in ("integer", "number"):
         return _problem_of_number(one.schema, value)
     if one.kind == "text":
-        return _problem_of_length(one.schema, value)
+        return _problem_of_length(one.schema, value) or _problem_of_format(one.schema, value)
     return _problem_of_type(one, value)
 
 
@@ -420,6 +422,20 @@ def _problem_of_length(schema: Mapping[str, Any], value: str) -> str:
     if isinstance(most, int) and len(value) > most:
         return f"has {len(value)} characters, at most {most} are wanted"
     return ""
+
+
+def _problem_of_format(schema: Mapping[str, Any], value: str) -> str:
+    wanted = schema.get("format")
+    if not isinstance(wanted, str):
+        return ""
+    from mcptest_engine.core.schemas import SchemaError, compile_schema
+
+    try:
+        is_valid = compile_schema({"format": wanted}).is_valid(value)
+    except (SchemaError, ValueError):
+        return ""
+    example = _FORMATS.get(wanted, "")
+    return "" if is_valid else f"no {wanted}" + (f", such as {example}" if example else "")
 
 
 def _problem_of_type(one: Field, value: object) -> str:

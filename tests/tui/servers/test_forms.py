@@ -254,3 +254,19 @@ def test_a_catalog_is_filtered_by_words():
     catalog.search("-book -destructive")
     assert [item.name for item in catalog.shown] == [""]
     assert json.dumps([item.pieces for item in catalog.shown])
+
+
+@pytest.mark.parametrize(
+    ("format_name", "typed", "problem"),
+    [
+        ("date", "tomorrow", "no date, such as 2026-01-31"),
+        ("date", "2026-02-30", "no date, such as 2026-01-31"),
+        ("date", "2026-02-28", ""),
+        ("email", "someone", "no email, such as a@example.org"),
+        ("unheard-of", "anything", ""),
+    ],
+)
+def test_a_format_is_checked_as_it_is_typed(format_name, typed, problem):
+    form = of({"due": {"type": "string", "format": format_name}})
+    form.fields[0].raw = typed
+    assert form.check().get("due", "") == problem
