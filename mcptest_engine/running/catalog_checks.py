@@ -61,7 +61,7 @@ class _Mend(NamedTuple):
 def find_catalog_problems(
     checked: CheckedSuite, catalogs: Catalogs, lines_of: Callable[[str], Sequence[str]], *, file: str
 ) -> tuple[Diagnostic, ...]:
-    """What the catalogs have against the calls of a suite, in file order.
+    """What the catalogs have against the calls of a suite.
 
     `catalogs` is by server, as `worker/browsing.py` reads them; one with `read_at` is remembered from that time. `lines_of`
     and `file` are those of `diagnostics_of`.
@@ -73,11 +73,10 @@ def find_catalog_problems(
     with suppress(TooManyProblems):
         search.look_at_all()
     told = diagnostics_of(places.problems, lines_of, file=file)
-    mended = [
+    return tuple(
         problem if mend is None or problem.fix is not None else _with_fix(problem, mend, lines_of(problem.file))
         for problem, mend in zip(told, search.mends, strict=False)
-    ]
-    return tuple(sorted(mended, key=lambda problem: (problem.file, problem.line, problem.column)))
+    )
 
 
 class _Search:

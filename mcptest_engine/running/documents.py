@@ -218,7 +218,9 @@ class _Making:
         if catalogs:
             from mcptest_engine.running.catalog_checks import find_catalog_problems
 
-            diagnostics += find_catalog_problems(self._checked, catalogs, self._lines_of, file=str(self._path))
+            found = find_catalog_problems(self._checked, catalogs, self._lines_of, file=str(self._path))
+            order = {file: number for number, file in enumerate(dict.fromkeys(one.file for one in diagnostics + found))}
+            diagnostics = tuple(sorted(diagnostics + found, key=lambda one: (order[one.file], one.line, one.column)))
         return Document(
             path=str(self._path),
             name=name,

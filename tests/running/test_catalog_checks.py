@@ -70,7 +70,7 @@ def problems(text: str, place: Path, catalog: dict[str, Any] = CATALOG) -> list[
         ),
         (
             'tool: list_notes\n    args: { limit: "3" }',
-            'at `/limit`: "3" is not of type "integer"',
+            '"3" is not of type "integer"',
             "warning",
             '"3"',
             "tool: list_notes\n    args: { limit: 3 }",
