@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
-from mcptest_tui.actions import EXCEPTIONS, KEYS, MODULES, Action, actions_of, by_id, every_action
+from mcptest_tui.actions import EXCEPTIONS, KEYS, MODULES, TITLES, Action, actions_of, by_id, every_action
 from mcptest_tui.actions.__main__ import table
 from mcptest_tui.keymap import RESERVED, normal
+from mcptest_tui.words import key_shown
 
 ACTIONS = list(every_action())
 
@@ -61,6 +64,22 @@ def test_no_two_actions_have_one_key_in_one_place(module):
         for key in action.keys:
             meant[action.where, key].append(action.id)
     assert {place: ids for place, ids in meant.items() if len(ids) > 1} == {}
+
+
+@pytest.mark.parametrize("module", ["tests", "edit", "servers", "review", "traffic", "agents"])
+def test_the_page_names_no_key_of_a_mode_that_does_nothing_there(module):
+    """Its prose is written by hand; the tables below it are not."""
+    page = (Path(__file__).parents[3] / "docs/workbench.md").read_text(encoding="utf-8")
+    prose = page.partition(f"\n## {TITLES[module]}\n")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`([!-~]|\^[a-z]|f\d+|alt\+[a-z])`", prose)) - {"-", "~", "!", "?"}
+    known = {key_shown(key) for place in (module, "app", "dialogs") for one in actions_of(place) for key in one.keys}
+    known |= {key_shown(key) for _, one in ACTIONS if one.where in ("json", "lines", "diff") for key in one.keys}
+    known |= {key_shown(by_id()[name][1].keys[0]) for name in LEADING_TO.get(module, ())}
+    assert named <= known
+
+
+LEADING_TO = {"edit": ("open.edit",), "review": ("test.propose", "review.open")}
+"""Actions of other modes that lead to a mode, and are named on the page where that is described."""
 
 
 def test_every_meaning_is_of_an_action():
