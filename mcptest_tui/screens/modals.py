@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
+CLOSE = "cancel"
 Answer = TypeVar("Answer")
 
 
@@ -52,10 +53,13 @@ class Modal(Sturdy, ModalScreen[Answer], Generic[Answer]):
         """The keys that work, on the frame: as many as fit."""
         keys = [f"{key_shown('enter')} {self.ENTER}"] if self.ENTER else []
         found = [hint for hint in hints_of(self) if hint.enabled and hint.action != HELP]
-        found.sort(key=lambda hint: hint.action == "cancel")
-        keys += [f"{key_shown(hint.key)} {hint.title}" for hint in found]
+        found.sort(key=lambda hint: hint.node is not self)
+        told = [(hint.action, f"{key_shown(hint.key)} {hint.title}") for hint in found]
+        keys += [text for action, text in told if action != CLOSE]
+        close = "   ".join(text for action, text in told if action == CLOSE)
         for dialog in self.query(".dialog"):
-            dialog.border_subtitle = Content(keys_that_fit(keys, max(self.app.size.width - 6, 1)))
+            room = (dialog.size.width or self.app.size.width - 6) - cell_len(close) - 3
+            dialog.border_subtitle = Content("   ".join(filter(None, (keys_that_fit(keys, max(room, 1)), close))))
 
     def action_cancel(self) -> None:
         """Close without an answer."""

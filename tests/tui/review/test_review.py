@@ -35,7 +35,7 @@ async def test_a_failed_test_leads_to_its_proposal(workbench, place, size):
         await failed(pilot)
         assert "Review •2" in rows_of(app)[0]
         app.screen.show_test(next(row for row in app.store.rows.values() if row.name == "record"))
-        await pilot.press("u")
+        await pilot.press("v")
         await until(pilot, lambda: app.current_mode == "review" and "Review 2/2" in text_of(app))
         await pilot.press("k")
         await until(pilot, lambda: "good-bye" in text_of(app))
@@ -307,7 +307,7 @@ async def test_nothing_to_review_says_how_there_can_be_something(workbench, demo
         await reviewing(pilot, 0)
         await pilot.pause()
         assert "P on a tool proposes a test of it" in text_of(pilot.app)
-        await pilot.press("a", "r", "e", "d", "i", "u", "enter", "ctrl+s", "A", "L", "j", "U")
+        await pilot.press("a", "r", "e", "d", "i", "u", "enter", "ctrl+s", "A", "asterisk", "j", "U")
         assert pilot.app.current_mode == "review"
 
 
@@ -318,7 +318,7 @@ async def test_alike_ones_are_accepted_together(workbench, place):
         new_test(place, number)
     async with workbench() as pilot:
         state = (await reviewing(pilot, 4)).state
-        await pilot.press("L")
+        await pilot.press("asterisk")
         assert "Accept 4 proposals that are alike?" in await asked(pilot)
         await pilot.press("y")
         await until(pilot, lambda: state.counts["accept"] == 4)
