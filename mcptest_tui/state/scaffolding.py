@@ -185,10 +185,12 @@ class Scaffolding:
     def summary(self) -> list[str]:
         """What it comes to: how many tests, that nothing is called, what is held back, and what needs arguments."""
         tests = sum(tool.tests for tool in self.tools)
-        parts = [f"{counted(tests, 'test')} of {counted(sum(tool.chosen for tool in self.tools), 'tool')}"]
-        parts += [counted(self.resources, "resource")] if self.resources else []
-        parts += [counted(self.prompts, "prompt")] if self.prompts else []
-        lines = [f"{', '.join(parts)}. Making it calls no tool."]
+        parts = [f"{tests} of {counted(sum(tool.chosen for tool in self.tools), 'tool')}"]
+        parts += [f"{self.resources} of resources"] if self.resources else []
+        parts += [f"{self.prompts} of prompts"] if self.prompts else []
+        whole = counted(tests + self.resources + self.prompts, "test")
+        told = f"{whole}: {', '.join(parts)}" if len(parts) > 1 else f"{whole}{parts[0].removeprefix(str(tests))}"
+        lines = [f"{told}. Making it calls no tool."]
         held = [tool.name for tool in self.tools if tool.chosen and tool.held_back]
         if held:
             lines.append(f"Held back, with a `skip:` (y lets the tests of a tool run): {_named(held)}")

@@ -227,3 +227,15 @@ def test_typed_servers_of_one_host_are_told_apart():
     servers = Servers()
     origins = {servers.add(f"http://127.0.0.1:{port}/mcp").origin for port in (8000, 8001)}
     assert origins == {"http://127.0.0.1:8000/mcp", "http://127.0.0.1:8001/mcp"}
+
+
+def test_a_new_suite_says_how_many_tests_it_will_have_in_all():
+    """Findings: the dialog said 31 tests, and the list then had 42: those of resources and prompts were not counted."""
+    from mcptest_tui.state.scaffolding import Scaffolding
+
+    state = Scaffolding(())
+    tools = [{"name": "a", "class": "read", "tests": 20}, {"name": "b", "class": "read", "tests": 11}]
+    state.put({"tools": tools, "resources": 7, "prompts": 4})
+    assert state.summary()[0] == "42 tests: 31 of 2 tools, 7 of resources, 4 of prompts. Making it calls no tool."
+    state.put({"tools": tools[:1]})
+    assert state.summary()[0].startswith("20 tests of 2 tools.")
