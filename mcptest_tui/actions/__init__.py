@@ -61,7 +61,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "undo": ("u",),
     "undo the write": ("U",),
     "reload": ("R",),
-    "clear": ("C",),
+    "clear": ("C", "alt+c"),
     "watch": ("w",),
     "follow": ("F",),
     "bail": ("b",),

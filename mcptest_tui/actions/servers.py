@@ -72,9 +72,17 @@ _FORM: tuple[Action, ...] = (
         "call.complete", "Complete value", "complete", "screen.complete_argument",
         "Ask the server for values of this argument.", False, where="form",
     ),
-    Action("call.clear", "Clear", "", "clear", "Empty all fields.", show=False, where="form"),
+    Action("call.clear", "Clear form", "clear", "clear", "Empty all fields.", where="form"),
     Action("call.field.next", "Next field", "down", "field(1)", "To the next field.", False, where="form", palette=False),
     Action("call.field.previous", "Previous field", "up", "field(-1)", "", False, where="form", palette=False),
+    *(
+        Action(f"call.text.{name}", title, "", action, "", False, where="form.text", palette=name == "all", text_keys=keys)
+        for name, title, action, keys in (
+            ("all", "Select all", "select_all", ("ctrl+a",)),
+            ("top", "Begin of the text", "cursor_end(False)", ("ctrl+home",)),
+            ("bottom", "End of the text", "cursor_end(True)", ("ctrl+end",)),
+        )
+    ),
 )  # fmt: skip
 _CHOICE: tuple[Action, ...] = (
     Action("choice.turn", "Next value", "mark", "step(1)", "", False, where="choice", palette=False),

@@ -260,11 +260,18 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
                 else f"it offers no {kind}"
             )
         if server.connected:
-            return server.catalog_problem or "asking what it offers …"
+            return (
+                server.catalog_problem
+                or f"listing tools, resources and prompts …  {key_of('server.disconnect')} disconnects"
+            )
         if server.state == "failed":
             retry, more = key_of("server.connect"), key_of("servers.details")
             return f"{failure_words(server.message)}; {retry} tries again, {more} says more"
-        return "starting …" if server.state == "starting" else f"not connected; {key_of('server.connect')} connects"
+        return (
+            f"starting …  {key_of('app.back')} cancels"
+            if server.state == "starting"
+            else f"not connected; {key_of('server.connect')} connects"
+        )
 
     def _server_keys(self, server: Server) -> list[tuple[str, str]]:
         if server.connected:
@@ -403,6 +410,9 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
     def back(self) -> bool:
         """Out of the search, the call, the filter, and back to the servers."""
         if self.close_search() or self.give_up_call():
+            return True
+        if self.server is not None and self.server.state == "starting":
+            self.action_disconnect()
             return True
         if self.is_calling:
             self.leave_call()

@@ -316,18 +316,21 @@ def _places(server: Server | None, documents: Sequence[Document], new_path: str)
     return [*found, Place(new_path, server.name if server is not None else "server", new=True)]
 
 
+_LONGEST_PART, _LONGEST_ARGUMENTS = 30, 60
+
+
 def _name(method: str, params: Mapping[str, Any], answer: Mapping[str, Any] | None) -> str:
     what = str(params.get("uri") if method == "resources/read" else params.get("name", ""))
     arguments = params.get("arguments")
-    told = ""
-    if isinstance(arguments, dict) and arguments:
-        told = " with " + ", ".join(
-            f"{key} {part if isinstance(part, str) else compact(part, 20)}" for key, part in list(arguments.items())[:3]
-        )
     result = (answer or {}).get("result")
     failed = "error" in (answer or {}) or (isinstance(result, dict) and result.get("isError") is True)
     ending = " is refused" if failed else " can be read" if method == "resources/read" else ""
-    return one_line(f"{what}{told}{ending}", 90)
+    told: list[str] = []
+    for key, part in list(arguments.items())[:3] if isinstance(arguments, dict) else ():
+        text = one_line(f"{key} {part if isinstance(part, str) else compact(part, _LONGEST_PART)}", 1_000)
+        if len(text) <= _LONGEST_PART and "…" not in text and len(", ".join([*told, text])) <= _LONGEST_ARGUMENTS:
+            told.append(text)  # nothing is cut: what is too long for a name is left out of it
+    return one_line(f"{what}{' with ' if told else ''}{', '.join(told)}{ending}", 1_000)
 
 
 def _escaped(value: Any) -> Any:

@@ -1,6 +1,6 @@
 """The form for a call: one row for each argument, and below a row what is wrong with it. The screen owns the form's state.
 
-A field is one line; text that needs more has a box that grows. The surprising thing: JSON that is pasted into an empty field,
+A field is one line; text that needs more has a box that grows. The surprising thing: JSON that is pasted into a field,
 and has members named like fields, fills the form instead.
 """
 
@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
+from textual import events
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.message import Message
 from textual.widgets import Input, Static, TextArea
 
 from mcptest_engine.core.sanitise import one_line as sanitised_line
+from mcptest_tui.keymap import bindings_for
 from mcptest_tui.problems import Sturdy
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.state.forms import pasted
@@ -25,8 +27,8 @@ from mcptest_tui.words import key_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from textual import events
     from textual.app import ComposeResult
+    from textual.binding import BindingType
     from textual.widget import Widget
 
     from mcptest_tui.state.forms import Field, Form
@@ -34,12 +36,17 @@ if TYPE_CHECKING:
 WIDEST_NAME = 24
 
 
+def with_line_feeds(text: str) -> str:
+    """What was pasted, with the line ends that a text has here: many terminals send carriage returns."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 class FieldLine(Input):
     """One line of text."""
 
     def _on_paste(self, event: events.Paste) -> None:
         row = self.parent
-        if isinstance(row, FieldRow) and row.takes(event.text, empty=not self.value):
+        if isinstance(row, FieldRow) and row.takes(with_line_feeds(event.text)):
             event.stop()
             event.prevent_default()
             return
@@ -47,15 +54,23 @@ class FieldLine(Input):
 
 
 class FieldBox(TextArea):
-    """JSON, or a text of several lines."""
+    """JSON, or a text of several lines. Arguments that are pasted take the place of what is there."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("form.text")
 
     async def _on_paste(self, event: events.Paste) -> None:
         row = self.parent
-        if isinstance(row, FieldRow) and row.takes(event.text, empty=not self.text.strip()):
+        text = with_line_feeds(event.text)
+        if isinstance(row, FieldRow) and row.takes(text):
             event.stop()
             event.prevent_default()
             return
-        await super()._on_paste(event)
+        await super()._on_paste(events.Paste(text))
+        event.prevent_default()
+
+    def action_cursor_end(self, down: bool) -> None:
+        """The first place of the text, or the last."""
+        self.move_cursor(self.document.end if down else (0, 0))
 
 
 class FieldRow(Horizontal):
@@ -105,10 +120,15 @@ class FieldRow(Horizontal):
         """Where one types."""
         return self.children[1]
 
-    def takes(self, text: str, *, empty: bool) -> bool:
+    def takes(self, text: str) -> bool:
         """Whether what was pasted is for the whole form, or needs another kind of field; it is told then."""
-        value = pasted(text) if empty else None
+        value = pasted(text)
         form = self.query_ancestor(SchemaForm)
+        if value is not None and form.form is not None and form.form.whole is not None:
+            box = self.editor
+            assert isinstance(box, TextArea)
+            box.text = json.dumps(value, indent=2, ensure_ascii=False)
+            return True
         if value is not None and form.knows(value):
             form.post_message(SchemaForm.Pasted(form, value))
             return True

@@ -98,6 +98,42 @@ async def test_json_that_is_pasted_fills_the_form(workbench, demo):
         await until(pilot, lambda: screen.call.form.whole is None)
 
 
+async def test_pasted_arguments_take_the_place_of_what_is_there(workbench, demo):
+    """Also in a field that is not empty, and of the JSON text as a whole; a carriage return is the end of a line."""
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "get_weather")
+        await pilot.press(*"Rome")
+        await paste(pilot, '{"city": "Oslo",\r"unit": "celsius"}')
+        await until(pilot, lambda: screen.call.form.named("city").raw == "Oslo")
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: screen.call.form.whole is not None and '"Oslo"' in text_of(pilot.app))
+        await paste(pilot, '{"arguments": {\r\n"city": "Bern"}}')
+        await until(pilot, lambda: "Bern" in screen.call.form.whole.raw)
+        assert screen.call.form.params()["arguments"] == {"city": "Bern"}
+
+
+async def test_keys_of_the_json_text_and_an_empty_form(workbench, demo):
+    """To both ends, all of it, and away with all that was typed."""
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "get_weather")
+        await pilot.press(*"Rome", "ctrl+t")
+        await until(pilot, lambda: screen.call.form.whole is not None)
+        box = pilot.app.screen.focused
+        await pilot.press("ctrl+end")
+        assert box.cursor_location == box.document.end
+        await pilot.press("ctrl+home")
+        assert box.cursor_location == (0, 0)
+        await pilot.press("ctrl+a")
+        assert box.selected_text == box.text
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: screen.call.form.whole is None)
+        assert screen.call.form.named("city").raw == "Rome"
+        await pilot.press("alt+c")
+        await until(pilot, lambda: screen.call.form.named("city").raw == "" and "Rome" not in text_of(pilot.app))
+
+
 async def test_a_text_of_several_lines_gets_a_box(workbench, demo):
     """Nothing of it is lost, and its controls are not obeyed."""
     async with workbench() as pilot:

@@ -228,3 +228,17 @@ def test_a_saved_call_of_a_tool_that_destroys_is_not_run_by_itself(tmp_path, nam
     """What the server says of the tool counts; in the traffic there is its name only."""
     saving = saving_of("tools/call", {"name": name}, None, None, [], str(tmp_path / "n.yml"), destructive=destructive)
     assert ("skip" in saving.test()) is held
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"city": "Oslo", "days": 3}, "forecast with city Oslo, days 3"),
+        ({"text": "a text that is much too long for a name", "days": 3}, "forecast with days 3"),
+        ({"filter": {"a": "x" * 40}}, "forecast"),
+    ],
+)
+def test_a_name_is_never_cut_in_the_middle(arguments, name):
+    """What does not fit is left out."""
+    saving = saving_of("tools/call", {"name": "forecast", "arguments": arguments}, None, None, [], "new.yml")
+    assert saving.name == name

@@ -400,3 +400,17 @@ async def test_the_last_words_of_a_dead_server_can_be_read_on_a_small_terminal(w
         await until(pilot, lambda: screen.server.state == "failed")
         await pilot.press("i")
         await until(pilot, lambda: "no database" in text_of(pilot.app))
+
+
+async def test_escape_gives_up_a_server_that_does_not_answer(workbench, place):
+    """The key stands beside the words, and nothing of it runs afterwards."""
+    silent = {"command": [sys.executable, "-c", "import sys; sys.stdin.read()"]}
+    suite_of(place, one=silent)
+    async with workbench() as pilot:
+        screen = await at_servers(pilot, "one")
+        await pilot.press("r")
+        await until(pilot, lambda: any(one.role == "hand" for one in pilot.app.processes), what="the process")
+        assert "esc cancels" in text_of(pilot.app)
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.server.state == "off", what="the end of the wait")
+        await until(pilot, lambda: all(one.role != "hand" for one in pilot.app.processes), what="its end")
