@@ -247,7 +247,7 @@ async def test_a_result_of_twenty_megabytes(workbench, place):
         await pilot.press("enter")
         await until(pilot, lambda: tree.count() > before)
         tree.move_to(next(at for at, row in enumerate(tree.nodes.rows) if row.length == 3_000_000))
-        await pilot.press("space")
+        await pilot.press("i")
         await until(pilot, lambda: isinstance(pilot.app.screen, ValueWindow))
         await pilot.press("escape")
 

@@ -79,7 +79,7 @@ async def test_disconnecting_and_restarting(workbench, demo):
         screen = await connected(pilot, "demo")
         await pilot.press("escape", "x")
         await until(pilot, lambda: screen.server.state == "off")
-        assert "not connected; c connects" in text_of(pilot.app)
+        assert "not connected; r connects" in text_of(pilot.app)
         await pilot.press("r")
         await until(pilot, lambda: screen.server.connected and screen.server.catalog)
         before = screen.server.since
@@ -145,7 +145,7 @@ async def test_a_server_that_dies_while_it_is_looked_at(workbench, place):
         said = text_of(pilot.app)
         assert "no answer" in said
         assert "exited 7" in said
-        await until(pilot, lambda: "esc, then R, connects it again" in text_of(pilot.app))
+        await until(pilot, lambda: "esc, then r, connects it again" in text_of(pilot.app))
         assert "out of luck" in text_of(pilot.app), "its stderr"
         await pilot.press("escape", "escape")
         await until(pilot, lambda: "last words" in text_of(pilot.app))
