@@ -251,3 +251,22 @@ async def test_verdicts_of_the_last_session_are_shown_dim_until_they_are_confirm
         assert pilot.app.screen.test().name.startswith("echo")
         await ran(pilot, "a")
         assert not row(pilot, "broken").remembered
+
+
+async def test_tests_that_failed_of_one_cause_are_run_together(workbench, place):
+    """Findings: of one crash many tests fail, and none of the others is to be run again."""
+    tests = "".join(
+        f"  - name: {name}\n    tool: status\n    expect:\n"
+        f'      - {{ target: "result.content[0].text", matcher: {{ contains: {word} }} }}\n'
+        for name, word in (("one", "broken"), ("two", "broken"), ("three", "missing"), ("four", "operational"))
+    )
+    head = "name: s\nservers:\n  demo: { command: [mcptest, mock, --preset, demo] }\ntools:\n"
+    (place / "mcptest.yml").write_text(head + tests, encoding="utf-8")
+    async with workbench() as pilot:
+        await ran(pilot, "a")
+        screen = pilot.app.screen
+        assert "✗ 2 tests  one, two" in text_of(pilot.app)
+        await on(pilot, "two")
+        screen.action_run_alike()
+        assert screen.last_asked == (None, [row(pilot, name).id for name in ("one", "two")])
+        await until(pilot, lambda: not pilot.app.runs.progress.busy)
