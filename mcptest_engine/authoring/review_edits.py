@@ -107,7 +107,7 @@ def _problems(text: SuiteText, written: str, root: Path) -> list[str]:
     options = LoadOptions(environ=dict(os.environ), workspace_root=root, allow_outside=True)
     checked = check_text(written, options, name=text.path.name, base_dir=text.path.parent)
     return [
-        problem.message if problem.hint is None else f"{problem.message} ({problem.hint})" for problem in checked.errors
+        problem.shown if problem.hint is None else f"{problem.shown} ({problem.hint})" for problem in checked.errors
     ]
 
 

@@ -73,7 +73,8 @@ class Problem:
     """One thing wrong with a suite file: where, what, and how to mend it.
 
     `pointer` is the RFC 6901 JSON Pointer of the containing object for an unknown key, else of the value ("" is the root).
-    `message` is one line, lower case where it is ours. `hint` is one line such as "did you mean `server`?".
+    `message` is one line, lower case where it is ours. `hint` is one line such as "did you mean `server`?". `words` is what a
+    person reads, where programs know the message by another text.
     """
 
     message: str
@@ -82,13 +83,19 @@ class Problem:
     span: Span | None = None
     hint: str | None = None
     severity: Severity = Severity.ERROR
+    words: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The message for a person."""
+        return self.words or self.message
 
     def __str__(self) -> str:
         place = self.file or ""
         if self.span is not None:
             place += f":{self.span.line}:{self.span.column}"
         word = "warning: " if self.severity is Severity.WARNING else ""
-        lines = [f"{place}: {word}{self.message}" if place else f"{word}{self.message}"]
+        lines = [f"{place}: {word}{self.shown}" if place else f"{word}{self.shown}"]
         if self.pointer:
             lines.append(f"  at {self.pointer}")
         if self.hint:

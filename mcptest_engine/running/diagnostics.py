@@ -81,7 +81,7 @@ def diagnostics_of(
 def _diagnostic(problem: Problem, lines_of: Callable[[str], Sequence[str]], file: str) -> Diagnostic:
     severity, span = problem.severity.value, problem.span
     if span is None:
-        return Diagnostic(file, 1, 1, 1, severity, problem.message, problem.hint, problem.pointer)
+        return Diagnostic(file, 1, 1, 1, severity, problem.shown, problem.hint, problem.pointer)
     lines = lines_of(file)
     line = lines[span.line - 1] if span.line <= len(lines) else ""
     return Diagnostic(
@@ -90,7 +90,7 @@ def _diagnostic(problem: Problem, lines_of: Callable[[str], Sequence[str]], file
         span.column,
         end_of_word(line, span.column),
         severity,
-        problem.message,
+        problem.shown,
         problem.hint,
         problem.pointer,
         _fix(problem, span.line, span.column, line),

@@ -281,16 +281,21 @@ class _Walk:
 
         name = definition or ""
         matcher = name == "Matcher"
+        shown = ""
         if key in LATER.get(name, frozenset()):
             noun = "matcher" if matcher else "key"
             message, hint, meant = f"the {noun} `{key}` is not supported by this version of mcptest yet", None, ""
         else:
             hint, meant = self._key_hint(key, value, properties, place, name)
             message = f"Additional properties are not allowed ('{_plain(key)}' was unexpected)"
+            shown = f"unknown key `{_plain(key)}`"
             if matcher:
-                message = f'unknown matcher "{_plain(key)}"'
+                message, shown = f'unknown matcher "{_plain(key)}"', ""
         span = self.tree.span((*place.path, key), key=True, nearest=True)
-        self._add(Problem(message=message, pointer=pointer(place.path), file=self.tree.file, span=span, hint=hint))
+        found = Problem(
+            message=message, pointer=pointer(place.path), file=self.tree.file, span=span, hint=hint, words=shown
+        )
+        self._add(found)
         return meant
 
     def _key_hint(

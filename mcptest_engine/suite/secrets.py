@@ -139,6 +139,7 @@ def without_secrets(
         return replace(
             problem,
             message=masked(problem.message, shortest) or "",
+            words=masked(problem.words, shortest) or "",
             hint=masked(problem.hint, shortest),
             pointer=masked(problem.pointer, _SHORTEST_IN_TEXT) or "",
         )
