@@ -16,7 +16,9 @@ KEEP_RUNS = 20
 POOL_THREADS = 8
 RUN_FILES = KEEP_RUNS * 40
 FEWEST_SAMPLES = 12
-GROWTH, GROWTH_MB = 1.10, 5.0
+GROWTH = {"memory, MB": (1.10, 5.0), "objects": (1.01, 200), "blocks": (1.02, 0)}
+"""By how much each may grow once all is warm: a factor, and so much besides."""
+GROWTH_IN_USE = (1.05, 2.0)
 
 
 def verdict_deviations(
@@ -66,13 +68,21 @@ def holding_deviations(first: Holdings, now: Holdings) -> Iterator[str]:
         yield f"{now.files} files in .mcptest, of at most {KEEP_RUNS} runs"
 
 
-def memory_deviations(samples: Sequence[float]) -> Iterator[str]:
-    """Memory must be flat once warm: the last quarter of the samples against the second."""
+def growth_deviations(name: str, samples: Sequence[float]) -> Iterator[str]:
+    """Each must be flat once warm: the last quarter of the samples against the second. `name` is a key of `GROWTH`."""
     if len(samples) < FEWEST_SAMPLES:
         return
+    factor, besides = GROWTH[name]
     second, last = quarter(samples, 1), quarter(samples, 3)
-    if last > second * GROWTH + GROWTH_MB:
-        yield f"memory grew from {second:.1f} MB (second quarter) to {last:.1f} MB (last quarter)"
+    if last > second * factor + besides:
+        yield f"{name} grew from {second:.1f} (second quarter) to {last:.1f} (last quarter)"
+
+
+def use_deviations(warm: float | None, last: float | None) -> Iterator[str]:
+    """Memory in use, in MB, must be the same at the end as when all was warm."""
+    factor, besides = GROWTH_IN_USE
+    if warm is not None and last is not None and last > warm * factor + besides:
+        yield f"memory in use grew from {warm:.1f} MB when warm to {last:.1f} MB at the end"
 
 
 def quarter(samples: Sequence[float], number: int) -> float:

@@ -5,7 +5,8 @@
 Each round is a suite out of a seeded plan in which every verdict is known beforehand. Most rounds run in this process, so that
 what the engine holds on to adds up here; some are cancelled on the way, some are the installed command, and some of those are
 killed. After each round verdicts, descriptors, tasks, threads, child processes and files are held against the plan; at the end,
-memory. Exits 1 on any deviation, with the seed and the test.
+memory, the number of objects and blocks, and the memory in use once what is free was given back. Exits 1 on any deviation,
+with the seed and the test.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import gc
 import json
 import os
 import subprocess
@@ -32,14 +32,16 @@ from mcptest_engine.running.settings import RunSettings
 from mcptest_engine.suite.load import LoadOptions, load_suite
 from mcptest_engine.workspace.workspace import Workspace
 from tests.soak.judging import (
+    GROWTH,
     KEEP_RUNS,
     call_deviations,
+    growth_deviations,
     holding_deviations,
-    memory_deviations,
     quarter,
+    use_deviations,
     verdict_deviations,
 )
-from tests.soak.measuring import Holdings, holdings, left_behind
+from tests.soak.measuring import Holdings, holdings, left_behind, rss_mb_in_use
 from tests.soak.planning import HERE, Round, planned
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 MCPTEST = str(Path(sys.executable).with_name("mcptest"))
 PATIENCE_SECONDS = 180
 WARM_UP = 4  # rounds until what is loaded once and kept is loaded
+FILLED = 30  # and until runs are as many as are kept, and caches full
 KINDS = ("cut short", "command", "killed", *["whole"] * 7)  # in turn, once all is warm
 MEMORY_EVERY = 5
 
@@ -67,7 +70,8 @@ class Soak:
     workspace: Workspace = field(init=False)
     first: Holdings | None = None
     last: Holdings | None = None
-    memory: list[float] = field(default_factory=list)
+    samples: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in GROWTH})
+    in_use: list[float | None] = field(default_factory=list)
     tests: Counter[str] = field(default_factory=Counter)
     calls: int = 0
     faults: int = 0
@@ -165,13 +169,14 @@ class Soak:
 
     def _held(self, number: int) -> Iterator[str]:
         """What is held after this round beyond what was held when all was warm."""
-        if number % MEMORY_EVERY == 0:
-            gc.collect()
         now = holdings(self.workspace.data_dir)
         if number + 1 == WARM_UP:
             self.first = now
         if number % MEMORY_EVERY == 0 and number >= WARM_UP:
-            self.memory.append(now.rss_mb)
+            for name, value in zip(GROWTH, (now.rss_mb, now.objects, now.blocks), strict=True):
+                self.samples[name].append(value)
+        if number == FILLED:
+            self.in_use.append(rss_mb_in_use())
         self.last = now
         left = left_behind(self.token)
         if left:
@@ -181,10 +186,14 @@ class Soak:
 
     def closing_deviations(self) -> list[str]:
         """What is only seen over all rounds."""
-        return [f"seed {self.seed}: {one}" for one in memory_deviations(self.memory)]
+        found = [one for name, samples in self.samples.items() for one in growth_deviations(name, samples)]
+        if self.in_use:
+            self.in_use.append(rss_mb_in_use())
+            found += use_deviations(self.in_use[0], self.in_use[1])
+        return [f"seed {self.seed}: {one}" for one in found]
 
     def progress(self, seconds: float) -> str:
-        memory = f"{self.memory[-1]:.0f} MB" if self.memory else "warming up"
+        memory = f"{self.samples['memory, MB'][-1]:.0f} MB" if self.samples["memory, MB"] else "warming up"
         told = f"{self.rounds.total()} rounds, {self.calls} calls, {memory}, {len(self.deviations)} deviations"
         return f"{seconds:6.0f} s  {told}"
 
@@ -194,10 +203,13 @@ class Soak:
         tests = ", ".join(f"{count} {verdict}" for verdict, count in self.tests.most_common())
         rows = [("seed", str(self.seed)), ("rounds", rounds), ("tests", f"{self.tests.total()} ({tests})")]
         rows.append(("calls", f"{self.calls}, and {self.faults} faults in rounds that were not cut short"))
-        if self.memory:
-            rows.append(("memory, MB", f"{self.memory[0]:.1f} when warm, {self.memory[-1]:.1f} at the end"))
-        if len(self.memory) >= 4:
-            rows.append(("memory, MB by quarter", ", ".join(f"{quarter(self.memory, n):.1f}" for n in range(4))))
+        for name, samples in self.samples.items():
+            if samples:
+                rows.append((name, f"{samples[0]:.1f} when warm, {samples[-1]:.1f} at the end"))
+            if len(samples) >= 4:
+                rows.append((f"{name} by quarter", ", ".join(f"{quarter(samples, n):.1f}" for n in range(4))))
+        if len(self.in_use) == 2 and None not in self.in_use:
+            rows.append(("memory in use, MB", f"{self.in_use[0]:.1f} when warm, {self.in_use[1]:.1f} at the end"))
         if self.first is not None and self.last is not None:
             counts = ("descriptors", "tasks", "threads")
             rows += [

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.servers.session import connect
 from mcptest_engine.servers.spec import ServerSpec
-from tests.soak.judging import call_deviations, holding_deviations, memory_deviations, verdict_deviations
-from tests.soak.measuring import Holdings
+from tests.soak.judging import (
+    GROWTH,
+    call_deviations,
+    growth_deviations,
+    holding_deviations,
+    use_deviations,
+    verdict_deviations,
+)
+from tests.soak.measuring import Holdings, holdings
 from tests.soak.planning import HTTP, PASS, SERVER, STDIO, Calls, planned
 from tests.soak.run import WARM_UP, serving, soak
 
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.session import Session
 
 SEED = 4
-HELD = Holdings(rss_mb=50.0, descriptors=10, threads=1, tasks=1, children=frozenset({7}), files=3)
+HELD = Holdings(rss_mb=50.0, objects=9, blocks=9, descriptors=10, threads=1, tasks=1, children=frozenset({7}), files=3)
 
 
 def test_a_short_soak_finds_every_verdict_right_and_nothing_left(tmp_path: Path) -> None:
@@ -97,8 +104,32 @@ def test_what_is_held_beyond_the_beginning_is_a_deviation() -> None:
 
 def test_memory_that_grows_is_a_deviation_and_noise_is_none() -> None:
     """The soak can fail: the last quarter is held against the second, when all is warm."""
-    assert [*memory_deviations([30, 50, 52, 51] * 10)] == []
-    assert "memory grew" in next(memory_deviations([float(50 + step) for step in range(40)]))
+    assert [*growth_deviations("memory, MB", [30, 50, 52, 51] * 10)] == []
+    for name in GROWTH:
+        assert f"{name} grew" in next(growth_deviations(name, [float(50_000 + 50 * step**2) for step in range(40)]))
+
+
+def test_memory_in_use_is_held_against_what_it_was_when_warm() -> None:
+    """What the C library keeps of freed memory is no growth; what is left once it was given back is."""
+    assert [*use_deviations(54.0, 53.3)] == []
+    assert [*use_deviations(None, None)] == []
+    assert "memory in use grew from 54.0 MB when warm to 70.0 MB" in next(use_deviations(54.0, 70.0))
+
+
+def test_one_object_more_in_each_round_is_seen(tmp_path: Path) -> None:
+    """The counts see what is held on to, however small; memory in MB would not."""
+
+    async def counts() -> list[int]:
+        kept: list[object] = []
+        samples = []
+        for _ in range(4):  # the first collects what came before
+            samples.append(holdings(tmp_path).objects)
+            kept += ([] for _ in range(1_000))
+        return samples
+
+    samples = asyncio.run(counts())
+    assert samples[2] - samples[1] >= 1_000
+    assert samples[3] - samples[2] >= 1_000
 
 
 def test_a_call_that_was_lost_or_made_once_more_is_a_deviation() -> None:
