@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from typing import TYPE_CHECKING
 
@@ -19,15 +21,15 @@ _KEY = re.compile(
     r")|-----BEGIN [A-Z ]*PRIVATE KEY-----\s*[A-Za-z0-9+/]{16,}"
 )
 _PLACEHOLDER = re.compile(
-    r"your|xxx|example|<|\$\{|\.\.\.|\u2026|\*\*\*|placeholder|change|dummy|sample|redacted|password|secret|token|username|user:|foo|bar\b|123456|abcdef"
+    r"your|xxx|example|<|\$\{|\.\.\.|\u2026|\*\*\*|placeholder|change|dummy|sample|redacted|password|secret|token|username|user:|^pass(?:wd)?$|\bdemo\b|\btest\b|foo|bar\b|123456|abcdef"
     r"|(.)\1{4}",
     re.IGNORECASE,
 )
 _SPELLED_OUT = re.compile(r"your|xxx|example|\.\.\.|(.)\1{4}", re.IGNORECASE)
 _AS_EXAMPLE = re.compile(
-    r"\b(?:example|sample|e\.g|such as|for instance|like)\b[^.!?\n]{0,20}\Z|example: ?\Z", re.IGNORECASE
+    r"(?:\b(?:example|sample|such as|for instance|like)\b|\be\.g\.?)[^.!?\n]{0,60}\Z", re.IGNORECASE
 )
-_USERINFO = re.compile(r"://[^\s/?#@:\"'<>]{0,64}:\Z")
+_USERINFO = re.compile(r"://(?P<user>[^\s/?#@:\"'<>]{0,64}):\Z")
 _ASSIGNED = re.compile(
     r"(?:password|passwd|pwd|passphrase|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|client[_-]?secret|secret[_-]?key|\btoken|bearer)"
     r"[\"'` ]{0,2}(?:[:=]|\bis\b)?[\"'` ]{0,3}\Z",
@@ -46,24 +48,39 @@ def find_credential(text: str, *, is_value_of: str | None = None) -> tuple[int, 
                 (any(map(str.isdigit, found[0])) or found[0].startswith("-"))
                 and not _SPELLED_OUT.search(found[0].rpartition("KEY-----")[2][4:])
                 and not (
-                    found[0].startswith("eyJ") and _AS_EXAMPLE.search(text, max(0, found.start() - 60), found.start())
+                    found[0].startswith("eyJ")
+                    and (_is_made_up(found[0]) or _AS_EXAMPLE.search(text, max(0, found.start() - 60), found.start()))
                 )
             ):
                 return found.span()
         for start, end in _secrets(text):
             value, before = text[start:end], text[max(0, start - 80) : start]
-            if _PLACEHOLDER.search(value):
+            if _PLACEHOLDER.search(value) or (
+                value.startswith("eyJ") and (_is_made_up(value) or _AS_EXAMPLE.search(before))
+            ):
                 continue
-            if _USERINFO.search(before) or (_ASSIGNED.search(before) and _is_strong(value)):
+            user = _USERINFO.search(before)
+            if (user and user["user"] != value) or (_ASSIGNED.search(before) and _is_strong(value)):
                 return start, end
     if (
         is_value_of is not None
         and _is_strong(text)
         and " " not in text
         and not _PLACEHOLDER.search(text.removeprefix("password"))
+        and not (text.startswith("eyJ") and _is_made_up(text))
     ):
         return 0, len(text)
     return None
+
+
+def _is_made_up(token: str) -> bool:
+    """Whether the signature of a JSON Web Token says something in plain letters, as that of no real one does."""
+    signature = token.rpartition(".")[2]
+    try:
+        said = base64.urlsafe_b64decode(signature + "=" * (-len(signature) % 4))
+    except (binascii.Error, ValueError):
+        return False
+    return said.isascii() and said.decode("ascii").isprintable()
 
 
 def _secrets(text: str) -> Iterator[tuple[int, int]]:

@@ -16,10 +16,11 @@ from mcptest_engine.core.secret_names import looks_secret_name
 from mcptest_engine.core.secret_patterns import find_secrets
 from mcptest_engine.safety.credentials import find_credential
 from mcptest_engine.safety.definition_texts import Text, texts_of_tool, tool_name
-from mcptest_engine.safety.encodings import encoded_texts
+from mcptest_engine.safety.encodings import Encoded, encoded_texts
 from mcptest_engine.safety.extents import LONG, Reading
 from mcptest_engine.safety.findings import RULES, Finding, Level, finding, warning_json, worst_of_each_rule
 from mcptest_engine.safety.learned import steering, stems_of_name, support
+from mcptest_engine.safety.mentions import is_about_attacks, without_mentions
 from mcptest_engine.safety.phrases import is_left_to_user, places_to_try
 from mcptest_engine.safety.tool_references import orders_about_tools
 from mcptest_engine.safety.unmasking import first_hidden, plain_views, visible
@@ -53,6 +54,9 @@ _FINDS = re.compile(
 _EXAMPLE_OF_ENCODING = re.compile(
     r"\b(?:base ?-?(?:64|32)|hex(?:adecimal)?|rot13|percent.encod|url.encod|encod|decod)\w*\b[^\n]{0,60}\b(?:e\.g\.?|such as|like|for example|for instance|example:?|becomes|gives)\W{0,3}\Z",
     re.IGNORECASE,
+)
+_SAYS_ENCODED = re.compile(
+    r"\b(?:base ?-?(?:64|32)(?:url)?|hex(?:adecimal)?|binary|(?:un|en)coded|encoding)\b", re.IGNORECASE
 )
 _SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\n|[\u3002\uff01\uff1f]")
 _LONGEST_SENTENCE = 400
@@ -105,7 +109,7 @@ class Judge:
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._names = frozenset(name.lower() for name in names if len(name) <= _LONGEST_NAME)
-        self._known: dict[tuple[str, str, str | None, str, frozenset[str]], tuple[Match, ...]] = {}
+        self._known: dict[tuple[str, str, str | None, str, frozenset[str], bool, bool], tuple[Match, ...]] = {}
         self._reading = Reading()
 
     def findings(self, owner: str, texts: Iterable[Text]) -> list[Finding]:
@@ -114,6 +118,8 @@ class Judge:
         name = owner.lower()
         texts = list(texts)
         arguments = frozenset(text.argument.lower() for text in texts if text.argument and text.is_name)
+        against = is_about_attacks(owner, *(text.text for text in texts if text.where in ("title", "description")))
+        encoded = {text.argument for text in texts if text.argument and _SAYS_ENCODED.search(text.text)}
         for text in texts:
             secret_name = _secret_name(text)
             if len(text.text) < _SHORTEST and secret_name is None and text.text.isascii() and text.text.isprintable():
@@ -121,10 +127,11 @@ class Judge:
             own = name if len(name) <= _LONGEST_NAME and name in text.text.lower() else ""
             place = place_of(text)
             about = about_of(name, place)
-            key = (text.text, place, secret_name, own, about)
+            is_encoded = place == "v" and text.argument in encoded
+            key = (text.text, place, secret_name, own, about, against, is_encoded)
             matches = self._known.get(key)
             if matches is None:
-                matches = self._known[key] = tuple(self._matches(text, secret_name, own, about))
+                matches = self._known[key] = tuple(self._matches(text, secret_name, own, about, against, is_encoded))
             for match in (*matches, *self._about_tools(text, name, arguments)):
                 before = found.get((match.rule, text))
                 if before is None or match.severity.rank < before.severity.rank:
@@ -139,7 +146,9 @@ class Judge:
         for start, end in orders_about_tools(plain.lower(), name, self._names, arguments):
             yield Match("SEC-002", plain[start:end], learned=text.where == _INSTRUCTIONS)
 
-    def _matches(self, text: Text, secret_name: str | None, own: str, about: frozenset[str]) -> Iterator[Match]:
+    def _matches(
+        self, text: Text, secret_name: str | None, own: str, about: frozenset[str], against: bool, is_encoded: bool
+    ) -> Iterator[Match]:
         for part in self._reading.parts(text.text):
             at = first_hidden(part)
             if at is not None:
@@ -149,8 +158,11 @@ class Judge:
             if secret is not None:
                 yield Match("SEC-008", part[secret[0] : secret[0] + 4] + "…")
                 open_part = f"{part[: secret[0]]} {part[secret[1] :]}"
-            yield from _decoded_matches(open_part, text, self._names, own)
-            yield from _text_matches(part, text, self._names, own, about)
+            for match in _decoded_matches(open_part, text, self._names, own):
+                if match.rule != "SEC-004" or not is_encoded:
+                    yield match
+            shown = without_mentions(part, about_attacks=against)
+            yield from _text_matches(shown, text, self._names, own, about)
 
 
 def _finding(owner: str, text: Text, match: Match) -> Finding:
@@ -172,7 +184,7 @@ def _finding(owner: str, text: Text, match: Match) -> Finding:
 def _decoded_matches(part: str, text: Text, names: frozenset[str], own: str, depth: int = 0) -> Iterator[Match]:
     """What is found in the encoded runs of a part once they are decoded, as often as they were encoded."""
     for run in encoded_texts(part):
-        if run.suspicious and not (run.text and _EXAMPLE_OF_ENCODING.search(part, max(0, run.start - 100), run.start)):
+        if run.suspicious and not (run.text and _is_explained(part, run)):
             yield Match("SEC-004", part[run.start : min(run.end, run.start + 24)])
         if not run.text:
             continue
@@ -182,6 +194,15 @@ def _decoded_matches(part: str, text: Text, names: frozenset[str], own: str, dep
             for match in _decoded_matches(run.text[:_LONGEST_DECODED], text, names, own, depth + 1):
                 if match.rule != "SEC-004":
                     yield match._replace(encoding=f"{match.encoding} inside of {run.encoding}")
+
+
+def _is_explained(part: str, run: Encoded) -> bool:
+    """Whether an encoded run is an example of its encoding, or what it says stands beside it in plain words."""
+    if _EXAMPLE_OF_ENCODING.search(part, max(0, run.start - 100), run.start):
+        return True
+    said = " ".join(re.findall(r"\w+", run.text.lower()))
+    rest = f"{part[: run.start]} {part[run.end :]}"
+    return bool(said) and said in " ".join(re.findall(r"\w+", rest.lower()))
 
 
 def _text_matches(

@@ -22,6 +22,10 @@ HANDS = (
     "seventh",
     "eighth",
     "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+    "thirteenth",
 )  # files of lines with `rules` and `catalog`, each of a hand of its own
 UNTOUCHED = "untouched"
 """A file of the same shape that nothing is learned from, nor chosen by."""

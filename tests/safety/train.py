@@ -31,6 +31,7 @@ from mcptest_engine.safety.definition_texts import texts_of_tool, tool_name
 from mcptest_engine.safety.learned import judge
 from mcptest_engine.safety.learned.features import features
 from mcptest_engine.safety.learned.windows import Prose
+from mcptest_engine.safety.mentions import is_about_attacks, without_mentions
 from mcptest_engine.safety.poisoning import about_of, place_of
 from mcptest_engine.safety.unmasking import plain_views
 from tests.safety import corpora
@@ -41,7 +42,7 @@ RIDGE, RIDGE_OF_RULES, RIDGE_OF_GLANCE = 0.5, 0.05, 3
 LEAST_SEEN = 3
 MOST_FEATURES = 13_000
 PUBLIC_ALARMS = 0.008  # so many tools of public servers may be warned of when they have not been learned from
-PASSED_BY_GLANCE = 0.96
+PASSED_BY_GLANCE = 0.98
 
 
 @dataclass
@@ -73,12 +74,14 @@ def _fill(example: Example) -> None:
     own = tool_name(example.tool).lower()
     names = frozenset(name.lower() for name in example.names)
     seen: set[tuple[str, str]] = set()
-    for text in texts_of_tool(example.tool):
+    texts = list(texts_of_tool(example.tool))
+    against = is_about_attacks(own, *(text.text for text in texts if text.where in ("title", "description")))
+    for text in texts:
         place = place_of(text)
         if len(text.text) < 12 or (place, text.text) in seen:
             continue
         seen.add((place, text.text))
-        plain = plain_views(text.text)[0]
+        plain = plain_views(without_mentions(text.text, about_attacks=against))[0]
         for window in Prose(plain, names, own, about_of(own, place)).every():
             example.texts.append(plain[window.start : window.end])
             example.found.append(features(window, place))

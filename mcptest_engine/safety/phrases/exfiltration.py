@@ -94,7 +94,7 @@ def phrases() -> tuple[Phrase, ...]:
         phrase(
             rule,
             "![",
-            r"!\[[^\]]{0,60}\]\(https?://[^)\s]{0,200}[?=&/][^)]{0,100}\)<120!>\b(?:conversation|messages?|secret|history|user's|replac\w+|data)\b",
+            r"!\[[^\]]{0,60}\]\(https?://[^)\s]{0,200}[?=&/][^)]{0,100}\)<120!>\b(?:conversation|messages?|secret|history|user's|replac\w+|data|(?:last|whole|full|user's) (?:questions?|prompts?|answers?|chat))\b",
         ),
         phrase(
             rule,

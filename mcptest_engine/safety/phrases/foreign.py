@@ -119,14 +119,20 @@ def phrases() -> tuple[Phrase, ...]:
         ),
         (
             "utilisateur",
-            r"\bn[e'] ?(?:le |la |les |lui |leur |en |rien )?(?:dis|dites|dire|revele\w*|mentionne\w*|informe\w*|parle\w*)\b<30>\butilisateur",
+            r"\bn[e'] ?(?:le |la |les |lui |leur |en |rien )?(?:dis|dites|dire|revele\w*|mentionne\w*|informe\w*|parle\w*|previen\w*|averti\w*|signale\w*)\b<30>\butilisateur",
         ),
         (
             "nutzer anwender",
             r"\b(?:sag\w*|erzahl\w*|verrat\w*|teil\w*|informier\w*|erwahn\w*|verschweig\w*)\b<20>\b(?:benutzer\w*|nutzer\w*|anwender\w*)\b<20>\b(?:nicht|nichts|davon)\b",
         ),
-        ("usuario utilizador", r"\bnao (?:conte|diga|informe|mencione|revele|avise)\b<20>\b(?:usuario|utilizador)"),
-        ("utente", r"\bnon (?:dire|dirlo|dite|rivelare|informare|menzionare)\b<20>\butente"),
+        (
+            "usuario utilizador",
+            r"\bnao (?:conte|diga|informe|mencione|revele|avise|comente|fale)\b<20>\b(?:usuario|utilizador)",
+        ),
+        (
+            "utente",
+            r"\bnon (?:dir\w*|dite|rivelar\w*|informar\w*|menzionar\w*|avvisar\w*|avvertir\w*|parlarne|segnalar\w*)\b<20>\butente",
+        ),
         ("пользовател", r"\bне (?:говори|сообща|рассказыва|упомина|раскрыва)\w*<20>пользовател"),
         (
             "anvandare kund manniska personen",
@@ -144,7 +150,7 @@ def phrases() -> tuple[Phrase, ...]:
         ("gebruiker", r"\b(?:vertel|zeg|meld|noem|informeer)\b<25>\bgebruiker\w*<20>\b(?:niet|niets|nooit)\b"),
         ("uzytkownik", r"\bnie (?:mow|wspominaj|informuj|ujawniaj|zdradzaj)\w*<20>uzytkownik"),
         ("uzivatel", r"\bne(?:rikej|sdeluj|zminuj|informuj|prozrazuj)\w*<20>uzivatel"),
-        ("kullanici", r"\bkullanici\w*<20>\b(?:soyleme|bahsetme|bildirme|belli etme)\w*"),
+        ("kullanici", r"\bkullanici\w*<20>\b(?:soyleme|bahsetme|bildirme|belli etme|soz etme|haber verme)\w*"),
         ("nguoi dung", r"\b(?:\u0111ung|khong)\b<20>\b(?:noi|bao|tiet lo|\u0111e cap)\b<25>\bnguoi dung\b"),
         ("pengguna", r"\bjangan\b<20>\b(?:beri ?tahu|katakan|sebutkan|informasikan)\w*<25>\bpengguna\b"),
         ("utilizator", r"\bnu (?:ii |ii? )?(?:spune|mentiona|informa|dezvalui)\w*<25>\butilizator"),
@@ -157,8 +163,31 @@ def phrases() -> tuple[Phrase, ...]:
         ("उपयोगकर्ता", r"उपयोगकर्ता को<20>(?:न बताए|मत बता|नहीं बता)"),
         ("користувач", r"не (?:кажи|повідомля|розповіда|згаду)\w*<20>користувач"),
         ("用户 使用者", r"(?:不要|别|勿|不得|切勿)(?:告诉|告知|通知|让|向|提醒)<6>(?:用户|使用者)"),
+        ("用户 使用者", r"(?:无需|不必|不用|不要|不经)(?:征得|询问|问)?<4>(?:用户|使用者)<4>(?:确认|同意|许可)"),
         ("ユーザー", r"ユーザーに<15>(?:言わ|伝え|知らせ|教え)な"),
-        ("사용자", r"사용자에게<15>(?:말하지|알리지)"),
+        ("사용자", r"사용자에게<15>(?:말하지|알리지|보여 ?주지|묻지|확인(?:을)? 받지)"),
+        ("ユーザー", r"ユーザーに<6>(?:確認せず|確認を取らず|尋ねず|許可なく)"),
+        (
+            "報告 言及 通知 説明 知らせ 伝え",
+            r"(?:事実|こと|これ|内容|指示)(?:は|を|について)<12>(?:報告|言及|通知|説明)しない",
+        ),
+        ("utente", r"\bsenza (?:dir\w*|segnalar\w*|mostrar\w*|chieder\w*|avvisar\w*|informar\w*)\b<25>\butente"),
+        (
+            "utilisateur",
+            r"\bsans (?:(?:le|la|les|en|rien|lui) )?(?:dire|signaler|mentionner|demander|prevenir|avertir|informer|en parler)\b<30>\butilisateur",
+        ),
+        (
+            "benutzer nutzer anwender",
+            r"\bohne\b<20>\b(?:benutzer\w*|nutzer\w*|anwender\w*)\b<20>\bzu (?:fragen|informieren|verstandigen)\b",
+        ),
+        (
+            "usuario",
+            r"\bsin (?:que lo sepa|mostrar\w*|mencionar\w*|avisar|preguntar|consultar|informar|decir\w*)\b<25>\busuario",
+        ),
+        (
+            "usuario utilizador",
+            r"\bsem (?:mostrar|mencionar|dizer|contar|avisar|perguntar|consultar|informar)\b<25>\b(?:usuario|utilizador)",
+        ),
     )
     files = (
         (
@@ -198,13 +227,13 @@ def phrases() -> tuple[Phrase, ...]:
             ),
             ("posli|odesli|precti|prilozi?t?|zkopiruj|vlozi?", r"\b(?:cel\w+ konverzac\w*|vsechny soubory|hesl\w+)"),
             ("gonder|oku|ekle|kopyala|yapistir", r"\b(?:tum (?:konusma|dosya)\w*|parola\w*|sifre\w*)"),
-            ("trimite|citeste|ataseaza|copiaza|include", r"\b(?:toata conversatia|toate fisierele|parol\w+)"),
+            ("trimite|citeste|ataseaza|copiaza", r"\b(?:toata conversatia|toate fisierele|parol\w+)"),
             (
                 r"lee|lea|envia\w*|adjunt[ae]\w*|copi[ae]\w*|peg[ae]\w*|incluy[ae]\w*|manda\w*",
                 r"\b(?:tod[ao] (?:la conversacion|el historial)|todos los archivos|(?:las|todas las) contrasenas|variables de entorno)\b",
             ),
             (
-                r"lis|lisez|envoie\w*|envoyez|joins|joignez|copie[zr]?|colle[zr]?|inclu\w+|transmet\w*",
+                r"lis|lisez|envoie\w*|envoyez|joins|joignez|copie[zr]?|colle[zr]?|inclus|incluez|inclure|transmet\w*",
                 r"\b(?:toute la conversation|tous les fichiers|(?:les|tous les) mots de passe|variables d'environnement)\b",
             ),
             (
@@ -220,6 +249,60 @@ def phrases() -> tuple[Phrase, ...]:
                 r"\b(?:tutta la conversazione|intera conversazione|tutti i file|password|variabili d'ambiente)\b",
             ),
         )
+    )
+    kept = (
+        (
+            "cookies",
+            r"\b(?:recupere\w*|prends|prenez|lis|lisez|transmet\w*|copie\w*|joins)\b<40>\bcookies\b<60!>\b(?:parametre|champ|argument|transmet\w*|envoie\w*|dans)\b",
+        ),
+        (
+            "cookie",
+            r"\b(?:leggi|prendi|copia|recupera|invia|inserisci)\b<30>\bcookie\b<60!>\b(?:parametro|campo|argomento|mettil\w*|inviali|passali)\b",
+        ),
+        (
+            "cookies",
+            r"\b(?:toma|lee|copia|recupera|obten|envia|pasa)\b<30>\bcookies\b<60!>\b(?:parametro|campo|argumento|pasa\w*|envia\w*|ponlas)\b",
+        ),
+        (
+            "cookies",
+            r"\b(?:pegue|leia|copie|obtenha|envie)\b<30>\bcookies\b<60!>\b(?:parametro|campo|argumento|envie|passe)\b",
+        ),
+        (
+            "cookies",
+            r"\b(?:nimm|lies|kopiere|hole|sende|ubergib)\b<40>\bcookies\b<60!>\b(?:parameter|feld|argument|ubergib|sende)\b",
+        ),
+        (
+            "chave sistema instrucoes",
+            r"\b(?:preencha|inclua|envie|coloque|informe)\b<20>\b(?:chave de api (?:que voce|em uso|atual)|(?:suas |das |de )?instrucoes (?:de|do) sistema|texto (?:integral|completo) d\w+ (?:suas )?instrucoes)",
+        ),
+        (
+            "cle consignes systeme instructions",
+            r"\b(?:remplis\w*|inclu\w+|indique\w*|mets|mettez)\b<20>\b(?:cle d'api (?:que tu|que vous|utilisee)|(?:tes|vos) (?:instructions|consignes)(?: systeme)?|prompt systeme)",
+        ),
+        (
+            "clave instrucciones sistema",
+            r"\b(?:rellena|incluye|indica|pon|escribe)\b<20>\b(?:clave de api (?:que usas|en uso)|tus instrucciones(?: de sistema)?|instrucciones de(?:l)? sistema)",
+        ),
+        (
+            "schlussel systemprompt anweisungen",
+            r"\b(?:fulle\w*|trage|schreibe|setze|fuge)\b<30>\b(?:api-schlussel[,\s]{1,3}(?:den du|den sie|verwendet)|systemprompt|deine\w* (?:system)?anweisungen)",
+        ),
+        (
+            "주소록 대화 쿠키 비밀번호",
+            r"(?:전체 )?(?:주소록|대화(?: 기록| 내용)?|쿠키|비밀번호)<30>(?:내보내|넣어|보내|전송|전달)<40>(?:호출|인자|매개변수|세요)",
+        ),
+        (
+            ".env 会話 履歴 パスワード クッキー",
+            r"(?:\.env|会話(?:履歴)?|パスワード|クッキー)<20>(?:内容)?を<30>(?:入れ|送信|渡|転送)",
+        ),
+        (
+            "聊天 对话 密码 .env 通讯录",
+            r"(?:聊天记录|对话(?:记录|内容)?|密码|\.env|通讯录)<20>(?:放入|填入|写入|发送|上传|传给|转发)",
+        ),
+        (
+            ".env .ssh .aws",
+            r"(?:\.env|\.ssh|\.aws)\b\S{0,30}<20>(?:dosyasinin|icerigini)<40>\b(?:ekle|gonder|koy|yaz)\w*",
+        ),
     )
     preferences = (
         (
@@ -244,7 +327,7 @@ def phrases() -> tuple[Phrase, ...]:
     found = []
     for rule, group in (
         ("SEC-001", (*injections, *refusals, *passives, *secrecy)),
-        ("SEC-003", (*files, *more_files)),
+        ("SEC-003", (*files, *more_files, *kept)),
         ("SEC-006", preferences),
     ):
         found += [replace(phrase(rule, needs, pattern), is_foreign=True) for needs, pattern in group]

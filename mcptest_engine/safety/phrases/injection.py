@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from mcptest_engine.safety.phrases.phrase import Phrase, phrase
+from mcptest_engine.safety.phrases.phrase import Phrase, order, phrase
 
 __all__ = ["phrases"]
 
@@ -17,7 +17,7 @@ _ORDERS = "instruct direct guid guard message rule prompt command order restrict
 def phrases() -> tuple[Phrase, ...]:
     rule = "SEC-001"
     return (
-        phrase(
+        order(
             rule,
             f"{_OVERRIDES} & {_ORDERS}",
             r"\b{override} ...{earlier} ...{orders}\b",

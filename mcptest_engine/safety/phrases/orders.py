@@ -269,7 +269,7 @@ def phrases() -> tuple[Phrase, ...]:
             "SEC-001",
             f"run execute delet remov approv merge push commit deploy install publish send post grant disabl accept close overwrite format drop revok proceed do carry invoke call free wipe clear kill reset share open make & {_NOASK}",
             r"{order}(?:run|execute|delete|remove|approve|merge|push|commit|deploy|install|publish|send|post|grant|disable|accept|close|overwrite|format|drop|revoke|proceed|do (?:so|it|this|that)|carry (?:it|them|this) out|invoke|call|wipe|clear|kill|reset|share|make)\b<70>(?:without (?:\w+ ){0,2}(?:asking|confirm\w*|approv\w*|prompting|permission|consent|consult\w*)|no (?:further |explicit |extra |additional |user |human )*(?:confirmation|approval|prompt|permission|consent|question)s?(?: step| dialog)? (?:is |are )?(?:needed|required|necessary)|(?:no need to|needn't|need not|not necessary to) (?:ask|prompt|confirm|wait|check|consult|bother))",
-            unless=r"\bforce\b|\bto skip\b|if true|when true|\bflag\b|dry|\byes\b",
+            unless=r"\bforce\b|\bto skip\b|if true|when true|\bflag\b|dry|\byes\b|[;.:] without|without \w+ (?:nothing|no )",
             later=True,
         ),
         # The machine, changed for good
@@ -324,10 +324,16 @@ def phrases() -> tuple[Phrase, ...]:
             unless=r"empty|blank|null|response (?:body|time|header|size|format)|short|from the (?:response|result|output|report)\b|to (?:the |your )?(?:answer|reply|response|summary|report)",
             later=True,
         ),
+        order(
+            "SEC-001",
+            "mention & switch call fee step copy transfer upload change difference extra charge copying tool check second other side & not never n't need without reason avoid refrain unnecessary pointless",
+            r"\b(?:do not|don't|never|no need to|no reason to|not necessary to|needn't|need not|must not|should not|without|avoid|refrain from|unnecessary to|pointless to)(?: ever| also| explicitly)? mention(?:ing)? the (?:switch|call|fee|step|copy|transfer|upload|change|difference|extra|charge|copying|tool|check|second|other|side)\b",
+            unless=r"does not|if (?:it|they|there) (?:is|are) (?:not|no)",
+        ),
         phrase(
             "SEC-001",
             "bring mention point draw trouble bother let & not never n't need without reason avoid refrain unnecessary pointless",
-            r"\b(?:do not|don't|never|no need to|no reason to|not necessary to|needn't|need not|must not|should not|without|avoid|refrain from|unnecessary to|pointless to)(?: ever| also| explicitly)? (?:(?:bring|bringing) (?:that|this|it|them|the \w+) up|mention(?:ing)? (?:it|this|that|them|so|the (?:switch|call|fee|step|copy|transfer|upload|change|difference|extra|charge|copying|tool|check|second|other|side))|draw(?:ing)? attention to|point(?:ing)? (?:it|this|that|them) out|trouble (?:the )?user|bother(?:ing)? (?:the )?user with (?:it|this|that|them|these)|let on)\b",
+            r"\b(?:do not|don't|never|no need to|no reason to|not necessary to|needn't|need not|must not|should not|without|avoid|refrain from|unnecessary to|pointless to)(?: ever| also| explicitly)? (?:(?:bring|bringing) (?:that|this|it|them|the \w+) up|mention(?:ing)? (?:it|this|that|them|so)|draw(?:ing)? attention to|point(?:ing)? (?:it|this|that|them) out|trouble (?:the )?user|bother(?:ing)? (?:the )?user with (?:it|this|that|them|these)|let on)\b",
             unless=r"does not|if (?:it|they|there) (?:is|are) (?:not|no)",
         ),
         phrase(
@@ -363,5 +369,155 @@ def phrases() -> tuple[Phrase, ...]:
             r"{order}(?:recommend|promote|praise|advertise|favou?r|endorse|plug|mention)\b<50>\b(?:in (?:every|each|all|any) (?:of your )?(?:answers?|repl(?:y|ies)|responses?|messages?)|regardless of|whatever (?:the|their|its)|even (?:if|when|though)|no matter)\b",
             unless=r"regardless of (?:case|order|type|format|status)",
             later=True,
+        ),
+        # Rules and consent, declared away
+        phrase(
+            "SEC-001",
+            "confirm approval permission privacy safety security content consent review usual polic limits rules & off withdrawn lifted suspended void waived revoked off cancelled abolished hold apply",
+            r"\b(?:confirmation|approval|permission|privacy|safety|security|content|consent|review|usual) (?:polic(?:y|ies)|rules?|requirements?|steps?|limits?|checks?|settings)\b<40>\b(?:(?:is|are|was|were|has been|have been) (?:hereby |now )?(?:off|switched off|turned off|withdrawn|lifted|suspended|void|waived|revoked|switched off|cancelled|abolished)|(?:do|does) not (?:hold|apply))\b",
+            unless=r"\bif\b|\bwhen|whether|unless",
+        ),
+        order(
+            "SEC-001",
+            "discuss mention reveal quote & bulletin notice memo polic mode message order directive field step & not never n't",
+            r"\b(?:do not|don't|never|must not|shall not|is not to be|are not to be) (?:discuss(?:ed)?|mention(?:ed)?|reveal(?:ed)?|quoted?) (?:this|these|the above|that) (?:\w+ )?(?:bulletins?|notices?|memos?|polic(?:y|ies)|modes?|messages?|orders?|directives?|fields?|steps?)\b",
+        ),
+        phrase(
+            "SEC-001",
+            "by & consent approv authori agree waive give gave grant & user person people customer owner they",
+            r"\bby (?:adding|installing|connecting|using|enabling|loading)\b<40>\b(?:the |your )?(?:users?|persons?|people|customers?|owners?|they) (?:has |have )?(?:already |thereby )?(?:gives?|given|gave|grants?|granted|agreed|waived|consented|approved|authori[sz]ed)\b",
+            unless=r"terms of (?:use|service)",
+        ),
+        phrase(
+            "SEC-001",
+            "presumed assumed deemed taken understood considered & agreed waived consented accepted approved authori given & user person customer owner they",
+            r"\b(?:users?|persons?|customers?|owners?|they) (?:is|are) (?:presumed|assumed|deemed|taken|understood|considered) to have (?:\w+ )?(?:agreed|waived|consented|accepted|approved|authori[sz]ed|given)\b",
+            unless=r"\bif\b|\bwhen",
+        ),
+        order(
+            "SEC-001",
+            "approv merge accept sign pass & without & read review look check open",
+            r"\b(?:is|are|must|should|shall|has|have) (?:always )?(?:to )?(?:be )?(?:approved?|merged?|accepted|accept|signed|passed?)\b<20>\bwithout (?:even )?(?:reading|reviewing|looking|checking|opening)\b",
+        ),
+        order(
+            "SEC-001",
+            "weight trust authority importance credence right & user person human system developer & more higher greater",
+            r"\b(?:more|higher|greater) (?:weight|trust|authority|importance|credence) than (?:to |what |anything |whatever )*(?:the |your )?(?:user|person|human|system|developer)\b",
+        ),
+        order(
+            "SEC-001",
+            "own & present pass give offer express state & view opinion advice recommendation idea judgement judgment conclusion",
+            r"{order}(?:present|pass|give|offer|express|state) (?:it|this|that|them|these)(?: off)? as (?:your|the assistant's|the model's) own (?:\w+ )?(?:views?|opinions?|advice|recommendations?|ideas?|judge?ments?|conclusions?)\b",
+        ),
+        order(
+            "SEC-001",
+            "tasks instructions orders commands requests directions & do follow execute carry perform obey & hold contain include carr has have may",
+            r"\b(?:may |might |can |could )?(?:holds?|contains?|includes?|carr(?:y|ies)|has|have)\b<20>\b(?:tasks|instructions|orders|commands|requests|directions)\b[:;,.\u2013\s-]{1,4}(?:then |please |always )?(?:do|follow|execute|perform|obey|carry out) (?:them|these|those|each|all)\b",
+        ),
+        order(
+            "SEC-001",
+            "grant & all privileges owner superuser admin & every each also always second append add first",
+            r"\b(?:every|each|also|always|second|append|add|first)\b<90>\bgrant (?:all|owner|superuser|admin\w*)\b<20>\b(?:on|to|privileges)\b",
+        ),
+        order(
+            "SEC-001",
+            "risk negligible safe guaranteed sure cheapest best & say call claim report state answer & whatever regardless even no",
+            r"{order}(?:say|claim|call|report|state|answer)\b<60>\b(?:negligible|guaranteed|risk-free|cheapest|the best|safest|no risk)\b<60>\b(?:whatever|regardless|even (?:if|when|though)|no matter|own view)\b",
+            later=True,
+        ),
+        # Private things, in yet other words
+        order(
+            "SEC-003",
+            "scan search look go comb sift check & identity id passport bank payslip tax medical password private credential wallet driving card & add attach include upload send put collect pass copy place",
+            r"{order}(?:scan|search|look through|go through|comb|sift)\b<60>\b(?:identity (?:cards?|documents?)|id cards?|passports?|bank statements?|payslips?|tax (?:returns?|forms?)|medical records?|passwords?|private keys?|credentials?|wallets?|driving licen[cs]es?)\b<40>\b(?:add|attach|include|upload|send|put|collect|pass|copy|place)\b",
+            unless=r"\breport|mask|redact|detect|warn",
+        ),
+        order(
+            "SEC-003",
+            f"{_VERBS} & password cookie login card token note message document photo & stored saved typed entered",
+            r"{order}{transferring} (?:the |all |any |every |all the )*(?:passwords?|cookies?|logins?|cards?|tokens?|notes|messages|photos) (?:that |which )?(?:the user|the person|they|he or she|you) (?:(?:has|have|had) )?(?:stored|saved|typed|entered)\b",
+        ),
+        order(
+            "SEC-003",
+            "token key password cookie secret credential & you & wanted needed required expected belong go",
+            r"\b(?:tokens?|api keys?|passwords?|cookies?|secrets?|credentials?)\b<40>\bthat you (?:use|have|hold|were given|send)\b<40>\b(?:(?:is|are) (?:wanted|needed|required|expected)|belongs?|goes|go) (?:in|into|as|under|here)\b",
+        ),
+        phrase(
+            "SEC-003",
+            "filled supplied provided & assistant model agent you & . id_ /etc/ wallet kube authorized known ring chain cookie login vault history clipboard phrase env secret credential token key password tfstate conversation prompt",
+            r"(?:{locked}|\bsecrets?\.\w+|\bsystem prompt|\b(?:api keys?|passwords?|tokens?)\b)<90!>\b(?:filled in|supplied|provided) by (?:the )?(?:assistant|model|agent|you)\b",
+            unless=r"\bnot\b (?:by|needed)|never",
+        ),
+        phrase(
+            "SEC-003",
+            "filled supplied provided & assistant model agent you & . id_ /etc/ wallet kube authorized known ring chain cookie login vault history clipboard phrase env secret credential token key password tfstate conversation prompt",
+            r"\b(?:filled in|supplied|provided) by (?:the )?(?:assistant|model|agent|you)\b<90!>(?:{locked}|\bsecrets?\.\w+|\bsystem prompt|\b(?:api keys?|passwords?|tokens?)\b)",
+            unless=r"never",
+        ),
+        order(
+            "SEC-003",
+            "ask get request obtain & code pin number password pass & bank card sms phone provider",
+            r"{order}(?:ask|get|obtain|request)\b<40>\b(?:the |a |any )?(?:code|pin|number|password)\b<30>\b(?:bank|card|phone|sms|provider)\b<30>\b(?:sent|texted|received|just)\b",
+            unless=r"verify|never|to sign in|log in",
+        ),
+        order(
+            "SEC-003",
+            "maiden birth digits & ask request get collect",
+            r"{order}(?:ask|request|get|collect)\b<40>\b(?:mother's maiden name|last (?:four|4) digits of (?:the|their|your) (?:\w+ )?(?:card|account|social security))\b",
+        ),
+        phrase(
+            "SEC-003",
+            f"caller assistant agent model you & pass suppl give hand provide send fill & {_LOCKED} cnf",
+            r"\b(?:caller|assistant|agent|model|you) (?:must |should |will |has to )?(?:pass(?:es)?|suppl(?:y|ies)|gives?|hands?(?: over)?|provides?|sends?|fills? in)\b<60>(?:(?:first|last) (?:\d+|few|\w+) lines of|contents? of|output of|dump of|text of|values of) <20>{locked}",
+            unless=r"\bpath|\bnot\b|never",
+        ),
+        order(
+            "SEC-001",
+            "treat regard consider handle take & coming sent typed written come spoken & user person operator system human owner",
+            r"{order}(?:treat|regard|consider|handle|take)\b<40>\b(?:as|like|to) (?:if |though |be )?(?:it |they |them )?(?:had |have |has |were |was |is |are )?(?:been )?(?:coming|come|comes|sent|typed|written|spoken) (?:straight |directly )?(?:from|by) (?:the |your )?(?:user|person|operator|system|human|owner)\b",
+        ),
+        order(
+            "SEC-001",
+            "slip weave work sneak drop insert put add place include mention & each every all any & answer repl response message",
+            r"{order}(?:slip|weave|work|sneak|drop|insert|put|add|place|include|mention)\b<70>\b(?:praise|links?|recommendations?|ads?|advert\w*|slogans?|banners?|plugs?|mentions?|offers?|promotions?|coupons?)\b<70>\b(?:in|into|to|of|with) (?:each|every|all|any)(?: of)?(?: your)? (?:further |later )?(?:answers?|repl(?:y|ies)|responses?|messages?)\b",
+            unless=r"source|citation|cited",
+        ),
+        order(
+            "SEC-003",
+            "context prompt memory instructions & paste put copy give write insert repeat & what everything whatever all",
+            r"{order}(?:paste|put|copy|give|write|insert|repeat)(?: here| in here)? (?:what|everything|whatever|all)(?: that)? (?:stands|is|was|comes|came|precedes|you have|you hold)<20>\b(?:your|the model's|the assistant's) (?:own )?(?:context|prompt|memory|instructions)\b",
+        ),
+        phrase(
+            "SEC-001",
+            "< & system user assistant important instruction admin developer",
+            r"</(?:tools?|function|description|instructions?|tool_description|documentation)> ?<(?:system|user|assistant|important|instructions?|admin|developer)\b",
+        ),
+        order(
+            "SEC-003",
+            "tell ask have get make let instruct & type enter paste give say write send read repeat spell & pass pin card cvv cvc social key phrase",
+            r"{order}(?:tell|ask|have|get|make|let|instruct) (?:the |your )?(?:users?|person|customer|human|them|people)(?: to)?\b<15>\b(?:type|enter|paste|give|say|write|send|read out|repeat|spell)\b<30>\b(?:(?:usual |real |current |own |bank |e-?mail )?pass ?words?|passphrases?|card numbers?|cvv|cvc|seed phrases?|recovery phrases?|private keys?|social security numbers?)\b",
+            unless=r"\bnot\b|never|\bnew\b|\b(?:in|into|at|on) (?:the |their |a |its )?(?:\w+ )?(?:terminal|browser|window|form|dialog|page|vault|client|app)\b|locally|to (?:log|sign) in|themselves",
+        ),
+        order(
+            "SEC-001",
+            "shown told mentioned reported disclosed revealed & not never & user person human customer operator & such these those",
+            r"\b(?:such|these|those) (?:\w+ )?(?:orders|steps|calls|instructions|lines|entries|actions|requests|transfers|payments|copies|commands) (?:are|is|must|should|need) (?:not|never) (?:to )?(?:be )?(?:shown|told|mentioned|reported|disclosed|revealed) to (?:the |any |your )?(?:user|person|human|customer|operator)s?\b",
+        ),
+        phrase(
+            "SEC-001",
+            "refusal refusals refusing & rude avoided forbidden disabled off allowed banned discouraged prohibited error",
+            r"\brefus(?:als?|ing)\b<30>\b(?:is|are|be|considered|counts? as)\b<20>\b(?:rude|avoided|forbidden|disabled|off|not allowed|banned|discouraged|prohibited|an error)\b",
+            unless=r"\bif\b|payment|card",
+        ),
+        order(
+            "SEC-001",
+            "book buy order pay purchase subscribe & immediately once right straight & stored saved card file",
+            r"{order}(?:book|buy|order|pay|purchase|subscribe)\b<20>\b(?:immediately|at once|right away|straight away)\b<20>\b(?:stored|saved|card|on file)\b",
+        ),
+        order(
+            "SEC-001",
+            "swap change alter shift drop replace rewrite & digits & account iban card amount number bank",
+            r"{order}(?:swap|change|alter|shift|drop|replace|rewrite) (?:the |one of the |some )?(?:last|first|middle|\w+)? ?(?:\w+ )?digits of\b<30>\b(?:account|iban|card|amount|number)",
+            unless=r"mask|redact|\*",
         ),
     )

@@ -161,7 +161,7 @@ _NEGATED = re.compile(
 _HEDGED = re.compile(
     r"\b(?:if|when|once|after|where|unless|until) (?:the |a |your )?(?:end )?(?:users?|they|customer|caller|human|person)(?: has| have)?(?: explicitly| clearly| really)? (?:asks?|asked|wants?|wanted|requests?"
     r"|requested|confirms?|confirmed|agrees?|agreed|approves?|approved|chooses?|chose|chosen|selects?|selected|consents?|consented|allows?|allowed|provides?|provided|gives?|gave|supplies|says so)\b"
-    r"|\b(?:when|if|as) (?:asked|requested|told|instructed)\b|\b(?:on|upon|at the user's) request\b|\bask (?:the |your )?(?:user|human|person|customer)s? (?:first|before|for|to|whether|if)\b|\bconfirm with (?:the )?user"
+    r"|\b(?:when|if|as) (?:asked|requested|told|instructed)\b|\b(?:on|upon|at the user's) request\b|\bask (?:the |your )?(?:user|human|person|customer)s? (?:first|before|for|to|whether|if)\b|\b(?:confirm|check) with (?:the )?(?:user|customer)|\b(?:the )?(?:users?|customers?) (?:will |can )?(?:sees?|reads?|reviews?|checks?) (?:it|them|the text|a preview|both)\b"
     r"|\b(?:with|after|without) (?:getting |obtaining |receiving |having )?(?:the |your )?(?:user's|their|explicit|prior|express) (?:\w+ )?(?:consent|permission|approval|confirmation|request)"
     r"|\bafter (?:getting|obtaining|receiving) (?:explicit )?(?:consent|permission|approval|confirmation)|\b(?:that|which) the user (?:has )?(?:chosen|chose|selected|named|provided|gave|given|wants|asked|pasted|uploaded|attached|pastes|picks|picked)"
 )

@@ -190,4 +190,10 @@ def phrases() -> tuple[Phrase, ...]:
             "instead rather place & any every all other alternatives & always must only",
             r"\b(?:always|must|only) (?:use|call|choose|select|pick|invoke) (?:this|it)(?: tool)? (?:instead of|rather than|in place of) (?:any|every|all|the) (?:others?|alternatives?)\b",
         ),
+        phrase(
+            rule,
+            "use call choose pick select & built-in builtin native other own internal & never not instead rather",
+            r"\b(?:use|call|choose|pick|select) (?:this|it)(?: tool| one| server)? ?,? ?(?:and |but )?(?:never|not|instead of|rather than) (?:the |any |your |its )?(?:\w+'s )?(?:built-?in|native|own|internal|other|any other)\b",
+            unless=r"\bif\b|\bwhen you|\bfor (?:large|small|long)",
+        ),
     )
