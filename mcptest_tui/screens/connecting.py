@@ -256,7 +256,7 @@ class Connecting(Working):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What cannot be done to this server now is dim in the footer, or left out."""
         found: dict[str, Callable[[Server | None], bool | None]] = {
-            "connect": lambda one: one is None or one.state not in ("ready", "starting"),
+            "connect": lambda one: one is None or one.state != "starting",
             "disconnect": lambda one: (
                 True if one is not None and (one.state in ("ready", "starting") or one.runs) else None
             ),
