@@ -1,8 +1,8 @@
 """Secrets taken out of text and JSON values before anything is written, shown or compared.
 
-Redacted are registered values, however they are encoded (JSON, HTML, percent, base64, hex, two of them over each other) or
-broken into lines, whatever stands under a secret-looking name, and what looks like a secret by itself (see `secret_patterns`).
-The surprising thing is that nothing is copied while nothing is secret, which is nearly always: the walk
+Redacted are registered values, however they are encoded (JSON, HTML, percent, base64, base32, hex, two of them over each
+other) or broken into lines, whatever stands under a secret-looking name, and what looks like a secret by itself (see
+`secret_patterns`). The surprising thing is that nothing is copied while nothing is secret, which is nearly always: the walk
 over a clean tool result costs a few microseconds.
 
 Kept on purpose: the base64 of images, audio and binary resources (else all pictures would be equal), an object under a
@@ -397,16 +397,29 @@ _LINE_BREAK = lazy_pattern(r"[\r\n]|\\[rn]")
 
 
 def _spellings(secret: str) -> set[str]:
-    """The secret as it is and in the encodings of what it passes through, two of them over each other too, JSON three times."""
+    """The secret as it is and in the encodings of what it passes through, two of them over each other too, JSON four times."""
     from base64 import b64encode
 
     once = _encoded(secret)
     twice = {again for form in once for again in _encoded(form)} if len(once) > 1 else set[str]()
     data = secret.encode("utf-8", "surrogatepass")
-    thrice = {again for form in _in_json(secret) for text in _in_json(form) for again in _in_json(text)}
+    in_json = {secret}
+    for _ in range(4):
+        in_json |= {again for form in in_json for again in _in_json(form)}
     in_hex = {data.hex(separator) if separator else data.hex() for separator in ("", ":", " ", "-")}
     twice_base64 = set(_within_base64(b64encode(data).rstrip(b"=")))
-    return {*once, *twice, *thrice, *_within_base64(data), *twice_base64, *in_hex, *map(str.upper, in_hex)}
+    in_base32 = set(_within_base32(data))
+    return {
+        *once,
+        *twice,
+        *in_json,
+        *in_base32,
+        *map(str.lower, in_base32),
+        *_within_base64(data),
+        *twice_base64,
+        *in_hex,
+        *map(str.upper, in_hex),
+    }
 
 
 def _encoded(text: str) -> set[str]:
@@ -445,6 +458,15 @@ def _within_base64(data: bytes) -> Iterator[str]:
         inside = whole[-(-8 * before // 6) : 8 * (before + len(data)) // 6]
         yield inside
         yield inside.replace("+", "-").replace("/", "_")
+
+
+def _within_base32(data: bytes) -> Iterator[str]:
+    """The same of the base32."""
+    from base64 import b32encode
+
+    for before in range(5):
+        whole = b32encode(b"\0" * before + data).decode()
+        yield whole[-(-8 * before // 5) : 8 * (before + len(data)) // 5]
 
 
 def _unused(key: str, taken: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ import re
 import string
 import textwrap
 import time
-from base64 import b64encode, urlsafe_b64encode
+from base64 import b32encode, b64encode, urlsafe_b64encode
 from urllib.parse import quote, quote_plus, unquote
 
 import pytest
@@ -102,6 +102,40 @@ def test_a_well_known_token_is_redacted_wherever_it_stands(token):
         "content": [{"type": "text", "text": MASK}]
     }
     assert list(redactor.redact({token: 1})) == [MASK]
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("mcp --token abc123def4 --verbose", "abc123def4"),
+        ("run it with --api-key 'my own key' once", "my own key"),
+        ("--client-secret verylongsecretwords", "verylongsecretwords"),
+        ("mysql -u root -pS3cret shop", "S3cret"),
+        ("mysqldump --single-transaction -p'geheim' shop", "geheim"),
+        ("curl -s -u anna:geheim https://x.example", "geheim"),
+        ('curl --user "anna:geheim" https://x.example', "geheim"),
+        ("sshpass -p xyz9 ssh host", "xyz9"),
+        ("redis-cli -h db -a geheim ping", "geheim"),
+    ],
+)
+def test_a_secret_on_a_command_line_in_a_text_is_redacted(text, secret):
+    """Issue 17: texts of servers and stderr hold whole command lines."""
+    assert Redactor().redact_text(text) == text.replace(secret, MASK)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "use --token to pass it, and --password for the other",
+        "--token -v",
+        "--max-tokens 4096",
+        "docker run -u 1000:1000 image",
+        "mysql -p shop",
+        "mysql: it runs - please see the log",
+    ],
+)
+def test_an_option_without_a_secret_is_kept(text):
+    assert Redactor().redact_text(text) is text
 
 
 @pytest.mark.parametrize("text", HARMLESS)
@@ -369,6 +403,12 @@ ODD_SECRET = "p\"w<d>'&/+ é\\ü%41"
         lambda text: text.encode().hex().upper(),
         *(lambda text, before=before: b64encode(b"." * before + text.encode() + b"!").decode() for before in range(4)),
         *(lambda text, before=before: urlsafe_b64encode(b"." * before + text.encode()).decode() for before in range(4)),
+        *(
+            lambda text, before=before: b32encode(b"." * before + text.encode()).decode().rstrip("=")
+            for before in range(5)
+        ),
+        lambda text: b32encode(text.encode()).decode().lower().rstrip("="),
+        lambda text: json.dumps(json.dumps(json.dumps(json.dumps(text)[1:-1])[1:-1])[1:-1])[1:-1],
         lambda text: text[:5] + "\n" + text[5:],
         "\r\n".join,
         lambda text: json.dumps(text[:5] + "\n" + text[5:])[1:-1] if text.isalnum() else text,
