@@ -103,3 +103,13 @@ def _answer_to(child: Child, method: str) -> dict[str, Any]:
 
     told = child.until(lambda told: told.get("event") == "traffic" and any(map(wanted, told["rows"])))
     return next(row for row in told["rows"] if wanted(row))
+
+
+def test_a_session_over_http_is_listed_without_a_pid_and_ended(child: Child, url: str) -> None:
+    child.ask("connect", session="h", target={"url": f"{url}/sse", "name": "web"})
+    child.event("server.state", session="h", state="ready")
+    (session,) = (row for row in child.ask("processes") if row["role"] == "hand")
+    assert (session["pid"], session["name"], session["shown"]) == (None, "web", f"{url}/sse")
+    child.ask("end_process", number=session["number"])
+    child.event("server.state", session="h", state="closed")
+    assert not any(row["role"] == "hand" for row in child.ask("processes"))
