@@ -79,7 +79,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "reject the rest": ("R",),
     "skip the rest": ("S",),
     "accept alike": ("asterisk",),
-    "complete": ("ctrl+@", "ctrl+space"),
+    "complete": ("ctrl+space", "ctrl+@"),
     "fix": ("f9", "alt+enter", "ctrl+full_stop"),
     "next problem": ("f8",),
     "previous problem": ("shift+f8",),

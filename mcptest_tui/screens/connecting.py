@@ -260,7 +260,6 @@ class Connecting(Working):
             "disconnect": lambda one: (
                 True if one is not None and (one.state in ("ready", "starting") or one.runs) else None
             ),
-            "restart": lambda one: one is not None and one.state != "off",
             "new_suite": lambda one: True if one is not None and one.connected else None,
             "filter": lambda one: True if one is not None and one.connected else None,
             "ping": lambda one: True if one is not None and one.connected else None,

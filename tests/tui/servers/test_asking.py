@@ -105,7 +105,7 @@ async def test_the_cursor_stays_on_its_tool_when_the_list_is_read_again(workbenc
         await pilot.press("down")
         assert screen.catalog_list.item().name == "touch"
         before = screen.catalog
-        await pilot.press("r")
+        await pilot.press("R")
         await until(pilot, lambda: screen.catalog is not before and screen.catalog.told)
         assert screen.catalog_list.item().name == "touch"
 
@@ -117,7 +117,7 @@ async def test_arguments_are_completed_by_the_server(workbench, place):
         screen = await talking(pilot, place)
         await kind(pilot, screen, "prompts")
         await pilot.press("enter")
-        await until(pilot, lambda: "^space asks talks for values" in text_of(pilot.app))
+        await until(pilot, lambda: "ctrl+space asks talks for values" in text_of(pilot.app))
         await pilot.press("p", "ctrl+@")
         await until(pilot, lambda: isinstance(pilot.app.screen, Picker) and "prolog" in text_of(pilot.app))
         assert text_of(pilot.app).count("python") == 1

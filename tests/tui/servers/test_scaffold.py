@@ -201,7 +201,7 @@ async def test_it_fits_every_terminal(workbench, demo):
         for size in ((40, 10), (180, 45)):
             await pilot.resize_terminal(*size)
             assert "Making it" in text_of(pilot.app)
-            assert "^s writes it" in text_of(pilot.app)
+            assert "^s write" in text_of(pilot.app)
         await pilot.press("escape")
 
 
