@@ -229,7 +229,7 @@ async def test_arguments_are_asked_for_first(workbench, demo):
         tools = screen.catalog.shown
         screen.catalog_list.move_to(next(at for at, item in enumerate(tools) if item.name == "get_record"))
         await pilot.press("P")
-        await until(pilot, lambda: screen.is_calling and "^g proposes a test" in text_of(pilot.app))
+        await until(pilot, lambda: screen.is_calling and "alt+p proposes a test" in text_of(pilot.app))
         await pilot.press(*"x", "alt+p")
         await until(pilot, lambda: screen.call_pane.form.form.problems)
         assert pilot.app.current_mode == "servers"
