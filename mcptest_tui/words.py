@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import locale
 import os
+from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.sanitise import one_line
 from mcptest_tui.actions import by_id
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 OWN_KEYS: dict[str, tuple[str, ...]] = {}
 """The keymap of the person, by the ids of actions; `App.use_keymap` fills it, so that messages name the keys that work."""
@@ -84,3 +89,18 @@ def took_shown(duration_ms: float) -> str:
     if duration_ms < 999.5:
         return f"{duration_ms:.0f} ms"
     return f"{duration_ms / 1000:.1f} s" if duration_ms < 59_950 else duration_shown(duration_ms / 1000)
+
+
+def took_told(duration_ms: float, behind: Mapping[str, Any] | None) -> str:
+    """What a test took, and how much of that it waited for an earlier call: `919 ms, 906 ms of it behind stock_report`."""
+    took, waited = took_shown(duration_ms), waited_ms(behind)
+    if behind is None or not waited:
+        return took
+    called = one_line(str(behind.get("tool") or behind.get("method") or "another call"), 60)
+    return f"{took}, {took_shown(waited)} of it behind {called}"
+
+
+def waited_ms(behind: Mapping[str, Any] | None) -> float:
+    """How much of its duration a test waited for an earlier call; `behind` is that of its result."""
+    waited = None if behind is None else behind.get("ms")
+    return float(waited) if isinstance(waited, (int, float)) else 0.0

@@ -439,6 +439,8 @@ class TestResult:
     "weight", "score", "passed", "reasoning"}], "path"?: [{"ask", "answer", "score", "reasoning"}], "jury"?: [{"model", "score",
     "passed", "reasoning"}], "model"?, "cost_usd", "extra"?, "models"?}. `trials` are the runs of a test that is decided by the
     share of them that passed: [{"verdict", "duration_ms", "message"?, "cost_usd"?, "tokens"?, "trace"?}].
+    `behind` is the part of `duration_ms` in which an answer to a call came that was sent earlier over the same connection:
+    {"ms", "tool"}, or "method" of what calls no tool; None under 1 ms.
     `guess` helps a person whose test has made-up arguments that met with an error: {"input_schema"?, "arguments"?, "sources"?}.
     """
 
@@ -474,6 +476,12 @@ class TestResult:
     judgement: Mapping[str, Any] | None = None
     trials: tuple[Mapping[str, Any], ...] = ()
     guess: Mapping[str, Any] | None = None
+    behind: Mapping[str, Any] | None = None
+
+    @property
+    def own_ms(self) -> float:
+        """Its duration without the time behind an earlier call."""
+        return self.duration_ms - (0.0 if self.behind is None else self.behind["ms"])
 
     @property
     def undecided(self) -> str | None:
@@ -506,6 +514,8 @@ class TestResult:
         out["verdict"] = self.verdict.value
         out["duration_ms"] = self.duration_ms
         out["started_offset_ms"] = self.started_offset_ms
+        if self.behind is not None:
+            out["behind"] = self.behind
         out["cached"] = self.cached
         if self.flaky:
             out["flaky"] = True
@@ -581,6 +591,7 @@ class TestResult:
             judgement=data.get("judgement"),
             trials=tuple(data.get("trials", ())),
             guess=data.get("guess"),
+            behind=data.get("behind"),
         )
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MESSAGE_LIMIT = 2000
 STDERR_LINES = 12
 DIFF_LINES = 40
+LONG_WAIT_MS = 100.0
 _SCORED_FAILURES = frozenset({FailureKind.SCORE, FailureKind.METRIC})
 
 _EXIT_REASONS: dict[int, str] = {
@@ -55,6 +56,14 @@ def duration_text(milliseconds: float) -> str:
         return f"{milliseconds / 1000:.1f}s"
     minutes, seconds = divmod(round(milliseconds / 1000), 60)
     return f"{minutes}m {seconds:02d}s"
+
+
+def behind_text(test: TestResult) -> str:
+    """`906ms of it behind stock_report`: the wait for an earlier call; "" where it was short."""
+    if test.behind is None or test.behind["ms"] < LONG_WAIT_MS:
+        return ""
+    called = one_line(str(test.behind.get("tool") or test.behind.get("method")), 100)
+    return f"{duration_text(test.behind['ms'])} of it behind {called}"
 
 
 def tests_with(record: RunRecord, verdict: Verdict) -> tuple[TestResult, ...]:

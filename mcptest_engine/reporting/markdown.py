@@ -204,7 +204,7 @@ def _all_tests(record: RunRecord) -> Iterator[str]:
     rows = [
         f"| {_MARKS[test.verdict]} {test.verdict.value} | {_code(test)} | {_inline(test.server)} "
         + (f"| {_inline(facts.score_text(test))} " if scored else "")
-        + f"| {_html(facts.duration_text(test.duration_ms))} |"
+        + f"| {_inline(', '.join(filter(None, (facts.duration_text(test.duration_ms), facts.behind_text(test)))))} |"
         for test in record.tests
     ]
     heads, rules = ("Score | ", "--- | ") if scored else ("", "")

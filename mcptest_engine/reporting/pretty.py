@@ -115,17 +115,21 @@ def _failures(record: RunRecord, options: RenderOptions, ink: Ink) -> tuple[list
 
 
 def _slowest(tests: Sequence[TestResult], ink: Ink) -> list[str]:
-    """The slowest tests, where there are enough to compare and some stand out from the middle one."""
+    """The slowest tests by their own time, where there are enough to compare and some stand out from the middle one."""
     if len(tests) < SLOWEST_FROM_TESTS:
         return []
-    times = sorted(test.duration_ms for test in tests)
+    times = sorted(test.own_ms for test in tests)
     least = max(SLOW_MS, 2 * times[len(times) // 2])
-    slow = sorted((test for test in tests if test.duration_ms > least), key=lambda test: -test.duration_ms)
+    slow = sorted((test for test in tests if test.own_ms > least), key=lambda test: -test.own_ms)
     if not slow:
         return []
-    shown = [(facts.duration_text(test.duration_ms), one_line(test.name)) for test in slow[:SLOWEST_SHOWN]]
-    width = max(len(time) for time, _ in shown)
-    return [f"{INDENT}slowest", *(f"{INDENT * 2}{ink.dim(time.rjust(width))}  {name}" for time, name in shown)]
+    shown = slow[:SLOWEST_SHOWN]
+    width = max(len(facts.duration_text(test.duration_ms)) for test in shown)
+    lines = [f"{INDENT}slowest"]
+    for test in shown:
+        time, behind = facts.duration_text(test.duration_ms).rjust(width), facts.behind_text(test)
+        lines.append(f"{INDENT * 2}{ink.dim(time)}  {one_line(test.name)}{ink.dim(f'  ({behind})') if behind else ''}")
+    return lines
 
 
 def _repeats(record: RunRecord) -> list[str]:

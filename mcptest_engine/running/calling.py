@@ -242,7 +242,8 @@ class Caller:
             snapshots.close(outcome.failure)
         if session.replaces is not None and outcome.failure is not None and outcome.failure.kind in _MAY_LACK_STATE:
             outcome = _after_restart(outcome, outcome.failure, session)
-        return outcome if exchange.size < CERTAINLY_SMALL else outcome._replace(size=exchange.size)
+        size = exchange.size if exchange.size >= CERTAINLY_SMALL else 0
+        return outcome._replace(size=size, behind=exchange.behind) if size or exchange.behind else outcome
 
     async def _find_entry(
         self, asked: Asked, session: Session, envelope: dict[str, Any], renew: Callable[[], Awaitable[Session]]

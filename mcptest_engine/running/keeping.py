@@ -68,6 +68,10 @@ class Keeper:
         judgement = result.judgement
         if judgement is not None:
             judgement, changed = self._keep_judgement(judgement), True
+        behind = result.behind
+        if behind is not None:
+            behind = redact(behind)
+            changed = changed or behind is not result.behind
         if result.failure is None and result.message is None and not (result.attempts or result.verify or changed):
             return result
         return replace(
@@ -83,6 +87,7 @@ class Keeper:
             trace=trace,
             trials=trials,
             judgement=judgement,
+            behind=behind,
         )
 
     def _keep_trace(self, trace: Mapping[str, Any], own_name: str) -> Mapping[str, Any]:

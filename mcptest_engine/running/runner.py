@@ -470,6 +470,7 @@ class Run:
             scorer=case.scorer_name,
             judgement=outcome.judgement,
             trials=outcome.trials,
+            behind=outcome.behind,
             **_spent(outcome, with_models=self.judged is not None),
         )
         return self.keeper.keep(result, size=outcome.size)

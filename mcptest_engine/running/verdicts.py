@@ -37,9 +37,10 @@ ERROR_HINT = "if the test expects this error, say `outcome: error`"
 class Outcome(NamedTuple):
     """What one attempt came to. `output` is what the record keeps of the answer, `size` the bytes that it came in.
 
-    `request` is what was asked, where that is not what the test says; `trace` is a composition's or an agent's, `judgement` and
-    `trials` are as in `TestResult`; `cached`: a grading that was kept; `model` is the one that answered. `lost`: the answer was
-    taken away by the test's own `fault`, so that there is nothing to judge yet. `gone`: the server did not start, or ended.
+    `request` is what was asked, where that is not what the test says; `trace` is a composition's or an agent's, `judgement`,
+    `trials` and `behind` are as in `TestResult`; `cached`: a grading that was kept; `model` is the one that answered. `lost`:
+    the answer was taken away by the test's own `fault`, so that there is nothing to judge yet. `gone`: the server did not
+    start, or ended.
     `verify` holds the steps that followed, in order.
     """
 
@@ -63,6 +64,7 @@ class Outcome(NamedTuple):
     trials: tuple[Mapping[str, Any], ...] = ()
     cached: bool = False
     model: str | None = None
+    behind: Mapping[str, Any] | None = None
 
 
 def failure_of(error: ServerError) -> Failure:

@@ -35,10 +35,12 @@ class Call:
     """A request on its way.
 
     `params` is what was sent, `_meta` included. `sent_at` and `done_at` are monotonic seconds; `http` is what came with the
-    answer, `headers` what this one request carries beyond the session's; `size` how many bytes the answer had.
+    answer, `headers` what this one request carries beyond the session's; `size` how many bytes the answer had; `behind` as in
+    `Exchange`.
     """
 
     __slots__ = (
+        "behind",
         "deadline",
         "done_at",
         "fault",
@@ -67,6 +69,7 @@ class Call:
         self.size = 0
         self.deadline = self.sent_at + timeout_seconds
         self.http: dict[str, Any] | None = None
+        self.behind: dict[str, Any] | None = None
 
 
 class Calls:

@@ -37,15 +37,17 @@ async def ask_in_rounds(
     """The final exchange, its duration that of all rounds together; the time is for all of them. Raises: as `Session.ask`."""
     deadline = monotonic() + timeout_seconds
     further: dict[str, Any] = {}
-    taken_ms = 0.0
+    taken_ms, behind = 0.0, None
     for count in range(MAX_ROUNDS + 1):
         exchange = await _ask(session, method, params, further, deadline, timeout_seconds, fault)
         taken_ms += exchange.duration_ms
+        if exchange.behind is not None:
+            behind = {**exchange.behind, "ms": exchange.behind["ms"] + (behind["ms"] if behind else 0.0)}
         answered = None if count == MAX_ROUNDS else await _answered(session, exchange)
         if answered is None:
             break
         further = answered
-    return replace(exchange, duration_ms=taken_ms)
+    return replace(exchange, duration_ms=taken_ms, behind=behind)
 
 
 async def _ask(

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 _KEPT_NOTIFICATION_BYTES = 64 * 1024 * 1024
 _KEPT_NOISE = 100
+_KEPT_ANSWERED = 256
+_LEAST_BEHIND_SECONDS = 0.001
 _QUOTED_NOISE = 3
 _PROBE_SECONDS = 1.0
 _MOST_TOLD_REPEATED = 20
@@ -63,7 +65,9 @@ class Exchange:
     `answer` is the JSON-RPC response object as the server sent it, `result` or `error` inside. `duration_ms` runs from
     handing the request over to the arrival of the answer's last byte; reading it is not counted. `http` is
     {"status", "headers"} over HTTP, header names in lower case, else None. `size` is how many bytes the answer came in.
-    `refusal` is the failure of a call that HTTP refused, which has an empty `answer`; only `Session.heard` gets such.
+    `behind` says how much of that time went by until an answer to an earlier call came, and to which: {"ms", and "tool", or the
+    "method" of what calls no tool}; None under 1 ms. `refusal` is the failure of a call that HTTP refused, which has an empty
+    `answer`; only `Session.heard` gets such.
     """
 
     method: str
@@ -72,6 +76,7 @@ class Exchange:
     duration_ms: float
     http: dict[str, Any] | None = None
     size: int = 0
+    behind: dict[str, Any] | None = None
     refusal: CallFailed | ServerError | None = None
 
 
@@ -159,7 +164,8 @@ class Session:
         self._notification_bytes = 0
         self._unasked: list[asyncio.Future[bool]] = []
         self._refused: tuple[float, str] | None = None
-        self._given_up: set[int] = set()
+        self._given_up: dict[int, dict[str, Any]] = {}
+        self._answered: deque[tuple[int, float, dict[str, Any], float, dict[str, Any]]] = deque(maxlen=_KEPT_ANSWERED)
         self._answered_twice = False
         self._nameless: tuple[str, bytes, float, list[Call]] | None = None
         self._repeated: list[str] = []
@@ -362,7 +368,7 @@ class Session:
             answer = await call.future
         except asyncio.CancelledError:
             if call.future.cancelled():
-                self._given_up.add(call.id)
+                self._given_up[call.id] = _called(call)
                 self._abandon(call, "the caller was cancelled")
             else:
                 call.future.exception()  # it failed in the same turn: looked at, so that nothing is logged
@@ -379,7 +385,13 @@ class Session:
             calls.drop(call)
         duration_ms = (call.done_at - call.sent_at) * 1000
         exchange = Exchange(
-            method=method, params=params, answer=answer, duration_ms=duration_ms, http=call.http, size=call.size
+            method=method,
+            params=params,
+            answer=answer,
+            duration_ms=duration_ms,
+            http=call.http,
+            size=call.size,
+            behind=call.behind,
         )
         if self.heard is not None:
             self.heard(exchange)
@@ -599,9 +611,31 @@ class Session:
                 left.done_at = at
                 self.failed(left, broken_answer(left.method, fault, self._shown(line)))
 
+    def _note_answered(self, call_id: int, sent_at: float, called: dict[str, Any], at: float) -> dict[str, Any] | None:
+        """An answer came: what was sent after its call, and still waits, was behind it until now. Returns what it was behind.
+
+        `_answered` holds calls with rising ids and rising times of their answers: the last one before a call is what that call
+        was behind. One that was sent after this call and answered before it is dropped: for whatever it was before, this answer
+        is the later one. Each has the slowest call of its own wait with it, which is the one that the others were behind.
+        """
+        answered = self._answered
+        while answered and answered[-1][0] > call_id:
+            answered.pop()
+        behind, slow_at, slow = None, at, called
+        if answered and (waited := answered[-1][1] - sent_at) >= _LEAST_BEHIND_SECONDS:
+            _, before, earlier, earlier_slow_at, earlier_slow = answered[-1]
+            if earlier_slow_at > sent_at:
+                before, earlier = earlier_slow_at, earlier_slow
+            behind = {"ms": round(waited * 1000, 3), **earlier}
+            if before - sent_at > at - sent_at - waited:
+                slow_at, slow = before, earlier
+        answered.append((call_id, at, called, slow_at, slow))
+        return behind
+
     def _matched(self, call: Call, message: dict[str, Any], line: bytes, at: float) -> None:
         call.done_at = at
         call.size = len(line)
+        call.behind = self._note_answered(call.id, call.sent_at, _called(call), at)
         fault = wire.answer_fault(message, self.spec.redact)
         if fault is not None:
             self.failed(call, broken_answer(call.method, fault, self._shown(line)))
@@ -639,9 +673,12 @@ class Session:
     def _unmatched(self, message: dict[str, Any], line: bytes, at: float) -> None:
         """An answer whose id is no waiting call's: one that comes late, or one whose id is spoilt."""
         call_id = message.get("id")
-        if self._calls.was_issued(call_id):
+        if isinstance(call_id, int) and self._calls.was_issued(call_id):
             # Late: its caller was told, and the traffic has it. Or it is the second answer, and the first one counts.
-            if call_id not in self._given_up and not self._answered_twice:
+            late = self._given_up.get(call_id)
+            if late is not None:
+                self._note_answered(call_id, at, late, at)
+            elif not self._answered_twice:
                 self._answered_twice = True
                 self._remark("answered a request twice; the first answer counts")
             return
@@ -734,7 +771,7 @@ class Session:
 
     def _timed_out(self, call: Call) -> None:
         self._abandon(call, f"no answer within {call.timeout_seconds:g} s")
-        self._given_up.add(call.id)
+        self._given_up[call.id] = _called(call)
         noise = " ⏎ ".join([text for at, text in self.noise if at >= call.sent_at][:_QUOTED_NOISE]) or None
         held = self._transport.unfinished()
         unfinished = self._shown(held, 160) if held.strip(b" \t\r\n\0") else None
@@ -769,6 +806,13 @@ class Session:
         ending = self.ending or Ending(clause="was closed by mcptest")
         failure = CallFailed(ServerDied, f"is gone: it {ending.clause}", ending=ending)
         return failure.plain(server=self.spec.name, stderr_tail=self.stderr_tail)
+
+
+def _called(call: Call) -> dict[str, Any]:
+    """The tool that is called, or the method of what calls none."""
+    if call.method == "tools/call" and call.params is not None:
+        return {"tool": str(call.params.get("name"))}
+    return {"method": call.method}
 
 
 def _describe(call: Call) -> str:

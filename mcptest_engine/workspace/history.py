@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mcptest_engine.core.results import RunRecord
     from mcptest_engine.workspace.workspace import Workspace
 
+    _Row = tuple[str, str, float, str | None, Mapping[str, Any] | None]
+
 MOST_RUNS = 200
 """How many of a suite's newest runs are looked through for one test."""
 MOST_BYTES = 64 * 1024 * 1024
@@ -32,19 +34,17 @@ _SUITE = '"suite":'
 
 
 class Past(NamedTuple):
-    """One earlier result of a test. `started_at` is the run's, RFC 3339."""
+    """One earlier result of a test. `started_at` is the run's, RFC 3339; `behind` as in `TestResult`."""
 
     run_id: str
     started_at: str
     verdict: str
     duration_ms: float
     message: str | None = None
+    behind: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        told = self._asdict()
-        if self.message is None:
-            del told["message"]
-        return told
+        return {name: member for name, member in self._asdict().items() if member is not None}
 
 
 class History:
@@ -74,7 +74,9 @@ class History:
         """Remember a run that was just saved, so that it need not be read."""
         if record.run_id not in self._runs:
             self._suites[record.run_id] = record.suite.path
-            tests = ((test.id, test.verdict.value, test.duration_ms, test.message) for test in record.tests)
+            tests = (
+                (test.id, test.verdict.value, test.duration_ms, test.message, test.behind) for test in record.tests
+            )
             self._remember(record.run_id, record.started_at, tests)
 
     def _runs_of(self, suite_path: str) -> Iterator[dict[str, Past]]:
@@ -113,15 +115,13 @@ class History:
             record = {}
         return self._remember(run_id, str(record.get("started_at", "")), _rows(record))
 
-    def _remember(
-        self, run_id: str, started_at: str, tests: Iterator[tuple[str, str, float, str | None]]
-    ) -> dict[str, Past]:
+    def _remember(self, run_id: str, started_at: str, tests: Iterator[_Row]) -> dict[str, Past]:
         intern = self._ids
         run = {
             intern.setdefault(test_id, test_id): Past(
-                run_id, started_at, verdict, duration_ms, None if message is None else message[:_MESSAGE]
+                run_id, started_at, verdict, duration_ms, None if message is None else message[:_MESSAGE], behind
             )
-            for test_id, verdict, duration_ms, message in tests
+            for test_id, verdict, duration_ms, message, behind in tests
         }
         self._runs[run_id] = run
         self._remembered += len(run)
@@ -130,14 +130,15 @@ class History:
         return run
 
 
-def _rows(record: Mapping[str, Any]) -> Iterator[tuple[str, str, float, str | None]]:
+def _rows(record: Mapping[str, Any]) -> Iterator[_Row]:
     tests = record.get("tests")
     for test in tests if isinstance(tests, list) else ():
         if isinstance(test, dict):
-            message, duration_ms = test.get("message"), test.get("duration_ms")
+            message, duration_ms, behind = test.get("message"), test.get("duration_ms"), test.get("behind")
             yield (
                 str(test.get("id")),
                 str(test.get("verdict")),
                 duration_ms if isinstance(duration_ms, (int, float)) else 0.0,
                 message if isinstance(message, str) else None,
+                behind if isinstance(behind, dict) else None,
             )

@@ -385,7 +385,7 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
         rows = self.workbench.store.rows
         few = rows.values() if len(rows) <= REMEMBERED else ()
         verdicts = {
-            row.id: ["deferred" if row.deferred else row.verdict, row.duration_ms, row.ran_digest]
+            row.id: ["deferred" if row.deferred else row.verdict, row.duration_ms, row.ran_digest, row.behind]
             for row in few
             if row.ran_digest and row.verdict != "new"
         }

@@ -37,7 +37,7 @@ from mcptest_tui.state.judged_rows import (
 from mcptest_tui.state.run_view import FAULTS, FAULTS_OF, ServerView, Summary, slowest
 from mcptest_tui.state.score_rows import bar, metrics, number, shares
 from mcptest_tui.state.text_lines import BLANK, LIMIT, TextLine, indented, line, readable_text, safe, safe_lines
-from mcptest_tui.words import MARKS, is_ascii, key_of, mark, took_shown
+from mcptest_tui.words import MARKS, is_ascii, key_of, mark, took_shown, took_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -164,7 +164,7 @@ def _headline(row: TestRow, result: Mapping[str, Any]) -> TextLine:
     pieces: list[Piece] = [(f"{mark(verdict)} {WORDS.get(verdict, verdict)}", verdict)]
     duration = result.get("duration_ms")
     if isinstance(duration, (int, float)) and verdict != DEFERRED:
-        pieces.append((f"   {took_shown(duration)}", ""))
+        pieces.append((f"   {took_told(duration, result.get('behind'))}", ""))
     attempts = result.get("attempts") or ()
     if len(attempts) > 1:
         pieces.append((f"   {len(attempts)} attempts", "inconclusive" if result.get("flaky") else ""))
@@ -496,11 +496,11 @@ def _cause_of(row: TestRow) -> tuple[str, ...]:
 
 
 def tool_lines(rows: Sequence[TestRow]) -> list[TextLine]:
-    """How long the tests of each tool took, the slowest tool first; [] where fewer than two tools were called."""
+    """How long the tests of each tool took without the time behind others, the slowest first; [] for fewer than two tools."""
     times: dict[str, list[float]] = {}
     for row in rows:
-        if row.tool and row.duration_ms is not None and not row.deferred and row.verdict not in ("skip", "new"):
-            times.setdefault(row.tool, []).append(row.duration_ms)
+        if row.tool and row.own_ms is not None and not row.deferred and row.verdict not in ("skip", "new"):
+            times.setdefault(row.tool, []).append(row.own_ms)
     if len(times) < 2:
         return []
     table: list[Sequence[str]] = [("tool", "calls", "median", "p95", "worst")]
@@ -540,10 +540,14 @@ def problem_lines(document: Document, since: float | None) -> list[TextLine]:
     return [*lines, BLANK, *key_lines((("e", "opens the editor at the first one"),))]
 
 
-def _slowest(timed: Sequence[tuple[str, float]]) -> list[TextLine]:
-    texts = [(f"{took:.0f} ms" if took < 999.5 else took_shown(took), name) for name, took in timed]
-    width = max(len(text) for text, _ in texts)
-    return [line((f"{took:>{width}}  ", "dim"), safe(name), at=2) for took, name in texts]
+def _slowest(timed: Sequence[tuple[str, float, Mapping[str, Any] | None]]) -> list[TextLine]:
+    texts = [f"{took:.0f} ms" if took < 999.5 else took_shown(took) for _, took, _ in timed]
+    width = max(map(len, texts))
+    behind = [took_told(took, waited).partition(", ")[2] for _, took, waited in timed]
+    return [
+        line((f"{text:>{width}}  ", "dim"), safe(name), (f"  {told}" if told else "", "dim"), at=2)
+        for text, told, (name, _, _) in zip(texts, behind, timed, strict=True)
+    ]
 
 
 # History and log
@@ -593,9 +597,12 @@ def _past(past: Sequence[Mapping[str, Any]], now: float | None) -> list[TextLine
     lines = []
     for item in past:
         verdict = _verdict(item)
-        took = took_shown(float(item.get("duration_ms") or 0.0))
+        took, _, behind = took_told(float(item.get("duration_ms") or 0.0), item.get("behind")).partition(", ")
+        behind = f"  {behind}" if behind else ""
         message = f"  {safe(item['message'])}" if item.get("message") else ""
-        lines.append(line((f"{mark(verdict)} ", verdict), f"{_when(item, now)}  ", (f"{took:>9}", "dim"), message))
+        lines.append(
+            line((f"{mark(verdict)} ", verdict), f"{_when(item, now)}  ", (f"{took:>9}{behind}", "dim"), message)
+        )
     return lines
 
 

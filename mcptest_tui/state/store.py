@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_tui.state.judged_rows import DEFERRED, is_deferred
+from mcptest_tui.words import waited_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -33,8 +34,8 @@ class TestRow:
     test as the newest run has it that was asked for and has not decided it ("" for none); that run is `run`. `added` says that
     the test appeared while the suite was open, `remembered` that its verdict is of an earlier session. `nodes` is how far the
     nodes of a composition are that runs, by id: the events of it, None before; `talk` are the turns of an agent test that runs.
-    `deferred` says that it is inconclusive since no model is set up for it. `calls` and `spends` are the test's; `waits` says
-    why a save that affects it did not start it, "" when none did.
+    `deferred` says that it is inconclusive since no model is set up for it. `calls` and `spends` are the test's; `behind` is
+    that of its result; `waits` says why a save that affects it did not start it, "" when none did.
     """
 
     id: str
@@ -51,6 +52,7 @@ class TestRow:
     digest: str = ""
     status: str = "new"
     duration_ms: float | None = None
+    behind: dict[str, Any] | None = None
     flaky: bool = False
     cached: bool = False
     result: dict[str, Any] | None = None
@@ -70,6 +72,11 @@ class TestRow:
     calls: tuple[tuple[str, str], ...] = ()
     spends: bool = False
     waits: str = ""
+
+    @property
+    def own_ms(self) -> float | None:
+        """What it took without the time behind an earlier call."""
+        return None if self.duration_ms is None else self.duration_ms - waited_ms(self.behind)
 
     @property
     def shown(self) -> str:
@@ -244,17 +251,19 @@ class Store:
             self._end(run)
 
     def remember(self, verdicts: dict[str, Any]) -> None:
-        """Verdicts of an earlier session, by id: [verdict, milliseconds, digest]; only those of the same text are taken."""
+        """Verdicts of an earlier session, by id: [verdict, milliseconds, digest, behind]; those of the same text are taken."""
         for test, told in verdicts.items():
             row = self.rows.get(test)
-            if row is None or row.status != "new" or not isinstance(told, list) or len(told) != 3:
+            if row is None or row.status != "new" or not isinstance(told, list) or len(told) < 3:
                 continue
-            verdict, duration_ms, digest = told
+            verdict, duration_ms, digest = told[:3]
+            behind = told[3] if len(told) > 3 else None
             row.deferred = verdict == DEFERRED and bool(digest) and digest == row.digest
             verdict = "inconclusive" if row.deferred else verdict
             if verdict in VERDICTS and digest and digest == row.digest:
                 row.verdict, row.remembered, row.ran_digest = verdict, True, digest
                 row.duration_ms = float(duration_ms) if isinstance(duration_ms, (int, float)) else None
+                row.behind = behind if isinstance(behind, dict) else None
                 self._set(row, verdict)
         self._moved.clear()
 
@@ -361,7 +370,7 @@ class Store:
         model = result.get("model")
         if row.kind == "agent" and isinstance(model, str):
             self.models.setdefault(row.path, {})[model] = None
-        row.duration_ms = result.get("duration_ms")
+        row.duration_ms, row.behind = result.get("duration_ms"), result.get("behind")
         row.flaky = result.get("flaky", False)
         row.cached = result.get("cached", False)
         row.ran_digest = self._runs.get(run, {}).get(row.id, row.digest)

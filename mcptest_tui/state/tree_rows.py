@@ -214,7 +214,7 @@ class TreeRows:
 
     def _sorted(self, chosen: Sequence[TestRow]) -> list[Entry]:
         if self.order == "slowest":
-            return [*sorted(chosen, key=lambda row: -(row.duration_ms if row.duration_ms is not None else -1.0))]
+            return [*sorted(chosen, key=lambda row: -(row.own_ms if row.own_ms is not None else -1.0))]
         return [*sorted(chosen, key=lambda row: _RANK.get(row.verdict, 9))]
 
     # Folding

@@ -157,6 +157,7 @@ def make_rich_record() -> RunRecord:
             "passes at the second attempt",
             line=66,
             flaky=True,
+            behind={"ms": 11.5, "tool": "stock_report"},
             attempts=(
                 Attempt(verdict=Verdict.FAIL, duration_ms=8.0, message="no answer within 10ms"),
                 Attempt(verdict=Verdict.PASS, duration_ms=12.25),

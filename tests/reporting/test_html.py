@@ -390,3 +390,11 @@ def test_a_hook_that_kept_all_tests_from_running_is_told_once(build):
     tests = [replace(build.test(f"t{at}"), verdict=build.test("x", "fail").verdict, failure=failure) for at in range(5)]
     page = tree(page_of(build.record(*tests, hooks=(failed_hook("beforeAll", "seed"),))))
     assert len(page.xpath("//*[@id='review']/article")) == 1
+
+
+def test_a_wait_for_another_call_stands_under_the_name_and_counts_for_no_rank(build):
+    """The script sorts by what is a test's own time."""
+    waits = build.test("waits", duration_ms=919.0, behind={"ms": 906.0, "tool": "stock_report"})
+    record = build.record(waits, build.test("slow", duration_ms=910.0))
+    assert "919ms, 906ms of it behind stock_report" in page_of(record)
+    assert data.columns(record, {test.id: test.id for test in record.tests})["own"] == [13.0, 910.0]

@@ -103,3 +103,16 @@ def test_minimal_counts_on_stdout_and_names_failures_on_stderr(build):
     assert rendered.stdout == "ran 2 tests: 1 passed, 1 failed, 0 inconclusive in 99ms\n"
     assert rendered.stderr == "FAIL b: no answer within 5ms\n"
     assert rendered.text == rendered.stdout + rendered.stderr
+
+
+def test_what_waited_for_another_call_is_not_among_the_slowest(build):
+    """They are ranked by their own time; of one that is there its wait is said."""
+    behind = {"ms": 895.0, "tool": "stock_report"}
+    tests = [build.test(f"quick {n}", duration_ms=5) for n in range(6)]
+    tests += [build.test(f"waits {n}", duration_ms=900.0, behind=behind) for n in range(3)]
+    tests += [build.test("slow", duration_ms=890.0), build.test("slow too", duration_ms=1100.0, behind=behind)]
+    assert pretty(build.record(*tests)).split("slowest\n")[1].splitlines()[:3] == [
+        "    890ms  slow",
+        "     1.1s  slow too  (895ms of it behind stock_report)",
+        "",
+    ]

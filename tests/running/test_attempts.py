@@ -6,19 +6,22 @@ import json
 import re
 import sys
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from mcptest_engine.core.results import TestResult
+
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import RunRecord
 
     RecordOf = Callable[..., RunRecord]
     Ledger = Callable[..., str]
 
+SERVERS = Path(__file__).parents[1] / "servers"
 FAULTS = (None, "drop_response", "disconnect")
 MOVED_ONCE = "{ target: result.structuredContent.transfers, matcher: { exact: 1 } }"
 NOT_MOVED = "{ target: result.structuredContent.transfers, matcher: { exact: 0 } }"
@@ -31,6 +34,23 @@ def one(record: RunRecord) -> TestResult:
 
 def verdicts(test: TestResult) -> list[str]:
     return [attempt.verdict.value for attempt in test.attempts]
+
+
+def test_the_record_says_what_a_test_was_behind(record_of: RecordOf) -> None:
+    """A server that works on one call at a time; the durations stay what was waited."""
+    server = json.dumps([sys.executable, "-S", str(SERVERS / "echo.py"), "--one-at-a-time"])
+    record = record_of(f"""
+servers: {{ s: {{ command: {server} }} }}
+tools:
+  - {{ name: slow, tool: slow, args: {{ ms: 80 }} }}
+  - {{ name: quick, tool: echo, serial: false }}
+""")
+    slow, quick = record.tests
+    assert slow.behind is None
+    assert quick.behind is not None
+    assert quick.behind["tool"] == "slow"
+    assert quick.own_ms == quick.duration_ms - quick.behind["ms"]
+    assert TestResult.from_json(quick.to_json()) == quick
 
 
 def test_every_fault_with_every_number_of_retries_comes_to_what_the_tool_did(

@@ -3,8 +3,9 @@
 Tools: echo, fail, slow {ms}, big {bytes}, environment, cwd, notify {count}, ask {method}, stderr {text}, seen.
 
     echo.py [--name NAME] [--version-answered V] [--refuse-initialize] [--log-messages FILE]
+            [--one-at-a-time]
 
-Calls of `slow` run concurrently; an unknown method is -32601, an unknown tool -32602.
+Calls of `slow` run concurrently, but with --one-at-a-time; an unknown method is -32601, an unknown tool -32602.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import os
 import pathlib
 import sys
 import threading
+import time
 
 import minimcp
 
@@ -55,6 +57,10 @@ def main():
             send({"jsonrpc": "2.0", "id": request_id, "error": error})
         elif params["name"] == "slow":
             later = {"jsonrpc": "2.0", "id": request_id, "result": minimcp.text("slept")}
+            if options.one_at_a_time:
+                time.sleep(params["arguments"]["ms"] / 1000)
+                send(later)
+                continue
             timer = threading.Timer(params["arguments"]["ms"] / 1000, send, [later])
             timer.daemon = True
             timer.start()
@@ -71,6 +77,7 @@ def _options():
     parser.add_argument("--version-answered")
     parser.add_argument("--refuse-initialize", action="store_true")
     parser.add_argument("--log-messages")
+    parser.add_argument("--one-at-a-time", action="store_true")
     return parser.parse_args()
 
 

@@ -319,3 +319,44 @@ def test_initialize_is_written_before_the_loop_gets_a_turn(script: Callable, run
         await (await task).close()
 
     run(work())
+
+
+def test_a_call_knows_how_long_it_was_behind_one_that_was_sent_earlier(
+    script: Callable, with_session: Callable
+) -> None:
+    """A server that works on one call at a time: all wait for the slow one, and none is said to wait for a quick one."""
+
+    async def use(session: Session) -> None:
+        first, slow, *behind = await asyncio.gather(
+            call(session, "echo"), call(session, "slow", ms=60), *(call(session, "echo") for _ in range(4))
+        )
+        assert (first.behind, slow.behind) == (None, None)
+        for exchange in behind:
+            assert exchange.behind["tool"] == "slow"
+            assert 1 <= exchange.behind["ms"] <= round(exchange.duration_ms, 3)
+        assert (await call(session, "echo")).behind is None
+
+    with_session(script("echo", "--one-at-a-time"), use)
+
+
+def test_a_call_is_not_behind_one_that_was_sent_later_or_is_answered_later(
+    script: Callable, with_session: Callable
+) -> None:
+    """A server that works on all at once."""
+
+    async def use(session: Session) -> None:
+        slow, quick = await asyncio.gather(call(session, "slow", ms=60), call(session, "echo"))
+        assert (slow.behind, quick.behind) == (None, None)
+
+    with_session(script("echo"), use)
+
+
+def test_a_call_may_be_behind_one_that_nobody_waits_for_any_longer(script: Callable, with_session: Callable) -> None:
+    """The server still works on it."""
+
+    async def use(session: Session) -> None:
+        with pytest.raises(CallTimeout):
+            await call(session, "slow", ms=200, timeout=0.02)
+        assert (await call(session, "echo")).behind["tool"] == "slow"
+
+    with_session(script("echo", "--one-at-a-time"), use)

@@ -46,6 +46,7 @@ def columns(record: RunRecord, slugs: Mapping[str, str]) -> dict[str, Any]:
         "tool": [number(one_line(test.tool or "", 100)) for test in tests],
         "tags": [[number(one_line(tag, 100)) for tag in test.tags] for test in tests],
         "took": [test.duration_ms for test in tests],
+        "own": [test.own_ms for test in tests],
         "score": [test.score for test in tests] if any(test.score is not None for test in tests) else None,
     }
     return {"words": list(words), **out}
@@ -56,6 +57,9 @@ def note_of(test: TestResult) -> str:
     text = facts.reasons(test)[0].text if test.verdict is Verdict.FAIL else facts.listed_remark(test)
     if test.cached:
         text = f"{text}; from the cache" if text else "from the cache"
+    if behind := facts.behind_text(test):
+        behind = f"{facts.duration_text(test.duration_ms)}, {behind}"
+        text = f"{text}; {behind}" if text else behind
     return one_line(text, NOTE_LIMIT)
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from mcptest_engine.reporting.html.values import Values
 
 _PLAIN = (
-    "id", "kind", "server", "tool", "case", "verdict", "duration_ms", "started_offset_ms", "cached", "flaky",
+    "id", "kind", "server", "tool", "case", "verdict", "duration_ms", "started_offset_ms", "behind", "cached",
+    "flaky",
     "attempts", "file", "line", "tags", "score", "threshold", "derived_metrics", "message", "failure", "cost_usd", "tokens",
     "model", "scorer",
 )  # fmt: skip

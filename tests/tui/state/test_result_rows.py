@@ -218,6 +218,33 @@ def test_a_run_says_what_broke_what_is_mended_and_what_is_slow():
     )
 
 
+def test_what_waited_for_another_call_is_no_slow_test_and_its_tool_no_slow_tool():
+    store = store_of(item("a"), item("b"), item("c"))
+    a, b, c = map(id_of, "abc")
+    waits = finished("u1", b, duration_ms=919.0, behind={"ms": 906.0, "tool": f"a{EVIL}"})
+    store.apply_many(
+        [started("u1", a, b, c), finished("u1", a, duration_ms=910.0), waits, finished("u1", c, duration_ms=20.0)]
+    )
+    told = text(group_lines(list(store.rows.values()), ())).splitlines()
+    slow = told.index("slowest")
+    assert told[slow + 1 : slow + 3] == ["  910 ms  a", "   20 ms  c"]
+    assert told[slow + 3].startswith("  919 ms  b  906 ms of it behind a")
+    assert [row.split() for row in told[slow + 5 :]] == [
+        ["tool", "calls", "median", "p95", "worst"],
+        ["a", "1", *["910", "ms"] * 3],
+        ["c", "1", *["20", "ms"] * 3],
+        ["b", "1", *["13", "ms"] * 3],
+    ]
+    assert "\x1b" not in "".join(told)
+    result = store.rows[b].result
+    assert text(result_lines(store.rows[b], result, "", "")).startswith("✓ passed   919 ms, 906 ms of it behind a")
+    past = {"run_id": "1", "started_at": "2026-11-01T10:00:00Z", **result}
+    assert "919 ms  906 ms of it behind a" in text(history_lines([past]))
+    later = store_of(item("b"))
+    later.remember({b: ["pass", 919.0, "d", result["behind"]]})
+    assert later.rows[b].own_ms == 13.0
+
+
 def test_a_run_says_how_many_tests_need_arguments():
     store, view, a = store_of(item("a")), RunView(), id_of("a")
     refused = {"index": 0, "implicit": "outcome", "target": "outcome", "matcher": {"exact": "success"}, "passed": None}

@@ -103,7 +103,7 @@ class TestTable {
   }
 
   sortValue(key, at) {
-    if (key === "took") return this.columns.took[at];
+    if (key === "took") return this.columns.own[at]; // what was behind another call is not its own
     if (key === "score") return this.columns.score[at] ?? -1;
     if (key === "name") return this.columns.name[at].toLowerCase();
     return key === "verdict" ? VERDICTS.indexOf(this.word("verdict", at)) : this.word(key, at);
