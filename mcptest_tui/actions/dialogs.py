@@ -24,7 +24,9 @@ ACTIONS: tuple[Action, ...] = (
     _key("process.end", "End", "stop", "end", "End the process and its group."),
     _key("process.restart", "Start again", "run", "restart", "End it and have it started again."),
     _key("process.copy", "Copy pid", "copy", "copy", "Copy the pid, or a session's URL."),
-    _key("assertion.write", "Write", "save", "write", "Add the assertion with the matcher under the cursor."),
+    _key(
+        "assertion.write", "Write", "save", "write", "Add the assertion with the matcher under the cursor.", hidden=True
+    ),
     _key("preview.write", "Write", "save", "write", "Write the text."),
     _key("preview.take", "Write", "choose", "write", "Write the text.", hidden=True),
     _key("save.write", "Write", "save", "write", "Write the test."),

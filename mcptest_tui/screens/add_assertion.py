@@ -54,7 +54,7 @@ class AddAssertion(Modal[str]):
     """Answers the text of the file with the assertion, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.assertion")
-    ENTER = "adds it"
+    ENTER = "writes it"
 
     def __init__(self, name: str, target: str, file: str, before: str, ways: list[Way]) -> None:
         super().__init__(classes="picker")
@@ -68,7 +68,7 @@ class AddAssertion(Modal[str]):
             options = OptionList(*map(_option, self._ways), markup=False, compact=True)
             yield options
             yield Static("", classes="save-title", id="assertion-place")
-            yield TextView(id="assertion-preview", wrap=False)
+            yield TextView(id="assertion-preview")
 
     def on_mount(self) -> None:
         """The first matcher."""
@@ -101,13 +101,15 @@ def changed_rows(before: str, after: str) -> tuple[int, list[TextLine]]:
     most = min(len(old), len(new))
     head = next((at for at in range(most) if old[at] != new[at]), most)
     tail = next((at for at in range(most - head) if old[-1 - at] != new[-1 - at]), most - head)
-    rows = [_row(at + 1, " ", new[at]) for at in range(max(head - AROUND, 0), head)]
-    rows += [_row(at + 1, "-", old[at]) for at in range(head, len(old) - tail)]
-    rows += [_row(at + 1, "+", new[at]) for at in range(head, len(new) - tail)]
-    rows += [_row(at + 1, " ", new[at]) for at in range(len(new) - tail, min(len(new) - tail + AROUND, len(new)))]
+    rows = [file_row(at + 1, " ", new[at]) for at in range(max(head - AROUND, 0), head)]
+    rows += [file_row(at + 1, "-", old[at]) for at in range(head, len(old) - tail)]
+    rows += [file_row(at + 1, "+", new[at]) for at in range(head, len(new) - tail)]
+    rows += [file_row(at + 1, " ", new[at]) for at in range(len(new) - tail, min(len(new) - tail + AROUND, len(new)))]
     return head + 1, rows
 
 
-def _row(number: int, sign: str, text: str) -> TextLine:
-    ink = {"+": "add", "-": "remove"}.get(sign, "dim")
-    return TextLine(0, 7, ((f"{number:>4} ", "dim"), (f"{sign} ", ink), (one_line(text, 400), ink)))
+def file_row(number: int, sign: str, text: str) -> TextLine:
+    """A line of a file that is about to be written: `-` goes, `+` comes, with the colours that Review has for both."""
+    ink = {"+": "actual", "-": "expected"}.get(sign, "dim")
+    indent = len(text) - len(text.lstrip(" "))
+    return TextLine(0, 9 + indent, ((f"{number:>4} ", "dim"), (f"{sign} ", ink), (one_line(text, 400), ink)))

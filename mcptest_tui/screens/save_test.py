@@ -15,9 +15,9 @@ from mcptest_engine.core.errors import McptestError
 from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
+from mcptest_tui.screens.add_assertion import file_row, matchers_for
 from mcptest_tui.screens.modals import Modal
 from mcptest_tui.state.saving import Proposal
-from mcptest_tui.state.text_lines import TextLine
 from mcptest_tui.widgets.choice import Choice
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.widgets.text_view import TextView
@@ -181,7 +181,11 @@ class SaveTest(Modal[str]):
         note.update(shown(problem or self._note(), style="$text-error" if problem else "$foreground 65%"))
         note.display = bool(problem or self._note())
         preview = self.query_one(YamlPreview)
-        preview.show([] if self.written is None else [_row(*row) for row in self.written.lines])
+        preview.show(
+            []
+            if self.written is None
+            else [file_row(number, "+" if new else " ", text) for number, text, new in self.written.lines]
+        )
 
     def _note(self) -> str:
         server, told = self.saving.server, list(self.saving.notes)
@@ -223,8 +227,6 @@ class SaveTest(Modal[str]):
 
 def chosen_leaf(saving: Saving, tree: JsonTree) -> None:
     """Propose what is under the cursor of the answer's tree, chosen and first."""
-    from mcptest_tui.screens.add_assertion import matchers_for
-
     target = tree.target
     if tree.path is None or not tree.path or not target:
         return
@@ -244,12 +246,3 @@ def _told(place: Place) -> str:
     elif place.several:
         told = f"{told}, server {place.server}"
     return json.dumps(told, ensure_ascii=False)
-
-
-def _row(number: int, text: str, new: bool) -> TextLine:
-    pieces = (
-        (f"{number:>4} ", "dim"),
-        ("+ " if new else "  ", "actual"),
-        (one_line(text, 400), "actual" if new else "dim"),
-    )
-    return TextLine(0, 7, pieces)

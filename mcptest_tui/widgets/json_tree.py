@@ -103,6 +103,8 @@ class JsonTree(Lines):
             self._text = _text_rows(value)
         self._search_again()
         self._refolded(0 if path is None else self._row_at(path), top=None if keep else 0)
+        if before is None and self.is_mounted:
+            self.screen.refresh_bindings()  # the footer has keys for a value only where there is one
 
     def show_nothing(self, text: str) -> None:
         """There is no value, and why."""

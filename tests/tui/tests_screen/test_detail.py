@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from mcptest_tui.screens.add_assertion import AddAssertion
+from mcptest_tui.widgets.text_view import TextView
 from tests.tui.pictures import assert_picture, text_of
 from tests.tui.tests_screen.conftest import MIXED, on, ran, row
 from tests.tui.waiting import until
@@ -160,6 +162,30 @@ async def test_plus_adds_an_assertion_that_holds(workbench, mixed):
         await until(pilot, lambda: mixed.read_text(encoding="utf-8") != before)
         await until(pilot, lambda: test.run_id != run_id and not test.busy)
         assert (test.status, len(test.result["assertions"])) == ("pass", 4)  # with that on the outcome
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_an_assertion_is_chosen_and_seen_whole_at_the_place_where_it_goes(workbench, mixed, size):
+    """The lines that come have a colour of their own, as in Review, and wrap where they are too long."""
+    async with workbench(size=size) as pilot:
+        await ran(pilot, "a")
+        await opened(pilot, "another", "response")
+        await until(pilot, lambda: " + assert" in text_of(pilot.app), what="the key in the footer")
+        await pilot.press("G", "plus")
+        await until(pilot, lambda: isinstance(pilot.app.screen, AddAssertion))
+        place = mixed.read_text(encoding="utf-8").split("\n").index("  - name: echo gives back what was said")
+        await until(pilot, lambda: f"mcptest.yml, line {place}" in text_of(pilot.app))
+        assert_picture(pilot.app, "assert", folder="tests_screen", masks=NO_LIST)
+        for matcher in ({"exact": "cloudy"}, {"contains": "cloudy"}, {"type": "string"}, {"exists": True}):
+            ((name, argument),) = matcher.items()
+            shown = re.sub(r"[│\s]+", "", text_of(pilot.app))
+            assert f"matcher:{{{name}:{str(argument).lower()}}}}}" in shown
+            await pilot.press("down")
+        new = next(line for line in pilot.app.screen.query_one(TextView).lines if line.pieces[1][0] == "+ ")
+        assert {ink for _, ink in new.pieces[1:]} == {"actual"}
+        await pilot.press("up", "up", "enter")
+        await until(pilot, lambda: "conditions[0]" in mixed.read_text(encoding="utf-8"))
+        assert "matcher: { type: string }" in mixed.read_text(encoding="utf-8").split("\n")[place - 1]
 
 
 async def test_a_suite_behind_a_link_gets_its_assertion_there(workbench, mixed):
