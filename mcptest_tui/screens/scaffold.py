@@ -153,7 +153,7 @@ class ScaffoldScreen(Modal[str]):
     AUTO_FOCUS = "ScaffoldList"
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings_for("dialog.suite"),
-        Binding("tab,shift+tab", "turn_focus", "The other side", priority=True),
+        Binding("tab,shift+tab", "turn_focus", "The other side", show=False, priority=True),
     ]
 
     def __init__(self, server: str, session: str, state: Scaffolding, *, mode: str = "edit") -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.words import counted
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -193,7 +194,8 @@ class Scaffolding:
         lines = [f"{told}. Making it calls no tool."]
         held = [tool.name for tool in self.tools if tool.chosen and tool.held_back]
         if held:
-            lines.append(f"Held back, with a `skip:` (y lets the tests of a tool run): {_named(held)}")
+            allow = key_of("ticks.run")
+            lines.append(f"Held back, with a `skip:` ({allow} lets the tests of a tool run): {_named(held)}")
         guessed = [f"{tool.name} ({', '.join(tool.guessed)})" for tool in self.tools if tool.chosen and tool.guessed]
         if guessed:
             lines.append(f"Made-up arguments, marked with `guess`; put in real ones: {_named(guessed)}")

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from mcptest_tui.screens.difference import Difference
+from mcptest_tui.screens.difference import Difference, DifferenceLines
 from mcptest_tui.screens.modals import Question
 from tests.conftest import SERVERS
 from tests.tui.pictures import assert_picture, rows_of, text_of
@@ -174,6 +174,44 @@ async def test_the_whole_file_and_all_that_is_known(workbench, place):
         await until(pilot, lambda: "a new test" in text_of(app) and "result.a[19]" in text_of(app))
         await pilot.press("escape", "enter")
         await until(pilot, lambda: app.current_mode == "edit")
+
+
+async def test_the_whole_file_is_every_line_of_it_and_begins_where_it_changes(workbench, place):
+    path = suite_in(place)
+    path.write_text(path.read_text() + "".join(f"# line {number}\n" for number in range(40)), encoding="utf-8")
+    async with workbench(size=(80, 24)) as pilot:
+        app = pilot.app
+        await failed(pilot)
+        await reviewing(pilot, 2)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, Difference) and "exact: good-bye" in text_of(app))
+        lines = app.screen.query_one(DifferenceLines)
+        rows = ["".join(text for text, _ in lines.pieces(at, 200)) for at in range(lines.count())]
+        assert [row[1:] for row in rows if row[0] in " -"] == path.read_text().splitlines()
+        assert [row for row in rows if row[0] == "+"] == [
+            '+      - { target: "result.content[0].text", matcher: { exact: hello } }  # kept'
+        ]
+        await pilot.press("G")
+        await until(pilot, lambda: "# line 39" in text_of(app))
+
+
+async def test_escape_out_of_the_editor_says_that_the_text_is_kept(workbench, place):
+    path = suite_in(place)
+    new_test(place, 1)
+    async with workbench() as pilot:
+        app, before = pilot.app, path.read_bytes()
+        screen = await reviewing(pilot, 1)
+        await pilot.press("e")
+        await until(pilot, lambda: "it can be accepted" in text_of(app))
+        edited = screen.editor.area.text.replace("array", "string")
+        screen.editor.area.load_text(edited)
+        await until(pilot, lambda: app.reviews.state.drafts)
+        await pilot.press("escape")
+        await until(pilot, lambda: "the edited text is kept, and not accepted: e goes on with it" in text_of(app))
+        assert "edited, not accepted" in text_of(app)
+        assert (app.reviews.state.decisions, path.read_bytes()) == ({}, before)
+        await pilot.press("e")
+        assert screen.editor.text == edited
 
 
 async def test_a_suite_that_changed_meanwhile_is_not_overwritten(workbench, place):

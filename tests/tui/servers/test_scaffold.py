@@ -205,6 +205,26 @@ async def test_it_fits_every_terminal(workbench, demo):
         await pilot.press("escape")
 
 
+async def test_escape_on_the_text_goes_back_to_the_list_where_there_is_room_for_one(workbench, demo):
+    """And the help has the keys of the window, from there too."""
+    async with workbench(size=(80, 24)) as pilot:
+        app = pilot.app
+        await connected(pilot, "demo")
+        screen = await scaffolding(pilot)
+        for turn, said in (((), "Into the suite, or not."), (("t",), "Take back the last edit.")):
+            await pilot.press(*turn, "question_mark")
+            await until(pilot, lambda said=said: app.screen is not screen and said in text_of(app), what="the help")
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen is screen)
+        assert screen.preview.has_focus
+        await pilot.press("escape")
+        assert app.screen is screen
+        assert screen.listed.has_focus
+        assert not screen.preview.display
+        await pilot.press("escape")
+        assert app.screen is not screen
+
+
 async def test_a_test_is_proposed_for_a_tool_and_accepted(workbench, demo):
     """P: called twice, the proposal shown in the review; a and y put it into the suite that declares the server."""
     async with workbench() as pilot:
