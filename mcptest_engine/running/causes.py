@@ -3,7 +3,8 @@
 It has failed for good already, and was told so, but where its call got no answer.
 A test that fails again has failed by itself. One that passes alone fails for its server's sake, `interference`, and stays red.
 When a server dies or hangs, every call that was under way fails; those that pass alone were in the way, and only the one
-whose call ends the server again fails. The surprising thing is who is blamed where nobody's does: whoever began first.
+whose call ends the server again fails. Where a person ended the server, the call that had waited longest is blamed and is not
+made again: it would only hang once more. The surprising thing is who is blamed where nobody's does: whoever began first.
 
 Nothing is called again that may change state, nor what asks a model. Source: capabilities A5; decisions 14, Safety.
 """
@@ -20,6 +21,7 @@ from mcptest_engine.core.words import counted
 from mcptest_engine.running.attempts import Decision, decide
 from mcptest_engine.running.verdicts import ERROR_HINT
 from mcptest_engine.safety.policy import classify
+from mcptest_engine.servers.failures import BY_HAND
 from mcptest_engine.suite.items import uses_matcher
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.cases import Case
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.sessions import Broken
+    from mcptest_engine.servers.session import Session
 
 MOST_PAIRS = 20
 MOST_HANGS = 3
@@ -171,7 +174,16 @@ class Causes:
             self._pool.forgive()  # else it had been given up before
         await _probe(self._broken)
         alone: dict[int, Decision | str] = {}
+        first: dict[Session | None, Held] = {}
+        for one in sorted(lost, key=_asked_at):
+            for end in _ends_by_hand(one.decision):
+                first.setdefault(end.session, one)
+        blamed = {one.place for one in first.values()}
         for one in lost:
+            if one.place in blamed:
+                alone[one.place] = one.decision
+                ending.add(one.place)
+                continue
             why_not = self._why_not(one.case)
             if why_not is None and not self._pool.restart:
                 why_not = "the suite says `restart: false`"
@@ -235,6 +247,8 @@ class Causes:
             if number // len(others) % 2:
                 pair.reverse()  # who comes first may matter
             both = await self._run_pair(pair)
+            if any(map(_ends_by_hand, both.values())):
+                break
             if _kind(both[one.place]) is not kind:
                 continue
             reruns += 1
@@ -330,9 +344,20 @@ def _seconds(one: Held) -> float:
     return one.decision.outcome.duration_ms / 1000
 
 
+def _asked_at(one: Held) -> float:
+    """When its last attempt began."""
+    return one.began + sum(attempt.duration_ms for attempt in one.decision.attempts[:-1]) / 1000
+
+
 def _kind(decision: Decision) -> FailureKind | None:
     failure = decision.outcome.failure
     return None if failure is None else failure.kind
+
+
+def _ends_by_hand(decision: Decision) -> list[Broken]:
+    """The sessions under its calls that a person ended."""
+    endings = [(end, None if end.session is None else end.session.ending) for end in decision.broken]
+    return [end for end, ending in endings if ending is not None and ending.clause == BY_HAND]
 
 
 def _decided_alone(one: Held, again: Decision) -> Decision:
@@ -340,6 +365,8 @@ def _decided_alone(one: Held, again: Decision) -> Decision:
     if any(broken.session is None for broken in again.broken):  # it could not even ask
         could_at_first = all(broken.session is not None for broken in one.decision.broken)
         return _not_tried(one, str(again.outcome.message).removeprefix("not run: ")) if could_at_first else one.decision
+    if _ends_by_hand(again):
+        return one.decision
     kind = _kind(again)
     if one.is_open and not again.broken:  # its call has an answer now, and that is what is judged
         return again._replace(attempts=one.decision.attempts)
@@ -369,6 +396,8 @@ def _with_victims(decision: Decision, victims: Sequence[Held]) -> Decision:
     outcome = decision.outcome
     if victims:
         what = "stopped answering" if any(broken.hung for broken in decision.broken) else "ended"
+        if _ends_by_hand(decision):
+            what = BY_HAND
         were = "was" if len(victims) == 1 else "were"
         told = (
             f"its server {what} while {counted(len(victims), 'other test')} {were} under way, "

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING
 
 from mcptest_engine.core.live import start_listing, stop_listing
 from mcptest_engine.servers import guardian
-from mcptest_engine.servers.failures import Ending, could_not_spawn
+from mcptest_engine.servers.failures import BY_HAND, Ending, could_not_spawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 _LAST_WAIT_SECONDS = 2.0
 _BY_HAND_SECONDS = 0.5
-BY_HAND = "was ended by hand"
-"""The clause of what a person ended."""
 
 
 class Child:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from mcptest_engine.servers.spec import ServerSpec
 
+BY_HAND = "was ended by hand"
+"""The clause of what a person ended."""
 _E = TypeVar("_E", bound=ServerError)
 _ENOEXEC = errno.ENOEXEC
 _VARIABLE = lazy_pattern(r"[A-Z][A-Z0-9_]{2,}")
@@ -69,11 +71,17 @@ class CallFailed(Exception):
         self.hint = hint
         self.ending = ending
 
-    def during(self, method: str, *, server: str, stderr_tail: str, last: str | None = None) -> ServerError:
-        """The public error for a call of `method`; `last` is the start of the last message of a server that died."""
+    def during(
+        self, method: str, *, server: str, stderr_tail: str, last: str | None = None, seconds: float | None = None
+    ) -> ServerError:
+        """The public error for a call of `method`, which waited `seconds` where that says why a person ended the server.
+
+        `last` is the start of the last message of a server that died.
+        """
         clause = self.clause
         if self.error is ServerDied:
-            clause += f' while "{method}" waited for its answer'
+            waited = "waited" if seconds is None else f"had waited {seconds:.1f} s"
+            clause += f' while "{method}" {waited} for its answer'
             clause += f"; its last message: {last}" if last else ""
         return self._public(self.error, f'server "{server}" {clause}', server, stderr_tail)
 

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import AuthFailed, ServerError
 from mcptest_engine.core.live import Live, start_listing, stop_listing
-from mcptest_engine.servers.child import BY_HAND
-from mcptest_engine.servers.failures import CallFailed, Ending
+from mcptest_engine.servers.failures import BY_HAND, CallFailed, Ending
 from mcptest_engine.servers.http_client import HttpClient
 from mcptest_engine.servers.http_exchange import HttpExchange
 from mcptest_engine.servers.http_failures import network_failure

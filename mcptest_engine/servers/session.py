@@ -22,6 +22,7 @@ from mcptest_engine.core.values import dataclass
 from mcptest_engine.servers import wire
 from mcptest_engine.servers.calls import Call, Calls
 from mcptest_engine.servers.failures import (
+    BY_HAND,
     CallFailed,
     Ending,
     answer_lost,
@@ -263,6 +264,7 @@ class Session:
     async def _requested(
         self, method: str, params: Mapping[str, Any] | None, timeout_seconds: float, fault: Fault | None
     ) -> Exchange:
+        began = monotonic()
         try:
             if not self.stateless:
                 return await self.ask(method, params, timeout_seconds, fault)
@@ -273,7 +275,13 @@ class Session:
             # What it said in the handshake has nothing to do with a later death.
             last = self.traffic.last_received(since=self._ready_at) if failure.error is ServerDied else None
             shown = None if last is None else self._shown(last, 160)
-            raise failure.during(method, server=self.spec.name, stderr_tail=self.stderr_tail, last=shown) from None
+            what, seconds = method, None
+            if failure.clause == BY_HAND:
+                name = str((params or {}).get("name") or (params or {}).get("uri") or "")
+                what, seconds = f"{method} {self._shown(name.encode(), 80)}".rstrip(), monotonic() - began
+            raise failure.during(
+                what, server=self.spec.name, stderr_tail=self.stderr_tail, last=shown, seconds=seconds
+            ) from None
 
     async def listening(self, timeout_seconds: float) -> None:
         """Wait until what the server sends unasked would arrive: over HTTP its own stream is open, or it has none."""

@@ -107,7 +107,27 @@ def test_a_server_that_hangs_is_ended_and_the_run_goes_on(child: Child, suite_on
     record = child.event("run.finished", run="r")["record"]
     assert (record["totals"]["passed"], record["totals"]["failed"]) == (1, 1)
     failure = child.event("case.finished", run="r")["result"]["failure"]
-    assert failure["message"].startswith('server "s" was ended by hand while "tools/call" waited')
+    assert failure["message"].startswith('server "s" was ended by hand while "tools/call hang" had waited')
+
+
+def test_a_call_whose_server_was_ended_by_hand_is_not_made_again_and_those_beside_it_are(
+    child: Child, suite_on: SuiteOn
+) -> None:
+    """`freeze` stops every answer of its server: made again alone it would wait for ten minutes once more."""
+    looks = [{"name": f"t{number}", "tool": "look", "args": {"who": "w"}} for number in range(8)]
+    suite_on("parallel", tests=[{"name": "hangs", "tool": "freeze", "timeout_ms": 600_000}, *looks])
+    child.ask("run", run="r", path="mcptest.yml")
+    row: dict[str, Any] = {"waits": []}
+    while len(row["waits"]) < 2:
+        row = next(iter(of_role(child.ask("processes"), "run")), row)
+    child.ask("end_process", number=row["number"])
+    record = child.event("run.finished", run="r")["record"]
+    assert (record["totals"]["passed"], record["totals"]["failed"]) == (8, 1)
+    results = [told["result"] for told in child.events("case.finished")]
+    (failed,) = (result for result in results if result["verdict"] == "fail")
+    assert failed["name"] == "hangs"
+    assert 'was ended by hand while "tools/call freeze" had waited' in failed["failure"]["message"]
+    assert failed["failure"].get("cause") is None
 
 
 def test_a_server_that_ignores_signals_is_ended_too(child: Child, clinging: Clinging) -> None:
