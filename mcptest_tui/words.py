@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.words import LONG_WAIT_MS
 from mcptest_tui.actions import by_id
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def took_shown(duration_ms: float) -> str:
 def took_told(duration_ms: float, behind: Mapping[str, Any] | None) -> str:
     """What a test took, and how much of that it waited for an earlier call: `919 ms, 906 ms of it behind stock_report`."""
     took, waited = took_shown(duration_ms), waited_ms(behind)
-    if behind is None or not waited:
+    if behind is None or waited < LONG_WAIT_MS:
         return took
     called = one_line(str(behind.get("tool") or behind.get("method") or "another call"), 60)
     return f"{took}, {took_shown(waited)} of it behind {called}"

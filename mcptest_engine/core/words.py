@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+LONG_WAIT_MS = 100.0
+"""From so long on the time that a test waited for another call is said beside its duration."""
+
 
 def counted(number: int, word: str) -> str:
     """`1 test`, `2 tests`, `0 tests`; `word` is the singular of a noun that takes an s."""

@@ -14,7 +14,7 @@ from mcptest_engine.core.costs import base_id
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.results import JUDGED_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line, sanitise
-from mcptest_engine.core.words import counted, number_text
+from mcptest_engine.core.words import LONG_WAIT_MS, counted, number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 MESSAGE_LIMIT = 2000
 STDERR_LINES = 12
 DIFF_LINES = 40
-LONG_WAIT_MS = 100.0
 _SCORED_FAILURES = frozenset({FailureKind.SCORE, FailureKind.METRIC})
 
 _EXIT_REASONS: dict[int, str] = {

@@ -133,6 +133,15 @@ _JSON: tuple[Action, ...] = (
 )
 _DIFF: tuple[Action, ...] = (
     Action("diff.wrap", "Wrap", "wrap", "wrap", "Long rows over several, or cut.", where="diff"),
+    Action(
+        "diff.unfold",
+        "Unfold",
+        "unfold all",
+        "unfold",
+        "All rows that are the same on both sides, or only those around a difference.",
+        show=False,
+        where="diff",
+    ),
 )
 _GRAPH: tuple[Action, ...] = (
     Action("graph.open", "Look into", "choose", "choose", "The node's arguments, output and calls.", where="graph"),

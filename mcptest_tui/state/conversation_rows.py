@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
     `kind` is "run" (the head of one of several runs), "say", "call" or "note". `label` stands in the left column with `number`,
     the turn of the model. `status` gives a mark; `told` stands at the right end, `outcome` is what came of a call. `path` leads
-    to the whole in the result, `length` is that of a text of which only the beginning is here.
+    to the whole in the result, `length` is that of a text of which only the beginning is here, `server` whose tool it is.
     """
 
     kind: str
@@ -51,6 +51,7 @@ class Entry(NamedTuple):
     outcome: str = ""
     path: Path = ()
     length: int = 0
+    server: str = ""
 
 
 def entries_of(result: Mapping[str, Any], shut: Collection[int] = ()) -> list[Entry]:
@@ -179,7 +180,8 @@ def _call(call: Mapping[str, Any], path: Path) -> Entry:
     took = took_shown(call["duration_ms"]) if is_number(call.get("duration_ms")) else ""
     outcome = _plain(call["error"]) if call.get("error") is not None else told_result(call.get("result"))
     status = "fail" if call.get("is_error") or call.get("error") is not None else "pass"
-    return Entry("call", text, name, status=status, told=took, outcome=outcome[:PREVIEW], path=path)
+    server = str(call.get("server") or "")
+    return Entry("call", text, name, status=status, told=took, outcome=outcome[:PREVIEW], path=path, server=server)
 
 
 def told_result(result: Any) -> str:

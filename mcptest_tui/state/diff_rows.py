@@ -11,13 +11,15 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.clipping import compact
+from mcptest_engine.core.targets import render
+from mcptest_engine.core.words import counted
 from mcptest_engine.judging.differences import NOTHING, align, equal
 from mcptest_tui.state.json_rows import readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    Side = str | None
+    Path = tuple[str | int, ...]
 
 MOST_ROWS = 2_000
 MOST_ALIGNED = 200
@@ -30,12 +32,15 @@ EQUALITY = ("exact", "equals", "subset")
 
 class DiffRow(NamedTuple):
     """One row of both sides. `kind` is "same", "changed" (a side that has nothing is None), "lines" (the same, of rows that
-    belong together), "extra" (more than a subset asks for), "gap" (`left` says how much is left out), "title" or "note".
+    belong together), "extra" (more than a subset asks for), "gap" (`left` says how much is left out: `hidden`, where it is
+    here), "title" or "note". `path` leads to what differs.
     """
 
     kind: str
     left: str | None
     right: str | None
+    path: tuple[str | int, ...] = ()
+    hidden: tuple[DiffRow, ...] = ()
 
 
 class Difference(NamedTuple):
@@ -63,8 +68,11 @@ def diff_of(assertions: Sequence[Mapping[str, Any]]) -> list[DiffRow]:
             continue
         if rows:
             rows.append(DiffRow("note", "", ""))
-        rows.append(DiffRow("title", f"{assertion.get('target', '')}  {matcher_name(assertion)}", None))
-        rows += _rows_of(assertion)
+        own = _rows_of(assertion)
+        path = next((row.path for row in own if row.kind in CHANGED), ())
+        place = f"  at {render(path)}" if path else ""
+        rows.append(DiffRow("title", f"{assertion.get('target', '')}  {matcher_name(assertion)}{place}", None))
+        rows += own
     return rows
 
 
@@ -83,7 +91,7 @@ def expected_of(assertion: Mapping[str, Any]) -> Any:
 def compare(expected: Any, actual: Any, *, subset: bool = False) -> list[DiffRow]:
     """The rows of two values, what is the same for long left out."""
     rows: list[DiffRow] = []
-    for row in _pairs(expected, actual, "", 0, subset):
+    for row in _pairs(expected, actual, "", (), subset):
         rows.append(row)
         if len(rows) >= MOST_ROWS:
             rows.append(DiffRow("note", "the rest is left out", None))
@@ -173,44 +181,51 @@ def from_unified(text: str) -> Iterator[DiffRow]:
     yield from _zipped(left, right)
 
 
-def _pairs(left: Any, right: Any, key: str, depth: int, subset: bool) -> Iterator[DiffRow]:
+def _pairs(left: Any, right: Any, key: str, path: Path, subset: bool) -> Iterator[DiffRow]:
+    depth = len(path)
     if isinstance(left, str) and isinstance(right, str) and ("\n" in left or "\n" in right):
-        yield from _texts(left, right, key, depth)
+        yield from _at(path, _texts(left, right, key, depth))
     elif depth < DEEPEST and isinstance(left, dict) and isinstance(right, dict):
-        yield from _members(left, right, key, depth, subset)
+        yield from _members(left, right, key, path, subset)
     elif depth < DEEPEST and isinstance(left, list) and isinstance(right, list):
-        yield from _elements(left, right, key, depth, subset)
+        yield from _elements(left, right, key, path, subset)
     elif equal(left, right):
         yield from (DiffRow("same", line, line) for line in _written(left, key, depth))
     else:
-        yield from _zipped(_written(left, key, depth), _written(right, key, depth))
+        yield from _at(path, _zipped(_written(left, key, depth), _written(right, key, depth)))
 
 
-def _members(left: dict[str, Any], right: dict[str, Any], key: str, depth: int, subset: bool) -> Iterator[DiffRow]:
+def _members(left: dict[str, Any], right: dict[str, Any], key: str, path: Path, subset: bool) -> Iterator[DiffRow]:
+    depth = len(path)
     yield _both(_head(key, depth) + "{")
     for name, member in left.items():
-        shown = json.dumps(name, ensure_ascii=False)
+        shown, own = json.dumps(name, ensure_ascii=False), (*path, name)
         if name in right:
-            yield from _pairs(member, right[name], shown, depth + 1, subset)
+            yield from _pairs(member, right[name], shown, own, subset)
         else:
-            yield from (DiffRow("changed", line, None) for line in _written(member, shown, depth + 1))
+            yield from (DiffRow("changed", line, None, own) for line in _written(member, shown, depth + 1))
     for name, member in right.items():
         if name not in left:
             shown = json.dumps(name, ensure_ascii=False)
-            yield from _added(_written(member, shown, depth + 1), subset)
+            yield from _at((*path, name), _added(_written(member, shown, depth + 1), subset))
     yield _both("  " * depth + "}")
 
 
-def _elements(left: list[Any], right: list[Any], key: str, depth: int, subset: bool) -> Iterator[DiffRow]:
+def _elements(left: list[Any], right: list[Any], key: str, path: Path, subset: bool) -> Iterator[DiffRow]:
+    depth = len(path)
     yield _both(_head(key, depth) + "[")
     for here, there in _aligned(left, right, by_place=subset):
         if here is not None and there is not None:
-            yield from _pairs(left[here], right[there], "", depth + 1, subset)
+            yield from _pairs(left[here], right[there], "", (*path, there), subset)
         elif here is not None:
-            yield from (DiffRow("changed", line, None) for line in _written(left[here], "", depth + 1))
+            yield from (DiffRow("changed", line, None, (*path, here)) for line in _written(left[here], "", depth + 1))
         elif there is not None:
-            yield from _added(_written(right[there], "", depth + 1), subset)
+            yield from _at((*path, there), _added(_written(right[there], "", depth + 1), subset))
     yield _both("  " * depth + "]")
+
+
+def _at(path: Path, rows: Iterator[DiffRow]) -> Iterator[DiffRow]:
+    return (row._replace(path=path) if row.kind in CHANGED else row for row in rows)
 
 
 def _aligned(left: list[Any], right: list[Any], *, by_place: bool) -> Iterator[tuple[int | None, int | None]]:
@@ -302,15 +317,29 @@ def _without_sameness(rows: list[DiffRow]) -> list[DiffRow]:
                 keep[near] = True
     out: list[DiffRow] = []
     left_out: list[DiffRow] = []
-    for row, kept in zip(rows, keep, strict=True):
+    for at, (row, kept) in enumerate(zip(rows, keep, strict=True)):
         if kept:
-            out += _gap(left_out)
+            out += _gap(left_out, rows[at:])
             left_out = []
             out.append(row)
         else:
             left_out.append(row)
-    return out + _gap(left_out)
+    return out + _gap(left_out, ())
 
 
-def _gap(rows: list[DiffRow]) -> list[DiffRow]:
-    return rows if len(rows) <= CONTEXT else [DiffRow("gap", f"{len(rows)} rows the same", None)]
+def _gap(rows: list[DiffRow], after: Sequence[DiffRow]) -> list[DiffRow]:
+    """The rows, or how many they are and where what follows differs."""
+    if len(rows) <= CONTEXT:
+        return rows
+    path = next((row.path for row in after if row.kind in CHANGED), ())
+    place = f", then {render(path)}" if path else ""
+    return [DiffRow("gap", f"{counted(len(rows), 'row')} the same{place}", None, hidden=tuple(rows))]
+
+
+def unfolded(rows: Sequence[DiffRow]) -> Iterator[DiffRow]:
+    """The rows with those that a gap stands for in its place."""
+    for row in rows:
+        if row.hidden:
+            yield from row.hidden
+        else:
+            yield row

@@ -23,6 +23,7 @@ LABEL = 10
 MOST_ROWS = 14
 """Rows of one text; Enter shows all of it."""
 NARROW = 48
+ROOM_FOR_SERVERS = 50
 INKS = ("system", "user", "assistant", "dim", "pass", "fail", "inconclusive", "skip", "running", "name", "run", "more")
 
 
@@ -110,6 +111,8 @@ result as a tree; on a text that is cut it shows all of it; on the head of one o
         indent = self._numbers + (2 if width < NARROW else LABEL)
         room = max(width - indent - 2, 4)
         told = f"  {entry.told}" if entry.told and room > 30 else ""
+        if entry.server and room > ROOM_FOR_SERVERS:
+            told = f"  {one_line(entry.server, room // 5)} {told}"
         room -= cell_len(told)
         name = one_line(entry.text, max(room // 2, 4))
         room -= cell_len(name)

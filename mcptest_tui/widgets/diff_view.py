@@ -8,9 +8,9 @@ from rich.cells import cell_len, chop_cells
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line
-from mcptest_tui.state.diff_rows import CHANGED, DiffRow, Line, differing, unified
+from mcptest_tui.state.diff_rows import CHANGED, DiffRow, Line, differing, unfolded, unified
 from mcptest_tui.widgets.lines import Lines
-from mcptest_tui.words import MARKS
+from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,9 +45,8 @@ class DiffView(Lines):
     }
     """
     PANE = "The difference"
-    HELP = (
-        """What was expected (-) and what came (+). {diff.sides} puts both side by side, {diff.wrap} wraps long rows."""
-    )
+    HELP = """What was expected (-) and what came (+). {diff.sides} puts both side by side, {diff.wrap} wraps long rows,
+    {diff.unfold} shows the rows between that are the same."""
     HAS_CURSOR = False
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
@@ -55,9 +54,10 @@ class DiffView(Lines):
         self.rows: Sequence[DiffRow] = ()
         self.sides = False
         self._wrap = True
+        self._unfolded = False
         self._nothing = ""
         self._lines: list[Sequence[Piece]] = []
-        self._laid_out: tuple[int, bool, bool] | None = None
+        self._laid_out: tuple[int, bool, bool, bool] | None = None
 
     def show(self, rows: Sequence[DiffRow], nothing: str = "", *, keep: bool = False) -> None:
         """Other rows, or what to say when there are none."""
@@ -67,7 +67,7 @@ class DiffView(Lines):
 
     def count(self) -> int:
         """How many rows there are at this width."""
-        layout = (self.text_width, self.sides, self._wrap)
+        layout = (self.text_width, self.sides, self._wrap, self._unfolded)
         if self._laid_out != layout:
             self._laid_out = layout
             self._lines = list(self._laid(max(self.text_width, 12))) if self.text_width else []
@@ -87,15 +87,27 @@ class DiffView(Lines):
         self._wrap = not self._wrap
         self.changed()
 
+    def action_unfold(self) -> None:
+        """Rows that are the same on both sides: all of them, or those around a difference."""
+        self._unfolded = not self._unfolded
+        self.changed(top=0)
+
     def _laid(self, width: int) -> Iterator[Sequence[Piece]]:
-        if not self.rows:
+        rows = tuple(unfolded(self.rows)) if self._unfolded else self.rows
+        if not rows:
             yield [(one_line(self._nothing, width), "diff-view--dim")]
         elif self.sides and width >= NARROWEST:
-            yield from self._beside(width)
+            yield from self._beside(rows, width)
         else:
-            yield LEGEND
-            for line in unified(self.rows):
+            yield self._legend()
+            for line in unified(rows):
                 yield from self._unified(line, width)
+
+    def _legend(self) -> Sequence[Piece]:
+        if not any(row.hidden for row in self.rows):
+            return LEGEND
+        does = "folds" if self._unfolded else "shows"
+        return (*LEGEND, (f"   {key_of('diff.unfold')} {does} what is the same", "diff-view--dim"))
 
     def _unified(self, line: Line, width: int) -> Iterator[Sequence[Piece]]:
         ink = SIGNS[line.sign]
@@ -103,10 +115,10 @@ class DiffView(Lines):
         for at, row in enumerate(self._folded(_marked(line.text, line.start, line.end, ink), width - len(sign))):
             yield [(sign if at == 0 else " " * len(sign), f"diff-view--{ink}"), *row]
 
-    def _beside(self, width: int) -> Iterator[Sequence[Piece]]:
+    def _beside(self, rows: Sequence[DiffRow], width: int) -> Iterator[Sequence[Piece]]:
         half = (width - 3) // 2
         yield [(f"{'expected':<{half}}", "diff-view--expected"), ("   ", ""), ("actual", "diff-view--actual")]
-        for row in self.rows:
+        for row in rows:
             if row.kind in ("title", "gap", "note"):
                 sign = {"gap": "@", "title": "#", "note": "%"}[row.kind]
                 yield from self._unified(Line(sign, row.left or ""), width)

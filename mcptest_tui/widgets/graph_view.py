@@ -10,7 +10,7 @@ from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line
 from mcptest_tui.state.graph_rows import NODE, PLAIN, GraphNode, bar, in_order, rails, words
 from mcptest_tui.widgets.lines import Lines
-from mcptest_tui.words import MARKS
+from mcptest_tui.words import MARKS, took_shown
 from mcptest_tui.words import PLAIN as IS_PLAIN
 
 if TYPE_CHECKING:
@@ -23,7 +23,29 @@ if TYPE_CHECKING:
 STATUS_MARKS = {"ok": "pass", "err": "fail", "skipped": "skip", "running": "running", "waiting": "queued"}
 _INKS = {"ok": "pass", "err": "fail", "skipped": "skip", "running": "running", "waiting": "dim"}
 _FULL = "#" if IS_PLAIN else "━"
+LEGEND: tuple[Sequence[Piece], ...] = (
+    [
+        *(
+            (f"{MARKS[sign]} {word}   ", f"graph-view--{ink}")
+            for sign, word, ink in (
+                ("pass", "ok", "pass"),
+                ("fail", "failed", "fail"),
+                ("skip", "skipped", "skip"),
+                ("running", "running", "running"),
+                ("queued", "waiting", "dim"),
+            )
+        )
+    ],
+    [
+        (f"{_FULL * 2} ", "graph-view--bar"),
+        ("when it ran   ", "graph-view--dim"),
+        (f"{_FULL * 2} ", "graph-view--critical"),
+        ("critical path: what the end waited for", "graph-view--dim"),
+    ],
+)
 NARROWEST_WITH_BARS = 56
+WIDE_AXIS = 32
+"""Cells of the time axis from which its middle is named too."""
 LONGEST_NAME = 28
 SHORTEST_NAME = 12
 SHORTEST_WORDS = 8
@@ -72,25 +94,37 @@ end waited for, stand out. Enter shows a node's arguments, its output before and
             self._rails = _as_wide_as_the_widest(rails(self.nodes))
         else:
             self.nodes = nodes
-        self.changed(top=None if keep else 0, cursor=None if keep else 0)
+        self.changed(top=None if keep else 0, cursor=max(self.cursor, 1) if keep else 1)
 
     @property
     def selected(self) -> GraphNode | None:
         """The node under the cursor."""
-        return self.nodes[self.cursor] if 0 <= self.cursor < len(self.nodes) else None
+        return self.nodes[self.cursor - 1] if 1 <= self.cursor <= len(self.nodes) else None
 
     def count(self) -> int:
-        """How many rows there are."""
-        return len(self.nodes) or (1 if self._nothing else 0)
+        """How many rows there are: the headings, the nodes, and the legend after a blank one."""
+        return len(self.nodes) + 2 + len(LEGEND) if self.nodes else 1 if self._nothing else 0
+
+    def move_to(self, at: int, *, tell: bool = True, centre: bool = False) -> None:
+        """The cursor on a node; with the first the headings come into view, with the last the legend."""
+        at = min(max(at, 1), len(self.nodes))
+        super().move_to(at, tell=tell, centre=centre)
+        if at in (1, len(self.nodes)):
+            self.show_row(0 if at == 1 else self.count() - 1)
+            self.show_row(at)
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
         """One row: rails, mark, name, how long, what is to be said, and the bar."""
         if not self.nodes:
             return [(one_line(self._nothing, width), "graph-view--dim")]
-        node = self.nodes[at]
         rows = self._rails if self._rails and len(self._rails[0]) <= max(width // 3, NARROW_RAILS) else None
-        before, _, after = rows[at].partition(NODE) if rows else ("", NODE, "")
         names = min(max(len(one.id) for one in self.nodes), LONGEST_NAME, max(width // 3, SHORTEST_NAME))
+        if at == 0:
+            return self._headings(len(rows[0]) if rows else 1, names, width, share=2 if rows else 3)
+        if at > len(self.nodes):
+            return LEGEND[at - len(self.nodes) - 2] if at > len(self.nodes) + 1 else []
+        node = self.nodes[at - 1]
+        before, _, after = rows[at - 1].partition(NODE) if rows else ("", NODE, "")
         row: list[Piece] = [
             (before, "graph-view--rail"),
             (MARKS[STATUS_MARKS.get(node.status, "queued")], f"graph-view--{_INKS.get(node.status, 'dim')}"),
@@ -112,6 +146,18 @@ end waited for, stand out. Enter shows a node's arguments, its output before and
         said = _said(told, start - 2, ink)
         blank = " " * (start - sum(cell_len(text) for text, _ in said))
         return [*row, *said, (blank, ""), (_FULL * length, f"graph-view--{'critical' if node.is_critical else 'bar'}")]
+
+    def _headings(self, rails: int, names: int, width: int, *, share: int) -> list[Piece]:
+        """What the columns are, and over the bars the time that they stand for."""
+        room = width - rails - names - 10
+        bars = room // share if width >= NARROWEST_WITH_BARS and self._whole else 0
+        told = one_line(f"{'':<{rails}} {one_line('node', names):<{names}} {'took':>8}  what came", width - bars)
+        end = took_shown(self._whole)
+        axis = f"0{end:>{bars - 1}}" if bars > len(end) + 1 else ""
+        if bars >= WIDE_AXIS:
+            half = took_shown(self._whole / 2)
+            axis = f"0{half:^{bars - 1 - len(end)}}{end}"
+        return [(f"{told:<{width - len(axis)}}{axis}", "graph-view--dim")]
 
     @property
     def _whole(self) -> float:

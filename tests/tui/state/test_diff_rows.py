@@ -6,7 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcptest_engine.judging.differences import equal
-from mcptest_tui.state.diff_rows import DiffRow, compare, diff_of, differing, from_unified, unified
+from mcptest_tui.state.diff_rows import (
+    CHANGED,
+    DiffRow,
+    compare,
+    diff_of,
+    differences,
+    differing,
+    from_unified,
+    unfolded,
+    unified,
+)
 from tests.tui.state.test_json_rows import json_values
 
 
@@ -90,3 +100,22 @@ def test_what_differs_stands_between_what_is_common(left, right):
     (begin, end), (other_begin, other_end) = differing(left, right)
     assert left[:begin] == right[:other_begin]
     assert left[end:] == right[other_end:]
+
+
+def test_what_is_left_out_says_where_the_next_difference_is_and_can_be_shown():
+    left = {"notes": [{"name": n, "meta": {"size": n}} for n in range(9)], "total": 9}
+    right = {"notes": [{"name": n, "meta": {"size": 7.5 if n == 4 else n}} for n in range(9)], "total": 8}
+    (title, *rows) = diff_of(
+        [{"target": "result", "matcher": {"exact": left}, "actual": right, "passed": False, "index": 0}]
+    )
+    assert title.left == "result  exact  at notes[4].meta.size"
+    gaps = [row.left for row in rows if row.kind == "gap"]
+    assert gaps == ["26 rows the same, then notes[4].meta.size", "21 rows the same, then total"]
+    assert len(list(unfolded(rows))) == 59
+
+
+@given(json_values, json_values)
+def test_a_difference_is_at_the_path_that_the_result_names(left, right):
+    """As `differences` finds them, in the same order."""
+    told = dict.fromkeys(row.path for row in unfolded(compare(left, right)) if row.kind in CHANGED)
+    assert list(told) == list(dict.fromkeys(found.path for found in differences(left, right)))

@@ -107,6 +107,31 @@ async def test_the_difference_can_stand_side_by_side(workbench, mixed):
         assert_picture(pilot.app, "sides", folder="tests_screen", masks=NO_LIST)
 
 
+async def test_rows_that_are_left_out_of_the_difference_are_shown_at_a_key(workbench, place):
+    same = "".join(f"a{n}: {n}, " for n in range(30))
+    (place / "mcptest.yml").write_text(
+        f"""
+servers:
+  demo: {{ command: ["mcptest", "mock", "--preset", "demo"] }}
+tools:
+  - name: long
+    tool: echo
+    args: {{ {same} text: x }}
+    expect: [{{ target: request.params.arguments, matcher: {{ exact: {{ {same} text: y }} }} }}]
+""",
+        encoding="utf-8",
+    )
+    async with workbench(size=(120, 50)) as pilot:
+        await ran(pilot, "a")
+        await opened(pilot, "long", "diff")
+        assert "28 rows the same, then text" in text_of(pilot.app)
+        assert '"a20": 20' not in text_of(pilot.app)
+        await pilot.press("L")
+        assert '"a20": 20' in text_of(pilot.app)
+        await pilot.press("L")
+        assert "28 rows the same" in text_of(pilot.app)
+
+
 async def test_the_frame_says_what_an_assertion_calls_the_value_under_the_cursor(workbench, mixed):
     async with workbench() as pilot:
         await ran(pilot, "a")
@@ -141,7 +166,7 @@ async def test_space_opens_the_whole_value(workbench, mixed):
         await ran(pilot, "a")
         await opened(pilot, "operational", "response")
         await pilot.press("G", "i")
-        await until(pilot, lambda: "y copies" in text_of(pilot.app))
+        await until(pilot, lambda: "y copy" in text_of(pilot.app))
         assert "status: operational" in text_of(pilot.app)
         await pilot.press("escape")
         assert pilot.app.screen is not None

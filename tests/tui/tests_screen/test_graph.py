@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.tui.pictures import assert_picture, text_of
@@ -90,6 +92,21 @@ async def test_enter_looks_into_a_node_and_its_values_have_targets(workbench, fl
         assert 'text: "record 1"' in text
         await pilot.press("left_square_bracket", "left_square_bracket")
         assert screen.detail.tab == "graph"
+
+
+async def test_the_cursor_stays_on_the_nodes_between_headings_and_legend(workbench, flows):
+    async with workbench(size=(160, 30)) as pilot:
+        screen = await opened(pilot, "[common]")
+        await ran(pilot, "r")
+        graph = screen.detail.graph
+        await until(pilot, lambda: graph.nodes[0].status == "ok")
+        graph.focus()
+        await pilot.press("G", "j")
+        assert graph.selected is graph.nodes[-1]
+        await pilot.press("g", "k")
+        assert graph.selected is graph.nodes[0]
+        assert re.search(r"node +took +what came +0( +[\d.]+ m?s){1,2} *│", text_of(pilot.app))
+        assert "critical path: what the end waited for" in text_of(pilot.app)
 
 
 async def test_a_node_that_runs_is_seen_to_run(workbench, flows, place):
