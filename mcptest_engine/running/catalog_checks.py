@@ -1,12 +1,13 @@
 """What servers list, held against the text of a suite that calls them, while it is being written.
 
 The same checks as a run makes of names and arguments (`catalogs.py`), in the same words and with the same weight, each at the
-place in the text that is wrong, and with the edit that mends it where there is one. Nothing is said of what only a run can
+place in the text that is wrong, and with the edit that corrects it where there is one. Nothing is said of what only a run can
 know: a value that a template gives later, or a call that is expected to fail. A list that is remembered is named by its time.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -50,8 +51,8 @@ class _Call(NamedTuple):
     certain: bool = True
 
 
-class _Mend(NamedTuple):
-    """How a problem is mended: the value at `path` becomes `value`, which is put there if nothing is."""
+class _Correction(NamedTuple):
+    """How a problem is corrected: the value at `path` becomes `value`, which is inserted if nothing is there."""
 
     path: Pointer
     value: Any
@@ -72,15 +73,15 @@ def find_catalog_problems(
     search = _Search(checked.merged, places, catalogs, checked.secrets)
     with suppress(TooManyProblems):
         search.look_at_all()
-    told = diagnostics_of(places.problems, lines_of, file=file)
+    found = diagnostics_of(places.problems, lines_of, file=file)
     return tuple(
-        problem if mend is None or problem.fix is not None else _with_fix(problem, mend, lines_of(problem.file))
-        for problem, mend in zip(told, search.mends, strict=False)
+        problem if one is None or problem.fix is not None else _with_fix(problem, one, lines_of(problem.file))
+        for problem, one in zip(found, search.corrections, strict=False)
     )
 
 
 class _Search:
-    """One look at one suite; `mends` has what mends each problem of `places`, in the same order."""
+    """One look at one suite; `corrections` has what corrects each problem of `places`, in the same order."""
 
     def __init__(self, merged: Merged, places: Places, catalogs: Catalogs, secrets: frozenset[str]) -> None:
         self._merged, self._places = merged, places
@@ -89,7 +90,7 @@ class _Search:
         self._by = {name: f" (by the list of {at})" for name, one in catalogs.items() if (at := one.get("read_at"))}
         self._defaults = {name: placed.value for name, placed in merged.default_test.items()}
         self._only_server = next(iter(merged.servers)) if len(merged.servers) == 1 else ""
-        self.mends: list[_Mend | None] = []
+        self.corrections: list[_Correction | None] = []
 
     def _is_read(self, server: str) -> bool:
         """Whether a run reads this server's lists."""
@@ -102,7 +103,12 @@ class _Search:
         for test in self._merged.tests:
             if isinstance(test.entry, dict):
                 for call in self._calls_of(test, test.entry):
-                    self._look_at(call, test.file)
+                    try:
+                        self._look_at(call, test.file)
+                    except TooManyProblems:
+                        raise
+                    except Exception:  # noqa: BLE001, S112  # a server may list anything, and a run says what of it is wrong
+                        continue
                 if test.kind in (TestKind.AGENT, TestKind.EVAL):
                     self._look_at_tools(test, test.entry)
 
@@ -164,19 +170,23 @@ class _Search:
         value = _value_at(arguments, fault.path)
         if fault.kind not in ("unknown", "missing") and "${" in repr(value):
             return  # what it becomes is known only when it is called
-        path, mend = (*call.path, "args", *fault.path), None
+        path, correction = (*call.path, "args", *fault.path), None
         schema = entry.descriptor.get("inputSchema")
         if fault.kind == "missing":
-            name = str(fault.expected)
-            value = walk.skeleton(schema, walk.described(schema, (*fault.path, name)))
-            mend = _Mend((*path, name), value, is_new=True)
+            name = fault.expected
+            if isinstance(name, str):
+                value = walk.skeleton(schema, walk.described(schema, (*fault.path, name)))
+                correction = _Correction((*path, name), value, is_new=True)
             if "args" not in call.data:
-                path, mend = (*call.path, key), _Mend(path, {name: value}, is_new=True)
+                correction = correction and _Correction(path, {name: value}, is_new=True)
+                path = (*call.path, key)
         elif fault.kind != "unknown" and self._places.raw(file, path) == value:
             meant = _meant(value, fault, entry, arguments)
-            mend = None if meant is None else _Mend(path, meant[0], is_new=False)
+            correction = None if meant is None else _Correction(path, meant[0], is_new=False)
         is_key = fault.kind == "unknown" or (fault.kind == "missing" and path[-1:] == ("args",))
-        self._tell(file, call.server, path, fault.message, fault.hint, Severity.WARNING, key=is_key, mend=mend)
+        self._tell(
+            file, call.server, path, fault.message, fault.hint, Severity.WARNING, key=is_key, correction=correction
+        )
 
     def _look_at_tools(self, test: PlacedTest, entry: dict[str, Any]) -> None:
         """The names of tools in the lists and measures of an agent test: of no weight in a run, but never meant."""
@@ -189,8 +199,8 @@ class _Search:
         for path, name in _tools_in(entry):
             if name not in known and "${" not in name:
                 own = listings[servers[0]] if len(servers) == 1 else None
-                told = f'no server of this test lists a tool "{name}"'
-                message = told if own is None else own.unknown(servers[0], name)[0]
+                none_lists = f'no server of this test lists a tool "{name}"'
+                message = none_lists if own is None else own.unknown(servers[0], name)[0]
                 place = (*test.path, *path)
                 self._tell(test.file, servers[0], place, message, did_you_mean(name, known), Severity.WARNING)
 
@@ -204,19 +214,21 @@ class _Search:
         severity: Severity,
         *,
         key: bool = False,
-        mend: _Mend | None = None,
+        correction: _Correction | None = None,
     ) -> None:
         count = len(self._places.problems)
         message = self._redactor.redact_text(message) + self._by.get(server, "")
         self._places.tell(file, path, message, hint, severity=severity, key=key)
         if len(self._places.problems) > count:
-            self.mends.append(mend if len(self.mends) < _MOST_FIXES else None)
+            self.corrections.append(correction if len(self.corrections) < _MOST_FIXES else None)
 
 
 def _lists_of(catalog: Mapping[str, Any]) -> dict[str, Listing]:
     """The lists of a catalog that are whole, and that its server declared to have."""
     failed, declared = catalog.get("errors") or {}, catalog.get("capabilities") or {}
-    found = {}
+    found: dict[str, Listing] = {}
+    if not isinstance(failed, dict) or not isinstance(declared, dict):
+        return found
     for what in _CALLED.values():
         if what in declared and what not in failed and isinstance(catalog.get(what), list):
             entries = [one for one in catalog[what] if isinstance(one, dict)]
@@ -271,15 +283,15 @@ def _read_otherwise(value: Any) -> Iterator[Any]:
         if truth is not None:
             yield truth
         for kind in (int, float):
-            try:
-                yield kind(text)
-            except ValueError:
-                continue
+            with suppress(ValueError, OverflowError):
+                number = kind(text)
+                if math.isfinite(number):
+                    yield number
         yield value.casefold()
     elif isinstance(value, bool):
         yield "true" if value else "false"
     elif isinstance(value, (int, float)):
-        if value == int(value):
+        if isinstance(value, float) and value.is_integer():
             yield int(value)
         yield str(value)
     if not isinstance(value, (list, dict)):
@@ -294,26 +306,27 @@ def _with_value(value: Any, path: Pointer, new: Any) -> Any:
     return copy
 
 
-def _with_fix(problem: Diagnostic, mend: _Mend, lines: Sequence[str]) -> Diagnostic:
+def _with_fix(problem: Diagnostic, correction: _Correction, lines: Sequence[str]) -> Diagnostic:
     line = lines[problem.line - 1] if problem.line <= len(lines) else ""
-    if mend.is_new and mend.path[-1] == "args":
-        return problem._replace(fix=_args_behind(problem, mend.value, line))
-    if mend.is_new:
-        return problem._replace(insert=Insert(mend.path, mend.value))
+    try:
+        text = in_flow(correction.value)
+    except (Unwritable, ValueError, RecursionError):
+        return problem
+    if correction.is_new and correction.path[-1] == "args":
+        return problem._replace(fix=_args_behind(problem, text, line))
+    if correction.is_new:
+        return problem._replace(insert=Insert(correction.path, correction.value))
     word = line[problem.column - 1 : problem.end_column - 1]
     if not word or word[0] in "|>&*!" or problem.end_column > len(line) + 1:
         return problem
-    try:
-        return problem._replace(fix=Fix(problem.line, problem.column, problem.end_column, in_flow(mend.value)))
-    except Unwritable:
-        return problem
+    return problem._replace(fix=Fix(problem.line, problem.column, problem.end_column, text))
 
 
-def _args_behind(problem: Diagnostic, value: Any, line: str) -> Fix | None:
+def _args_behind(problem: Diagnostic, arguments: str, line: str) -> Fix | None:
     """`args` behind the tool's name: in the same braces, or on a line of its own."""
     key = _CALLED_KEY.search(line[: problem.column - 1])
     if key is None:
         return None
     end = problem.end_column
     flow = any(mark in line[: problem.column] for mark in "{[")
-    return Fix(problem.line, end, end, f"{', ' if flow else chr(10) + ' ' * key.start()}args: {in_flow(value)}")
+    return Fix(problem.line, end, end, f"{', ' if flow else chr(10) + ' ' * key.start()}args: {arguments}")

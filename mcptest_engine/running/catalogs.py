@@ -118,9 +118,14 @@ class Entry:
         """Arguments that are not declared; of a prompt, which has no schema, also those that are missing."""
         schema = self.descriptor.get("inputSchema")
         declared: set[str] | None = None
-        listed = [one for one in self.descriptor.get("arguments") or [] if isinstance(one, dict)]
+        listed = self.descriptor.get("arguments")
+        named = [
+            one
+            for one in (listed if isinstance(listed, list) else ())
+            if isinstance(one, dict) and isinstance(one.get("name"), str)
+        ]
         if not self.is_tool:
-            declared = {str(one.get("name")) for one in listed}
+            declared = {one["name"] for one in named}
         elif isinstance(schema, dict):
             properties = schema.get("properties")
             is_closed = schema.get("additionalProperties") is False or _OPEN_ENDED.isdisjoint(schema)
@@ -132,9 +137,9 @@ class Entry:
                     f"it has {', '.join(f'`{one}`' for one in sorted(declared)[:8])}" if declared else None
                 )
                 yield ArgumentFault(f'the {what} "{name}" has no argument `{key}`', hint, (key,), "unknown")
-        for one in () if self.is_tool else listed:
-            if one.get("required") is True and one.get("name") not in arguments:
-                needed = one.get("name")
+        for one in () if self.is_tool else named:
+            if one.get("required") is True and one["name"] not in arguments:
+                needed = one["name"]
                 yield ArgumentFault(f'the prompt "{name}" needs the argument `{needed}`', None, (), "missing", needed)
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _TEMPLATE = "#/$defs/Template"
 _MOST_DEPTH = 24
+_MOST_SKELETON_LEVELS = 4
+_MOST_SKELETON_VALUES = 40
 Schema = dict[str, Any]
 
 
@@ -62,21 +64,22 @@ def described(root: Any, path: Sequence[str | int]) -> Schema | None:
     return None
 
 
-def alternatives(root: Any, schema: Any, depth: int = 0) -> Iterator[Schema]:
-    """A schema with its references followed and its alternatives taken apart."""
+def alternatives(root: Any, schema: Any, depth: int = 0, followed: set[str] | None = None) -> Iterator[Schema]:
+    """A schema with its references followed, each of them once, and its alternatives taken apart."""
     if not isinstance(schema, dict) or depth > _MOST_DEPTH:
         return
+    followed = {_TEMPLATE} if followed is None else followed
     reference = schema.get("$ref")
-    if reference == _TEMPLATE:
-        return
     if isinstance(reference, str):
-        yield from alternatives(root, _resolved(root, reference), depth + 1)
+        if reference not in followed:
+            followed.add(reference)
+            yield from alternatives(root, _resolved(root, reference), depth + 1, followed)
         return
     apart = [part for key in ("anyOf", "oneOf", "allOf") for part in _listed(schema.get(key)) if _says_a_shape(part)]
     apart += [schema[key] for key in ("else", "then") if key in schema]
     if apart:
         for part in apart:
-            yield from alternatives(root, part, depth + 1)
+            yield from alternatives(root, part, depth + 1, followed)
     if not apart or "properties" in schema or "enum" in schema:
         yield schema
 
@@ -135,17 +138,30 @@ def description(schema: Any) -> str:
 
 
 def skeleton(root: Any, schema: Any) -> Any:
-    """A value to begin with: the schema's default, its first value or example, else an empty one of its type."""
-    parts = list(alternatives(root, schema))
-    for part in parts:
-        known = examples(part) or [value for value, _ in values([part])]
-        if known:
-            return known[0]
-    kind = next((name for part in parts for name in types(part)), "string")
-    if kind == "object":
-        inner = properties(parts)
-        return {name: skeleton(root, inner.get(name)) for name in sorted(required(parts)) if name in inner}
-    return {"integer": 0, "number": 0, "boolean": False, "array": [], "null": None}.get(kind, "")
+    """A value to begin with: the schema's default, its first value or example, else null or an empty one of its type.
+
+    An object has its required keys, down to a few levels and as long as there are not many: a schema may refer to itself.
+    """
+    count = 0
+
+    def build_value(schema: Any, level: int) -> Any:
+        nonlocal count
+        count += 1
+        parts = list(alternatives(root, schema))
+        for part in parts:
+            known = examples(part) or [value for value, _ in values([part])]
+            if known:
+                return known[0]
+        kinds = [name for part in parts for name in types(part)] or ["string"]
+        if "null" in kinds:
+            return None
+        if kinds[0] == "object":
+            inner = properties(parts)
+            names = sorted(required(parts) & inner.keys()) if level < _MOST_SKELETON_LEVELS else []
+            return {name: build_value(inner[name], level + 1) for name in names if count < _MOST_SKELETON_VALUES}
+        return {"integer": 0, "number": 0, "boolean": False, "array": []}.get(kinds[0], "")
+
+    return build_value(schema, 0)
 
 
 def type_shown(root: Any, schema: Any) -> str:

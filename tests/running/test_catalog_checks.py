@@ -234,3 +234,79 @@ def test_a_secret_argument_is_not_quoted(tmp_path: Path) -> None:
     ).diagnostics
     assert "is not of type" in found[-1].message
     assert "hush-hush" not in found[-1].message
+
+
+NODE = {
+    "type": "object",
+    "properties": {"next": {"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]}},
+    "required": ["next"],
+}
+END = {"type": "string"}
+SHARED = {
+    f"L{level}": {
+        "type": "object",
+        "properties": {side: {"$ref": f"#/$defs/L{level + 1}"} for side in "abcd"},
+        "required": list("abcd"),
+    }
+    for level in range(60)
+}
+DOUBLED = {f"L{level}": {"anyOf": [{"$ref": f"#/$defs/L{level + 1}"}] * 8} for level in range(60)}
+
+
+@pytest.mark.parametrize(
+    ("defs", "argument"),
+    [
+        ({"Node": NODE}, {"$ref": "#/$defs/Node"}),
+        ({}, {"$ref": "#"}),
+        ({**SHARED, "L60": END}, {"$ref": "#/$defs/L0"}),
+        ({**DOUBLED, "L60": END}, {"$ref": "#/$defs/L0"}),
+    ],
+    ids=["itself or null", "the whole", "shared", "doubled"],
+)
+def test_an_argument_whose_schema_refers_to_itself_is_missed_and_given_a_small_value(
+    defs: dict[str, Any], argument: dict[str, Any], tmp_path: Path
+) -> None:
+    schema = {"type": "object", "properties": {"x": argument}, "required": ["x"], "$defs": defs}
+    text = "tools:\n  - name: one\n    tool: deep\n" + EXPECT
+    (found,) = problems(text, tmp_path, {**CATALOG, "tools": [{"name": "deep", "inputSchema": schema}]})
+    assert '"x" is a required property' in found.message
+    assert found.fix is not None
+    assert len(found.fix.text) < 400
+    if defs == {"Node": NODE}:
+        assert found.fix.text.strip() == "args: { x: { next: null } }"
+
+
+@pytest.mark.parametrize("value", [".inf", "-.inf", ".nan", "1e999", '"1e999"', '"nan"'])
+def test_a_number_without_an_end_is_refused_and_never_proposed(value: str, tmp_path: Path) -> None:
+    text = f"tools:\n  - name: one\n    tool: list_notes\n    args: {{ limit: {value} }}\n" + EXPECT
+    found = problems(text, tmp_path)
+    assert all("limit" in one.message or "integer" in one.message for one in found)
+    assert [one.fix for one in found] == [None] * len(found)
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"name": "odd", "inputSchema": {"type": "object", "required": [None, 5]}},
+        {"name": "odd", "inputSchema": {"$ref": "#"}},
+        {"name": "odd", "inputSchema": {"type": "object", "properties": {"n": {"$ref": "nowhere"}}}},
+        {"name": "odd", "inputSchema": {"type": 5, "properties": []}},
+    ],
+    ids=["required", "a circle", "nowhere", "no schema"],
+)
+def test_whatever_a_server_lists_other_calls_are_still_looked_at(tool: dict[str, Any], tmp_path: Path) -> None:
+    text = "tools:\n  - { name: a, tool: odd, args: { n: 1 } }\n  - { name: b, tool: nothing }\n"
+    found = problems(text, tmp_path, {**CATALOG, "tools": [tool]})
+    assert any('lists no tool "nothing"' in one.message for one in found)
+    assert not any(one.fix and "None" in one.fix.text for one in found)
+
+
+@pytest.mark.parametrize("catalog", [{"errors": [1]}, {"capabilities": [1]}, {"errors": 5}, {"capabilities": 5}])
+def test_a_catalog_of_another_shape_says_nothing(catalog: dict[str, Any], tmp_path: Path) -> None:
+    assert problems("tools:\n  - { name: a, tool: nothing }\n", tmp_path, {**CATALOG, **catalog}) == []
+
+
+@pytest.mark.parametrize("arguments", [[{"required": True}], [{"name": 5, "required": True}], 5])
+def test_an_argument_of_a_prompt_without_a_name_is_not_asked_for(arguments: Any, tmp_path: Path) -> None:
+    catalog = {**CATALOG, "prompts": [{"name": "greet", "arguments": arguments}]}
+    assert problems("prompts:\n  - { name: a, prompt: greet }\n", tmp_path, catalog) == []
