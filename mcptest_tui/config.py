@@ -5,6 +5,7 @@ A file of the plain shape (one `key: word` a line) is read without the YAML libr
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -108,9 +109,10 @@ def _wrong(key: str, given: object) -> str:
         shown = " or ".join(str(choice).lower() if isinstance(choice, bool) else choice for choice in CHOICES[key])
         return f"`{key}` is {shown}"
     if key in ("bell_seconds", "spare_minutes"):
-        number = isinstance(given, (int, float)) and not isinstance(given, bool) and given >= 0
+        number = isinstance(given, (int, float)) and not isinstance(given, bool) and 0 <= given < math.inf
         unit = key.partition("_")[2]
-        return "" if number else f"`{key}` is a number of {unit}; 0 for never"
+        zero = "0 starts none" if key == "spare_minutes" else "0 for never"
+        return "" if number else f"`{key}` is a number of {unit}; {zero}"
     return "" if isinstance(given, str) else f"`{key}` is a text"
 
 

@@ -241,9 +241,11 @@ class PlainWorkbench:
 
         def read() -> None:
             with suppress(RuntimeError):  # the session has ended meanwhile
-                for text in sys.stdin:
-                    loop.call_soon_threadsafe(lines.put_nowait, text.strip())
-                loop.call_soon_threadsafe(lines.put_nowait, "quit")
+                try:
+                    for text in sys.stdin:
+                        loop.call_soon_threadsafe(lines.put_nowait, text.strip())
+                finally:
+                    loop.call_soon_threadsafe(lines.put_nowait, "quit")
 
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         try:
@@ -254,7 +256,10 @@ class PlainWorkbench:
                 typed = await lines.get()
                 if not at_once and typed.split(" ")[0] not in ("stop", "run.stop", "run.stop.all"):
                     await self._settle()
-                await self.do(typed)
+                try:
+                    await self.do(typed)
+                except Exception as wrong:  # noqa: BLE001 - one line that trips us must not cost the session
+                    self.tell(f"this is a bug in mcptest: {type(wrong).__name__}: {wrong}")
         finally:
             await self.engine.close()
         return 0
@@ -374,7 +379,7 @@ class PlainWorkbench:
     def _do_problems(self, _: str) -> None:
         found = [document for document in self.store.documents.values() if document.diagnostics]
         for document in found:
-            self.put_text(problem_lines(document, None))
+            self.put_text(problem_lines(document, None, editor=False))
         if not found:
             self.put("no problems")
 
@@ -486,7 +491,7 @@ class PlainWorkbench:
         """The tests of numbers, ranges of numbers or a filter; None, and why, where there are none."""
         rows = [self.store.rows[test] for test in self.store.order]
         words = text.replace(",", " ").split()
-        if words and all(word.replace("-", "", 1).isdigit() for word in words):
+        if words and all(word.replace("-", "", 1).isdecimal() for word in words):
             chosen: list[TestRow] = []
             for word in words:
                 first, _, last = word.partition("-")
@@ -508,7 +513,7 @@ class PlainWorkbench:
 
 def run_plain(paths: list[str], *, color: bool) -> int:
     """Open a session of lines; the exit code."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")

@@ -225,7 +225,7 @@ class Runs:
 
     def _why_nothing(self, wanted: dict[str, list[str] | None], unsound: list[str]) -> str:
         if unsound:
-            return f"the suite has problems; {key_of('app.mode.2')} opens it in the editor"
+            return f"the suite has problems; {key_of('app.mode.2')} shows them"
         if not self._app.store.rows:
             return "no tests are open"
         return (

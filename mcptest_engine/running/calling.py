@@ -253,9 +253,12 @@ class Caller:
         try:
             return await self.catalogs.find(session, asked.method, name, timeout_seconds=seconds, renew=renew)
         except asyncio.CancelledError:
-            if isinstance(asked, Case) and not (asked.watches or asked.verify or asked.retries or asked.fault):
-                validity, snapshots = _validity_of(session, None), self._answer_snapshots()
-                self.answered_late[asked.id] = await self._judge(asked, envelope, None, validity, snapshots)
+            takes_more = asked.watches or asked.slow_to_judge or uses_matcher(asked.expect, JUDGED)
+            if isinstance(asked, Case) and not (takes_more or asked.verify or asked.retries or asked.fault):
+                validity, snapshots = _validity_of(session, None), self._answer_snapshots() or self._snapshots
+                self.answered_late[asked.id] = judge(
+                    asked, envelope, snapshots=snapshots, redact=self._redact, validity=validity
+                )
             raise
 
     async def call_tool(

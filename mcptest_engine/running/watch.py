@@ -186,7 +186,7 @@ def state_of(path: Path) -> tuple[int, int, int] | None:
     """What tells cheaply that a file may have another content: mtime in ns, size and inode; None when it is not there."""
     try:
         found = path.stat()
-    except OSError:
+    except (OSError, ValueError):  # a NUL in its name
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
 

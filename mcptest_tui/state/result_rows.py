@@ -523,8 +523,8 @@ def _quantile(values: Sequence[float], share: float) -> float:
     return sorted(values)[max(math.ceil(share * len(values)) - 1, 0)]
 
 
-def problem_lines(document: Document, since: float | None) -> list[TextLine]:
-    """A suite that does not load."""
+def problem_lines(document: Document, since: float | None, *, editor: bool = True) -> list[TextLine]:
+    """A suite that does not load; `editor`: with the key that opens it there."""
     errors = [item for item in document.diagnostics if item.severity == "error"]
     lines = [line((f"{mark('fail')} {counted(len(errors), 'problem')}: this suite does not run", "fail"))]
     if since is not None:
@@ -537,7 +537,7 @@ def problem_lines(document: Document, since: float | None) -> list[TextLine]:
             lines.append(line((safe(item.hint), "hint"), at=4))
     if len(document.diagnostics) > 20:
         lines += [BLANK, line((f"and {len(document.diagnostics) - 20} more", "dim"))]
-    return [*lines, BLANK, *key_lines((("e", "opens the editor at the first one"),))]
+    return [*lines, BLANK, *key_lines((("e", "opens the editor at the first one"),))] if editor else lines
 
 
 def _slowest(timed: Sequence[tuple[str, float, Mapping[str, Any] | None]]) -> list[TextLine]:
