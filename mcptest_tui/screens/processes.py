@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from mcptest_tui.widgets.lines import Piece
 
 LOOK_SECONDS = 1.0
+MOST_LINES = 3
+"""Lines at the bottom for what a process waits for."""
 WIDE = 70
 """Cells from which pid and memory have room."""
 _TITLE_WIDTH = 34
@@ -78,7 +80,8 @@ class ProcessList(Lines):
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
         """One row: title, pid, uptime, memory, what it waits for."""
         one, now = self.processes[at], time.time()
-        title = min(_TITLE_WIDTH, max(width // 2, 12))
+        longest = max(cell_len(other.title) for other in self.processes) + 1
+        title = min(longest, _TITLE_WIDTH, max(width // 2, 12))
         told: list[Piece] = [(_fit(f" {one.title}", title) + " ", "processes--ours" if one.role in OURS else "")]
         if width >= WIDE:
             memory = "" if one.pid is None else "? MB" if one.memory is None else size_shown(one.memory)
@@ -86,7 +89,7 @@ class ProcessList(Lines):
         told.append((f"{uptime_shown(now - one.since):>9}  ", "processes--dim"))
         room = width - sum(cell_len(text) for text, _ in told)
         ink = "processes--waits" if one.waits else "processes--dim"
-        return [*told, (one_line(one.waits_for(now), room), ink)] if room > 3 else told
+        return [*told, (one_line(one.waits_for(now, room), room), ink)] if room > 3 else told
 
 
 def _fit(text: str, width: int) -> str:
@@ -164,9 +167,14 @@ class ProcessesWindow(Modal[None], Working):
 
     def _show_command(self) -> None:
         one = self.list.process
-        text = self._note or ("" if one is None else one.shown)
         line = self.query_one("#process-command", Static)
-        line.update(shown(one_line(text, max(line.size.width, 20)), style="$text-warning" if self._note else "$muted"))
+        width = max(line.size.width, 20)
+        if self._note or one is None:
+            line.update(shown(one_line(self._note, width), style="$text-warning"))
+            return
+        waits = one.all_waits(time.time())
+        told = [shown(one_line(waits, width * MOST_LINES), style="$verdict-inconclusive")] if waits else []
+        line.update(Content("\n").join([*told, shown(one_line(one.shown, width), style="$text-muted")]))
 
     def action_end(self) -> None:
         """End the one under the cursor."""

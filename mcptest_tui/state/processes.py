@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 
 if TYPE_CHECKING:
@@ -53,13 +54,21 @@ class Process(NamedTuple):
         }
         return words.get(self.role, self.name)
 
-    def waits_for(self, now: float) -> str:
-        """What it waits for, the longest first, or "idle"; "" for what is never asked."""
+    def waits_for(self, now: float, room: int) -> str:
+        """What it waits for longest, such as `wait_for 5 s`, the name cut to `room`; "idle", or "" for what is never asked."""
         if not self.waits:
             return "idle" if self.role in ("run", "spare", "hand") else ""
         what, at = min(self.waits, key=lambda one: one[1])
-        more = f", and {len(self.waits) - 1} more" if len(self.waits) > 1 else ""
-        return f"{what}: {uptime_shown(now - at)}{more}"
+        name, took = what.partition(" ")[2] or what, f" {uptime_shown(now - at)}"
+        more = f" +{len(self.waits) - 1}" if len(self.waits) > 1 else ""
+        if len(name + took + more) <= room:
+            took += more
+        return one_line(name, max(room - len(took), 4)) + took
+
+    def all_waits(self, now: float) -> str:
+        """All that it waits for, the longest first: `waits for tools/call wait_for 5 s, ping 1 s`; "" for nothing."""
+        told = (f"{what} {uptime_shown(now - at)}" for what, at in sorted(self.waits, key=lambda one: one[1]))
+        return f"waits for {', '.join(told)}" if self.waits else ""
 
 
 def processes_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Process, ...]:

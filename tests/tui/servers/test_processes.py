@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -35,13 +37,33 @@ async def test_a_server_that_hangs_is_ended_with_two_keys_and_the_run_goes_on(wo
         await pilot.press("a")
         await until(pilot, lambda: any(one.waits for one in pilot.app.processes), what="the server")
         await pilot.press("ampersand")
-        await until(pilot, lambda: "tools/call hang: " in text_of(pilot.app), what="what it waits for")
+        await until(pilot, lambda: "waits for tools/call hang " in text_of(pilot.app), what="what it waits for")
         await pilot.press("x")
         await until(pilot, lambda: not pilot.app.runs.progress.busy, what="the end of the run")
         counts = pilot.app.store.counts
         assert (counts["pass"], counts["fail"]) == (1, 1)
         await pilot.press("escape")
         await until(pilot, lambda: "was ended by hand" in text_of(pilot.app), what="the reason")
+
+
+async def test_what_a_process_waits_for_is_named_first_by_its_tool_and_whole_at_the_bottom(workbench, place):
+    """On the smallest terminal that has pid and memory there are twelve cells for it."""
+    name = "wait_for_the_warehouse_in_the_north_that_never_answers_and_never_did_and_never_will"
+    async with workbench(size=(80, 24)) as pilot:
+        await pilot.press("ampersand")
+        waits = (("tools/call wait_for", time.time() - 5.5), (f"tools/call {name}", time.time() - 3.5))
+        await until(pilot, lambda: pilot.app.screen.list.process, what="the list")
+        window = pilot.app.screen
+        window.look = lambda: None  # nobody brings the true ones meanwhile
+        one = window.list.process._replace(role="hand", number=1, waits=waits)
+        window.show((one, one._replace(number=2, waits=waits[1:])))
+        await pilot.pause()
+        first, second = (line for line in text_of(pilot.app).splitlines() if "connected in Servers" in line)
+        assert re.search(r" wait_for \d+ s \+1 ", first)
+        assert re.search(r" wait_\S*… \d+ s", second)
+        bottom = "".join(line.strip("│ ") for line in text_of(pilot.app).splitlines()[-6:])
+        assert "waits for tools/call wait_for" in bottom
+        assert name in bottom.replace(" ", "")
 
 
 async def test_a_spare_server_is_counted_listed_and_ended(workbench, place):
