@@ -34,9 +34,9 @@ def remember_catalog(data_dir: Path, suite: str, server: str, target: str, catal
     """
     old = recall_catalogs(data_dir, suite, [(server, target)]).get(server, {})
     failed = catalog.get("errors") or {}
-    kept = {what: told for what, told in old.get("errors", {}).items() if what not in catalog}
+    old_errors = {what: error for what, error in old.get("errors", {}).items() if what not in catalog}
     capabilities = {**old.get("capabilities", {}), **(catalog.get("capabilities") or {})}
-    catalog = {**old, **catalog, "capabilities": capabilities, "errors": {**kept, **failed}}
+    catalog = {**old, **catalog, "capabilities": capabilities, "errors": {**old_errors, **failed}}
     head = {"schema_version": SCHEMA_VERSION, "suite": suite, "server": server, "target": target}
     now = datetime.now().astimezone().isoformat(timespec="seconds")
     data = json.dumps({**catalog, **head, READ_AT: now}, ensure_ascii=False).encode("utf-8", "replace")
@@ -57,10 +57,11 @@ def recall_catalogs(data_dir: Path, suite: str, servers: Iterable[tuple[str, str
         with contextlib.suppress(
             OSError, McptestError, ValueError, RecursionError, KeyError, TypeError, AttributeError
         ):
-            told = json.loads(read_file(_path(data_dir, suite, server), largest=LARGEST))
-            wanted = {"schema_version": SCHEMA_VERSION, "suite": suite, "server": server, "target": target}
-            if wanted.items() <= told.items():
-                found[server] = {**told, READ_AT: _time_shown(datetime.fromisoformat(told[READ_AT]))}
+            catalog = json.loads(read_file(_path(data_dir, suite, server), largest=LARGEST))
+            head = {"schema_version": SCHEMA_VERSION, "suite": suite, "server": server, "target": target}
+            has_shape = all(isinstance(catalog[key], dict) for key in ("capabilities", "errors"))
+            if has_shape and head.items() <= catalog.items():
+                found[server] = {**catalog, READ_AT: _time_shown(datetime.fromisoformat(catalog[READ_AT]))}
     return found
 
 

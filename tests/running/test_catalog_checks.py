@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -310,3 +311,15 @@ def test_a_catalog_of_another_shape_says_nothing(catalog: dict[str, Any], tmp_pa
 def test_an_argument_of_a_prompt_without_a_name_is_not_asked_for(arguments: Any, tmp_path: Path) -> None:
     catalog = {**CATALOG, "prompts": [{"name": "greet", "arguments": arguments}]}
     assert problems("prompts:\n  - { name: a, prompt: greet }\n", tmp_path, catalog) == []
+
+
+@pytest.mark.parametrize("damage", [{"errors": None}, {"errors": []}, {"capabilities": [1]}, {"read_at": 5}])
+def test_a_damaged_file_of_a_list_counts_as_not_there_and_is_written_anew(
+    damage: dict[str, Any], tmp_path: Path
+) -> None:
+    assert remember_catalog(tmp_path, "/x/mcptest.yml", "notes", "notes", CATALOG)
+    (file,) = (tmp_path / "cache" / "catalogs").iterdir()
+    file.write_text(json.dumps({**json.loads(file.read_text()), **damage}))
+    assert recall_catalogs(tmp_path, "/x/mcptest.yml", [("notes", "notes")]) == {}
+    assert remember_catalog(tmp_path, "/x/mcptest.yml", "notes", "notes", CATALOG)
+    assert recall_catalogs(tmp_path, "/x/mcptest.yml", [("notes", "notes")])["notes"]["tools"] == TOOLS

@@ -122,7 +122,7 @@ class Runs:
         settings = self._settings(job)
         telling = RunTelling(self._send, self._results, run=job.run, path=job.path, root=workspace.root)
         try:
-            record = await self._execute(suite, settings, job, Listeners([telling]))
+            record, pool = await self._execute(suite, settings, job, Listeners([telling]))
         except McptestError as error:
             hint = {} if error.hint is None else {"hint": error.hint}
             self._failed(job, {"message": error.message, **hint, "kind": "usage"})
@@ -138,9 +138,13 @@ class Runs:
             if server.name not in kept:
                 closed = {"server": server.name, "state": "closed"}
                 self._send({"event": "server.state", "run": job.run, "path": str(job.path), **closed})
+        try:
+            await self._remember_catalogs(suite, pool)
+        except Exception as wrong:  # noqa: BLE001  # a convenience of the editor: the run is saved and has its verdict
+            self._send({"event": "warned", "run": job.run, "message": f"cannot store what the servers list: {wrong}"})
         self._send({"event": "run.finished", "run": job.run, "path": str(job.path), "record": record_shown(record)})
 
-    async def _execute(self, suite: LoadedSuite, settings: RunSettings, job: _Job, emit: Any) -> RunRecord:
+    async def _execute(self, suite: LoadedSuite, settings: RunSettings, job: _Job, emit: Any) -> tuple[RunRecord, Pool]:
         from mcptest_engine.running.launch import launch
 
         pool = self._warm.take(suite, settings.environ) or self._open(suite, settings, "run")
@@ -160,8 +164,7 @@ class Runs:
             raise
         finally:
             self._task = None
-        await self._remember_catalogs(suite, pool)
-        return record
+        return record, pool
 
     async def _remember_catalogs(self, suite: LoadedSuite, pool: Pool) -> None:
         """Write what the servers of a run listed, for the editor."""
