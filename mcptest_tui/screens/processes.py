@@ -74,8 +74,7 @@ class ProcessList(Lines):
             self.changed(cursor=min(waits)[1] if waits else 0)
         else:
             same = (place for place, one in enumerate(processes) if one.key == before.key)
-            # The workbench itself comes last and is not ended here: a second key hits no neighbour of what is gone.
-            self.changed(cursor=next(same, len(processes) - 1))
+            self.changed(cursor=next(same, self.cursor))
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
         """One row: title, pid, uptime, memory, what it waits for."""

@@ -28,7 +28,7 @@ SERVER = Path(__file__).parent.parent / "servers" / "breaking.py"
 STDIO = {"command": [sys.executable, "-S", str(SERVER)]}
 NOT_FAILED = {"target": "result.isError", "matcher": {"not": {"exact": True}}}
 SPOILT = {
-    "wrong_output": '`structuredContent` breaks the tool\'s `outputSchema`: at `/degrees`: "seven" is not of type "number"',
+    "wrong_output": '`structuredContent` breaks the tool\'s `outputSchema`: at `degrees`: "seven" is not of type "number"',
     "no_output": "the tool declares an `outputSchema`, and the result has no `structuredContent`",
     "number_as_text": '/content/0/text: 5 is not of type "string" (server/tools#text-content)',
     "unknown_block": '/content/0/type: "textt" is not one of "text", "image", "audio", "resource_link", "resource"',
@@ -291,7 +291,7 @@ def test_an_unlisted_prompt_fails_although_it_is_answered(run: Callable[..., Run
     ("arguments", "words"),
     [
         ({"citty": "x"}, 'the tool "fine" has no argument `citty`; did you mean `city`?'),
-        ({"days": "3"}, 'the `inputSchema` of "fine" refuses the arguments: at `/days`: "3" is not of type "integer"'),
+        ({"days": "3"}, 'the `inputSchema` of "fine" refuses the arguments: at `days`: "3" is not of type "integer"'),
     ],
 )
 def test_odd_arguments_are_a_warning_and_a_failure_under_strict(

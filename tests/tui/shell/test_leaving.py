@@ -74,7 +74,7 @@ def test_it_opens_and_quits(terminal, demo, place):
     """`mcptest` alone; the terminal is as before, and nothing is left."""
     app = terminal()
     app.wait_for("5 Traffic")
-    app.wait_for("17 tests")
+    app.wait_for("16 tests")
     app.press("\x11")
     assert app.wait_for_end() == 0
     assert app.is_as_before
@@ -94,7 +94,7 @@ def test_q_quits_from_an_empty_folder(terminal, place):
 def test_a_signal_ends_it_in_order(terminal, demo, place, number):
     """The terminal is given back, and the session is written."""
     app = terminal()
-    app.wait_for("17 tests")
+    app.wait_for("16 tests")
     os.kill(app.process.pid, number)
     assert app.wait_for_end() == 128 + number
     assert app.is_as_before
@@ -106,7 +106,7 @@ def test_a_signal_ends_it_in_order(terminal, demo, place, number):
 def test_a_terminal_that_is_closed_leaves_nothing_behind(terminal, demo, place, owned):
     """The system tells so and wakes it, and Textual then draws anew where nobody takes it; or nothing tells at all."""
     app = terminal(owned=owned)
-    app.wait_for("17 tests")
+    app.wait_for("16 tests")
     app.hang_up()
     assert app.process.wait(PATIENCE_SECONDS) == 128 + signal.SIGHUP
     assert all_gone(place)
@@ -151,7 +151,7 @@ def test_stderr_in_a_file_does_no_harm(terminal, demo, place):
     """`mcptest 2> err`: it is drawn on stdout, and nothing of it is in the file."""
     with open(place / "err", "wb") as err:
         app = terminal(stderr=err)
-        app.wait_for("17 tests")
+        app.wait_for("16 tests")
         app.press("\x11")
         assert app.wait_for_end() == 0
     assert (place / "err").read_bytes() == b""
@@ -160,7 +160,7 @@ def test_stderr_in_a_file_does_no_harm(terminal, demo, place):
 def test_where_only_ascii_is_wanted_nothing_else_is_drawn(terminal, demo):
     """Frames, marks, names of keys, also of what lies over the list."""
     app = terminal(MCPTEST_ASCII="1")
-    app.wait_for("17 tests")
+    app.wait_for("16 tests")
     app.press("a")
     app.wait_for("15 +")
     app.press("\x10")
@@ -197,7 +197,7 @@ def test_a_folder_with_a_module_named_like_pythons_own_does_no_harm(terminal, de
     """workbench.md 6.11."""
     (place / "logging.py").write_text("raise SystemExit('mine')\n", encoding="utf-8")
     app = terminal()
-    app.wait_for("17 tests")
+    app.wait_for("16 tests")
     app.press("\x11")
     assert app.wait_for_end() == 0
 
@@ -217,4 +217,4 @@ def test_a_key_that_is_pressed_before_anything_is_drawn_runs_the_tests(terminal,
     opened = terminal()
     opened.read(PATIENCE_SECONDS)  # the terminal is taken over
     opened.press("a")
-    opened.wait_for("1 passed")
+    opened.wait_for("1 ✓")

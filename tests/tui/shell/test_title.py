@@ -21,7 +21,7 @@ def test_a_run_is_in_the_title_and_in_the_progress_mark():
     title.show({}, state, written.append)
     assert [text[-12:] for text in written] == ["\x1b]2;mcptest\x07"]
     state.apply({"event": "run.started", "run": "u1", "tests": [1, 2, 3, 4]})
-    state.apply({"event": "case.finished", "run": "u1"})
+    state.apply({"event": "case.finished", "run": "u1", "result": {"verdict": "fail"}})
     title.show({"fail": 1}, state, written.append)
     assert written[1:] == ["\x1b]2;● ✗1 mcptest\x07", "\x1b]9;4;2;25\x07"]
     title.give_back(written.append)

@@ -120,7 +120,7 @@ async def test_a_huge_answer_is_shown_from_its_beginning(workbench, place):
         pilot.app.screen.detail.use_tab("response")
         await until(pilot, lambda: "3,000,000 characters" in text_of(pilot.app))
         await pilot.press("G", "i")
-        await until(pilot, lambda: "y copies" in text_of(pilot.app), what="the window")
+        await until(pilot, lambda: "y copy" in text_of(pilot.app), what="the window")
         assert "All work and no play" in text_of(pilot.app)
 
 
