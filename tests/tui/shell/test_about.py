@@ -30,7 +30,7 @@ async def test_about_names_versions_files_and_keys(workbench, demo):
 @pytest.mark.parametrize(
     ("key", "character", "said"),
     [
-        ("question_mark", "?", "question_mark (?) types '?'  app.help"),
+        ("question_mark", "?", "question_mark (?) types '?'  app.help, dialog.help"),
         ("f11", None, "f11  free everywhere"),
         ("ctrl+h", "\x08", "ctrl+h (^h)  it is Backspace in most terminals"),
     ],
