@@ -23,7 +23,7 @@ LABEL = 10
 MOST_ROWS = 14
 """Rows of one text; Enter shows all of it."""
 NARROW = 48
-ROOM_FOR_SERVERS = 50
+ROOM_FOR_SERVERS = 64
 INKS = ("system", "user", "assistant", "dim", "pass", "fail", "inconclusive", "skip", "running", "name", "run", "more")
 
 
