@@ -58,6 +58,7 @@ def open_workbench(arguments: list[str]) -> int | None:
     os.environ.setdefault("TEXTUAL_FPS", "120")  # read when Textual is imported; halves the time from key to paint
     from mcptest_tui.app import Workbench
 
+    _take_any_byte()
     code = Workbench(paths).run()
     return code if isinstance(code, int) else 1
 
@@ -70,6 +71,16 @@ def _obstacle() -> str | None:
         if stream is None or not stream.isatty():
             return f"the workbench needs a terminal, and {name} is not one"
     return None
+
+
+def _take_any_byte() -> None:
+    """Have Textual read bytes that are not UTF-8 (a terminal in Latin-1, an old mouse report) as U+FFFD: they ended it."""
+    from codecs import getincrementaldecoder
+    from functools import partial
+
+    from textual.drivers import linux_driver
+
+    vars(linux_driver)["getincrementaldecoder"] = lambda name: partial(getincrementaldecoder(name), "replace")
 
 
 def _draw_on_the_terminal() -> None:

@@ -58,9 +58,9 @@ class Terminal:
         """Another size; the program is told by SIGWINCH."""
         fcntl.ioctl(self._screen, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
 
-    def press(self, keys: str) -> None:
+    def press(self, keys: str | bytes) -> None:
         """Type."""
-        os.write(self._screen, keys.encode())
+        os.write(self._screen, keys.encode() if isinstance(keys, str) else keys)
 
     @property
     def text(self) -> str:

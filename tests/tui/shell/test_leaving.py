@@ -210,6 +210,14 @@ tools:
 """
 
 
+def test_bytes_that_are_no_text_do_not_end_it(terminal, demo):
+    opened = terminal()
+    opened.wait_for("16 tests")
+    opened.press(b"\xff\xfe\xe9")
+    opened.press("q")
+    assert opened.wait_for_end() == 0
+
+
 def test_a_key_that_is_pressed_before_anything_is_drawn_runs_the_tests(terminal, place):
     """It goes neither into a filter nor is it lost, whether or not the suites have been read by then."""
     (place / "manifest.yml").write_text(MANIFEST.replace("slow", "quick").replace("600000", "1"))
