@@ -7,7 +7,7 @@ tests, steps, nodes and expected calls. Data of tests (`args`, `expect`, `mock`)
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
@@ -18,7 +18,7 @@ from mcptest_engine.suite.yaml_nodes import Kind, Node, compose
 from mcptest_engine.suite.yaml_text import scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _DATA = frozenset({"args", "expect", "mock", "env", "vars", "client", "cases", "eval", "fault", "headers"})
 _PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*[ \t]+)+")
@@ -52,15 +52,40 @@ def find_renaming(text: str, index: int) -> Renaming | None:
     return None
 
 
-def names_taken(text: str, kind: str) -> set[str]:
-    """The names that servers, or tests, of the text have."""
+def list_names(text: str, kind: str) -> list[str]:
+    """The names of the servers, or tests, of a text, in its order. Raises: yaml.YAMLError, RecursionError."""
     root = compose(text.removeprefix(BOM))
     if root is None:
-        return set()
+        return []
     if kind == "server":
         servers = root.child("servers")
-        return {key.key for key, _ in servers.pairs} if servers is not None else set()
-    return {name.key for test in _tests_in(root) if (name := test.child("name")) is not None}
+        return [key.key for key, _ in servers.pairs] if servers is not None else []
+    return [name.key for test in _tests_in(root) if (name := test.child("name")) is not None]
+
+
+def find_renamed_tests(before: str, after: str, renamings: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The new names of tests by their old ones, from one text to another. Raises: yaml.YAMLError, RecursionError.
+
+    `renamings` are the steps that were taken, undone or not: only what they lead to counts. With as many tests in both texts a
+    test is known by its place, so that two that changed their names are told apart; else by being the only one it can be.
+    Tests whose name stands twice in a text are left out.
+    """
+    linked: dict[str, set[str]] = {}
+    for pair in renamings:
+        group = set(pair).union(*(linked.get(name, ()) for name in pair))
+        linked.update(dict.fromkeys(group, group))
+    old, new = list_names(before, "test"), list_names(after, "test")
+    if len(old) == len(new):
+        pairs = list(zip(old, new, strict=True))
+    else:
+        gone, came = [name for name in old if name not in new], [name for name in new if name not in old]
+        pairs = [(name, other) for name in gone for other in came if other in linked.get(name, ())]
+        pairs = [pair for pair in pairs if [name for name, _ in pairs].count(pair[0]) == 1]
+    return {
+        name: other
+        for name, other in pairs
+        if name != other and other in linked.get(name, ()) and old.count(name) == new.count(other) == 1
+    }
 
 
 def rename(text: str, renaming: Renaming, name: str) -> str:
@@ -74,15 +99,24 @@ def rename(text: str, renaming: Renaming, name: str) -> str:
     after = apply(body, edits)
     spans = sorted(edit.start for edit in edits)
     try:
-        read_tree(after, file="")
+        is_data_kept = list(_data_in(read_tree(after, file="").value)) == list(_data_in(read_tree(body, file="").value))
         renamed = find_renaming(after, spans[0])
     except Exception as wrong:
         raise EditRefused("the text would not be YAML any more") from wrong
-    if renamed is None or renamed.name != name or len(renamed.places) < len(renaming.places):
+    if renamed is None or renamed.name != name or len(renamed.places) < len(renaming.places) or not is_data_kept:
         raise EditRefused(
             "this name cannot stand here", hint="an anchor or a text block is in the way; edit it by hand"
         )
     return text[: len(text) - len(body)] + after
+
+
+def _data_in(value: Any) -> Iterator[Any]:
+    """The data of tests: an alias of a name that is changed may stand there."""
+    for key, one in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        if key in _DATA:
+            yield one
+        else:
+            yield from _data_in(one)
 
 
 def _spelled(name: str, style: str) -> str:

@@ -12,7 +12,7 @@ from mcptest_engine.core.errors import UsageError
 from mcptest_engine.workspace.files import make_directory, read_file, remove_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     import yaml
@@ -49,16 +49,23 @@ def read_snapshots(path: Path) -> dict[str, Any]:
     return {str(name): value for name, value in found.items()}
 
 
-def rename_snapshots(path: Path, old: str, new: str) -> int:
-    """Give what is kept for the test `old` to the test `new`, accepted or waiting; how many. Raises: OSError, UsageError.
+def rename_snapshots(path: Path, renamed: Mapping[str, str], tests: Iterable[str]) -> int:
+    """Give the snapshots of tests to their new names, all at once; return how many. Raises: OSError, UsageError.
 
-    A name begins with that of its test, behind which a number, a step or the target stands. What `new` has stays as it is.
+    `renamed` has the new names by the old ones, `tests` every name that the suite had. A snapshot's name begins with that of
+    its test, behind which a number, a case, a step or the target stands: where several names fit, it belongs to the longest.
+    A file in which a new name is taken by a snapshot that stays is left as it is.
     """
-    count, begins = 0, (f"{old} / ", f"{old} #", f"{old}, verify #")
+    count, longest_first = 0, sorted(tests, key=len, reverse=True)
+    behind = (" / ", " #", " [", ", verify #")
     for file in (path, pending_path(path)):
         values = read_snapshots(file)
-        names = {name: new + name[len(old) :] for name in values if name.startswith(begins)}
-        if names and not values.keys() & set(names.values()):
+        names = {}
+        for name in values:
+            test = next((one for one in longest_first if name.startswith(tuple(one + part for part in behind))), None)
+            if test is not None and test in renamed:
+                names[name] = renamed[test] + name[len(test) :]
+        if names and not (values.keys() - names.keys()) & set(names.values()):
             write_snapshots(file, {names.get(name, name): value for name, value in values.items()})
             count += len(names)
     return count

@@ -31,8 +31,8 @@ class OpenDoc:
         """Which lists of servers the problems go by."""
         self.disputed = False
         self.listed = not file.is_new
-        self.renamed: set[tuple[str, str]] = set()
-        """Tests that were renamed here, as (old name, new one): the save that has one of both takes snapshots along."""
+        self.renamings: set[tuple[str, str]] = set()
+        """Each renaming of a test that was made here, as (old name, new one): a save takes snapshots along by them."""
         self.asked: set[str] = set()
         self.drafted = False
         """Whether a draft of this session is on the disk."""

@@ -222,6 +222,7 @@ class EditFiles(EditDisk):
             if there is not None and there.saved != text:
                 self._dispute(doc, there)
                 return False
+        before = doc.file.saved
         try:
             await asyncio.to_thread(doc.file.save, text)
         except CannotSave as refused:
@@ -230,7 +231,7 @@ class EditFiles(EditDisk):
             self.workbench.tell(f"not saved: {refused}", severity="error", hint=hint)
             return False
         doc.disputed = False
-        moved = self.rename_snapshots(doc)
+        moved = self.rename_snapshots(doc, before)
         if not doc.is_dirty:
             self._keep_left_over(doc)
             self._drop_draft(doc)

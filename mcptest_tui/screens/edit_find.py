@@ -92,7 +92,7 @@ class EditFind(EditBase):
 
     def action_rename(self) -> None:
         """Ask for another name of the server under the cursor, or of the test around it, and give it everywhere in the file."""
-        from mcptest_engine.suite.rename import find_renaming, names_taken, rename
+        from mcptest_engine.suite.rename import find_renaming, list_names, rename
         from mcptest_engine.suite.text_edits import EditRefused
         from mcptest_tui.screens.modals import Ask
 
@@ -105,11 +105,11 @@ class EditFind(EditBase):
             self.workbench.say("no server and no test stands here")
             return
         kind, old, places = renaming.kind, renaming.name, counted(len(renaming.places), "place")
-        taken = names_taken(text, kind) - {old}
+        taken = set(list_names(text, kind)) - {old}
 
         def check(typed: str) -> str | None:
             if not typed.strip() or typed.strip() in taken:
-                return f"another {kind} has this name" if typed.strip() else "a name"
+                return f"another {kind} has this name" if typed.strip() else "type a name"
             try:
                 rename(text, renaming, typed.strip())
             except (EditRefused, ValueError) as wrong:
@@ -117,11 +117,14 @@ class EditFind(EditBase):
             return None
 
         def answered(typed: str | None) -> None:
-            if typed is None or typed.strip() == old or doc.text != text:
+            if typed is None or typed.strip() == old:
+                return
+            if doc.text != text:
+                self.workbench.say("not renamed: the text has changed meanwhile; rename it again", "warning")
                 return
             area.become(rename(text, renaming, typed.strip()))
             if kind == "test":
-                doc.renamed.add((old, typed.strip()))
+                doc.renamings.add((old, typed.strip()))
             self.workbench.say(f"renamed {old} in {places}; one undo takes it back")
 
         hint = f"renames {places} of this file"
@@ -151,29 +154,33 @@ class EditFind(EditBase):
         doc.area.become(text)
         self.workbench.say("formatted; one undo takes it back")
 
-    def rename_snapshots(self, doc: OpenDoc) -> int:
-        """What is kept for tests that were renamed goes along, or back after an undo; how many."""
+    def rename_snapshots(self, doc: OpenDoc, before: str) -> int:
+        """Give snapshots to the names that tests have now, since the text `before` was on the disk; return how many."""
         import os
         from pathlib import Path
 
+        import yaml
+
         from mcptest_engine.core.errors import McptestError
-        from mcptest_engine.suite.rename import names_taken
+        from mcptest_engine.suite.rename import find_renamed_tests, list_names
         from mcptest_engine.workspace.slug import slug
         from mcptest_engine.workspace.snapshots import rename_snapshots
 
         workspace, count = self.workbench.workspace, 0
-        names = names_taken(doc.file.saved, "test") if doc.renamed else set()
+        if not doc.renamings:
+            return 0
+        try:
+            renamed, tests = find_renamed_tests(before, doc.file.saved, doc.renamings), list_names(before, "test")
+        except (yaml.YAMLError, RecursionError):
+            return 0  # a text with such a fault was saved: no test of it runs
         suites = [doc.file.path, *(one.path for one in doc.owners(self.workbench.store.documents))]
-        for old, new in doc.renamed:
-            if (old in names) == (new in names):
-                continue
-            was, now = (old, new) if new in names else (new, old)
-            for suite in suites:
-                stem = os.path.splitext(workspace.relative(Path(suite)))[0]  # noqa: PTH122
-                try:
-                    count += rename_snapshots(workspace.snapshots_dir / f"{slug(stem)}.yml", was, now)
-                except (OSError, McptestError) as wrong:
-                    self.workbench.tell(f"the snapshots of {was} keep its name: {wrong}", severity="warning")
+        for suite in suites if renamed else ():
+            stem = os.path.splitext(workspace.relative(Path(suite)))[0]  # noqa: PTH122
+            try:
+                count += rename_snapshots(workspace.snapshots_dir / f"{slug(stem)}.yml", renamed, tests)
+            except (OSError, McptestError) as wrong:
+                names = ", ".join(renamed)
+                self.workbench.tell(f"the snapshots keep the names of {names}: {wrong}", severity="warning")
         return count
 
     def _replace_all(self, doc: OpenDoc, hits: list[Hit], bar: FindBar) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcptest_engine.suite.edit_steps import same
-from mcptest_engine.suite.rename import find_renaming, names_taken, rename
+from mcptest_engine.suite.rename import find_renamed_tests, find_renaming, list_names, rename
 from mcptest_engine.suite.text_edits import EditRefused
 from mcptest_engine.suite.tidy import tidy
 from mcptest_engine.suite.yaml import read_tree
@@ -60,7 +60,7 @@ def test_elsewhere_the_test_around_the_cursor_is_renamed() -> None:
     assert (renaming.kind, renaming.name) == ("test", "one")
     after = rename(SUITE, renaming, 'say "no": yes')
     assert find_renaming(SUITE, 0) is None
-    assert names_taken(after, "test") == {'say "no": yes', "two", "three"}
+    assert list_names(after, "test") == ['say "no": yes', "two", "three"]
 
 
 def test_a_name_behind_an_anchor_keeps_the_anchor() -> None:
@@ -71,20 +71,57 @@ def test_a_name_behind_an_anchor_keeps_the_anchor() -> None:
     assert rename(text, renaming, "b") == text.replace("{ a:", "{ b:").replace("&s a", "&s b")
 
 
+def test_a_name_whose_anchor_stands_in_data_too_is_not_renamed() -> None:
+    text = "servers: { a: { command: [x] } }\ntools:\n  - { name: n, server: &s a, tool: t, args: { q: *s } }\n"
+    renaming = find_renaming(text, text.index("&s"))
+    assert renaming is not None
+    with pytest.raises(EditRefused, match="this name cannot stand here"):
+        rename(text, renaming, "b")
+
+
 def test_the_snapshots_of_a_test_go_with_its_name(tmp_path: Path) -> None:
     path = tmp_path / "s.yml"
-    kept = {"one / result": 1, "one #2 / result": 2, "one, verify #0 / result": 3, "one more / result": 4, "two / x": 5}
+    kept = {
+        "one / result": 1,
+        "one [row 1] / result": 2,
+        "one, verify #0 / result": 3,
+        "one more / result": 4,
+        "two / x": 5,
+    }
+    kept |= {"one / a / result": 6, "one #2 / result": 7}
     write_snapshots(path, kept)
-    assert rename_snapshots(path, "one", "uno") == 3
-    assert list(read_snapshots(path)) == [
-        "one more / result",
-        "two / x",
-        "uno #2 / result",
-        "uno / result",
-        "uno, verify #0 / result",
-    ]
-    assert rename_snapshots(path, "uno", "two") == 3
-    assert rename_snapshots(path, "one more", "two") == 0  # which has one of its own
+    tests = ["one", "one more", "one / a", "two"]
+    assert rename_snapshots(path, {"one": "uno"}, tests) == 4
+    assert read_snapshots(path) == {
+        "one / a / result": 6,
+        "one more / result": 4,
+        "two / x": 5,
+        "uno / result": 1,
+        "uno #2 / result": 7,
+        "uno [row 1] / result": 2,
+        "uno, verify #0 / result": 3,
+    }
+    tests[0] = "uno"
+    assert rename_snapshots(path, {"uno": "two", "two": "uno"}, tests) == 5
+    assert (read_snapshots(path)["two / result"], read_snapshots(path)["uno / x"]) == (1, 5)
+    write_snapshots(path, {"one / x": 1, "two / x": 2})
+    assert rename_snapshots(path, {"one": "two"}, tests) == 0  # what stays has the name
+    assert read_snapshots(path) == {"one / x": 1, "two / x": 2}
+
+
+def test_what_renamings_led_to_is_found_whatever_was_undone() -> None:
+    def text(*names: str) -> str:
+        return "tools:\n" + "".join(f"  - {{ name: {name}, tool: t }}\n" for name in names)
+
+    chain, swap = [("a", "b"), ("b", "c")], [("a", "t"), ("b", "a"), ("t", "b")]
+    assert find_renamed_tests(text("a", "x"), text("c", "x"), chain) == {"a": "c"}
+    assert find_renamed_tests(text("a", "x"), text("b", "x"), chain) == {"a": "b"}  # one step was undone
+    assert find_renamed_tests(text("c", "x"), text("a", "x"), chain) == {"c": "a"}
+    assert find_renamed_tests(text("a", "x"), text("x", "c", "new"), chain) == {"a": "c"}
+    assert find_renamed_tests(text("a", "b"), text("b", "a"), swap) == {"a": "b", "b": "a"}
+    assert find_renamed_tests(text("a", "b"), text("a", "b"), swap) == {}
+    assert find_renamed_tests(text("a", "x"), text("y", "x"), chain) == {}  # it was typed, not renamed
+    assert find_renamed_tests(text("a", "a"), text("c", "a"), chain) == {}
 
 
 def test_a_text_becomes_tidy_with_its_comments() -> None:
