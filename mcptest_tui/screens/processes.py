@@ -55,6 +55,8 @@ class ProcessList(Lines):
     def __init__(self) -> None:
         super().__init__(id="process-list")
         self.processes: tuple[Process, ...] = ()
+        self.ended: tuple[str, int] | None = None
+        """The key of the process that was last to be ended."""
 
     def count(self) -> int:
         """How many."""
@@ -74,7 +76,9 @@ class ProcessList(Lines):
             self.changed(cursor=min(waits)[1] if waits else 0)
         else:
             same = (place for place, one in enumerate(processes) if one.key == before.key)
-            self.changed(cursor=next(same, self.cursor))
+            # A second key that comes too late hits no neighbour: the workbench itself, the last row, is not ended here.
+            near = len(processes) - 1 if before.key == self.ended else self.cursor
+            self.changed(cursor=next(same, near))
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
         """One row: title, pid, uptime, memory, what it waits for."""
@@ -180,8 +184,10 @@ class ProcessesWindow(Modal[None], Working):
         one = self.list.process
         if one is None:
             return
+        self.list.ended = one.key
         if one.role in OURS:
-            self._say(f"the {one.role} ends with the workbench   {key_of('app.quit')} quits")
+            told = "this is the workbench" if one.role == "workbench" else f"the {one.role} ends with the workbench"
+            self._say(f"{told}; {key_of('app.quit')} quits")
         elif one.role == "hand":
             self._bench.engine.tell("disconnect", session=one.session)
         else:
