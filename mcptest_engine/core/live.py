@@ -2,24 +2,19 @@
 
 Whoever starts a process lists it before anything else can happen to it, and takes it off when it is reaped. What belongs to a
 run, to a spare server or to a person's own session is known only to who had it started, so that is an `Owner` in a context
-variable. The list costs a few dictionary entries; memory is measured only when somebody asks.
+variable.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
 import time
 from contextvars import ContextVar
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-_PS_SECONDS = 2.0
 _OWNED = frozenset({"server", "hook", "scorer"})  # the others serve whoever comes
 _numbers = count(1)
 
@@ -117,62 +112,3 @@ def on_change(listener: Callable[[], None] | None) -> None:
 def _tell_change() -> None:
     if _listener is not None:
         _listener()
-
-
-def group_memory(groups: Iterable[int]) -> dict[int, int]:
-    """Resident bytes of each process group, shared pages counted in each process; what cannot be read is left out."""
-    wanted = set(groups)
-    found: dict[int, int] = {}
-    with contextlib.suppress(OSError, ValueError):
-        for group, size in _read_proc() if Path("/proc/self/stat").exists() else _read_ps():
-            if group in wanted:
-                found[group] = found.get(group, 0) + size
-    return found
-
-
-def free_memory() -> None:
-    """Give the system back what this process no longer uses; it is asked for where a large value was let go."""
-    import gc
-
-    gc.collect()
-    if sys.platform == "linux":
-        import ctypes
-
-        with contextlib.suppress(AttributeError, OSError):  # a C library without it
-            ctypes.CDLL(None).malloc_trim(0)
-
-
-def own_memory(pid: int) -> int | None:
-    """Resident bytes of one process; None where they cannot be read."""
-    with contextlib.suppress(OSError, ValueError):
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    with contextlib.suppress(OSError, ValueError):
-        return int(_run_ps("-o", "rss=", "-p", str(pid))) * 1024
-    return None
-
-
-def _read_proc() -> Iterator[tuple[int, int]]:
-    """(group, resident bytes) of every process. Source: proc_pid_stat(5), fields 5 and 24."""
-    page = os.sysconf("SC_PAGE_SIZE")
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                fields = Path(entry.path, "stat").read_text(errors="replace").rpartition(")")[2].split()
-                yield int(fields[2]), int(fields[21]) * page
-
-
-def _read_ps() -> Iterator[tuple[int, int]]:
-    for line in _run_ps("-axo", "pgid=,rss=").splitlines():
-        group, size = line.split()
-        yield int(group), int(size) * 1024
-
-
-def _run_ps(*options: str) -> str:
-    """What `ps` prints; "" where it fails or takes too long. Raises: OSError where there is none."""
-    import subprocess
-
-    command = ("/bin/ps" if sys.platform == "darwin" else "ps", *options)
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=_PS_SECONDS).stdout
-    except subprocess.SubprocessError:
-        return ""

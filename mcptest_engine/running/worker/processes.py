@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.live import Live, group_memory, live, on_change, own_memory
+from mcptest_engine.core.live import Live, live, on_change
 from mcptest_engine.running.worker.pages import clipped
 from mcptest_engine.running.worker.protocol import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from mcptest_engine.running.worker.runs import Runs
 
 TELL_SECONDS = 0.05
+PS_SECONDS = 2.0
 
 
 class Processes:
@@ -38,10 +41,10 @@ class Processes:
         """All rows, with the resident memory of each process group in bytes; None where it is not known."""
         rows = self.rows()
         groups = [row["pid"] for row in rows if row["role"] not in ("workbench", "engine") and row["pid"]]
-        sizes = await asyncio.to_thread(group_memory, groups)
+        sizes = await asyncio.to_thread(_group_memory, groups)
         for row in rows:
             own = row["role"] in ("workbench", "engine")
-            row["memory"] = own_memory(row["pid"]) if own else sizes.get(row["pid"])
+            row["memory"] = _own_memory(row["pid"]) if own else sizes.get(row["pid"])
         return rows
 
     def rows(self) -> list[dict[str, Any]]:
@@ -121,3 +124,50 @@ def _plain(text: str) -> str:
     from mcptest_engine.core.redaction import Redactor
 
     return Redactor().redact_text(text)
+
+
+def _group_memory(groups: Iterable[int]) -> dict[int, int]:
+    """Resident bytes of each process group, shared pages counted in each process; what cannot be read is left out."""
+    wanted = set(groups)
+    found: dict[int, int] = {}
+    with suppress(OSError, ValueError):
+        for group, size in _read_proc() if Path("/proc/self/stat").exists() else _read_ps():
+            if group in wanted:
+                found[group] = found.get(group, 0) + size
+    return found
+
+
+def _own_memory(pid: int) -> int | None:
+    """Resident bytes of one process; None where they cannot be read."""
+    with suppress(OSError, ValueError):
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    with suppress(OSError, ValueError):
+        return int(_run_ps("-o", "rss=", "-p", str(pid))) * 1024
+    return None
+
+
+def _read_proc() -> Iterator[tuple[int, int]]:
+    """(group, resident bytes) of every process. Source: proc_pid_stat(5), fields 5 and 24."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with suppress(OSError, ValueError, IndexError):
+                fields = Path(entry.path, "stat").read_text(errors="replace").rpartition(")")[2].split()
+                yield int(fields[2]), int(fields[21]) * page
+
+
+def _read_ps() -> Iterator[tuple[int, int]]:
+    for line in _run_ps("-axo", "pgid=,rss=").splitlines():
+        group, size = line.split()
+        yield int(group), int(size) * 1024
+
+
+def _run_ps(*options: str) -> str:
+    """What `ps` prints; "" where it fails or takes too long. Raises: OSError where there is none."""
+    import subprocess
+
+    command = ("/bin/ps" if sys.platform == "darwin" else "ps", *options)
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=PS_SECONDS).stdout
+    except subprocess.SubprocessError:
+        return ""

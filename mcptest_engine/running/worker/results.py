@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections import OrderedDict
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.live import free_memory
 from mcptest_engine.running.worker.pages import MOST_ENTRIES, paths_of, pruned, text_of, up_to, value_at
 from mcptest_engine.running.worker.protocol import Refused, encode
 from mcptest_engine.workspace.files import read_file
@@ -171,8 +172,8 @@ class Results:
         for name, (answer, size) in self._answers.items():
             if size > LARGE_BYTES and not isinstance(answer, bytes):
                 self._answers[name] = encode(answer), size
-        answer = None
-        free_memory()
+        answer = None  # else the last of them is held while memory is given back
+        _free_memory()
 
     async def _record(self, run_id: str) -> dict[str, Any]:
         if run_id not in self._records:
@@ -218,3 +219,15 @@ def _put(held: OrderedDict[str, Any], name: str, value: Any, most: int) -> None:
 
 def _read(path: Path) -> Any:
     return json.loads(read_file(path, largest=LARGEST_OUTPUT))
+
+
+def _free_memory() -> None:
+    """Give the system back what this process no longer uses."""
+    import gc
+
+    gc.collect()
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(AttributeError, OSError):  # a C library without it
+            ctypes.CDLL(None).malloc_trim(0)
