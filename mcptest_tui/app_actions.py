@@ -41,6 +41,8 @@ class AppActions(App[int]):
             bench.places.clear()
         while isinstance(self.screen, ModalScreen):
             self.pop_screen()
+        if before != mode:
+            bench.tips.take_away()
         self.switch_mode(mode)
         while where and len(self.screen_stack) > 1:
             self.pop_screen()

@@ -84,6 +84,7 @@ class Runs:
         """Start what a key asked for before there were suites."""
         if self._due_when_read and (self._app.store.documents or self._app.suites.searched):
             self._due_when_read = False
+            self._app.say("")
             self.start(None, None)
 
     def cancel_one(self) -> None:

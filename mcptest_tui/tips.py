@@ -47,8 +47,15 @@ class Tips:
     def hear(self, events: Iterable[dict[str, Any]]) -> None:
         """A run has ended: how to see why a test failed, or what else there is."""
         for event in events:
-            if event.get("event") == "run.finished":
+            if (
+                event.get("event") == "run.finished" and self._app.current_mode == "tests"
+            ):  # its keys are those of the tests
                 self.tell("failure" if self._app.store.counts["fail"] else "passed")
+
+    def take_away(self) -> None:
+        """Another mode is shown: what was told names keys that mean something else, or nothing, there."""
+        for notice in [one for one in self._app._notifications if one.message.startswith(SIGN)]:
+            self._app._unnotify(notice)
 
     def tell(self, name: str) -> None:
         """Tell a tip, unless it was told before, none is wanted, or another one is still there."""

@@ -52,9 +52,12 @@ async def test_a_mode_has_its_tip_at_the_first_look(workbench, demo, none_told):
     async with workbench() as pilot:
         pilot.app.go("edit")
         await until(pilot, lambda: told(pilot.app))
-        pilot.app.go("tests")
-        pilot.app.go("edit")
         assert len(told(pilot.app)) == 1
+        pilot.app.go("tests")
+        assert not told(pilot.app)  # its keys are those of the editor
+        pilot.app.go("edit")
+        await pilot.pause()
+        assert not told(pilot.app)
 
 
 async def test_none_is_told_where_none_is_wanted(workbench, demo, none_told):
