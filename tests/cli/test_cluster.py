@@ -79,7 +79,7 @@ def on(cluster):
 def without_times(record):
     kept = {key: value for key, value in record.items() if key not in {"run_id", "started_at", "duration_ms"}}
     kept["tests"] = [
-        {key: value for key, value in test.items() if key not in {"duration_ms", "started_offset_ms"}}
+        {key: value for key, value in test.items() if key not in {"duration_ms", "started_offset_ms", "behind"}}
         for test in record["tests"]
     ]
     return kept
