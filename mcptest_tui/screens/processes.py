@@ -55,6 +55,8 @@ class ProcessList(Lines):
     def __init__(self) -> None:
         super().__init__(id="process-list")
         self.processes: tuple[Process, ...] = ()
+        self.is_measured = False
+        """What each waits for is known as it is now, and not as it was when the last process came or went."""
         self.ended: tuple[str, int] | None = None
         """The key of the process that was last to be ended."""
 
@@ -71,7 +73,7 @@ class ProcessList(Lines):
         """Other rows; at first the cursor is on what waits longest."""
         before = self.process
         self.processes = processes
-        if before is None:
+        if before is None or not self.is_measured:
             waits = [(min(at for _, at in one.waits), place) for place, one in enumerate(processes) if one.waits]
             self.changed(cursor=min(waits)[1] if waits else 0)
         else:
@@ -150,6 +152,7 @@ class ProcessesWindow(Modal[None], Working):
         else:
             if self.is_mounted:
                 self.show(processes_of(rows))
+                self.list.is_measured = True
 
     def show(self, processes: tuple[Process, ...]) -> None:
         """Other rows."""

@@ -35,7 +35,7 @@ async def test_a_server_that_hangs_is_ended_with_two_keys_and_the_run_goes_on(wo
     write_suite(place, "hang", "say")
     async with workbench() as pilot:
         await pilot.press("a")
-        await until(pilot, lambda: any(one.waits for one in pilot.app.processes), what="the server")
+        await until(pilot, lambda: "run" in roles_of(pilot), what="the server")
         await pilot.press("ampersand")
         await until(pilot, lambda: "waits for tools/call hang " in text_of(pilot.app), what="what it waits for")
         await pilot.press("x")
