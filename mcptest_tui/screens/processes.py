@@ -73,14 +73,16 @@ class ProcessList(Lines):
         """Other rows; at first the cursor is on what waits longest."""
         before = self.process
         self.processes = processes
-        if before is None or not self.is_measured:
-            waits = [(min(at for _, at in one.waits), place) for place, one in enumerate(processes) if one.waits]
-            self.changed(cursor=min(waits)[1] if waits else 0)
+        waits = [(min(at for _, at in one.waits), place) for place, one in enumerate(processes) if one.waits]
+        same = [place for place, one in enumerate(processes) if before is not None and one.key == before.key]
+        if waits and (before is None or not self.is_measured):
+            self.changed(cursor=min(waits)[1])
+        elif before is None:
+            self.changed(cursor=0)
         else:
-            same = (place for place, one in enumerate(processes) if one.key == before.key)
             # A second key that comes too late hits no neighbour: the workbench itself, the last row, is not ended here.
             near = len(processes) - 1 if before.key == self.ended else self.cursor
-            self.changed(cursor=next(same, near))
+            self.changed(cursor=same[0] if same else near)
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
         """One row: title, pid, uptime, memory, what it waits for."""

@@ -72,7 +72,7 @@ class Process(NamedTuple):
 
 
 def processes_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Process, ...]:
-    """The engine's rows; what waits longest first, then what was started by the user's suites, and ourselves last."""
+    """The engine's rows: what was started for suites and by hand, oldest first, then `jq`, and ourselves last."""
     found = [
         Process(
             int(row["number"]),
@@ -88,7 +88,7 @@ def processes_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Process, ...]:
         )
         for row in rows
     ]
-    order = {role: place for place, role in enumerate(OURS, 1)}
+    order = {role: place for place, role in enumerate(("jq", *OURS), 1)}
     return tuple(sorted(found, key=lambda one: order.get(one.role, 0)))
 
 
