@@ -46,7 +46,7 @@ class TreeActions(Screen[None]):
         elif event.what == "more":
             self._later(partial(self._more, row, event))
         elif event.what == "reach":
-            self._later(partial(self._reach, row, event))
+            self._later(partial(self._reach, row, event), "value.reach")
         elif event.what == "text" or not tree.is_whole():
             self._later(partial(self._asked, row, event))
         else:
@@ -80,7 +80,7 @@ class TreeActions(Screen[None]):
             self._tests.feed.told_path(tree)
             row = self._tests.feed.entry
             if event.text and isinstance(row, TestRow) and tree.nodes is not None and not whole(tree.nodes.value):
-                self._later(partial(self._find, row, tree, event.text))
+                self._later(partial(self._find, row, tree, event.text), "value.find")
 
     def _use(self, event: JsonTree.Wanted, text: str) -> None:
         """The whole value has come."""
@@ -172,8 +172,9 @@ class TreeActions(Screen[None]):
             return ["trace", "nodes", self._tests.feed.node] if row.kind == "composition" else ["request"]
         return [{"agent": "trace", "eval": "judgement"}.get(row.kind, "output")]
 
-    def _later(self, asking: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self._tests.run_worker(asking, group="value", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
+    def _later(self, asking: Callable[[], Coroutine[Any, Any, None]], group: str = "value") -> None:
+        """What is asked last counts, in each group: going to a hit of fewer letters must not end the search for more."""
+        self._tests.run_worker(asking, group=group, exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
     # Assertions
 
