@@ -181,7 +181,7 @@ class Session:
         self.heard: Callable[[Exchange | None], None] | None = None
         self.gate: Gate | None = None
         self.tool_list_changes = 0
-        self._answered_at = 0.0
+        self._answered_at = self._served_at = 0.0
         self._silent_since = 0.0
 
     @property
@@ -206,8 +206,8 @@ class Session:
 
     @property
     def has_answered(self) -> bool:
-        """Whether anything that was asked after the opening has been answered."""
-        return self._answered_at > self._ready_at
+        """Whether anything that was asked after the opening has been answered, but for lists that no test asked for."""
+        return self._served_at > self._ready_at
 
     @property
     def is_silent(self) -> bool:
@@ -608,6 +608,8 @@ class Session:
         call_id = message.get("id")
         call = self._calls.get(call_id)
         self._answered_at = at
+        if call is None or not (self.is_listing and call.method.endswith("/list")):
+            self._served_at = at
         if call is None:
             self._unmatched(message, line, at)
         else:

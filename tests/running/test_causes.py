@@ -456,6 +456,37 @@ def test_a_server_that_was_given_up_alone_is_not_started_again_for_tests_that_ru
     assert record.servers[0].restarts == 2
 
 
+LISTS_BEFORE_IT_ENDS = """
+import json, pathlib, sys
+sessions = pathlib.Path(sys.argv[1])
+number = len(sessions.read_text()) if sessions.exists() else 0
+sessions.write_text("x" * (number + 1))
+seen = set()
+for line in sys.stdin:
+    said = json.loads(line)
+    result = {"capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}, "protocolVersion": "2025-11-25"}
+    if said.get("method") == "tools/list":
+        result = {"tools": [{"name": "die", "inputSchema": {"type": "object"}}]}
+    seen.add(said.get("method"))
+    if said.get("method") in ("initialize", "tools/list"):
+        print(json.dumps({"jsonrpc": "2.0", "id": said["id"], "result": result}), flush=True)
+    if "tools/call" in seen and (number != 1 or "tools/list" in seen):
+        sys.exit(3)
+"""
+
+
+def test_a_list_that_no_test_asked_for_is_no_sign_that_a_server_is_of_use(
+    record_of: Callable[..., RunRecord], tmp_path: Path
+) -> None:
+    """It dies in each call; in the second session it answers our list first. It is given up as if it had not."""
+    script = tmp_path / "ends.py"
+    script.write_text(LISTS_BEFORE_IT_ENDS)
+    command = json.dumps([sys.executable, "-S", str(script), str(tmp_path / "sessions")])
+    rows = [row(f"crasher {number}", "die", serial=True) for number in range(6)]
+    record = record_of(suite(*rows, server=f"command: {command}"))
+    assert (record.totals.failed, record.servers[0].restarts) == (6, 2)
+
+
 def test_a_server_that_ends_in_every_call_is_given_up_by_two_workers_too(record_of: Callable[..., RunRecord]) -> None:
     record = record_of(suite(*(row(f"t{number}", "die") for number in range(20))), workers=2)
     assert record.totals.failed == 20
