@@ -150,7 +150,7 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
             if event.get("event") == "processes":
                 self.processes = processes_of(event["rows"])
             elif event.get("event") == "files.changed":
-                changed += self.agents.saved(event.get("paths", ()))
+                changed += self.suites.changed(self.agents.saved(event.get("paths", ())))
             elif event.get("event") == "files.watched":
                 watched += self.agents.saved(event.get("paths", ()))
         delta = self.store.apply_many(events)

@@ -169,7 +169,7 @@ class PlainWorkbench:
         self.view.apply([event], self.store)
         name = event.get("event")
         if name == "files.changed":
-            self.documents_changed(list(event.get("paths", ())))
+            self.documents_changed(self.suites.changed(list(event.get("paths", ()))))
         elif name == "files.watched":
             missed = self.suites.missed(list(event.get("paths", ())))
             if missed:

@@ -39,6 +39,7 @@ class Suites:
         self._read: set[str] = set()
         self._gone: set[str] = set()
         self._states: dict[str, tuple[int, int, int] | None] = {}
+        self._missed: dict[str, tuple[int, int, int] | None] = {}
         self._reading = asyncio.Lock()
         self.cache = DocumentCache(app.workspace.root)
 
@@ -144,7 +145,13 @@ class Suites:
 
     def missed(self, watched: list[str]) -> list[str]:
         """Those of `watched` that were saved after they were read here, and before anybody looked out for a save."""
-        return [path for path in watched if path in self._states and state_of(Path(path)) != self._states[path]]
+        found = [path for path in watched if path in self._states and state_of(Path(path)) != self._states[path]]
+        self._missed.update((path, state_of(Path(path))) for path in found)
+        return found
+
+    def changed(self, paths: list[str]) -> list[str]:
+        """Those of `paths` that are another file than when `missed` gave them: a save at the start is told in both ways."""
+        return [path for path in paths if path not in self._missed or self._missed.pop(path) != state_of(Path(path))]
 
     def title(self) -> str:
         """What is open, for the mode bar: `weather.yml`, `weather.yml +2`."""

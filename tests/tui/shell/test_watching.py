@@ -61,6 +61,25 @@ async def test_a_save_runs_all_when_told_to(workbench, demo):
         assert sum(not row.waits for row in pilot.app.store.rows.values()) > 5
 
 
+async def test_a_save_at_the_start_that_is_told_in_two_ways_runs_once(workbench, demo):
+    """The watcher tells that it began, after the save, and of the save as well."""
+    async with workbench() as pilot:
+        app = pilot.app
+        app.watch_mode = "all"
+        started = []
+        app.runs.start_unasked = lambda _tests, said: started.append(said)
+        text = demo.read_text(encoding="utf-8")
+        for number in (1, 2):
+            save(demo, f"{text}\n# {number}\n")
+            if number == 1:
+                app.bridge.take({"event": "files.watched", "paths": [str(demo)]})
+                app.bridge.flush()
+            await until(pilot, lambda number=number: len(started) >= number, what="the run")
+            if number == 1:
+                await until(pilot, lambda: not app.suites._missed, what="the watcher's own word")
+        assert len(started) == 2
+
+
 async def test_a_suite_that_is_deleted_leaves_the_list(workbench, demo):
     """And it is said."""
     async with workbench() as pilot:
