@@ -11,7 +11,7 @@ from mcptest_engine.core.errors import ExitCode, UsageError
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.cost_gate import Cost, CostGate
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mcptest_engine.authoring.scaffold import Scaffold, ScaffoldedTool
     from mcptest_engine.cli.choosing import Chosen
     from mcptest_engine.cli.ci_files import Pipeline
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.safety.execution import ExecutionPolicy
     from mcptest_engine.servers.catalog import Catalog
 

@@ -12,7 +12,8 @@ import click
 
 from mcptest_engine.cli.common import find_here
 from mcptest_engine.core.errors import ExitCode, RecordError, UsageError
-from mcptest_engine.core.results import RunRecord, Totals, Verdict
+from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.run_record import RunRecord, Totals
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.workspace.files import read_named_file
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.cli.sinks import Sink
     from mcptest_engine.core.events import Emit
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.settings import RunSettings, Selection
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace

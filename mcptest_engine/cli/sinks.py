@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.progress import Progress
     from mcptest_engine.reporting.registry import RenderOptions
     from mcptest_engine.workspace.workspace import Workspace

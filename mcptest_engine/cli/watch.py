@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from mcptest_engine.core.results import Failure, HookResult, RunRecord, SuiteInfo, TestKind, TestResult
+    from mcptest_engine.core.results import Failure, TestKind, TestResult
+    from mcptest_engine.core.run_record import HookResult, RunRecord, SuiteInfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,33 +1,20 @@
-"""What a run found: verdicts, assertion results, test results, and the run record.
-
-The record is complete: every reporter but the live ones is a function of it, so `mcptest report` prints byte for byte what
-the run printed. `RunRecord.to_json` and `RunRecord.from_json` are the only way in and out; the published JSON Schema is
-`mcptest schema --record`. Absent means absent: an optional member that was not there is left out, never written as null.
-"""
+"""What a test found: its verdict, failure, assertions, attempts and steps; `run_record` holds the whole run."""
 
 from __future__ import annotations
 
 import pickle
-from dataclasses import field, replace
 from math import fsum, isfinite
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.costs import CompositionSum, Spending
-from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.kinds import ERROR_FAILURES, JUDGED_FAILURES, FailureKind, TestKind, Verdict
-from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from mcptest_engine.core.coverage import Dimension
-    from mcptest_engine.core.effects import Effects
-
 __all__ = [
     "ERROR_FAILURES",
     "JUDGED_FAILURES",
-    "SCHEMA_VERSION",
     "AssertionResult",
     "AssertionSet",
     "Attempt",
@@ -35,21 +22,14 @@ __all__ = [
     "DerivedMetric",
     "Failure",
     "FailureKind",
-    "HookResult",
     "MetricRollup",
     "Mismatch",
-    "RunRecord",
-    "ServerRecord",
-    "SuiteInfo",
     "TestKind",
     "TestResult",
-    "Totals",
     "Verdict",
     "VerifyResult",
 ]
 
-SCHEMA_VERSION = "mcptest.run/v1"
-_COMMAND_LIMIT = 160
 _OPTIONAL_FACTS = ("tool", "case", "model", "scorer")
 _WORTH_PACKING = 60
 _WORTH_COMPRESSING = 512
@@ -595,144 +575,6 @@ class TestResult:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookResult:
-    """One command of a hook that was run.
-
-    `test` is the id of the test around which it ran, None for `beforeAll` and `afterAll`. `passed` is false when it failed, and
-    `message` then says how. `exit_code` is None for a program that did not start or was killed. `output` is the end of what it
-    wrote on stdout and stderr.
-    """
-
-    phase: str
-    command: str
-    passed: bool
-    duration_ms: float
-    started_offset_ms: float
-    test: str | None = None
-    exit_code: int | None = None
-    message: str | None = None
-    output: str = ""
-
-    @property
-    def called(self) -> str:
-        """What the command goes by, in one line: "beforeAll: ./seed.sh"."""
-        return f"{self.phase}: {one_line(self.command, _COMMAND_LIMIT)}"
-
-    @property
-    def told(self) -> str:
-        """How the command failed, in one line: "beforeAll failed: ./seed.sh exited with 3"."""
-        return f"{self.phase} failed: {one_line(self.command, _COMMAND_LIMIT)} {self.message or 'failed'}"
-
-    def to_json(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"phase": self.phase}
-        if self.test is not None:
-            out["test"] = self.test
-        out["command"] = self.command
-        out["passed"] = self.passed
-        out["duration_ms"] = self.duration_ms
-        out["started_offset_ms"] = self.started_offset_ms
-        if self.exit_code is not None:
-            out["exit_code"] = self.exit_code
-        if self.message is not None:
-            out["message"] = self.message
-        if self.output:
-            out["output"] = self.output
-        return out
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> HookResult:
-        return cls(
-            phase=data["phase"],
-            test=data.get("test"),
-            command=data["command"],
-            passed=data["passed"],
-            duration_ms=data["duration_ms"],
-            started_offset_ms=data["started_offset_ms"],
-            exit_code=data.get("exit_code"),
-            message=data.get("message"),
-            output=data.get("output", ""),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerRecord:
-    """How one server of the run was reached and what it said of itself; `stderr_tail` is "" when it wrote nothing.
-
-    `findings` are faults that are no test's, each {"kind", "message", "fails"}: "stdout_noise" for lines on stdout that are no
-    message, "outlives_stdin" for a process that goes on when its stdin is closed, "crashed" for one that ends between calls or
-    at its end by a signal or with another exit code than 0, "invalid_opening" for an answer to `initialize` or
-    `server/discover` that breaks the protocol; `fails` tells whether it fails the run.
-    """
-
-    name: str
-    transport: str
-    auth: str = "none"
-    server_info: Mapping[str, Any] | None = None
-    protocol_version: str | None = None
-    restarts: int = 0
-    stderr_tail: str = ""
-    findings: tuple[Mapping[str, Any], ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "transport": self.transport,
-            "auth": self.auth,
-            "server_info": self.server_info,
-            "protocol_version": self.protocol_version,
-            "restarts": self.restarts,
-            "stderr_tail": self.stderr_tail,
-            **({"findings": [dict(finding) for finding in self.findings]} if self.findings else {}),
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> ServerRecord:
-        findings = tuple(data.get("findings", ()))
-        return cls(**{name: data[name] for name in cls.__slots__ if name != "findings"}, findings=findings)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
-    """How many tests came to what; `total` counts every row of `tests`."""
-
-    total: int = 0
-    passed: int = 0
-    failed: int = 0
-    inconclusive: int = 0
-    skipped: int = 0
-    cached: int = 0
-
-    def to_json(self) -> dict[str, int]:
-        return {name: getattr(self, name) for name in self.__slots__}
-
-    @classmethod
-    def of(cls, tests: tuple[TestResult, ...]) -> Totals:
-        count = dict.fromkeys(Verdict, 0)
-        for test in tests:
-            count[test.verdict] += 1
-        return cls(
-            total=len(tests),
-            passed=count[Verdict.PASS],
-            failed=count[Verdict.FAIL],
-            inconclusive=count[Verdict.INCONCLUSIVE],
-            skipped=count[Verdict.SKIP],
-            cached=sum(test.cached for test in tests),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteInfo:
-    """Which suite ran: its name, its path relative to the workspace, and the SHA-256 of its text as hex."""
-
-    name: str
-    path: str
-    sha256: str
-
-    def to_json(self) -> dict[str, str]:
-        return {"name": self.name, "path": self.path, "sha256": self.sha256}
-
-
 class _Packed:
     """A value that this process has pickled; compressed when that is worth it."""
 
@@ -783,167 +625,3 @@ def _pack(result: TestResult, slot: Any) -> int:
             data = zlib.compress(data, 1)
         slot.__set__(result, _Packed(data))
     return len(data)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRecord:
-    """A whole run, as written to `.mcptest/runs/<run_id>.json` and printed by `--reporter json`.
-
-    `run_id` is a ULID, `started_at` RFC 3339 in UTC, `verdict` is "pass" or "fail" and mirrors the exit code. `source` is
-    {repo, branch, commit, dirty}, each null where unknown; `environment` is {os, arch, python, ci}. `shard` is (index, count),
-    counted from 1, for a run of one part, and `places` then says where each of `tests` stands in the whole run, from 0,
-    `selection` is a digest of the tests that all shards of it hold.
-    `flags` are those of the command line that change what a test is, such as `--var`. `cassette` is the name of the one that
-    was recorded or replayed. `requested_by` is there when the front door made the run: {via: "mcp-server", client: {name,
-    version}}, without `client` where it did not say who it is. `coverage` is () where what the servers offer was not known to
-    the run. `effects` is None where no tool was called, and in records of before it was there.
-    """
-
-    run_id: str
-    mcptest_version: str
-    started_at: str
-    duration_ms: float
-    verdict: Verdict
-    suite: SuiteInfo
-    source: Mapping[str, Any]
-    environment: Mapping[str, Any]
-    servers: tuple[ServerRecord, ...]
-    tests: tuple[TestResult, ...]
-    mode: str = "live"
-    profile: str | None = None
-    interrupted: bool = False
-    exit_code: int = 0
-    shard: tuple[int, int] | None = None
-    places: tuple[int, ...] = ()
-    selection: str | None = None
-    flags: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    hooks: tuple[HookResult, ...] = ()
-    cassette: str | None = None
-    requested_by: Mapping[str, Any] | None = None
-    coverage: tuple[Dimension, ...] = ()
-    effects: Effects | None = None
-    totals: Totals = field(default_factory=Totals)
-
-    def to_json(self, *, streamed: bool = False) -> dict[str, Any]:
-        """The record as JSON values, keys in the published order.
-
-        With `streamed`, `tests` is an iterator that makes each test's JSON when it is asked for: a long run has many.
-        """
-        tests = (test.to_json() for test in self.tests)
-        out: dict[str, Any] = {
-            "schema_version": SCHEMA_VERSION,
-            "run_id": self.run_id,
-            "mcptest_version": self.mcptest_version,
-            "started_at": self.started_at,
-            "duration_ms": self.duration_ms,
-            "verdict": self.verdict.value,
-            "exit_code": self.exit_code,
-            "mode": self.mode,
-            **({} if self.cassette is None else {"cassette": self.cassette}),
-            **({} if self.requested_by is None else {"requested_by": self.requested_by}),
-            "profile": self.profile,
-            "interrupted": self.interrupted,
-            **({} if self.shard is None else {"shard": self._shard_json(self.shard)}),
-            **({} if not self.flags else {"flags": list(self.flags)}),
-            "suite": self.suite.to_json(),
-            "source": self.source,
-            "environment": self.environment,
-            "servers": [server.to_json() for server in self.servers],
-            "totals": self.totals.to_json(),
-            "tests": tests if streamed and self.tests else list(tests),
-        }
-        if self.places:
-            out["places"] = list(self.places)
-        if rollups := self.metric_rollups:
-            out["metric_rollups"] = [rollup.to_json() for rollup in rollups]
-        if compositions := self.compositions:
-            out["compositions"] = [one.to_json() for one in compositions]
-        if spending := self.spending:
-            out["spending"] = spending.to_json()
-        if self.coverage:
-            out["coverage"] = {row.name: row.to_json() for row in self.coverage}
-        if self.effects is not None:
-            out["effects"] = self.effects.to_json()
-        if self.warnings:
-            out["warnings"] = list(self.warnings)
-        if self.hooks:
-            out["hooks"] = [hook.to_json() for hook in self.hooks]
-        return out
-
-    def _shard_json(self, shard: tuple[int, int]) -> dict[str, Any]:
-        told = {"index": shard[0], "count": shard[1]}
-        return told if self.selection is None else {**told, "selection": self.selection}
-
-    @property
-    def metric_rollups(self) -> tuple[MetricRollup, ...]:
-        """Each metric of the tests with its mean and count; () where none reported one."""
-        return MetricRollup.of(self.tests)
-
-    @property
-    def compositions(self) -> tuple[CompositionSum, ...]:
-        """Each composition with its cases; () without any."""
-        return CompositionSum.of(self.tests)
-
-    @property
-    def exceeded_effects(self) -> list[str]:
-        """A line for each limit of the suite's `effects` that was exceeded."""
-        return [] if self.effects is None else self.effects.exceeded()
-
-    @property
-    def spending(self) -> Spending | None:
-        """What the calls of the run say that they cost; None where none says."""
-        return Spending.of(self.tests)
-
-    @classmethod
-    def from_json(cls, data: object) -> RunRecord:
-        """The record that `to_json` gave. Raises RecordError when `data` is not one of this schema version."""
-        if not isinstance(data, dict) or data.get("schema_version") != SCHEMA_VERSION:
-            found = data.get("schema_version") if isinstance(data, dict) else type(data).__name__
-            raise RecordError(f"not a run record of {SCHEMA_VERSION} (found {found!r})")
-        try:
-            return cls(
-                run_id=data["run_id"],
-                mcptest_version=data["mcptest_version"],
-                started_at=data["started_at"],
-                duration_ms=data["duration_ms"],
-                verdict=Verdict(data["verdict"]),
-                exit_code=data["exit_code"],
-                mode=data["mode"],
-                cassette=data.get("cassette"),
-                requested_by=data.get("requested_by"),
-                profile=data["profile"],
-                interrupted=data["interrupted"],
-                flags=tuple(data.get("flags", ())),
-                shard=(data["shard"]["index"], data["shard"]["count"]) if "shard" in data else None,
-                selection=data["shard"].get("selection") if "shard" in data else None,
-                suite=SuiteInfo(**data["suite"]),
-                source=data["source"],
-                environment=data["environment"],
-                servers=tuple(ServerRecord.from_json(item) for item in data["servers"]),
-                totals=Totals(**data["totals"]),
-                tests=tuple(TestResult.from_json(item) for item in data["tests"]),
-                places=tuple(data.get("places", ())),
-                warnings=tuple(data.get("warnings", ())),
-                hooks=tuple(HookResult.from_json(item) for item in data.get("hooks", ())),
-                coverage=_coverage(data["coverage"]) if "coverage" in data else (),
-                effects=_effects(data["effects"]) if "effects" in data else None,
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as wrong:
-            raise RecordError(f"the run record is damaged: {type(wrong).__name__}: {wrong}") from wrong
-
-    def with_tests(self, tests: tuple[TestResult, ...]) -> RunRecord:
-        """The same run with other tests, its totals counted anew."""
-        return replace(self, tests=tests, totals=Totals.of(tests))
-
-
-def _effects(data: Mapping[str, Any]) -> Effects:
-    from mcptest_engine.core.effects import Effects
-
-    return Effects.from_json(data)
-
-
-def _coverage(data: Mapping[str, Any]) -> tuple[Dimension, ...]:
-    from mcptest_engine.core.coverage import Dimension  # few runs have any, and `run` waits for this module
-
-    return tuple(Dimension.from_json(name, row) for name, row in data.items())

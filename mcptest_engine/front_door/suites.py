@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.errors import Problem
     from mcptest_engine.core.events import Event
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.front_door.door import Door, Request
     from mcptest_engine.front_door.verbs import Answer
     from mcptest_engine.suite.load import LoadOptions

@@ -26,7 +26,8 @@ from mcptest_engine.reporting.repro import repro_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcptest_engine.core.results import HookResult, RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import HookResult, RunRecord
 
 ASSERT_LIMIT = 600
 ACTUAL_LIMIT = 300

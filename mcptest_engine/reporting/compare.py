@@ -15,7 +15,8 @@ from mcptest_engine.core.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
 
 __all__ = ["Pair", "RunComparison", "Thresholds", "compare_runs"]
 

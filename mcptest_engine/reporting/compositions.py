@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mcptest_engine.core.costs import CompositionSum, Spending
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
 
 INDENT = "  "
 NODES_SHOWN = 5

@@ -14,7 +14,8 @@ from mcptest_engine.reporting.facts import answer_origins
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
 
 SCHEMA_VERSION = "mcptest.dev/evidence/v1"
 

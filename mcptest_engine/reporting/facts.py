@@ -19,7 +19,8 @@ from mcptest_engine.core.words import LONG_WAIT_MS, counted, number_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from mcptest_engine.core.results import AssertionResult, Failure, RunRecord, TestResult, VerifyResult
+    from mcptest_engine.core.results import AssertionResult, Failure, TestResult, VerifyResult
+    from mcptest_engine.core.run_record import RunRecord
 
 MESSAGE_LIMIT = 2000
 STDERR_LINES = 12

@@ -20,7 +20,8 @@ from mcptest_engine.reporting import compositions, facts, hook_facts
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
 
 SHOWN = 10

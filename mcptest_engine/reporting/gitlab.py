@@ -19,7 +19,8 @@ from mcptest_engine.reporting import facts, hook_facts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
 
 CHECK_NAME = "mcptest.assertion"

@@ -15,7 +15,8 @@ from mcptest_engine.core.results import MetricRollup, TestKind, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
 
 NO_MODEL = "(no model)"
 KINDS = (TestKind.AGENT, TestKind.EVAL)

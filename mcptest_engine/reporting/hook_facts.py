@@ -16,7 +16,8 @@ from mcptest_engine.reporting import facts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcptest_engine.core.results import HookResult, RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import HookResult, RunRecord
 
 OUTPUT_LINES = 12
 

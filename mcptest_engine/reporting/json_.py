@@ -15,7 +15,7 @@ from mcptest_engine.reporting import facts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
 
 _ONE_A_LINE = frozenset({"servers", "tests"})

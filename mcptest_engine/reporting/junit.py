@@ -22,7 +22,8 @@ from mcptest_engine.reporting.repro import repro_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mcptest_engine.core.results import RunRecord, ServerRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord, ServerRecord
     from mcptest_engine.reporting.registry import RenderOptions
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

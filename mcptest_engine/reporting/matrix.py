@@ -21,7 +21,8 @@ from mcptest_engine.reporting.repro import repro_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
 
 RUNS_SHOWN = 20

@@ -15,13 +15,14 @@ from mcptest_engine.core.coverage import SHARD_MISSING, SHARDED, added_up, short
 from mcptest_engine.core.effects import TOLD_AS as EFFECTS
 from mcptest_engine.core.effects import merged_effects
 from mcptest_engine.core.errors import ExitCode, RecordError
-from mcptest_engine.core.results import RunRecord, ServerRecord, TestResult, Verdict
+from mcptest_engine.core.results import TestResult, Verdict
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcptest_engine.core.coverage import Dimension
+    from mcptest_engine.core.run_record import RunRecord, ServerRecord
 
 _WORST_FIRST = (
     ExitCode.INTERRUPTED,

@@ -12,7 +12,7 @@ from mcptest_engine.reporting.compositions import spent_text
 from mcptest_engine.reporting.registry import Rendered
 
 if TYPE_CHECKING:
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
 
 

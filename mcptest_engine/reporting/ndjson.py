@@ -11,7 +11,7 @@ from mcptest_engine.core.safe_json import safe_json
 from mcptest_engine.reporting.json_ import with_unchecked
 
 if TYPE_CHECKING:
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
 
 

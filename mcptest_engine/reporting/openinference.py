@@ -22,7 +22,8 @@ from mcptest_engine.reporting import facts, hook_facts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
 
 SCHEMA_VERSION = "mcptest.dev/openinference/v1"

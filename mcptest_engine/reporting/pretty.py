@@ -17,7 +17,8 @@ from mcptest_engine.reporting.layout import WORDS, Ink, columns, fold, pad, word
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
 
 INDENT = "  "

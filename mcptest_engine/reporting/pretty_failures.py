@@ -18,7 +18,8 @@ from mcptest_engine.reporting.repro import repro_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcptest_engine.core.results import AssertionResult, RunRecord, TestResult
+    from mcptest_engine.core.results import AssertionResult, TestResult
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.layout import Ink
     from mcptest_engine.reporting.registry import RenderOptions
 

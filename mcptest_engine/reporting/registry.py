@@ -15,7 +15,7 @@ from mcptest_engine.core.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

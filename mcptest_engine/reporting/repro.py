@@ -14,7 +14,8 @@ from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
 
 INLINE = ".mcptest/inline/"

@@ -14,7 +14,8 @@ from mcptest_engine.reporting.compositions import tokens_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.compare import Pair, RunComparison
 
 MESSAGE_LIMIT = 200

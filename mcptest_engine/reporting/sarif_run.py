@@ -19,7 +19,8 @@ from mcptest_engine.reporting.sarif import SarifResult, SarifRule, plain, sarif_
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
 
 _RULES: Mapping[FailureKind, str] = {

@@ -19,7 +19,8 @@ from mcptest_engine.reporting.repro import repro_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
 
 # What a YAML reader refuses, or takes for the end of a line, and may stand escaped in a double-quoted scalar.

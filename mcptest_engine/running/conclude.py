@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import ExitCode
-from mcptest_engine.core.results import RunRecord, Verdict
+from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.cost_gate import CostGate
 
 _NOTHING: Mapping[Verdict, str] = {}

@@ -14,7 +14,8 @@ from mcptest_engine.core.words import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
 
 SCHEMA_VERSION = "mcptest.costs/v1"
 DEFAULT_TOLERANCE = 10.0

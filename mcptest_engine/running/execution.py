@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
 from mcptest_engine.core.errors import McptestError
-from mcptest_engine.core.results import RunRecord, SuiteInfo, Verdict
+from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.run_record import RunRecord, SuiteInfo
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.matchers import Context, preload
 from mcptest_engine.judging.snapshots import SnapshotStore

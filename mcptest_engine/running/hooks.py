@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.events import HookFinished, HookStarted, Warned
-from mcptest_engine.core.results import HookResult, Verdict
+from mcptest_engine.core.run_record import HookResult
 from mcptest_engine.running.hooks_context import NOTHING, BadAnswer, Patch, context_of, read_patch, secrets_in
 from mcptest_engine.servers.command_process import LARGEST_ANSWER_BYTES, OUTPUT_KEPT_BYTES, CommandProcess, NotStarted
 from mcptest_engine.servers.failures import duration
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.core.results import Verdict
     from mcptest_engine.running.cases import Case
     from mcptest_engine.suite.load import LoadedSuite
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.redaction import Redactor
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.servers.spec import ServerSpec
     from mcptest_engine.suite.load import LoadedSuite, TestEntry

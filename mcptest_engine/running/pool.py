@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.live import Owner
     from mcptest_engine.core.redaction import Redactor
-    from mcptest_engine.core.results import ServerRecord
+    from mcptest_engine.core.run_record import ServerRecord
     from mcptest_engine.servers.gate import Gate
     from mcptest_engine.servers.recording import Recorder
     from mcptest_engine.servers.session import Session
@@ -458,7 +458,7 @@ def _session_of(entry: _Entry) -> Session | None:
 
 
 def _record(spec: ServerSpec, entry: _Entry | None, session: Session | None, redactor: Redactor) -> ServerRecord:
-    from mcptest_engine.core.results import ServerRecord
+    from mcptest_engine.core.run_record import ServerRecord
 
     if session is None:
         opening = None if entry is None else entry.opening

@@ -23,7 +23,7 @@ from mcptest_engine.core.events import (
     Warned,
 )
 from mcptest_engine.core.kinds import Wanted
-from mcptest_engine.core.results import RunRecord, TestResult, Verdict
+from mcptest_engine.core.results import TestResult, Verdict
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.circumstances import told_failure
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcptest_engine.core.events import Emit
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.running.caching import Caching
     from mcptest_engine.running.cases import Case, Plan

@@ -18,7 +18,8 @@ from mcptest_engine.running.coverage import Offered, coverage_of, offered_in
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.cases import Plan
     from mcptest_engine.running.pool import Pool
 

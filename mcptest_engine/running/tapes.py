@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from mcptest_engine.core.redaction import Disguise, Redactor
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite

@@ -17,7 +17,7 @@ from mcptest_engine.workspace.files import file_state, open_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.workspace.workspace import Workspace
 
     _Row = tuple[str, str, float, str | None, Mapping[str, Any] | None]

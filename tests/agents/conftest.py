@@ -19,7 +19,8 @@ from mcptest_engine.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
     from tests.servers.model_endpoint import ModelEndpoint
 
 SERVERS = Path(__file__).parent.parent / "servers"

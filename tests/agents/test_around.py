@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mcptest_engine.core.results import RunRecord, Verdict
+from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import FORMATS, render
 from mcptest_engine.running.launch import launch

@@ -11,7 +11,7 @@ import pytest
 
 from mcptest_engine.core.effects import CallDecision, DecidedBy, Effect, Effects
 from mcptest_engine.core.errors import PolicyDenied, ServerError, UsageError
-from mcptest_engine.core.results import RunRecord
+from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import render
 from mcptest_engine.running.effects import MOST_ARGUMENTS, EffectLedger

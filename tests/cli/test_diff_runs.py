@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcptest_engine.cli.main import main
-from mcptest_engine.core.results import SuiteInfo
+from mcptest_engine.core.run_record import SuiteInfo
 from mcptest_engine.workspace.workspace import Workspace
 from tests.reporting.conftest import make_record, make_test
 

@@ -15,7 +15,7 @@ from tests.compositions.worlds import TurningWorld, rows_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.compositions.trace import Trace
 
     Run = Callable[..., RunRecord]

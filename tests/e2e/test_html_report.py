@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcptest_engine.core.results import Failure, FailureKind, RunRecord, TestKind, TestResult, Totals, Verdict
+from mcptest_engine.core.results import Failure, FailureKind, TestKind, TestResult, Verdict
+from mcptest_engine.core.run_record import RunRecord, Totals
 from mcptest_engine.reporting.registry import render
 from tests.browser import Watched, accessibility_faults, chromium
 

@@ -15,7 +15,8 @@ from mcptest_engine.suite.load import LoadOptions, load_suite
 from mcptest_engine.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mcptest_engine.core.results import Failure, RunRecord
+    from mcptest_engine.core.results import Failure
+    from mcptest_engine.core.run_record import RunRecord
     from tests.hostile.behaviours import Behaviour
 
 SERVERS = Path(__file__).resolve().parents[1] / "servers"

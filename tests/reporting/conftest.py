@@ -8,19 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mcptest_engine.core.results import (
-    AssertionResult,
-    Attempt,
-    Failure,
-    FailureKind,
-    RunRecord,
-    ServerRecord,
-    SuiteInfo,
-    TestKind,
-    TestResult,
-    Totals,
-    Verdict,
-)
+from mcptest_engine.core.results import AssertionResult, Attempt, Failure, FailureKind, TestKind, TestResult, Verdict
+from mcptest_engine.core.run_record import RunRecord, ServerRecord, SuiteInfo, Totals
 
 UPDATE = os.environ.get("MCPTEST_UPDATE_GOLDEN") == "1"
 GOLDEN = Path(__file__).with_name("golden")

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from mcptest_engine.core.kinds import TestKind
-from mcptest_engine.core.results import Failure, FailureKind, RunRecord
+from mcptest_engine.core.results import Failure, FailureKind
+from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.compositions import graph_lines, money
 from mcptest_engine.reporting.merge import merge_records
 from mcptest_engine.reporting.record_schema import record_fault

@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from mcptest_engine.core.errors import UsageError
-from mcptest_engine.core.results import RunRecord, TestKind
+from mcptest_engine.core.results import TestKind
+from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.registry import FORMATS, RenderOptions, render
 
 ENDINGS = {

@@ -12,7 +12,8 @@ from junitparser import JUnitXml
 from lxml import etree
 
 from mcptest_engine.core.events import HookFinished, HookStarted, RunStarted
-from mcptest_engine.core.results import Failure, FailureKind, HookResult, RunRecord, SuiteInfo
+from mcptest_engine.core.results import Failure, FailureKind
+from mcptest_engine.core.run_record import HookResult, RunRecord, SuiteInfo
 from mcptest_engine.reporting.layout import Ink
 from mcptest_engine.reporting.merge import merge_records
 from mcptest_engine.reporting.progress import ProgressView

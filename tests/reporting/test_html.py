@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from lxml import html as parser
 
 from mcptest_engine.core.coverage import Dimension
-from mcptest_engine.core.results import DerivedMetric, Failure, FailureKind, HookResult, ServerRecord, TestKind
+from mcptest_engine.core.results import DerivedMetric, Failure, FailureKind, TestKind
+from mcptest_engine.core.run_record import HookResult, ServerRecord
 from mcptest_engine.core.sanitise import sanitise
 from mcptest_engine.reporting.html import data
 from mcptest_engine.reporting.registry import render

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from mcptest_engine.core.results import RunRecord
+from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.registry import render
 
 

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from mcptest_engine.core.results import Failure, FailureKind, RunRecord, TestKind
+from mcptest_engine.core.results import Failure, FailureKind, TestKind
+from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
 from tests.reporting.conftest import make_assertion, make_record, make_test
 from tests.reporting.test_scored import render

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from mcptest_engine.cli.main import main
 from mcptest_engine.core.errors import RecordError
-from mcptest_engine.core.results import ServerRecord, SuiteInfo, Verdict
+from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.run_record import ServerRecord, SuiteInfo
 from mcptest_engine.reporting.merge import merge_records
 
 FIRST, SECOND = "01JCQQYV4S3H6KX7M8RN2T5XZC", "01JCQQYV4S3H6KX7M8RN2T5XZD"

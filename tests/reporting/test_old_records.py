@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from mcptest_engine.core.results import RunRecord, Verdict
+from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.compare import compare_runs
 from mcptest_engine.reporting.merge import merge_records
 from mcptest_engine.reporting.record_schema import record_fault

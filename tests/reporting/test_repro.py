@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcptest_engine.core.results import SuiteInfo
+from mcptest_engine.core.run_record import SuiteInfo
 from mcptest_engine.reporting.registry import RenderOptions
 from mcptest_engine.reporting.repro import quoted_name, repro_line
 

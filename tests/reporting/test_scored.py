@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from mcptest_engine.core.results import DerivedMetric, Failure, FailureKind, MetricRollup, RunRecord
+from mcptest_engine.core.results import DerivedMetric, Failure, FailureKind, MetricRollup
+from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.judging.scoring import judged_set
 from mcptest_engine.reporting.facts import score_text
 from mcptest_engine.reporting.record_schema import record_fault

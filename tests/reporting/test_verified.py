@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcptest_engine.core.results import Attempt, Failure, FailureKind, RunRecord, Verdict, VerifyResult
+from mcptest_engine.core.results import Attempt, Failure, FailureKind, Verdict, VerifyResult
+from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import FORMATS, RenderOptions, render
 

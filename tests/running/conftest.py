@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from mcptest_engine.core.events import Emit
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.suite.load import LoadedSuite
 
 SERVERS = Path(__file__).parent.parent / "servers"

@@ -18,7 +18,7 @@ from tests.running.test_over_http import serving
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
 
     RecordOf = Callable[..., RunRecord]
 

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcptest_engine.core.events import CaseExplained, CaseFinished, CaseStarted, NodeChanged, RunFinished
-from mcptest_engine.core.results import Cause, FailureKind, RunRecord, Verdict
+from mcptest_engine.core.results import Cause, FailureKind, Verdict
+from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import RenderOptions, render
 from mcptest_engine.workspace.snapshots import read_snapshots

@@ -16,7 +16,8 @@ from mcptest_engine.suite.compliance import CHECKS, REVISIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
 
     RecordOf = Callable[..., RunRecord]
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcptest_engine.core.results import RunRecord, SuiteInfo, TestKind, TestResult, Verdict
+from mcptest_engine.core.results import TestKind, TestResult, Verdict
+from mcptest_engine.core.run_record import RunRecord, SuiteInfo
 from mcptest_engine.running.conclude import concluded
 
 

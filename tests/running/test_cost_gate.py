@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from mcptest_engine.core.kinds import TestKind, Verdict
-from mcptest_engine.core.results import RunRecord, SuiteInfo, TestResult, Totals
+from mcptest_engine.core.results import TestResult
+from mcptest_engine.core.run_record import RunRecord, SuiteInfo, Totals
 from mcptest_engine.running.conclude import concluded
 from mcptest_engine.running.cost_gate import Cost, CostGate, baseline_of, costs_in, regression
 

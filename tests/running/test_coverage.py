@@ -10,7 +10,7 @@ import pytest
 
 from mcptest_engine.core.coverage import Dimension, added_up
 from mcptest_engine.core.errors import RecordError
-from mcptest_engine.core.results import RunRecord
+from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.merge import merge_records
 from mcptest_engine.reporting.record_schema import record_fault, record_schema
 from mcptest_engine.reporting.registry import FORMATS, RenderOptions, render

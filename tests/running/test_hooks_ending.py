@@ -20,7 +20,7 @@ from tests.running.hook_suites import SERVERS, Folder, writing
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
 
 LIMIT_SECONDS = 60
 INTERRUPTED = "was killed: the run was interrupted"

@@ -18,7 +18,7 @@ from tests.running.hook_suites import Folder, writing
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcptest_engine.core.results import HookResult, RunRecord
+    from mcptest_engine.core.run_record import HookResult, RunRecord
 
     HookOf = Callable[..., HookResult]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from tests.servers.model_endpoint import ModelEndpoint
 
 ECHO = {"command": [sys.executable, "-S", str(SERVERS / "echo.py")]}

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcptest_engine.core.results import FailureKind, RunRecord, Verdict
+from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.judging.providers.values import ModelReply
 from mcptest_engine.running.judged import Judged
 from mcptest_engine.running.launch import launch
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.judging.providers.values import ModelRequest
     from tests.servers.model_endpoint import ModelEndpoint, Question
 

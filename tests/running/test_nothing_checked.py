@@ -19,7 +19,7 @@ from mcptest_engine.running.settings import Selection
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
 
     RecordOf = Callable[..., RunRecord]
 

@@ -17,7 +17,7 @@ from tests.processes import longer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
 
     RecordOf = Callable[..., RunRecord]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
 
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
 
     Command = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from mcptest_engine.core.results import RunRecord
+from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import render
 from tests.processes import until

@@ -8,7 +8,8 @@ import os
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.events import CaseFinished
-from mcptest_engine.core.results import FailureKind, RunRecord
+from mcptest_engine.core.results import FailureKind
+from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
 
 if TYPE_CHECKING:

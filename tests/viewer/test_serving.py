@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from mcptest_engine.core.results import RunRecord
+from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.registry import render
 from mcptest_engine.workspace.ulid import new_ulid
 from mcptest_engine.workspace.workspace import Workspace

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine import __version__
 from mcptest_engine.cli.cluster.telling import Telling
 from mcptest_engine.core.errors import ExitCode, McptestError, UsageError
-from mcptest_engine.core.results import RunRecord, SuiteInfo, Verdict
+from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.run_record import RunRecord, SuiteInfo
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
 from mcptest_engine.running.listening import Listeners

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.events import CaseFinished, PlannedTest, RunFinished, RunStarted
 from mcptest_engine.core.kinds import Verdict
-from mcptest_engine.core.results import RunRecord, SuiteInfo, TestResult
+from mcptest_engine.core.results import TestResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcptest_engine.core.events import Emit, Event
+    from mcptest_engine.core.run_record import RunRecord, SuiteInfo
     from mcptest_engine.running.cases import Case
 
 

@@ -25,7 +25,7 @@ from mcptest_engine.reporting.html.markup import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcptest_engine.core.results import RunRecord, ServerRecord
+    from mcptest_engine.core.run_record import RunRecord, ServerRecord
 
 _MODES = {
     "live": ("live", "live: every answer came from a server during this run"),

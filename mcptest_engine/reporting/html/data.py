@@ -19,7 +19,8 @@ from mcptest_engine.reporting.repro import repro_line
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mcptest_engine.core.results import HookResult, RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import HookResult, RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
 
 ROOM = 12_500_000

@@ -22,7 +22,7 @@ from mcptest_engine.workspace.slug import Slugs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.html.markup import Html
     from mcptest_engine.reporting.registry import RenderOptions
 

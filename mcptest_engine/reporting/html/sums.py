@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.effects import CLASSES
-from mcptest_engine.core.results import SCHEMA_VERSION, Verdict
+from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.run_record import SCHEMA_VERSION
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import number_text
 from mcptest_engine.reporting import compositions, facts, hook_facts
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.costs import CompositionSum
     from mcptest_engine.core.coverage import Dimension
     from mcptest_engine.core.effects import Effect
-    from mcptest_engine.core.results import HookResult, RunRecord
+    from mcptest_engine.core.run_record import HookResult, RunRecord
 
 HOOKS_SHOWN = 200
 NAMES_SHOWN = 500

@@ -17,7 +17,8 @@ from mcptest_engine.reporting.html.values import Shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.html.data import Details
     from mcptest_engine.reporting.html.values import Values
 

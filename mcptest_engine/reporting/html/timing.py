@@ -15,7 +15,7 @@ from mcptest_engine.reporting.html.markup import Html, badge, bar, name_text, se
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
 
 ROWS = 60
 LANES = 40

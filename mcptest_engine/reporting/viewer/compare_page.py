@@ -23,7 +23,8 @@ from mcptest_engine.reporting.viewer.frame import Page, address, compare_address
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.compare import Pair, RunComparison
     from mcptest_engine.reporting.viewer.shelf import RunRow
 

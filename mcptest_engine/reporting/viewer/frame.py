@@ -16,7 +16,7 @@ from mcptest_engine.reporting.html import page as report
 from mcptest_engine.reporting.html.markup import Html, badge, joined, name_text, tag
 
 if TYPE_CHECKING:
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.viewer.shelf import RunRow, SideFile
 
 

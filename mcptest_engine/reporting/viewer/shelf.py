@@ -16,7 +16,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import RecordError
-from mcptest_engine.core.results import RunRecord, Totals
+from mcptest_engine.core.run_record import RunRecord, Totals
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.workspace.files import file_state, list_names, list_states, open_file, read_file
 from mcptest_engine.workspace.heads import head_of

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mcptest_engine.core.redaction import Redactor
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.cases import Case
     from mcptest_engine.running.compositions.trace import Call, NodeTrace
     from mcptest_engine.suite.load import LoadedSuite

@@ -8,7 +8,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import RecordError
-from mcptest_engine.core.results import RunRecord, Verdict
+from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.running.worker.protocol import Refused
 from mcptest_engine.running.worker.telling import record_shown, result_shown
 from mcptest_engine.workspace.activity import NEWEST, Activity

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from mcptest_engine.core.results import RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.worker.surroundings import Surroundings
     from mcptest_engine.workspace.history import History
 

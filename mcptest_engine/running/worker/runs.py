@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcptest_engine.core.redaction import Redactor
-    from mcptest_engine.core.results import RunRecord
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.running.worker.results import Results

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcptest_engine.core.events import Event
-    from mcptest_engine.core.results import HookResult, RunRecord, TestResult
+    from mcptest_engine.core.results import TestResult
+    from mcptest_engine.core.run_record import HookResult, RunRecord
     from mcptest_engine.running.worker.results import Results
 
     Send = Callable[[dict[str, Any]], None]

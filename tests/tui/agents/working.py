@@ -47,7 +47,8 @@ async def watching(pilot: Any) -> Any:
 
 def kept(place: Path, *, failed: int = 0, **more: Any) -> str:
     """A run's record, as the front door would have kept it; its id."""
-    from mcptest_engine.core.results import RunRecord, SuiteInfo, Totals, Verdict
+    from mcptest_engine.core.results import Verdict
+    from mcptest_engine.core.run_record import RunRecord, SuiteInfo, Totals
     from mcptest_engine.workspace.workspace import Workspace
 
     verdict = Verdict.FAIL if failed else Verdict.PASS

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcptest_engine.core.results import RunRecord, SuiteInfo, TestKind, TestResult, Verdict
+from mcptest_engine.core.results import TestKind, TestResult, Verdict
+from mcptest_engine.core.run_record import RunRecord, SuiteInfo
 from mcptest_engine.workspace.ulid import new_ulid
 from mcptest_engine.workspace.workspace import Workspace
 from tests.servers.model_endpoint import Reply, Use
