@@ -1,7 +1,7 @@
-"""Writes what has a source of truth: `docs/suite.md` from the models, `docs/cli.md` from the commands, the keys in
-`docs/workbench.md` from the registry of actions, the rules in `docs/compliance.md` from those that checks go by.
+"""Write the generated parts of the pages: `reference/suite.md` from the models, `reference/cli.md` from the commands, the keys
+in `how-to/workbench.md` from the registry of actions, the rules in `how-to/compliance.md` from the table of the checks.
 
-`python docs/generate.py` rewrites them; a test holds each equal to what this gives.
+`python docs/generate.py` rewrites them; a test compares each with what this gives.
 """
 
 from __future__ import annotations
@@ -70,15 +70,15 @@ SECTIONS = (
     (
         "ComplianceCheck",
         "A check",
-        "An entry of `compliance:`, which is a list of checks or the mapping below. [Compliance](compliance.md) explains them.",
+        "An entry of `compliance:`: a list of checks or the mapping below. [Compliance](../how-to/compliance.md) explains it.",
     ),
     ("Compliance", "`compliance` as a mapping", ""),
     (
         "Composition",
         "A composition",
-        "An entry of `compositions:`: [calls that feed each other](compositions.md).",
+        "An entry of `compositions:`: [calls that feed each other](../how-to/compositions.md).",
     ),
-    ("Node", "A node", "One call of a composition. [What its parts do](compositions.md#nodes)."),
+    ("Node", "A node", "One call of a composition. [What its parts do](../how-to/compositions.md#nodes)."),
     ("Need", "A parent of a node", "Where an id alone does not do."),
     ("Mock", "A node's `mock`", ""),
     ("Loop", "A node's `loop`", ""),
@@ -92,7 +92,7 @@ SECTIONS = (
     (
         "AgentTest",
         "A test of an agent",
-        "An entry of `agents:`, with either `prompt` or `user_prompt`. [Agent tests](agent-tests.md) explains it.",
+        "An entry of `agents:`, with either `prompt` or `user_prompt`. [Agent tests](../how-to/agent-tests.md) explains it.",
     ),
     ("FunctionSets", "`equal_function_sets`", "Either the list of lists, or this mapping."),
     ("ToolSelection", "`tool_selection`", "Exactly one of `tool` and `tools`."),
@@ -107,24 +107,24 @@ SECTIONS = (
     (
         "AgentTools",
         "An agent test's `tools`",
-        "One list is enough. [Agent tests](agent-tests.md#which-tools-are-executed) explains it.",
+        "One list is enough. [Agent tests](../how-to/agent-tests.md#which-tools-are-executed) explains it.",
     ),
     ("AgentEval", "What is judged of a test", "The `eval:` of an agent test or a composition; one metric is enough."),
     ("Threshold", "A metric's threshold", "Where `true` is not enough."),
     (
         "EvalTest",
         "An eval",
-        "An entry of `evals:`: an `output`, a `call` or a `prompt`, and how it is graded. [Evals](evals.md) explains it.",
+        "An `output`, a `call` or a `prompt` of `evals:`, and how it is graded. [Evals](../how-to/evals.md) explains it.",
     ),
     ("EvalCall", "An eval's `call`", ""),
-    ("Scorer", "A scorer", "An entry of `scorers:`. [Scorers](scorers.md) explains it."),
+    ("Scorer", "A scorer", "An entry of `scorers:`. [Scorers](../how-to/scorers.md) explains it."),
     ("OtherScorer", "A scorer of another build", "One whose `type` is not `exec`. It may have any other keys."),
     ("Judge", "A judge", "One of the three is enough; what is left out is as the suite's `judge` says."),
     ("LlmJudge", "`llm-judge`", "The [matcher](matchers.md) of that name."),
     (
         "Rubric",
         "A rubric",
-        "Either a text, or this mapping with `criteria` or `tree`. [Judging](judging.md) explains it.",
+        "Either a text, or this mapping with `criteria` or `tree`. [Judging](../how-to/llm-judge.md) explains it.",
     ),
     ("Criterion", "A criterion", ""),
     ("Branch", "A branch of a tree", "Either `ask` with `yes` and `no`, or `score`."),
@@ -141,13 +141,13 @@ SECTIONS = (
     (
         "AssertSet",
         "`assert-set`",
-        "Stands in place of an assertion: `- assert-set: { … }`. [Scores](scoring.md) explains it.",
+        "Stands in place of an assertion: `- assert-set: { … }`. [Scores](../how-to/scores.md) explains it.",
     ),
     ("DerivedMetric", "A metric", "An entry of `derivedMetrics`."),
     ("MetricValue", "A metric's `value`", "Exactly one of the two."),
     ("MetricTerm", "A term of a metric", ""),
     ("DefaultTest", "`defaultTest`", "What every test has too; what a test says itself wins."),
-    ("Hooks", "`hooks`", "[Hooks](hooks.md) explains them."),
+    ("Hooks", "`hooks`", "[Hooks](../how-to/hooks.md) explains them."),
     (
         "ContextStep",
         "A hook with `mode: context`",
@@ -155,14 +155,14 @@ SECTIONS = (
     ),
     ("Price", "A price", "Both are needed. A model's own id goes before the longest beginning with `*` that fits it."),
     ("RunOptions", "`run_options`", ""),
-    ("Inconclusive", "`run_options.inconclusive`", "[Agent tests](agent-tests.md) explains it."),
+    ("Inconclusive", "`run_options.inconclusive`", "[Agent tests](../how-to/agent-tests.md) explains it."),
     ("Performance", "`performance`", ""),
     (
         "EffectLimits",
         "`effects`",
-        "One of the two is enough. [The ledger of effects](safety.md#the-ledger-of-effects) explains them.",
+        "One of the two is enough. [The ledger of effects](../explanation/safety.md#the-ledger-of-effects) explains them.",
     ),
-    ("Coverage", "`coverage`", "Percentages from 0 to 100. [Coverage](coverage.md) explains them."),
+    ("Coverage", "`coverage`", "Percentages from 0 to 100. [Coverage](../how-to/coverage.md) explains them."),
 )
 
 WORDS = {
@@ -265,7 +265,7 @@ TEMPLATES = """## Templates
 A text that is one template keeps the type of what it stands for: `limit: "${limit}"` is a number when `limit` is one. A
 template that does not resolve is an error at its place. `schema`, `regex` and `jq` are never expanded. `--var K=V` is read as
 the type that the suite declares for K, or as that of the `default` of its `from_env`, and as text otherwise. Where the suite
-reads K from the environment, what `--var` gives instead is [redacted](running.md#secrets) as that value is.
+reads K from the environment, what `--var` gives instead is [redacted](../how-to/run-tests.md#secrets) as that value is.
 
 ## What a target sees
 
@@ -293,8 +293,8 @@ follow. Serial are tests with `serial: true`, every test of a server with `seria
 `notifications` or `server_requests`, and, unless they say `serial: false`, tests of a tool whose name says that it changes
 something (`create_…`, `deleteFile`, …).
 
-A test passes only if its call succeeds, unless it says [`outcome`](verdicts.md#outcome) or looks at the error itself;
-`validate` warns of one that asserts nothing more.
+A test passes only if its call succeeds, unless it says [`outcome`](../explanation/verdicts.md#outcome) or looks at the error
+itself; `validate` warns of one that asserts nothing more.
 
 Servers see only `HOME`, `LANG`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`, `TERM`, `TMPDIR`, `USER`, the suite's `env:` and their own;
 `inherit_env` adds more. Data cleanup is your responsibility: mcptest never removes what a test made a server create.
@@ -332,7 +332,7 @@ would look after is refused when the suite is loaded.
 
 
 def suite_page() -> str:
-    """`docs/suite.md`: one table for each mapping of the language."""
+    """`docs/reference/suite.md`: one table for each mapping of the language."""
     schema = json.loads(schema_text())
     parts = [HEAD, "## The top of the file\n", _table(schema)]
     for name, title, about in SECTIONS:
@@ -385,13 +385,13 @@ def _cell(text: str) -> str:
 
 
 def cli_page() -> str:
-    """`docs/cli.md`: the `--help` of every command."""
+    """`docs/reference/cli.md`: the `--help` of every command."""
     parts = [
         "# Commands\n",
         "Data goes to stdout, talk to stderr. The [exit codes](exit-codes.md) are the same everywhere.\n",
         "## mcptest tui\n",
         f"```text\n{USAGE.rstrip()}\n```\n",
-        "What there is to see and to press is on [a page of its own](workbench.md).\n",
+        "What there is to see and to press is on [a page of its own](../how-to/workbench.md).\n",
     ]
     context = click.Context(group, info_name="mcptest", **group.context_settings)
     for name in COMMANDS:
@@ -405,13 +405,13 @@ def cli_page() -> str:
 
 
 def workbench_page() -> str:
-    """`docs/workbench.md`: as it is, with the tables of keys between its marks."""
-    return _between("workbench.md", KEYS_BEGIN, table(), KEYS_END)
+    """`docs/how-to/workbench.md`: as it is, with the tables of keys between its marks."""
+    return _between("how-to/workbench.md", KEYS_BEGIN, table(), KEYS_END)
 
 
 def compliance_page() -> str:
-    """`docs/compliance.md`: as it is, with the table of rules between its marks."""
-    return _between("compliance.md", RULES_BEGIN, "\n".join(_rules()), RULES_END)
+    """`docs/how-to/compliance.md`: as it is, with the table of rules between its marks."""
+    return _between("how-to/compliance.md", RULES_BEGIN, "\n".join(_rules()), RULES_END)
 
 
 def _rules() -> Iterator[str]:
@@ -452,10 +452,10 @@ def _between(name: str, begin: str, text: str, close: str) -> str:
 
 
 PAGES = {
-    "suite.md": suite_page,
-    "cli.md": cli_page,
-    "workbench.md": workbench_page,
-    "compliance.md": compliance_page,
+    "reference/suite.md": suite_page,
+    "reference/cli.md": cli_page,
+    "how-to/workbench.md": workbench_page,
+    "how-to/compliance.md": compliance_page,
 }
 
 

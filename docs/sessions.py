@@ -28,7 +28,7 @@ TIMEOUT_SECONDS = 220
 PAGES = (
     ROOT / "README.md",
     ROOT / "examples" / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
 )
 
 _FENCE = re.compile(

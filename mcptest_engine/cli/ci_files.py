@@ -46,7 +46,7 @@ def pipeline_for(kind: str, start: Path) -> Pipeline:
     if os.path.lexists(found.path):
         shown = os.path.relpath(found.path, start)
         raise UsageError(
-            f"`{shown}` is there already, and is not changed", hint="docs/ci.md has the steps to add to it"
+            f"`{shown}` is there already, and is not changed", hint="docs/how-to/ci.md has the steps to add to it"
         )
     if not leads_inside(found.path, root):
         raise UsageError(f"`{_FILES[kind]}` leads out of the repository through a link, so nothing is written there")

@@ -84,7 +84,7 @@ def arguments_of(line: str) -> list[str]:
     return words[: ends[0]] if ends else words
 
 
-@pytest.mark.parametrize("name", ["suite.md", "cli.md", "workbench.md"])
+@pytest.mark.parametrize("name", sorted(script("generate").PAGES))
 def test_a_generated_page_is_what_its_source_gives(name: str) -> None:
     """Run `python docs/generate.py` after changing a model or a command."""
     assert read(DOCS / name) == script("generate").PAGES[name]()
@@ -182,21 +182,23 @@ def test_the_readme_names_every_command_and_every_reporter() -> None:
 def test_every_page_is_in_the_list_of_pages() -> None:
     """`docs/README.md` is where a reader looks."""
     page = read(DOCS / "README.md")
-    assert [path.name for path in DOCS.glob("*.md") if path.name != "README.md" and f"]({path.name})" not in page] == []
+    assert [name for path in DOCS.rglob("*.md") if f"]({(name := path.relative_to(DOCS).as_posix())})" not in page] == [
+        "README.md"
+    ]
 
 
 def test_every_matcher_reporter_command_and_exit_code_has_its_section() -> None:
     """A new one comes with its docs."""
-    assert [name for name in MATCHERS if name not in anchors(DOCS / "matchers.md")] == []
-    assert [name for name in FORMATS if name not in anchors(DOCS / "reporters.md")] == []
-    assert [name for name in COMMANDS if f"mcptest-{name}" not in anchors(DOCS / "cli.md")] == []
-    codes = re.findall(r"^\| (\d+) \|", read(DOCS / "exit-codes.md"), re.MULTILINE)
+    assert [name for name in MATCHERS if name not in anchors(DOCS / "reference" / "matchers.md")] == []
+    assert [name for name in FORMATS if name not in anchors(DOCS / "reference" / "reporters.md")] == []
+    assert [name for name in COMMANDS if f"mcptest-{name}" not in anchors(DOCS / "reference" / "cli.md")] == []
+    codes = re.findall(r"^\| (\d+) \|", read(DOCS / "reference" / "exit-codes.md"), re.MULTILINE)
     assert [int(code) for code in codes] == sorted(ExitCode)
 
 
 def test_the_page_on_verdicts_names_each_verdict_kind_and_check_that_there_is() -> None:
     """And how to turn off what is checked unasked: each way is one of the suite's own."""
-    sections = dict(part.partition("\n")[::2] for part in read(DOCS / "verdicts.md").split("\n## "))
+    sections = dict(part.partition("\n")[::2] for part in read(DOCS / "explanation" / "verdicts.md").split("\n## "))
 
     def rows(section: str) -> set[str]:
         return set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
@@ -216,15 +218,15 @@ def test_the_page_on_verdicts_names_each_verdict_kind_and_check_that_there_is() 
 
 
 def test_every_fault_and_every_preset_of_the_mock_is_told() -> None:
-    """`docs/mock.md` is its reference."""
-    page = read(DOCS / "mock.md")
+    """`docs/how-to/mock-server.md` is its reference."""
+    page = read(DOCS / "how-to" / "mock-server.md")
     assert [fault for fault in SPELLINGS if f"| `{fault}` |" not in page] == []
     assert [preset for preset in preset_names() if f"`--preset {preset}`" not in page] == []
 
 
 def test_the_page_of_the_record_names_every_member_of_its_schema() -> None:
     """What a reader of records may rely on."""
-    page = read(DOCS / "record.md")
+    page = read(DOCS / "reference" / "record.md")
     schema = record_schema()
     parts = [schema, *schema["$defs"].values()]
     told = {"name", *re.findall(r"`([$\w]+)`", page)}

@@ -44,7 +44,7 @@ def refuses(status: str, does: str, says: str, advice: str, *, body: str = "", *
 def no_token(status: str, does: str, advertised: str, **headers: str) -> HttpBehaviour:
     says = f"auth failed: HTTP {status[:3]} from {{url}}, server advertises {advertised}.\nno token was sent;\n…"
     return HttpBehaviour(
-        does, "auth", says, "do as the message says: [auth](auth.md)", tuple(whole(status, "", **headers))
+        does, "auth", says, "do as the message says: [auth](../how-to/oauth.md)", tuple(whole(status, "", **headers))
     )
 
 

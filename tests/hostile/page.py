@@ -1,4 +1,4 @@
-"""Writes the tables of `docs/failures.md` out of what the tests hold true: `python -m tests.hostile.page`."""
+"""Writes the tables of `docs/reference/failures.md` out of what the tests hold true: `python -m tests.hostile.page`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.hostile.http_behaviours import HttpBehaviour
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "failures.md"
+PAGE = ROOT / "docs" / "reference" / "failures.md"
 SHOWN_AS = {"{program}": "./server.py", "{url}": "http://127.0.0.1:8000/mcp", "\0": "␀", "\n": " "}
 
 

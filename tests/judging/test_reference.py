@@ -13,7 +13,7 @@ from mcptest_engine.judging.matchers.reference import ENTRIES, Entry, page
 from mcptest_engine.judging.opinions import Opinion
 from mcptest_engine.judging.snapshots import SnapshotStore
 
-PAGE = Path(__file__).parents[2] / "docs" / "matchers.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "matchers.md"
 EACH = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def file_of_page(name: str) -> str:
-    page = (ROOT / "docs" / "mock.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "mock-server.md").read_text(encoding="utf-8")
     found = re.search(rf"<!-- file: {re.escape(name)} -->\n```yaml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     assert found is not None
     return found.group(1)

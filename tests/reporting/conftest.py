@@ -191,7 +191,7 @@ def make_rich_record() -> RunRecord:
 
 
 def make_sample_record() -> RunRecord:
-    """The run that `docs/reporters.md` shows in every format."""
+    """The run that `docs/reference/reporters.md` shows in every format."""
     died = Failure(
         kind=FailureKind.SERVER,
         message='server "weather" exited with code 1 before it answered `initialize`',

@@ -1,4 +1,4 @@
-"""`docs/reporters.md`: every format has its section, and the sample in it is what the reporter prints."""
+"""`docs/reference/reporters.md`: every format has its section, and the sample in it is what the reporter prints."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mcptest_engine.reporting.registry import FORMATS, RenderOptions, render
 
-PAGE = Path(__file__).parents[2] / "docs" / "reporters.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reporters.md"
 SAMPLE = re.compile(r"(<!-- sample: (?P<name>[\w ]+) -->\n````\w*\n)(?P<text>.*?)(?=````\n)", re.DOTALL)
 
 

@@ -280,7 +280,7 @@ def test_what_many_tests_share_is_in_the_page_once(build):
 
 
 def test_an_output_in_a_file_of_its_own_is_told_by_its_path(build):
-    """docs/record.md: `$file` is relative to `.mcptest/`."""
+    """docs/reference/record.md: `$file` is relative to `.mcptest/`."""
     (one,) = details(page_of(build.record(build.test("a", output={"$file": "runs/X/a.json", "bytes": 7}))))
     assert one["aside"] == {"path": "runs/X/a.json", "bytes": 7}
     assert "output" not in one

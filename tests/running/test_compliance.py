@@ -303,8 +303,8 @@ def test_checks_are_selected_skipped_and_tried_again_like_tests(record_of: Recor
 
 
 def test_the_docs_name_every_rule_and_every_check() -> None:
-    """docs/compliance.md is where a user looks up what a message is about."""
-    page = (SERVERS.parent.parent / "docs" / "compliance.md").read_text(encoding="utf-8")
+    """docs/how-to/compliance.md is where a user looks up what a message is about."""
+    page = (SERVERS.parent.parent / "docs" / "how-to" / "compliance.md").read_text(encoding="utf-8")
     rules = [
         conformance.ANSWERED,
         conformance.A_KNOWN_REVISION,

@@ -483,7 +483,7 @@ def test_a_judge_is_asked_once_with_a_cache_and_never_in_a_replay(
 
 
 def test_a_replay_costs_what_the_recorded_run_did(run: Callable[..., RunRecord], models: ModelEndpoint) -> None:
-    """docs/models.md, Cassettes."""
+    """docs/how-to/models.md, Cassettes."""
     models.answer_with(lambda _: said(0.9))
     suite = {"judge": CLAUDE, "compositions": [mocked(eval={"mcp_use": True})]}
     recorded, replayed = run(suite, record="judged"), run(suite, replay="judged", key=False)
@@ -648,7 +648,7 @@ def test_a_conversation_that_there_is_no_money_to_grade_is_not_begun(
 def test_how_long_a_model_may_take_is_the_evals_then_the_suites_then_two_minutes(
     tmp_path: Path, entry: dict[str, Any], options: dict[str, Any], seconds: float
 ) -> None:
-    """docs/models.md, When no answer comes. The time of a call of a tool is not a model's."""
+    """docs/how-to/models.md, When no answer comes. The time of a call of a tool is not a model's."""
     path = tmp_path / "mcptest.yml"
     metric = {"name": "m", "prompt": "hi", "timeout_ms": 3, "eval": {"mcp_use": True}}
     graded = {"name": "e", "output": "x", "rubric": "Fine.", **entry}

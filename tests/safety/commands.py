@@ -1,4 +1,4 @@
-"""Every command, run against a server that writes down each call: the rows of the table in docs/safety.md."""
+"""Every command, run against a server that writes down each call: the rows of the table in docs/explanation/safety.md."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Run = Callable[..., subprocess.CompletedProcess[str]]
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "safety.md"
+PAGE = ROOT / "docs" / "explanation" / "safety.md"
 BEGIN = "<!-- calls: `MCPTEST_UPDATE_GOLDEN=1 pytest tests/safety/test_commands.py` writes them -->\n"
 END = "<!-- end of calls -->"
 UPDATE = "MCPTEST_UPDATE_GOLDEN"
@@ -345,7 +345,7 @@ def table(found: Sequence[tuple[Row, Counter[str]]]) -> str:
 
 
 def on_the_page() -> str:
-    """The part of docs/safety.md that this writes."""
+    """The part of docs/explanation/safety.md that this writes."""
     return PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
 
 

@@ -1,4 +1,4 @@
-"""Over random catalogs, annotations and changes of the list no command calls a tool outside its row of docs/safety.md.
+"""Over random catalogs, annotations and changes of the list no command calls a tool outside its row of the page on safety.
 
 The rule is written out here again, from the table: it asks the code only for the class that a name suggests.
 """

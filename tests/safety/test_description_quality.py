@@ -1,4 +1,4 @@
-"""How well tools describe themselves. Source: upstream-facts 11, Description quality; docs/doctor.md."""
+"""How well tools describe themselves. Source: upstream-facts 11, Description quality; docs/how-to/doctor.md."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_whatever_a_server_lists_gets_six_scores_from_zero_to_one(tools: list[di
 
 
 def test_public_servers_pass_but_for_a_few() -> None:
-    """docs/doctor.md says how many."""
+    """docs/how-to/doctor.md says how many."""
     passing = [catalog for catalog in public_catalogs() if not assess(catalog["tools"]).misses()]
     assert (len(passing), len(public_catalogs())) == (37, 39)
 

@@ -1,4 +1,4 @@
-"""`docs/security.md` says what the rules are and how well they work."""
+"""`docs/how-to/security-scan.md` says what the rules are and how well they work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from mcptest_engine.safety.findings import RULES
 from tests.safety import corpora
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "security.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "security-scan.md").read_text(encoding="utf-8")
 
 
 def test_the_figures_in_the_docs_are_those_of_the_corpora() -> None:

@@ -1,4 +1,4 @@
-"""The table of all matchers, from which `docs/matchers.md` is made: `python -m mcptest_engine.judging.matchers.reference`.
+"""The table of all matchers. `python -m mcptest_engine.judging.matchers.reference` writes `docs/reference/matchers.md` from it.
 
 Every row carries an example, a value it holds for, one it does not, and the words it then says; a test runs them all.
 """
@@ -311,7 +311,7 @@ COMPOSED = (
         shape="{rubric, threshold, model, models, jury}",
         meaning=(
             "A model gives the value a score of at least `threshold` (0.7 when left out) by the `rubric`. Without a model it is"
-            " deferred: neither a pass nor a failure. See [judging](judging.md)."
+            " deferred: neither a pass nor a failure. See [judging](../how-to/llm-judge.md)."
         ),
         example='llm-judge: {rubric: "Names the city and the temperature.", threshold: 0.8}',
         holds="It is 4 degrees in Oslo.",
@@ -369,7 +369,7 @@ matcher says of it names what is there instead: ``does not exist: `result` has `
 
 
 def page() -> str:
-    """The text of `docs/matchers.md`."""
+    """The text of `docs/reference/matchers.md`."""
     out = [_INTRODUCTION]
     for title, entries in SECTIONS:
         out += [f"## {title}\n", "| matcher | takes |", "|---|---|"]

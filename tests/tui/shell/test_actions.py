@@ -69,7 +69,7 @@ def test_no_two_actions_have_one_key_in_one_place(module):
 @pytest.mark.parametrize("module", ["tests", "edit", "servers", "review", "traffic", "agents"])
 def test_the_page_names_no_key_of_a_mode_that_does_nothing_there(module):
     """Its prose is written by hand; the tables below it are not."""
-    page = (Path(__file__).parents[3] / "docs/workbench.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs/how-to/workbench.md").read_text(encoding="utf-8")
     prose = page.partition(f"\n## {TITLES[module]}\n")[2].partition("\n## ")[0]
     named = set(re.findall(r"`([!-~]|\^[a-z]|f\d+|alt\+[a-z])`", prose)) - {"-", "~", "!", "?"}
     known = {key_shown(key) for place in (module, "app", "dialogs") for one in actions_of(place) for key in one.keys}
@@ -110,7 +110,7 @@ def test_the_actions_of_the_whole_app_exist():
 
 
 def test_the_table_of_keys_names_every_action():
-    """`python -m mcptest_tui.actions` is what docs/workbench.md holds."""
+    """`python -m mcptest_tui.actions` is what docs/how-to/workbench.md holds."""
     text = table()
     assert all(f"| `{action.id}` |" in text for _, action in ACTIONS)
     assert "| `app.palette` | `^p`, `:` | Palette |" in text

@@ -1,4 +1,4 @@
-"""The pictures of docs/workbench.md, drawn by the app itself; MCPTEST_UPDATE_GOLDEN=1 accepts new ones.
+"""The pictures of docs/how-to/workbench.md, drawn by the app itself; MCPTEST_UPDATE_GOLDEN=1 accepts new ones.
 
 They fetch nothing: the text is set in whichever monospaced font is there. What is compared is the words, without times.
 """
