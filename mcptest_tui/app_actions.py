@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Any, cast
 
 from textual.app import App
@@ -19,6 +19,7 @@ from mcptest_tui.words import key_of, key_shown
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from pathlib import Path
 
     from mcptest_tui.app import Workbench
     from mcptest_tui.widgets.jump import Target
@@ -260,10 +261,10 @@ class AppActions(App[int]):
         from mcptest_tui.screens.modals import Ask
 
         def check(typed: str) -> str | None:
-            path = Path(typed).expanduser()
-            if path.is_dir():
+            path = absolute(typed)
+            if os.path.isdir(path):  # noqa: PTH112 - never raises
                 return "that is a folder: go on to a file in it"
-            return None if path.is_file() else "there is no such file"
+            return None if os.path.isfile(path) else "there is no such file"  # noqa: PTH113
 
         async def opened(typed: str) -> None:
             path = absolute(typed)

@@ -6,6 +6,7 @@ A file of the plain shape (one `key: word` a line) is read without the YAML libr
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,7 @@ def config_file() -> Path:
 def load_config(path: Path | None = None) -> Config:
     """The file, checked; without one, the defaults. Never raises."""
     path = path or config_file()
-    if not path.is_file():
+    if not os.path.isfile(path):  # noqa: PTH113 - never raises, as in a folder that may not be entered
         return Config()
     try:
         value = _plain(path.read_text(encoding="utf-8-sig"))
@@ -127,7 +128,7 @@ def _plain(text: str) -> dict[str, Any] | None:
         word = word.strip()
         if not colon or key in found or not key.isidentifier() or not word.replace("-", "").replace("_", "").isalnum():
             return None
-        if word.isdigit() and (word == "0" or word[0] != "0"):
+        if word.isascii() and word.isdigit() and len(word) < 10 and (word == "0" or word[0] != "0"):
             found[key] = int(word)
         elif word in ("true", "false"):
             found[key] = word == "true"

@@ -31,8 +31,8 @@ def cache_dir(root: Path) -> Path:
 
 
 def absolute(path: str) -> str:
-    """A path as it was typed, with `~` for the home, made absolute; links are kept."""
-    return str(Path(path).expanduser().absolute())
+    """A path as it was typed, with `~` for the home, made absolute; links are kept. Never raises."""
+    return str(Path(os.path.expanduser(path)).absolute())  # noqa: PTH111 - a home that is not known stays "~name"
 
 
 def longer_path(typed: str) -> str | None:

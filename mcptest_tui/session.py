@@ -101,8 +101,8 @@ def last_theme() -> str | None:
 def read_state() -> dict[str, Any]:
     """What is remembered for all workspaces: `theme` and `tips`; {} when there is nothing that can be read."""
     try:
-        value = json.loads(state_file().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        value = json.loads(read_file(state_file(), largest=MOST_BYTES))
+    except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -7,6 +7,7 @@ the time to the first paint; whatever is not plain goes the long way, and so doe
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from textual.theme import Theme
 
 from mcptest_engine.core.errors import McptestError, did_you_mean
 from mcptest_engine.core.shipped import shipped
+from mcptest_engine.workspace.files import read_file
 from mcptest_tui.places import user_themes_dir
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ PLAIN_TEXT = {
 GREYISH = 26
 """How far the channels of a colour lie apart, at most, that is grey where colours are few."""
 SUFFIXES = (".yml", ".yaml")
+MOST_BYTES = 1024 * 1024
 FIELDS = tuple(field.name for field in fields(Theme))
 _PLAIN = re.compile(r'(  )?([a-z-]+): *(?:"([^"\\]*)"|(true|false)|([a-z][a-z0-9-]*))? *(?:#.*)?')
 
@@ -44,7 +47,7 @@ def theme_files() -> dict[str, Path]:
     """The file of each theme by its name (the file's), a person's own over ours."""
     found: dict[str, Path] = {}
     for folder in (shipped("themes"), user_themes_dir()):
-        if folder.is_dir():
+        with suppress(OSError):
             found.update({path.stem: path for path in sorted(folder.iterdir()) if path.suffix in SUFFIXES})
     return found
 
@@ -52,7 +55,7 @@ def theme_files() -> dict[str, Path]:
 def read_theme(path: Path) -> Theme:
     """The theme of a file, named as the file is. Raises: ThemeError with file, line and column."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_file(path, largest=MOST_BYTES).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as wrong:
         raise ThemeError(f"{path}: cannot be read: {getattr(wrong, 'strerror', None) or wrong}") from wrong
     plain = _plain(text)

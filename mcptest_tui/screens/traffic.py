@@ -212,7 +212,8 @@ class TrafficScreen(Working, WorkScreen):
 
     def action_error(self, step: int) -> None:
         """To the next error, or the one before."""
-        rows, at = self.traffic.shown, self.rows.cursor
+        rows = self.traffic.shown
+        at = min(self.rows.cursor, len(rows))  # where nothing is shown, it stands on a line that says so
         places = range(at + 1, len(rows)) if step > 0 else range(at - 1, -1, -1)
         found = next((place for place in places if rows[place].failed), None)
         if found is None:

@@ -157,6 +157,23 @@ def test_a_list_that_fails_costs_no_other(child: Child, tmp_path: Path) -> None:
     assert "no prompts today" in catalog["errors"]["prompts"]
 
 
+def test_a_tool_whose_name_is_too_long_to_be_told_is_left_out(child: Child, tmp_path: Path) -> None:
+    """The beginning of it is another name, and a call of that another call."""
+    server = tmp_path / "server.py"
+    server.write_text(
+        f"import sys; sys.path.insert(0, {str(SERVERS)!r})\n"
+        "import minimcp\n"
+        "texts = {f'text{n}': 'x' * 20_000 for n in range(30)}\n"
+        "tools = [{'name': 'n' * 30_000}, {**texts, 'name': 'm' * 200}, {'name': {'a': 1}}, {'name': 'short'}]\n"
+        "minimcp.serve(lambda *_: {'tools': tools}, lists=True)\n",
+        encoding="utf-8",
+    )
+    child.ask("connect", session="s", target={"command": [sys.executable, "-S", str(server)]})
+    catalog = child.ask("catalog", session="s")
+    assert [tool["name"] for tool in catalog["tools"]] == ["short"]
+    assert catalog["errors"]["tools"] == "left out: 3 with a name that is too long, or no text"
+
+
 def rows(child: Child) -> list[dict[str, Any]]:
     return [row for told in child.events("traffic") for row in told["rows"]]
 

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 2_000
 _LISTS = {
-    "tools": ("tools", "tools"),
-    "resources": ("resources", "resources"),
-    "templates": ("resources/templates", "resources"),
-    "prompts": ("prompts", "prompts"),
+    "tools": ("tools", "tools", "name"),
+    "resources": ("resources", "resources", "uri"),
+    "templates": ("resources/templates", "resources", "uriTemplate"),
+    "prompts": ("prompts", "prompts", "name"),
 }
 _CHANGED = {f"notifications/{name}/list_changed": name for name in ("tools", "resources", "prompts")}
 NEWS_SECONDS = 1.0
@@ -272,11 +272,14 @@ class _Browsed:
             "transport": session.transport,
             "errors": {},
         }
-        offered = {name: what for name, (what, capability) in _LISTS.items() if capability in capabilities}
+        offered = {name: what for name, (what, capability, _) in _LISTS.items() if capability in capabilities}
         catalog.update({name: [] for name in _LISTS})
         outcomes = await asyncio.gather(*(self._list(session, what) for what in offered.values()))
         for name, (entries, error) in zip(offered, outcomes, strict=True):
-            catalog[name] = brief(redact(entries), MOST_LISTED)
+            listed = brief(redact(entries), MOST_LISTED)
+            catalog[name] = [entry for entry in listed if not isinstance(entry.get(_LISTS[name][2]), dict)]
+            if cut := len(listed) - len(catalog[name]):  # what is shown of such a name would call another tool
+                error = f"left out: {cut:,} with a name that is too long, or no text"
             if len(entries) > MOST_LISTED:
                 error = f"{len(entries):,} are offered, of which the first {MOST_LISTED:,} are shown"
             if error is not None:

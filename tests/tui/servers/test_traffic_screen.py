@@ -46,6 +46,17 @@ async def test_an_empty_log_says_how_to_fill_it(workbench, demo, size):
         assert_picture(pilot.app, "traffic-empty", folder="servers")
 
 
+async def test_in_an_empty_log_there_is_no_error_to_go_to(workbench, demo):
+    """Wherever the cursor stands in the lines that say that it is empty."""
+    async with workbench() as pilot:
+        await pilot.press("f5")
+        await until(pilot, lambda: "Nothing was said yet." in text_of(pilot.app))
+        await pilot.press("j", "j", "N")
+        await until(pilot, lambda: "no error before this" in text_of(pilot.app))
+        await pilot.press("n")
+        await until(pilot, lambda: "no error further on" in text_of(pilot.app))
+
+
 @pytest.mark.parametrize("size", SIZES, ids=str)
 async def test_the_messages_of_a_call(workbench, demo, size):
     """What was said before the log was opened is there too; Enter shows a message, o its other side."""

@@ -54,6 +54,8 @@ def test_what_is_set_is_taken(own):
         ("bell_seconds: -1\n", "config.yml: `bell_seconds` is a number of seconds; 0 for never"),
         ("bell_seconds: true\n", "config.yml: `bell_seconds` is a number of seconds; 0 for never"),
         ("theme: [a]\n", "config.yml: `theme` is a text"),
+        ("bell_seconds: ²\n", "config.yml: `bell_seconds` is a number of seconds; 0 for never"),
+        (f"bell_seconds: {'9' * 5000}\n", "config.yml:1:15: the number has too many digits"),
         ("- a\n", "config.yml: expected lines such as `watch: off`"),
     ],
 )
@@ -62,6 +64,14 @@ def test_what_cannot_be_taken_is_told(own, text, problem):
     assert own(text).problems == (problem,)
     if text[0] != "-":
         assert own(text + "editor: vi\n").editor == "vi"
+
+
+def test_a_configuration_folder_that_cannot_be_looked_into_gives_the_defaults(place, monkeypatch):
+    """Settings, keymap and themes."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", f"/{'x' * 5000}")
+    assert load_config() == Config()
+    assert load_keymap().keys == {}
+    assert "paper" in theme_files()
 
 
 def test_a_file_that_is_no_yaml_is_told_with_its_place(own):

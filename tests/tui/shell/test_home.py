@@ -177,6 +177,12 @@ async def test_a_file_that_is_not_there_cannot_be_opened(workbench, place):
         await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
         await pilot.press(*"nope.yml", "enter")
         await until(pilot, lambda: "there is no such file" in text_of(pilot.app))
+        for impossible in ("x" * 300, "~nobody-of-this-name/x.yml", "a\0b"):
+            pilot.app.screen.query_one(Input).value = "again"
+            await pilot.press("enter")
+            pilot.app.screen.query_one(Input).value = impossible
+            await pilot.press("enter")
+            await until(pilot, lambda: "there is no such file" in text_of(pilot.app))
         pilot.app.screen.query_one(Input).value = str(shipped("examples") / "demo" / "mcptest.yml")
         await pilot.press("enter")
         await until(pilot, lambda: pilot.app.current_mode == "edit" and pilot.app.store.documents)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcptest_engine import __version__
 from mcptest_engine.running.documents import document_of
 from mcptest_tui.document_cache import DocumentCache
+from mcptest_tui.places import state_file
 from mcptest_tui.session import Saved, SessionFile, last_theme, remember, theme_at_start
+from mcptest_tui.themes import ThemeError, read_theme
 
 
 def test_a_session_comes_back(place):
@@ -53,6 +57,23 @@ ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"theme": 1', "x" * 2_000_000])
+def test_what_is_remembered_for_all_workspaces_may_be_broken(place, text):
+    """The workbench starts without it."""
+    state_file().write_text(text, encoding="utf-8")
+    assert last_theme() is None
+
+
+def test_a_pipe_in_the_place_of_what_is_remembered_is_not_waited_for(place):
+    """Nor is one in the place of a theme."""
+    state_file().unlink()
+    os.mkfifo(state_file())
+    assert last_theme() is None
+    os.mkfifo(place / "mine.yml")
+    with pytest.raises(ThemeError, match="is a pipe"):
+        read_theme(place / "mine.yml")
 
 
 @given(st.dictionaries(st.sampled_from(Saved._fields), ANYTHING))
