@@ -119,19 +119,15 @@ def _require_valid(
     observed: Sequence[Exchange], session: Session, declared: object, redact: Callable[[Any], Any]
 ) -> None:
     """Raise InvalidResult for an answer by which every run of the test would fail."""
-    from mcptest_engine.judging.matchers import Context
-    from mcptest_engine.judging.matchers.json_schema import matches_schema
-    from mcptest_engine.judging.validity import Validity, find_invalidity
+    from mcptest_engine.judging.validity import find_fault
 
     if session.spec.validity != "fail":
         return
-    output_schema = matches_schema(declared, Context()) if isinstance(declared, dict) else None
-    validity = Validity(session.protocol_version or "", fails=True, output_schema=output_schema)
     for exchange in observed:
-        fault = find_invalidity("tools/call", exchange.answer, validity, redact)
+        fault = find_fault(session, "tools/call", exchange.answer, declared, redact)
         if fault is not None:
             hint = "nothing is proposed from it: mend the server, and propose again"
-            raise InvalidResult(f"this answer is not trusted: {fault[0]}", server=session.spec.name, hint=hint)
+            raise InvalidResult(f"this answer is not trusted: {fault}", server=session.spec.name, hint=hint)
 
 
 def latency_budget_ms(slowest_ms: float) -> int:

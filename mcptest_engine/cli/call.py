@@ -25,21 +25,27 @@ if TYPE_CHECKING:
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def command(ctx: click.Context, /, tool: str, arguments: str, form: str, **flags: Any) -> None:
-    """Call one tool and print its result; the exit code is 1 when the tool or the server reports an error.
+    """Call one tool and print its result.
+
+    The exit code is 1 when the tool or the server reports an error, and when the answer breaks the protocol or the tool's
+    own outputSchema, as in a run.
 
     \b
     Example:
       mcptest call status --command "mcptest mock --preset demo"
     """
+    from mcptest_engine.judging.validity import find_fault
+
     given = take_arguments(arguments)
     spec = target_spec(flags)
 
-    async def ask(session: Session) -> Mapping[str, Any]:
+    async def ask(session: Session) -> tuple[Mapping[str, Any], str | None]:
         params = {"name": tool, "arguments": given}
         exchange = await session.request("tools/call", params, timeout_seconds=flags["timeout_seconds"])
-        return exchange.answer
+        declared = None if exchange.answer.get("error") is not None else await _output_schema(session, tool)
+        return exchange.answer, find_fault(session, "tools/call", exchange.answer, declared, spec.redact_known)
 
-    answer = with_session(spec, ask)
+    answer, fault = with_session(spec, ask)
     result, error = answer.get("result"), answer.get("error")
     if form == "json":
         sys.stdout.write(json_text(result if error is None else {"error": error}))
@@ -49,7 +55,24 @@ def command(ctx: click.Context, /, tool: str, arguments: str, form: str, **flags
         from mcptest_engine.core.clipping import told_error
 
         sys.stderr.write(f"error: the server answered {told_error(error, spec.redact)}\n")
-    ctx.exit(ExitCode.FAILED if error is not None or _is_error(result) else ExitCode.PASSED)
+    if fault is not None:
+        sys.stderr.write(f"{'error' if spec.validity == 'fail' else 'warning'}: {fault}\n")
+    is_failed = error is not None or _is_error(result) or (fault is not None and spec.validity == "fail")
+    ctx.exit(ExitCode.FAILED if is_failed else ExitCode.PASSED)
+
+
+async def _output_schema(session: Session, tool: str) -> object:
+    """What the server's list declares of the tool's results; None where it has no list, or it cannot be read."""
+    from mcptest_engine.core.errors import ServerError
+    from mcptest_engine.servers.catalog import list_all
+
+    if session.spec.validity == "off":
+        return None
+    try:
+        listed = await list_all(session, "tools")
+    except ServerError:
+        return None
+    return next((one.get("outputSchema") for one in listed if one.get("name") == tool), None)
 
 
 def check_is_text(text: str, option: str) -> None:

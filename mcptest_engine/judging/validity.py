@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
     from mcptest_engine.judging.matchers import Judge
+    from mcptest_engine.servers.session import Session
 
 _FOLDER = Path(__file__).parent / "protocol"
 _DEFINITIONS = {
@@ -169,6 +170,29 @@ def find_invalidity(
         where = f"{one_line(place, 120)}: " if place else ""
         return f"the result is not valid MCP {revision}: {where}{words} ({_section(method, place, result)})", place
     return _find_output_fault(result, validity.output_schema, redact)
+
+
+def find_fault(
+    session: Session, method: str, answer: Mapping[str, Any], output_schema: object, redact: Callable[[Any], Any]
+) -> str | None:
+    """What is wrong with the answer to a request that no suite makes, in the words of a run; None where nothing is.
+
+    `output_schema` is what the tool's list declares. Nothing is wrong where the server's settings have `validity: off`.
+    """
+    if session.spec.validity == "off":
+        return None
+    unfinished = find_task_handle(answer.get("result"))
+    if unfinished is not None:
+        return unfinished
+    judge = None
+    if isinstance(output_schema, dict):
+        from mcptest_engine.judging.matchers import Context
+        from mcptest_engine.judging.matchers.json_schema import matches_schema
+
+        judge = matches_schema(output_schema, Context())
+    validity = Validity(session.protocol_version or "", fails=session.spec.validity == "fail", output_schema=judge)
+    fault = find_invalidity(method, answer, validity, redact)
+    return None if fault is None else fault[0]
 
 
 def _find_error_fault(error: Any, revision: str, redact: Callable[[Any], Any]) -> tuple[str, str] | None:

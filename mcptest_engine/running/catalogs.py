@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LISTS = {"tools/call": "tools", "prompts/get": "prompts"}
 _WHAT = {"tools": "tool", "prompts": "prompt"}
-_LIST_RESULT: Mapping[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
+LIST_RESULT: Mapping[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
 _LATE = "no answer came in the time that a test gives to a call"
 _ENDED = "the run was ended before an answer came"
 _MOST_DEATHS = 3
@@ -322,7 +322,7 @@ class RunCatalogs:
             self._listed(server, found)
         if session.spec.validity != "off":
             validity = Validity(session.protocol_version or "", fails=False)
-            fault = find_invalidity(f"{what}/list", {"result": {**_LIST_RESULT, what: found}}, validity, self._redact)
+            fault = find_invalidity(f"{what}/list", {"result": {**LIST_RESULT, what: found}}, validity, self._redact)
             if fault is not None:
                 self.warnings[f'server "{server}", {what}/list: {fault[0]}'] = None
         listing = self._known[key] = Listing(what, found)

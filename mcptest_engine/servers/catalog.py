@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MAX_PAGES = 1000
 
-_MEMBERS = {
+MEMBERS = {
     "tools": "tools",
     "resources": "resources",
     "prompts": "prompts",
@@ -100,7 +100,7 @@ async def list_all(session: Session, what: str, *, timeout_seconds: float | None
     no method `resources/templates/list` has no templates: no capability says whether it has.
     Source: MCP 2025-11-25, server/utilities/pagination.
     """
-    method, member = f"{what}/list", _MEMBERS[what]
+    method, member = f"{what}/list", MEMBERS[what]
     timeout = session.spec.timeout_seconds if timeout_seconds is None else timeout_seconds
     entries: list[dict[str, Any]] = []
     sent, held = 0, 0

@@ -73,7 +73,10 @@ _FORM: tuple[Action, ...] = (
         "Ask the server for values of this argument.", False, where="form",
     ),
     Action("call.clear", "Clear form", "clear", "clear", "Empty all fields.", where="form"),
+    Action("call.item.add", "Add item", "add", "add_item", "One item more in this list.", where="form"),
+    Action("call.item.remove", "Remove item", "remove", "remove_item", "This item of the list away.", where="form"),
     Action("call.field.next", "Next field", "down", "field(1)", "To the next field.", False, where="form", palette=False),
+    Action("call.field.go", "Next field", "choose", "go_on", "The same.", False, where="form", palette=False),
     Action("call.field.previous", "Previous field", "up", "field(-1)", "", False, where="form", palette=False),
     *(
         Action(f"call.text.{name}", title, "", action, "", False, where="form.text", palette=name == "all", text_keys=keys)
@@ -90,4 +93,10 @@ _CHOICE: tuple[Action, ...] = (
     Action("choice.previous", "Previous value", "left", "step(-1)", "", False, where="choice", palette=False),
     Action("choice.clear", "No value", "no value", "clear", "", False, where="choice", palette=False),
 )
-ACTIONS: tuple[Action, ...] = (*_SCREEN, *_LISTS, *_FORM, *_CHOICE)
+_PART: tuple[Action, ...] = (
+    Action(
+        "part.turn", "Send it empty", "mark", "turn", "Left out, or sent empty.", False, where="part", palette=False
+    ),
+    Action("part.clear", "Leave it out", "no value", "clear", "", False, where="part", palette=False),
+)
+ACTIONS: tuple[Action, ...] = (*_SCREEN, *_LISTS, *_FORM, *_CHOICE, *_PART)

@@ -17,7 +17,7 @@ from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from mcptest_tui.screens.servers import ServersScreen
-    from mcptest_tui.state.forms import Field
+    from mcptest_tui.state.fields import Field
     from mcptest_tui.state.servers import Server
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -43,6 +43,9 @@ class Asking(Working):
             told = error.get("message") if isinstance(error, dict) else error
             workbench.say(f"{server.name} refuses {method}: {one_line(str(told), 200)}", "warning")
             return None
+        invalid = called.get("invalid")
+        if invalid is not None:
+            workbench.say(f"{server.name}: {one_line(invalid['message'], 300)}", "warning")
         return cast("dict[str, Any]", called)
 
     def _able(self, capability: str, member: str = "") -> Server | None:
@@ -158,7 +161,8 @@ class Asking(Working):
             return
         values, more = completion_values(called["answer"].get("result"))
         if not values:
-            self._its.workbench.say(f"{server.name} proposes nothing for {one_line(found.name, 40)}")
+            if "invalid" not in called:
+                self._its.workbench.say(f"{server.name} proposes nothing for {one_line(found.name, 40)}")
             return
         choices = [Choice(str(at), value) for at, value in enumerate(values)]
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from mcptest_tui.screens.servers import ServersScreen
     from mcptest_tui.state.catalog import Item
-    from mcptest_tui.state.forms import Field, Form
+    from mcptest_tui.state.fields import Field
+    from mcptest_tui.state.forms import Form
     from mcptest_tui.state.servers import Server
     from mcptest_tui.widgets.call_pane import CallPane
     from mcptest_tui.widgets.json_tree import JsonTree
@@ -59,6 +60,11 @@ class Call:
     def answer(self) -> dict[str, Any] | None:
         """What the server answered: `{result}` or `{error}`."""
         return self.called["answer"] if self.called is not None else None
+
+    @property
+    def invalid(self) -> str:
+        """What is wrong with the answer by the protocol or the tool's `outputSchema`."""
+        return str((self.called or {}).get("invalid", {}).get("message", ""))
 
 
 class Calling(Working):
@@ -206,16 +212,23 @@ class Calling(Working):
         event.stop()
         if self.call is None:
             return
-        unknown = self.call.form.fill(dict(event.value))
+        part = self.call.form.named(event.name) if event.name else None
+        unknown: list[str] = []
+        if part is None:
+            unknown = self.call.form.fill(dict(event.value))
+        else:
+            part.put(dict(event.value))
         self.call.form.check()
-        self.in_background(partial(self._show_call, self.call), "servers.form")
+        self.in_background(partial(self._show_call, self.call, at=event.name), "servers.form")
         told = f"; no field for {', '.join(unknown[:3])}" if unknown else ""
         self._screen.workbench.say(f"filled from what was pasted{told}", "warning" if unknown else "information")
 
-    def on_schema_form_outgrown(self, event: SchemaForm.Outgrown) -> None:
-        """The field becomes a box."""
+    def on_schema_form_reshaped(self, event: SchemaForm.Reshaped) -> None:
+        """Other rows: a box, other items, other members."""
         event.stop()
         if self.call is not None:
+            if self.call.form.problems:
+                self.call.form.check()
             self.in_background(partial(self._show_call, self.call, at=event.name), "servers.form")
 
     def on_choice_asked(self, event: Choice.Asked) -> None:
@@ -341,7 +354,7 @@ class Calling(Working):
         elif call.called is not None and call.answer is not None:
             name = "error" if "error" in call.answer else "result"
             keys = (f"{key_of('call.save')} saves it as a test", "dim")
-            pane.line([*answer_line(call.answer, call.called), keys])
+            pane.line([*answer_line(call.answer, call.called), keys], call.invalid)
             pane.result.show(call.answer.get(name), root=(name,))
             self._tell_slow(call)
         else:

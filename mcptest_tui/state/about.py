@@ -103,6 +103,12 @@ def answer_line(answer: Mapping[str, Any], called: Mapping[str, Any]) -> list[tu
         result = answer.get("result")
         is_error = result.get("isError") if isinstance(result, dict) else None
         pieces = [("isError true", "fail")] if is_error is True else [("answered", "pass")]
+        invalid = called.get("invalid")
+        if isinstance(invalid, dict):
+            pieces = [
+                ("invalid answer", "fail" if invalid.get("fails") else "hint"),
+                *(pieces if is_error is True else ()),
+            ]
         if is_error not in (True, False, None):
             pieces.append((f"isError {one_line(compact(is_error, 20), 20)}", "hint"))
     pieces.append((milliseconds(float(called.get("duration_ms") or 0)), "bold"))

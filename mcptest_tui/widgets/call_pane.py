@@ -35,15 +35,16 @@ class CallPane(Sturdy, Vertical):
         & > SchemaForm { height: auto; max-height: 55%; }
         &.-unsent > SchemaForm { max-height: 100%; }
         & > #call-help { height: auto; max-height: 2; padding: 0 1; }
-        & > #call-line { height: 1; background: $panel; padding: 0 1; }
+        & > #call-line { height: auto; max-height: 4; background: $panel; padding: 0 1; }
         & > JsonTree { height: 1fr; }
         &.-unsent > #call-line, &.-unsent > JsonTree { display: none; }
     }
     """
-    HELP = """One row for each argument, required ones in bold. What is left empty is not sent. {call.send} sends; JSON that
-    is pasted fills the form, comments and single quotes included; {call.json} shows all arguments as one JSON text. What the
-    server answers stands below; {test.save} keeps the call as a test. {call.complete} asks the server for values, where it
-    completes arguments of prompts and templates."""
+    HELP = """One row for each argument, required ones in bold; what is in an object or a list stands below it. What is left
+    empty is not sent. A list of texts or numbers is typed as a, b; of other lists {call.item.add} adds an item and
+    {call.item.remove} removes it. {call.send} sends; JSON that is pasted fills the form, or the object that it is pasted into;
+    {call.json} shows all arguments as one JSON text, and back. What the server answers stands below; {test.save} keeps the
+    call as a test. {call.complete} asks the server for values, where it completes arguments of prompts and templates."""
 
     @dataclass
     class Sent(Message):
@@ -81,11 +82,15 @@ class CallPane(Sturdy, Vertical):
         style = "$text-warning" if problem else "$foreground 65%"
         self.query_one("#call-help", Static).update(shown(one_line(text, 2 * width), style=style))
 
-    def line(self, pieces: Sequence[tuple[str, str]]) -> None:
-        """What came of the call; () takes line and answer away."""
+    def line(self, pieces: Sequence[tuple[str, str]], problem: str = "") -> None:
+        """What came of the call, and what is wrong with the answer; () takes line and answer away."""
         self.set_class(not pieces, "-unsent")
         parts = [Content.styled(text, INKS.get(ink, ink)) for text, ink in pieces]
-        self.query_one("#call-line", Static).update(Content("   ").join(parts))
+        told = [
+            Content("   ").join(parts),
+            *([Content.styled(one_line(problem, 400), "$text-error")] if problem else []),
+        ]
+        self.query_one("#call-line", Static).update(Content("\n").join(told))
 
     def action_send(self) -> None:
         """Make the call."""
@@ -101,6 +106,26 @@ class CallPane(Sturdy, Vertical):
         if form is not None:
             form.fill({})
             self.call_next(self.form.show, form)
+
+    def action_add_item(self) -> None:
+        """One item more in the list with the focus."""
+        self.form.add_item()
+
+    def action_remove_item(self) -> None:
+        """One item less."""
+        self.form.remove_item()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Items are added and removed where the focus is in a list."""
+        if action in ("add_item", "remove_item"):
+            form = self.form.form
+            field = form.named(self.form.at) if form is not None else None
+            return field is not None and field.list_around is not None
+        return super().check_action(action, parameters)
+
+    def action_go_on(self) -> None:
+        """Enter goes to the next field, whatever kind of field it is."""
+        self.form.step(1)
 
     def action_field(self, step: int) -> None:
         """The next field, or the one before."""

@@ -1,7 +1,7 @@
 """The form for a call: one row for each argument, and below a row what is wrong with it. The screen owns the form's state.
 
-A field is one line; text that needs more has a box that grows. The surprising thing: JSON that is pasted into a field,
-and has members named like fields, fills the form instead.
+Members of an object and items of a list stand below it, indented. A field is one line; text that needs more has a box that
+grows. The surprising thing: JSON that is pasted into a field, and has members named like fields, fills the form instead.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.cells import cell_len
 from textual import events
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from mcptest_engine.core.sanitise import one_line as sanitised_line
+from mcptest_engine.core.words import counted
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.problems import Sturdy
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.state.forms import pasted
-from mcptest_tui.widgets.choice import Choice
+from mcptest_tui.widgets.choice import NOTHING, Choice
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
@@ -29,9 +32,9 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
-    from textual.widget import Widget
 
-    from mcptest_tui.state.forms import Field, Form
+    from mcptest_tui.state.fields import Field
+    from mcptest_tui.state.forms import Form
 
 WIDEST_NAME = 24
 
@@ -73,6 +76,47 @@ class FieldBox(TextArea):
         self.move_cursor(self.document.end if down else (0, 0))
 
 
+class PartLine(Widget, can_focus=True):
+    """The row of an object or a list: what is sent of it while nothing is in it, and how items are added."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("part")
+    DEFAULT_CSS = """
+    PartLine { height: 1; width: 1fr; }
+    PartLine:focus { background: $primary 28%; }
+    PartLine:focus:ansi { background: ansi_default; text-style: reverse; }
+    """
+
+    def __init__(self, field: Field) -> None:
+        super().__init__()
+        self.field = field
+
+    def render(self) -> Content:
+        """`Address, required`, `3 items   + adds one`, `left out`."""
+        field = self.field
+        items = counted(len(field.members), "item") if field.kind == "list" and field.members else ""
+        told = items or (field.raw and f"sends {field.raw}") or (NOTHING if field.empty and not field.required else "")
+        keys = f"{key_of('call.item.add')} adds an item" if field.kind == "list" else ""
+        quiet = "   ".join(filter(None, (one_line(field.placeholder, 40), keys)))
+        return Content.assemble((f"{told}   " if told else "", "bold" if field.raw else ""), (quiet, "$foreground 65%"))
+
+    def action_turn(self) -> None:
+        """Left out, empty, or null."""
+        if not any(not one.empty for one in self.field.members):
+            self.field.turn()
+            self.changed()
+
+    def action_clear(self) -> None:
+        """Left out."""
+        self.field.clear()
+        self.changed(reshaped=True)
+
+    def changed(self, *, reshaped: bool = False) -> None:
+        """Draw it, and say that the form is another."""
+        self.refresh()
+        form = self.query_ancestor(SchemaForm)
+        form.post_message((SchemaForm.Reshaped if reshaped else SchemaForm.Changed)(form, self.field.key))
+
+
 class FieldRow(Horizontal):
     """The name of an argument, and where it is typed."""
 
@@ -83,7 +127,8 @@ class FieldRow(Horizontal):
 
     def compose(self) -> ComposeResult:
         """Name and field."""
-        name = one_line(self.field.name, self._width - 1)
+        indent = "  " * self.field.depth
+        name = indent + one_line(self.field.label, max(self._width - 1 - len(indent), 1))
         label = Static(shown(name, style="bold" if self.field.required else "$foreground 65%"), classes="field-name")
         label.styles.width = self._width
         yield label
@@ -91,7 +136,9 @@ class FieldRow(Horizontal):
 
     def _editor(self) -> Widget:
         field = self.field
-        if field.kind == "choice":
+        if field.kind in ("object", "list"):
+            return PartLine(field)
+        if field.kind in ("choice", "union"):
             default = field.schema.get("default")
             empty = f"default: {_default(default)}" if isinstance(default, (str, int, float, bool)) else ""
             return Choice(field.options, field.raw, required=field.required, empty=one_line(empty, 30))
@@ -129,12 +176,13 @@ class FieldRow(Horizontal):
             assert isinstance(box, TextArea)
             box.text = json.dumps(value, indent=2, ensure_ascii=False)
             return True
-        if value is not None and form.knows(value):
-            form.post_message(SchemaForm.Pasted(form, value))
+        part = form.part_for(value, self.field) if value is not None else None
+        if value is not None and part is not None:
+            form.post_message(SchemaForm.Pasted(form, part, value))
             return True
         if self.field.kind == "text" and sanitised_line(text) != text.rstrip("\n"):
             self.field.put(self.field.raw + text)
-            form.post_message(SchemaForm.Outgrown(form, self.field.name))
+            form.post_message(SchemaForm.Reshaped(form, self.field.key))
             return True
         return False
 
@@ -181,14 +229,15 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
 
     @dataclass
     class Pasted(Message):
-        """Arguments were pasted."""
+        """Arguments were pasted; `name` is the key of the object that they are for, "" for all."""
 
         form: SchemaForm
+        name: str
         value: dict[str, object]
 
     @dataclass
-    class Outgrown(Message):
-        """A field holds what one line cannot show."""
+    class Reshaped(Message):
+        """Other rows are needed: a text outgrew its line, or there are other items or members."""
 
         form: SchemaForm
         name: str
@@ -207,10 +256,10 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
             self.focus_field(at)
 
     def _rows(self, form: Form) -> Iterator[Widget]:
-        width = (
-            min(max((cell_len(one_line(field.name, WIDEST_NAME)) for field in form.fields), default=0), WIDEST_NAME) + 2
-        )
-        for field in form.fields:
+        fields = list(form.rows())
+        widest = max((2 * one.depth + cell_len(one_line(one.label, WIDEST_NAME)) for one in fields), default=0)
+        width = min(widest, WIDEST_NAME + 6) + 2
+        for field in fields:
             yield Vertical(FieldRow(field, width), Static("", classes="field-problem"), classes="field")
         if not form.fields:
             yield NoFields(form.verb)
@@ -221,28 +270,61 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
 
     @property
     def at(self) -> str:
-        """The name of the field with the focus; "" without one."""
-        return next((row.field.name for row in self.rows() if row.has_focus_within), "")
+        """The key of the field with the focus; "" without one."""
+        return next((row.field.key for row in self.rows() if row.has_focus_within), "")
 
     def focus_field(self, name: str = "") -> None:
         """Type there."""
         rows = self.rows()
-        wanted = next((row for row in rows if row.field.name == name), None)
-        wanted = wanted or next((row for row in rows if row.field.required and row.field.empty), None)
+        wanted = next((row for row in rows if row.field.key == name), None)
+        typed = [row for row in rows if row.field.kind != "object"]
+        wanted = wanted or next((row for row in typed if row.field.required and row.field.empty), None)
         if wanted is not None or rows:
-            (wanted or rows[0]).editor.focus()
+            (wanted or next(iter(typed), rows[0])).editor.focus()
         else:
             self.query_one(NoFields).focus()
 
-    def knows(self, value: dict[str, object]) -> bool:
-        """Whether a member of the value is one of the fields."""
+    def part_for(self, value: dict[str, object], at: Field) -> str | None:
+        """The key of the innermost object around a field that has one of the value's members; "" for all arguments."""
+        around: Field | None = at
+        while around is not None:
+            if around.kind == "object" and any(one.name in value for one in around.members):
+                return around.key
+            around = around.parent
         form = self.form
-        return form is not None and form.whole is None and any(form.named(name) is not None for name in value)
+        is_known = form is not None and form.whole is None and any(one.name in value for one in form.fields)
+        return "" if is_known else None
+
+    def add_item(self) -> None:
+        """An item more in the list with the focus: behind the one that has it, else at the end."""
+        field = self.form.named(self.at) if self.form is not None else None
+        there = field.list_around if field is not None else None
+        if field is None or there is None:
+            return
+        steps = field.path[len(there.path) :]
+        item = there.add_item(int(steps[0]) + 1 if steps else len(there.members))
+        inside = [one for one in item.rows() if one.kind != "object"]
+        self.post_message(self.Reshaped(self, (inside[0] if inside else item).key))
+
+    def remove_item(self) -> None:
+        """The item with the focus, or on the row of a list its last one."""
+        field = self.form.named(self.at) if self.form is not None else None
+        there = field.list_around if field is not None else None
+        if field is None or there is None or not there.members:
+            return
+        steps = field.path[len(there.path) :]
+        at = int(steps[0]) if steps else len(there.members) - 1
+        there.remove_item(there.members[at])
+        self.post_message(
+            self.Reshaped(
+                self, there.members[min(at, len(there.members) - 1)].key if there.members and steps else there.key
+            )
+        )
 
     def tell(self, problems: dict[str, str]) -> None:
         """What is wrong, below its field."""
         for row in self.rows():
-            self._tell(row, problems.get(row.field.name, ""))
+            self._tell(row, problems.get(row.field.key, ""))
 
     def _tell(self, row: FieldRow, problem: str) -> None:
         block = row.parent
@@ -267,7 +349,12 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
     def on_choice_changed(self, event: Choice.Changed) -> None:
         """Another value."""
         event.stop()
-        self._typed(event.choice, event.value)
+        row = event.choice.parent
+        if isinstance(row, FieldRow) and row.field.kind == "union":
+            row.field.choose(event.value)
+            self.post_message(self.Reshaped(self, row.field.key))
+        else:
+            self._typed(event.choice, event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter goes on to the next field; it sends nothing."""
@@ -278,19 +365,21 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
         """Say which field."""
         row = event.widget.parent
         if isinstance(row, FieldRow):
-            self.post_message(self.Entered(self, row.field.name))
+            self.post_message(self.Entered(self, row.field.key))
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
         """Say which field was left."""
         row = event.widget.parent
         if isinstance(row, FieldRow):
-            self.post_message(self.Left(self, row.field.name))
+            self.post_message(self.Left(self, row.field.key))
 
     def _typed(self, editor: Widget, text: str) -> None:
         row = editor.parent
         if isinstance(row, FieldRow) and row.field.raw != text:
             row.field.raw = text
-            self.post_message(self.Changed(self, row.field.name))
+            self.post_message(self.Changed(self, row.field.key))
+            for part in self.query(PartLine):
+                part.refresh()  # it may say that it is left out
 
     def step(self, step: int) -> None:
         """The next field, or the one before; no further than the last."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcptest_engine.cli import sinks
+from tests.tui.servers.driving import ODD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -201,6 +202,24 @@ def test_call_prints_the_result(mcptest: Command, write: Write) -> None:
     unknown = mcptest("call", "nope")
     assert unknown.returncode == 1
     assert "-32602" in unknown.stderr
+
+
+@pytest.mark.parametrize(("validity", "code", "level"), [("fail", 1, "error"), ("warn", 0, "warning"), ("off", 0, "")])
+def test_call_says_what_is_invalid_as_a_run_does(
+    mcptest: Command, tmp_path: Path, validity: str, code: int, level: str
+) -> None:
+    """A result that breaks the protocol, or the tool's own `outputSchema`; the result is printed all the same."""
+    command = [sys.executable, str(ODD), "invalid"]
+    servers = {"bad": {"command": command, "validity": validity}}
+    (tmp_path / "mcptest.yml").write_text(json.dumps({"name": "s", "servers": servers, "tools": []}))
+    for tool, told in (
+        ("bad_block", 'the result is not valid MCP 2025-11-25: /content/0/text: 5 is not of type "string" (server'),
+        ("bad_output", "`structuredContent` breaks the tool's `outputSchema`: "),
+    ):
+        done = mcptest("call", tool, "--format", "json")
+        assert (done.returncode, "content" in json.loads(done.stdout)) == (code, True)
+        assert (f"{level}: {told}" in done.stderr) == bool(level), done.stderr
+        assert level or told not in done.stderr
 
 
 @pytest.mark.parametrize(

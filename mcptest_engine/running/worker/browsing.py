@@ -134,6 +134,7 @@ class _Browsed:
         self._connect = traffic.connecting("", lambda: target.redactor, _connect, owner)
         self._opened: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
         self._catalog: dict[str, Any] | None = None
+        self._output_schemas: dict[str, Any] = {}
         self._listing = asyncio.Lock()
         self._life = asyncio.ensure_future(self._live())
 
@@ -153,6 +154,7 @@ class _Browsed:
         self, method: str, params: Mapping[str, Any] | None, timeout_seconds: float | None
     ) -> dict[str, Any]:
         from mcptest_engine.core.errors import ServerError
+        from mcptest_engine.judging.validity import find_fault
 
         session, redact = await self._session(), self._target.redactor.redact
         heard = len(session.notifications)
@@ -166,6 +168,10 @@ class _Browsed:
             "duration_ms": round(exchange.duration_ms, 3),
             "size": exchange.size,
         }
+        name = (params or {}).get("name") if method == "tools/call" else None
+        fault = find_fault(session, method, exchange.answer, self._output_schemas.get(str(name)), redact)
+        if fault is not None:
+            called["invalid"] = {"message": clipped(fault), "fails": session.spec.validity == "fail"}
         if exchange.http is not None:
             called["http"] = pruned(redact(exchange.http))
         if len(session.notifications) > heard:
@@ -285,17 +291,23 @@ class _Browsed:
             if error is not None:
                 catalog["errors"][name] = error
             if name == "tools":
+                self._output_schemas = {str(one.get("name")): one.get("outputSchema") for one in reversed(entries)}
                 catalog["warnings"] = await asyncio.to_thread(_warnings, redact(entries))
         return catalog
 
     async def _list(self, session: Session, what: str) -> tuple[list[dict[str, Any]], str | None]:
         from mcptest_engine.core.errors import ServerError
-        from mcptest_engine.servers.catalog import list_all
+        from mcptest_engine.judging.validity import find_fault
+        from mcptest_engine.running.catalogs import LIST_RESULT
+        from mcptest_engine.servers.catalog import MEMBERS, list_all
 
         try:
-            return await list_all(session, what), None
+            listed = await list_all(session, what)
         except ServerError as error:
             return [], clipped(self._target.redactor.redact_text(error.message))
+        answer = {"result": {**LIST_RESULT, MEMBERS[what]: listed}}
+        fault = find_fault(session, f"{what}/list", answer, None, self._target.redactor.redact)
+        return listed, None if fault is None else clipped(fault)
 
 
 def _news(notifications: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:

@@ -147,6 +147,60 @@ async def test_a_text_of_several_lines_gets_a_box(workbench, demo):
         assert "\x1b" not in text_of(pilot.app)
 
 
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_objects_and_lists_are_filled_by_keys_alone(workbench, place, size):
+    """Members and items are rows; items are added and removed; the problem stands at its row; JSON and back loses nothing."""
+    suite_of(place, shop=odd("shop"))
+    async with workbench(size=size) as pilot:
+        screen = await connected(pilot, "shop")
+        await form_of(pilot, screen, "place_order")
+        form = screen.call_pane.form
+        await pilot.press(*"Ada", "enter", "enter", *"Oslo", "enter", "plus")
+        await until(pilot, lambda: form.at == "lines[0].sku")
+        await pilot.press(*"ab", "alt+a")
+        await until(pilot, lambda: form.at == "lines[1].sku")
+        await pilot.press(*"C", "enter", "right", "right", "enter", *'red, "a, b"', "enter", "right")
+        await until(pilot, lambda: form.at == "payment" and screen.call.form.named("payment.number"))
+        await pilot.press("tab", "tab", *"42", "ctrl+r")
+        await until(pilot, lambda: form.at == "lines[0].sku")
+        assert screen.call.params == {}
+        assert '"ab" does not match "^[A-Z]+$"' in text_of(pilot.app)
+        assert_picture(pilot.app, "call-nested", folder="servers")
+        await pilot.press("backspace", "backspace", *"AB", "ctrl+t")
+        await until(pilot, lambda: screen.call.form.whole is not None and '"sku": "AB"' in text_of(pilot.app))
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: screen.call.form.whole is None and form.at == "customer.name")
+        call = await sent(pilot, screen)
+        expected = {
+            "customer": {"name": "Ada", "address": {"city": "Oslo"}},
+            "lines": [{"sku": "AB"}, {"sku": "C", "size": "L"}],
+            "tags": ["red", "a, b"],
+            "payment": {"kind": "card", "number": "42"},
+        }
+        assert call.params["arguments"] == expected
+        form.focus_field("lines[1].sku")
+        await pilot.press("alt+r")
+        await until(pilot, lambda: form.at == "lines[0]")
+        assert screen.call.form.arguments()["lines"] == [{"sku": "AB"}]
+        await pilot.press("minus", "space")
+        await until(pilot, lambda: form.at == "lines")
+        await pilot.press("backspace")
+        await until(pilot, lambda: "lines" not in screen.call.form.arguments())
+        await pilot.press("alt+c")
+        await until(pilot, lambda: screen.call.form.arguments() == {})
+
+
+async def test_json_pasted_into_an_object_fills_that_object(workbench, place):
+    suite_of(place, shop=odd("shop"))
+    async with workbench() as pilot:
+        screen = await connected(pilot, "shop")
+        await form_of(pilot, screen, "place_order")
+        await pilot.press(*"Ada", "enter", "enter")
+        await paste(pilot, "{city: 'Oslo'}")
+        await until(pilot, lambda: screen.call.form.named("customer.address.city").raw == "Oslo")
+        assert screen.call.form.named("customer.name").raw == "Ada"
+
+
 async def test_a_tool_that_destroys_asks_once(workbench, place):
     """By its name here; no is no."""
     suite_of(place, one=odd("any"))
@@ -177,6 +231,34 @@ async def test_errors_are_told_apart(workbench, demo):
         await form_of(pilot, screen, "out_of_order")
         await sent(pilot, screen)
         await until(pilot, lambda: "error -3" in text_of(pilot.app))
+
+
+async def test_an_answer_that_breaks_the_protocol_is_told_in_the_words_of_a_run(workbench, place):
+    """Of tools, resources, prompts and completions, and of a list."""
+    suite_of(place, bad=odd("invalid"))
+    output = "`structuredContent` breaks the tool's `outputSchema`"
+    async with workbench(size=(120, 40)) as pilot:
+        screen = await connected(pilot, "bad")
+        errors = screen.server.catalog["errors"]
+        assert errors == {
+            "templates": 'the result is not valid MCP 2025-11-25: /resourceTemplates/0: "name" is a required property '
+            "(server/resources#resource-templates)"
+        }
+        for kind, name, told in (
+            ("tools", "bad_block", '/content/0/text: 5 is not of type "string" (server/tools#text-content)'),
+            ("tools", "bad_output", output),
+            ("resources", "memo:/a", "is not valid MCP 2025-11-25: /contents/0"),
+            ("prompts", "ask", "is not valid MCP 2025-11-25: /messages"),
+        ):
+            screen.open_call(screen.catalog.find(kind, name))
+            await until(pilot, lambda: screen.is_calling and screen.call_pane.form.has_focus_within)
+            call = await sent(pilot, screen)
+            assert told in call.invalid
+            await until(pilot, lambda: "invalid answer" in text_of(pilot.app))
+        await until(pilot, lambda: screen.call_pane.form.has_focus_within)
+        screen.call_pane.form.focus_field("topic")
+        await pilot.press("ctrl+@")
+        await until(pilot, lambda: "/completion/values" in text_of(pilot.app))
 
 
 async def test_a_call_that_hangs_is_given_up_with_escape(workbench, place):
@@ -214,7 +296,8 @@ async def test_odd_schemas_have_forms(workbench, place):
     async with workbench() as pilot:
         screen = await connected(pilot, "odd")
         call = await form_of(pilot, screen, "odd")
-        assert {field.name: field.kind for field in call.form.fields}["shape"] == "json"
+        kinds = {field.name: field.kind for field in call.form.fields}
+        assert (kinds["shape"], kinds["self"], kinds["any"]) == ("union", "json", "json")
         many = next(row for row in screen.call_pane.form.rows() if row.field.name == "many")
         many.editor.focus()
         await pilot.press("space")

@@ -270,3 +270,161 @@ def test_a_format_is_checked_as_it_is_typed(format_name, typed, problem):
     form = of({"due": {"type": "string", "format": format_name}})
     form.fields[0].raw = typed
     assert form.check().get("due", "") == problem
+
+
+ORDER = {
+    "type": "object",
+    "properties": {
+        "customer": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/Address"}},
+            "required": ["name"],
+        },
+        "lines": {"type": "array", "items": {"$ref": "#/$defs/Line"}, "minItems": 1},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "counts": {"type": "array", "items": {"$ref": "#/$defs/Count"}},
+        "note": {"anyOf": [{"$ref": "#/$defs/Note"}, {"type": "null"}]},
+        "payment": {"oneOf": [{"$ref": "#/$defs/Card"}, {"$ref": "#/$defs/Cash"}, {"type": "string"}]},
+    },
+    "required": ["customer", "lines"],
+    "$defs": {
+        "Address": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+        "Line": {
+            "type": "object",
+            "properties": {"sku": {"type": "string", "pattern": "^[A-Z]+$"}, "size": {"enum": ["S", "L"]}},
+            "required": ["sku"],
+        },
+        "Count": {"type": "integer", "minimum": 0},
+        "Note": {"type": "object", "properties": {"text": {"type": "string"}}},
+        "Card": {
+            "type": "object",
+            "properties": {"kind": {"const": "card"}, "number": {"type": "string"}},
+            "required": ["kind", "number"],
+        },
+        "Cash": {"type": "object", "properties": {"kind": {"const": "cash"}}, "required": ["kind"]},
+    },
+}
+
+
+def labels(form):
+    """What stands at the left of each row, indented."""
+    return [f"{'  ' * row.depth}{row.label}" for row in form.rows()]
+
+
+def test_members_of_an_object_and_items_of_a_list_have_rows():
+    form = tool(ORDER)
+    assert labels(form) == [
+        "customer", "  name", "  address", "    city", "lines", "tags", "counts", "note", "  text", "payment",
+    ]  # fmt: skip
+    lines = form.named("lines")
+    lines.add_item(0)
+    lines.add_item(1)
+    typed(form, **{"customer.name": "Ada", "lines[0].sku": "AB", "lines[1].sku": "C", "lines[1].size": '"L"'})
+    typed(form, tags='b, "c, d", e', counts="1, 20")
+    assert form.params()["arguments"] == {
+        "customer": {"name": "Ada"},
+        "lines": [{"sku": "AB"}, {"sku": "C", "size": "L"}],
+        "tags": ["b", "c, d", "e"],
+        "counts": [1, 20],
+    }
+    assert form.check_whole() == {}
+    lines.remove_item(lines.members[0])
+    assert form.named("lines[0].sku").raw == "C"
+
+
+def test_what_is_wrong_inside_is_told_at_its_row():
+    form = tool(ORDER)
+    assert form.check() == {"customer.name": 'required; "" is an empty text', "lines": "required"}
+    form.named("lines").add_item(0)
+    typed(form, **{"customer.name": "Ada", "customer.address.city": "", "lines[0].sku": "ab", "counts": "1, two"})
+    assert form.check_whole() == {"counts": "item 1: `two` is not a whole number"}
+    form.named("counts").raw = "1, -2"
+    assert form.check_whole() == {
+        "lines[0].sku": '"ab" does not match "^[A-Z]+$"',
+        "counts": "[1]: -2 is less than the minimum of 0",
+    }
+
+
+def test_an_optional_object_is_left_out_until_something_is_in_it():
+    """Or until it is turned to an empty one, or to null where that is a value."""
+    form = of({"note": ORDER["properties"]["note"], "more": ORDER["$defs"]["Note"]}, **{"$defs": ORDER["$defs"]})
+    note, more = form.fields
+    sent = []
+    for _ in range(3):
+        sent.append(form.params()["arguments"])
+        note.turn()
+    more.turn()
+    assert sent == [{}, {"note": {}}, {"note": None}]
+    typed(form, **{"note.text": "x"})
+    assert form.params()["arguments"] == {"note": {"text": "x"}, "more": {}}
+
+
+def test_a_value_of_several_shapes_has_the_rows_of_the_one_that_is_chosen():
+    form = tool(ORDER)
+    payment = form.named("payment")
+    assert payment.options == ('"card"', '"cash"', '"str"')
+    payment.choose('"card"')
+    assert labels(form)[-3:] == ["payment", "  kind", "  number"]
+    assert form.arguments()["payment"] == {"kind": "card"}
+    payment.choose('"str"')
+    assert labels(form)[-2:] == ["payment", "  value"]
+    form.fill({"payment": {"kind": "cash"}})
+    assert payment.raw == '"cash"'
+    form.fill({"payment": {"kind": "cheque"}})
+    assert (payment.kind, form.arguments()["payment"]) == ("json", {"kind": "cheque"})
+
+
+def test_a_schema_that_refers_to_itself_or_is_deep_is_one_field_of_json_there():
+    tree = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}},
+    }
+    deep = {"type": "string"}
+    for _ in range(9):
+        deep = {"type": "object", "properties": {"in": deep}}
+    form = of({"tree": {"$ref": "#/$defs/Tree"}, "deep": deep}, **{"$defs": {"Tree": tree}})
+    kinds = {row.key: row.kind for row in form.rows()}
+    assert kinds["tree.name"] == "text"
+    assert kinds["tree.children"] == "json"
+    assert kinds["deep.in.in.in.in"] == "json"
+    assert len(kinds) == 8
+
+
+def test_a_number_or_a_text_needs_no_quotes():
+    form = of({"id": {"anyOf": [{"type": "integer"}, {"type": "string"}]}})
+    values = []
+    for text in ("seven", "7", '"7"'):
+        values.append(typed(form, id=text).arguments()["id"])
+        assert form.check_whole() == {}
+    assert values == ["seven", 7, "7"]
+
+
+PART = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.floats(-1, 1) | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["name", "address", "city", "sku", "size", "kind", "number", "text", "a.b"]), inner
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*ORDER["properties"], "odd"]), PART))
+def test_nested_arguments_survive_the_form_and_its_json(arguments):
+    """Whatever was typed as JSON, right or wrong: rows, JSON, rows again are the same call, to the type of each number."""
+    form = tool(ORDER)
+    form.fill(arguments)
+    assert json.dumps(form.arguments(), sort_keys=True) == json.dumps(arguments, sort_keys=True)
+    turned = as_json(form)
+    again = as_json(turned)
+    assert json.dumps(again.arguments(), sort_keys=True) == json.dumps(arguments, sort_keys=True)
+    form.check_whole()
+
+
+def test_a_text_of_further_arguments_that_is_no_object_is_not_lost_in_turning():
+    form = of({"a": {"type": "string"}}, additionalProperties=True)
+    form.named(REST).raw = '{"b": 1'
+    with pytest.raises(ValueError, match="a JSON object is wanted"):
+        as_json(form)

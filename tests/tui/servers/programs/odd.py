@@ -1,4 +1,7 @@
-"""An MCP server over stdio that is odd in the way its argument says: hang, dies, wide, big, odd, slow, destroys, talks."""
+"""An MCP server over stdio that is odd in the way its argument says.
+
+hang, dies, wide, big, odd, slow, destroys, talks, shop, or invalid: its answers break the protocol.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,34 @@ ODD = {
 }
 
 
+ORDER = {
+    "type": "object",
+    "properties": {
+        "customer": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/Address"}},
+            "required": ["name"],
+        },
+        "lines": {"type": "array", "items": {"$ref": "#/$defs/Line"}, "minItems": 1},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "payment": {"oneOf": [{"$ref": "#/$defs/Card"}, {"$ref": "#/$defs/Cash"}, {"type": "string"}]},
+    },
+    "required": ["customer", "lines"],
+    "$defs": {
+        "Address": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+        "Line": {
+            "type": "object",
+            "properties": {"sku": {"type": "string", "pattern": "^[A-Z]+$"}, "size": {"enum": ["S", "L"]}},
+            "required": ["sku"],
+        },
+        "Card": {
+            "type": "object",
+            "properties": {"kind": {"const": "card"}, "number": {"type": "string"}},
+            "required": ["kind", "number"],
+        },
+        "Cash": {"type": "object", "properties": {"kind": {"const": "cash"}}, "required": ["kind"]},
+    },
+}
 TALKS = {
     "tools": {"listChanged": True},
     "prompts": {},
@@ -83,10 +114,31 @@ def tools() -> list[dict[str, Any]]:
             {"title": "no name"},
             {"name": HOSTILE, "title": "[red]x[/]", "annotations": HOSTILE, "inputSchema": {"type": "object"}},
         ]
+    if MODE == "shop":
+        return [{"name": "place_order", "inputSchema": ORDER}]
     return [
         {"name": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}},
         {"name": "delete_all", "inputSchema": {"type": "object"}},
     ]
+
+
+OUTPUT = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+INVALID: dict[str, Any] = {
+    "tools/list": {
+        "tools": [
+            {"name": "bad_block", "inputSchema": {"type": "object"}},
+            {"name": "bad_output", "inputSchema": {"type": "object"}, "outputSchema": OUTPUT},
+        ]
+    },
+    "resources/list": {"resources": [{"uri": "memo:/a", "name": "a memo"}]},
+    "resources/templates/list": {"resourceTemplates": [{"uriTemplate": "memo:/{id}"}]},
+    "resources/read": {"contents": [{"uri": "memo:/a"}]},
+    "prompts/list": {"prompts": [{"name": "ask", "arguments": [{"name": "topic"}]}]},
+    "prompts/get": {"messages": "none"},
+    "completion/complete": {"completion": {"values": "none"}},
+    "bad_block": {"content": [{"type": "text", "text": 5}]},
+    "bad_output": {"content": [], "structuredContent": {"n": "five"}},
+}
 
 
 def answer(message: dict[str, Any]) -> Any:
@@ -96,10 +148,12 @@ def answer(message: dict[str, Any]) -> Any:
         if MODE == "hang":
             return None
         version = message["params"]["protocolVersion"]
-        able = TALKS if MODE == "talks" else {"tools": {}}
+        able = TALKS if MODE in ("talks", "invalid") else {"tools": {}}
         return {"protocolVersion": version, "capabilities": able, "serverInfo": {"name": MODE, "version": "1"}}
     if MODE == "talks":
         return talk(method, message.get("params") or {})
+    if MODE == "invalid":
+        return INVALID.get(message.get("params", {}).get("name") if method == "tools/call" else method, {})
     if method == "tools/list":
         return {"tools": tools()}
     if method == "tools/call":
