@@ -90,7 +90,7 @@ class Chosen:
     def doctor(self, redact: Any) -> str:
         """The command that looks closer at it; secrets are left for the reader to fill in."""
         from mcptest_engine.core.secret_names import looks_secret_name
-        from mcptest_engine.servers.auth import shown_url
+        from mcptest_engine.servers.urls import shown_url
 
         words = ["mcptest", "doctor"]
         if self.url is not None:

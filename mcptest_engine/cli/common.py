@@ -18,6 +18,7 @@ from mcptest_engine.workspace.workspace import SUITE_FILES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.suite.load import CheckedSuite, LoadedSuite, LoadOptions
     from mcptest_engine.workspace.workspace import Workspace
 
@@ -218,3 +219,11 @@ def write_out(text: str, output: str | None) -> None:
         write_suite(output, text.encode())
     except OSError as wrong:
         raise McptestError(f"`{output}` was not written: {wrong.strerror or wrong}") from None
+
+
+def save_record(workspace: Workspace, record: RunRecord) -> None:
+    """Store the record in the workspace; a disk that refuses it costs a warning, never the verdict."""
+    try:
+        workspace.save_run(record.to_json(streamed=True))
+    except (OSError, McptestError) as wrong:
+        show_error(wrong, "warning")

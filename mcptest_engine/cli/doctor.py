@@ -119,7 +119,7 @@ def _target(spec: ServerSpec, flags: Mapping[str, Any]) -> dict[str, str]:
     import shlex
 
     from mcptest_engine.servers.agent_configs import words_without_secrets
-    from mcptest_engine.servers.auth import shown_url
+    from mcptest_engine.servers.urls import shown_url
 
     named = {} if flags["server"] is None else {"server": str(flags["server"])}
     if spec.url is not None:

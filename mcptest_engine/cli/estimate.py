@@ -79,9 +79,9 @@ def _row(node: NodeEstimate) -> tuple[str, ...]:
 
 
 def _money(cost: float | None) -> str:
-    from mcptest_engine.reporting.compositions import money
+    from mcptest_engine.reporting.facts import cost_text
 
-    return money(cost)
+    return cost_text(cost)
 
 
 def _count(count: float | None) -> str:

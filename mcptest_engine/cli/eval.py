@@ -8,15 +8,8 @@ from typing import Any
 import click
 
 from mcptest_engine.cli.common import find_here, load, parse_variables, suite_options, suite_path
-from mcptest_engine.cli.run import (
-    bail_of,
-    max_cost_option,
-    models_option,
-    run_once,
-    selection_options,
-    settings_of,
-    with_last_failed,
-)
+from mcptest_engine.cli.run import bail_of, max_cost_option, run_once, settings_of
+from mcptest_engine.cli.selection import models_option, selection_options, with_last_failed
 
 _NOT_ASKED = {
     "repeat": 1,

@@ -502,7 +502,7 @@ def _tell(output: Path, found: Scaffold, chosen: Chosen, catalog: Catalog, flags
         _say(f"and {counted(len(found.warnings) - _WARNINGS_SHOWN, 'more warning')}; `mcptest security` shows them")
     notes = [*chosen.notes, *found.notes, *(f"not read: {error}" for error in catalog.errors.values())]
     if flags["auth"] == "oauth2" and chosen.url is not None:
-        from mcptest_engine.servers.auth import login_command
+        from mcptest_engine.servers.urls import login_command
 
         notes.append(f"a run uses the token that `{login_command(chosen.url)}` stores")
     for note in notes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcptest_engine.cli.common import find_here, json_text, load, parse_variables, suite_options, suite_path
-from mcptest_engine.cli.run import models_of, models_option, selection_of, selection_options, with_last_failed
+from mcptest_engine.cli.selection import models_of, models_option, selection_of, selection_options, with_last_failed
 from mcptest_engine.core.errors import ExitCode, UsageError
 from mcptest_engine.core.words import counted
 

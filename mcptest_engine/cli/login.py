@@ -84,7 +84,7 @@ def _check(url: str, flags: dict[str, Any]) -> None:
 
 def _login(url: str, flags: dict[str, Any]) -> int:
     from mcptest_engine.servers import token_store
-    from mcptest_engine.servers.auth import may_take_secrets
+    from mcptest_engine.servers.urls import may_take_secrets
 
     if not may_take_secrets(url):
         raise UsageError(
@@ -250,6 +250,6 @@ def _moment(seconds: float) -> str:
 
 
 def _shown(url: str) -> str:
-    from mcptest_engine.servers.auth import shown_url
+    from mcptest_engine.servers.urls import shown_url
 
     return shown_url(url)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from mcptest_engine.authoring.review import Choice, decide, preview
 from mcptest_engine.cli.common import colours
 from mcptest_engine.cli.keys import END, ESCAPE, Keys, keys
-from mcptest_engine.cli.review import circumstances, diff_lines, headline, short_ids, tell_outcome
+from mcptest_engine.cli.review_text import diff_lines, item_headline, item_notes, short_ids, write_outcome
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.core.words import counted
@@ -135,8 +135,8 @@ class _Session:
 
     def _show(self, *, whole: bool = False) -> None:
         item, size = self._item, shutil.get_terminal_size()
-        lines = ["", *self._painted("1", f"[{self._at + 1}/{len(self._items)}] {headline(item)}", inner=2)]
-        lines += [one for line in circumstances(item) for one in self._painted("33", f"  {line}", inner=12)]
+        lines = ["", *self._painted("1", f"[{self._at + 1}/{len(self._items)}] {item_headline(item)}", inner=2)]
+        lines += [one for line in item_notes(item) for one in self._painted("33", f"  {line}", inner=12)]
         diff = list(diff_lines(_as_edited(item, self._edited.get(item.id)), paint=self._paint))
         room = max(size.lines - _AROUND - len(lines), 4)
         if not whole and len(diff) > room:
@@ -167,7 +167,7 @@ class _Session:
             f"from      {one_line(item.source)} {one_line(item.origin)}",
             *(f"test      {one_line(name)}" for name in item.tests),
         ]
-        lines = (one for line in (*told, *circumstances(item)) for one in _folded(f"  {line}", 12))
+        lines = (one for line in (*told, *item_notes(item)) for one in _folded(f"  {line}", 12))
         self._say("\n".join(lines))
 
     def _decide(self, items: Sequence[ReviewItem], choice: Choice) -> None:
@@ -303,7 +303,7 @@ class _Session:
             return
         reviewed = decide(self._workspace, decisions)
         self._has_written = self._has_written or bool(reviewed.written or reviewed.forgotten)
-        self._code = max(self._code, tell_outcome(reviewed, self._workspace, write=sys.stdout.write))
+        self._code = max(self._code, write_outcome(reviewed, self._workspace, write=sys.stdout.write))
         sys.stdout.flush()
         here = self._item.id
         self._items = [item for item in self._items if item.id not in self._decided]

@@ -14,48 +14,24 @@ from mcptest_engine.cli.common import (
     is_terminal,
     load,
     parse_variables,
-    show_error,
+    save_record,
     suite_options,
     suite_path,
 )
+from mcptest_engine.cli.selection import models_of, models_option, selection_of, selection_options, with_last_failed
 from mcptest_engine.core.errors import ExitCode, PolicyDenied, UsageError
 from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from mcptest_engine.cli.sinks import Sink
     from mcptest_engine.core.events import Emit
     from mcptest_engine.core.run_record import RunRecord
-    from mcptest_engine.running.settings import RunSettings, Selection
+    from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
-
-
-def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags that narrow a run, shared by `run` and `list`."""
-    options = (
-        click.option(
-            "--filter", "name_filter", metavar="TEXT|re:…", help="Tests by whole name, part of one, or regex."
-        ),
-        click.option(
-            "--case", "rows", multiple=True, metavar="NAME", help="Only this case of compositions; repeatable."
-        ),
-        click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only tests with this tag (any of several)."),
-        click.option("--skip-tag", "skip_tags", multiple=True, metavar="TAG", help="No tests with this tag."),
-        click.option("--server", "servers", multiple=True, metavar="NAME", help="Only tests of this server."),
-        click.option("--shard", metavar="I/N", help="The I-th of N parts, by a stable hash of each test's id."),
-        click.option("--last-failed", is_flag=True, help="Only what failed when it was last run; all if nothing did."),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
-
-
-models_option = click.option(
-    "--models", metavar="ID,ID", help="Ask these models in place of those that agent tests and evals name."
-)
 
 
 def _no_nan(_ctx: click.Context, _option: click.Parameter, value: float | None) -> float | None:
@@ -267,7 +243,7 @@ def _told(
     from mcptest_engine.cli.sinks import write_reports
     from mcptest_engine.running.settings import UNSAVED_SNAPSHOTS
 
-    save(workspace, record)
+    save_record(workspace, record)
     lost = write_reports(record, sinks, workspace=workspace, agent_budget=agent_budget)
     if saved_costs is not None:
         from mcptest_engine.cli.cost_baseline import save_baseline
@@ -282,16 +258,6 @@ def _told(
         )
         lost = True
     return record.exit_code or (ExitCode.FAILED if lost else ExitCode.PASSED)
-
-
-def save(workspace: Workspace, record: RunRecord) -> None:
-    """Keep the record in the workspace; a disk that refuses it costs a warning, never the verdict."""
-    from mcptest_engine.core.errors import McptestError
-
-    try:
-        workspace.save_run(record.to_json(streamed=True))
-    except (OSError, McptestError) as wrong:
-        show_error(wrong, "warning")
 
 
 def _execute(
@@ -316,18 +282,6 @@ def _execute(
         return asyncio.run(main())
     except asyncio.CancelledError:  # before the run had begun
         raise KeyboardInterrupt from None
-
-
-def models_of(text: str | None) -> tuple[str, ...]:
-    """The ids in `--models a,b`. Raises: UsageError where one is empty."""
-    if text is None:
-        return ()
-    models = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
-    if "" in models:
-        raise UsageError(
-            f"`--models {text}` names no model in one place", hint="for example: --models gpt-5,claude-sonnet-4-5"
-        )
-    return models
 
 
 def bail_of(flags: dict[str, Any]) -> int | None:
@@ -460,48 +414,6 @@ def _repeated_flags(flags: dict[str, Any]) -> tuple[str, ...]:
         if flags[name] is not None:
             words += [f"--{name.replace('_', '-')}", flags[name]]
     return tuple(words)
-
-
-def selection_of(flags: dict[str, Any]) -> Selection:
-    """What the selection flags say. Raises UsageError for a shard that is not I/N."""
-    from mcptest_engine.running.settings import Selection
-
-    return Selection(
-        filter=flags["name_filter"],
-        tags=frozenset(flags["tags"]),
-        skip_tags=frozenset(flags["skip_tags"]),
-        servers=frozenset(flags["servers"]),
-        rows=frozenset(flags["rows"]),
-        shard=_shard(flags["shard"]),
-    )
-
-
-def with_last_failed(settings: RunSettings, suite: LoadedSuite, workspace: Workspace, *, wanted: bool) -> RunSettings:
-    """The settings narrowed to what failed in the suite's last run; unchanged when not `wanted`."""
-    if not wanted:
-        return settings
-    verdicts = workspace.last_verdicts(workspace.relative(suite.path))
-    ids = frozenset(_base_id(test_id) for test_id, verdict in verdicts.items() if verdict == "fail")
-    if not ids:
-        why = "nothing failed when it was last run" if verdicts else "no earlier run of this suite is saved here"
-        sys.stderr.write(f"{why}: running the whole suite\n")
-        return settings
-    return settings._replace(selection=settings.selection._replace(ids=ids))
-
-
-def _base_id(test_id: str) -> str:
-    """The id without the number that `--repeat` gave it."""
-    base, mark, number = test_id.rpartition(" #run")
-    return base if mark and number.isdigit() else test_id
-
-
-def _shard(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    index, slash, count = text.partition("/")
-    if slash and index.isdigit() and count.isdigit() and 1 <= int(index) <= int(count):
-        return int(index), int(count)
-    raise UsageError(f"`--shard {text}` is not of the form I/N with 1 ≤ I ≤ N", hint="for example: --shard 2/4")
 
 
 def _argv(text: str | None) -> tuple[str, ...] | None:

@@ -10,9 +10,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.cli.common import check, colours, show_error, show_problems
+from mcptest_engine.cli.common import check, colours, save_record, show_error, show_problems
 from mcptest_engine.cli.ending import ending_on_signals
-from mcptest_engine.cli.run import save, with_last_failed
+from mcptest_engine.cli.selection import with_last_failed
 from mcptest_engine.cli.sinks import live_progress, make_sinks, write_reports
 from mcptest_engine.cli.streams import has_reader
 from mcptest_engine.core.errors import ExitCode, McptestError
@@ -138,7 +138,7 @@ class _Loop:
             show_error(error)
             self._code = ExitCode.INVALID
             return
-        save(self._workspace, record)
+        save_record(self._workspace, record)
         write_reports(record, self._sinks, workspace=self._workspace, agent_budget=self._flags["agent_budget"])
         self._compare(record)
         self._code = record.exit_code

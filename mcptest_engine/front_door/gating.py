@@ -27,8 +27,8 @@ from mcptest_engine.authoring.targets import (
 from mcptest_engine.core.errors import PolicyDenied, SuiteError, UsageError
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.front_door.inside import is_own_file, own_suites
-from mcptest_engine.servers.auth import shown_url
 from mcptest_engine.servers.spec import spec_from_settings
+from mcptest_engine.servers.urls import shown_url
 from mcptest_engine.suite.secrets import has_userinfo, secret_values
 
 if TYPE_CHECKING:

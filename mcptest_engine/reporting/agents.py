@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.results import FailureKind, TestKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
+from mcptest_engine.reporting.facts import cost_text, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,11 +36,9 @@ def took_text(test: TestResult) -> str:
     if test.kind is not TestKind.AGENT or not is_conversation(test):
         return ""
     assert test.trace is not None
-    from mcptest_engine.reporting.compositions import money  # which tells by way of this module's users
-
     parts: list[str] = []  # of a model that never answered there is nothing to tell
     if test.tokens:
-        parts = [f"{test.tokens:,} tokens", "price unknown" if test.cost_usd is None else money(test.cost_usd)]
+        parts = [f"{test.tokens:,} tokens", "price unknown" if test.cost_usd is None else cost_text(test.cost_usd)]
     elif test.tokens == 0 and test.trace["conversation"]["tokens"]["total"]:
         parts = ["kept answers"]
     if test.trials:
@@ -87,8 +86,6 @@ def _told(trace: Mapping[str, Any], said_already: str) -> Iterator[str]:
 
 
 def _call_text(call: Mapping[str, Any]) -> str:
-    from mcptest_engine.reporting.facts import value_text
-
     args = call.get("raw") if call["args"] is None else value_text(call["args"])
     told = f"`{one_line(call['name'], 80)}` {one_line(str(args or ''), ARGS_LIMIT)}".rstrip()
     if call.get("error"):

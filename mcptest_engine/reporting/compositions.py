@@ -29,7 +29,6 @@ ARGS_LIMIT = 300
 MODELS_SHOWN = 12
 MODEL_LIMIT = 48
 UNNAMED = "(no model named)"
-UNKNOWN = "unknown"
 BY_WHEN = "`when` did not hold"
 """Why a node was skipped by its own condition; a node may be called `when`."""
 _PLAIN = Ink(on=False)
@@ -74,22 +73,13 @@ def spent_text(spending: Spending | None) -> str:
     if spending is None:
         return ""
     if not spending.models and not spending.tokens:
-        return f"scorers {money(spending.scorers_usd)}" if spending.scorers_usd else ""
+        return f"scorers {facts.cost_text(spending.scorers_usd)}" if spending.scorers_usd else ""
     return tokens_text(spending.tokens, spending.cost_usd)
 
 
 def tokens_text(tokens: int, cost: float | None) -> str:
     """`4,200 tokens, $0.0123`."""
-    return f"{tokens:,} tokens, {'cost unknown' if cost is None else money(cost)}"
-
-
-def money(cost: float | None) -> str:
-    """`$0.0123`, or "unknown"; never a number with an exponent."""
-    if cost is None:
-        return UNKNOWN
-    text = f"{cost:.6f}".rstrip("0")
-    whole, _, part = text.partition(".")
-    return f"${int(whole):,}.{part.ljust(2, '0')}" if float(text) or not cost else "under $0.000001"
+    return f"{tokens:,} tokens, {'cost unknown' if cost is None else facts.cost_text(cost)}"
 
 
 def told_cases(record: RunRecord) -> Iterator[tuple[str, str]]:
@@ -142,18 +132,18 @@ def model_rows(spending: Spending) -> list[tuple[str, str, str, str]]:
             cost,
         )
         for row in spending.models[:MODELS_SHOWN]
-        for cost in (money(row["cost_usd"]),)
+        for cost in (facts.cost_text(row["cost_usd"]),)
     ]
     if len(spending.models) > MODELS_SHOWN:
         rows.append((f"… {counted(len(spending.models) - MODELS_SHOWN, 'more model')}", "", "", ""))
     paid = [row for row in spending.scorers if row["cost_usd"]]
     rows += [
-        (f"scorer {one_line(row['scorer'], MODEL_LIMIT)}", f"{row['calls']:,}", "", money(row["cost_usd"]))
+        (f"scorer {one_line(row['scorer'], MODEL_LIMIT)}", f"{row['calls']:,}", "", facts.cost_text(row["cost_usd"]))
         for row in paid
     ]
     if len(rows) > 1:
         calls = sum(row["calls"] for row in (*spending.models, *paid))
-        rows.append(("all", f"{calls:,}", f"{spending.tokens:,}", money(spending.cost_usd)))
+        rows.append(("all", f"{calls:,}", f"{spending.tokens:,}", facts.cost_text(spending.cost_usd)))
     return rows
 
 

@@ -17,11 +17,12 @@ from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.core.words import LONG_WAIT_MS, counted, number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from mcptest_engine.core.results import AssertionResult, Failure, TestResult, VerifyResult
     from mcptest_engine.core.run_record import RunRecord
 
+UNKNOWN = "unknown"
 MESSAGE_LIMIT = 2000
 STDERR_LINES = 12
 DIFF_LINES = 40
@@ -470,33 +471,6 @@ def scorer_error_members(test: TestResult) -> dict[str, str]:
     return {} if error is None else {name: one_line(str(error.get(name)), 80) for name in ("scorer", "kind")}
 
 
-def detail_text(test: TestResult, more: Iterable[str] = (), *, stderr: bool = True) -> str:
-    """A failed test's reasons, differences, stderr, hint and `more` as plain lines, without a final newline."""
-    lines: list[str] = []
-    for text, assertion in reasons(test):
-        lines.append(text)
-        if assertion is not None:
-            lines += ("  " + line for line in diff_lines(assertion))
-    if test.trace is not None:
-        from mcptest_engine.reporting.agents import conversation_lines
-        from mcptest_engine.reporting.compositions import graph_lines  # which tells by way of this module
-
-        lines += graph_lines(test) + conversation_lines(test)
-    if test.judgement is not None or any(row.judgement for item in test.assertions for row in item.leaves()):
-        from mcptest_engine.reporting.judged import judgement_lines  # likewise
-
-        lines += ("  " + line for line in judgement_lines(test))
-    if told := scorer_error_text(test):
-        lines.append(told)
-    tail = stderr_lines(test) if stderr else []
-    if tail:
-        lines.append(f"stderr of {failed_server(test)}:")
-        lines += ("  " + line for line in tail)
-    if test.failure is not None and test.failure.hint:
-        lines.append(f"hint: {one_line(test.failure.hint, MESSAGE_LIMIT)}")
-    return "\n".join([*lines, *more])
-
-
 def text_lines(text: str) -> list[str]:
     """The lines of a text of several, sanitised; other line separators than the newline are made visible first."""
     return (
@@ -520,3 +494,12 @@ def answer_origins(record: RunRecord) -> dict[str, int]:
         elif test.output is not None or trace is not None:
             found[asked] += 1
     return found
+
+
+def cost_text(cost: float | None) -> str:
+    """`$0.0123`, or "unknown"; never a number with an exponent."""
+    if cost is None:
+        return UNKNOWN
+    text = f"{cost:.6f}".rstrip("0")
+    whole, _, part = text.partition(".")
+    return f"${int(whole):,}.{part.ljust(2, '0')}" if float(text) or not cost else "under $0.000001"

@@ -17,6 +17,7 @@ from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.reporting import compositions, facts, hook_facts
+from mcptest_engine.reporting.failure_text import failure_text
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def _beyond(lines: list[str]) -> list[str]:
 
 def _of_test(record: RunRecord, test: TestResult, options: RenderOptions) -> str | None:
     if test.verdict is Verdict.FAIL:
-        return _at(record, test, "error", facts.detail_text(test, [f"repro: {repro_line(record, test, options)}"]))
+        return _at(record, test, "error", failure_text(test, [f"repro: {repro_line(record, test, options)}"]))
     if test.verdict is Verdict.INCONCLUSIVE:
         return _at(record, test, "warning", f"inconclusive: {facts.inconclusive_text(test)}")
     if test.flaky:

@@ -17,6 +17,7 @@ from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.core.words import number_text
 from mcptest_engine.reporting import compositions, facts, hook_facts
 from mcptest_engine.reporting.agents import calls_total
+from mcptest_engine.reporting.failure_text import failure_text
 from mcptest_engine.reporting.repro import repro_line
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def _composition_facts(test: TestResult) -> dict[str, str]:
     if test.tokens is not None:
         found |= {
             "tokens": str(test.tokens),
-            "cost_usd": compositions.UNKNOWN if test.cost_usd is None else repr(test.cost_usd),
+            "cost_usd": facts.UNKNOWN if test.cost_usd is None else repr(test.cost_usd),
         }
     graph = facts.graph_of(test)
     if graph is not None and (cap := graph["composition"].get("budget_tripped")) is not None:
@@ -180,7 +181,7 @@ def _outcome(record: RunRecord, test: TestResult, options: RenderOptions) -> Ite
     elif test.verdict is Verdict.FAIL:
         kind = test.failure.kind if test.failure is not None else FailureKind.ASSERTION
         element = "failure" if kind in JUDGED_FAILURES else "error"
-        body = facts.detail_text(test, [f"repro: {repro_line(record, test, options)}"], stderr=False)
+        body = failure_text(test, [f"repro: {repro_line(record, test, options)}"], stderr=False)
         head = _attributes({"message": facts.reasons(test)[0].text, "type": kind.value})
         yield f"      <{element}{head}>{_text(body)}</{element}>"
 

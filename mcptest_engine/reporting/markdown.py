@@ -14,6 +14,7 @@ from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted, number_text
 from mcptest_engine.reporting import compositions, facts, hook_facts
+from mcptest_engine.reporting.failure_text import failure_text
 from mcptest_engine.reporting.grid import NO_MODEL, grid_of
 from mcptest_engine.reporting.matrix import cell_lines
 from mcptest_engine.reporting.repro import repro_line
@@ -122,7 +123,7 @@ def _failures(record: RunRecord, options: RenderOptions) -> Iterator[str]:
 def _fold(record: RunRecord, test: TestResult, options: RenderOptions) -> str:
     title = f"<code>{_html(one_line(test.name))}</code>"
     place = f" <sub>{_html(facts.place(test))}</sub>" if facts.place(test) else ""
-    body = _fenced(facts.detail_text(test))
+    body = _fenced(failure_text(test))
     repro = _fenced(repro_line(record, test, options), "sh")
     return f"<details><summary>{_MARKS[Verdict.FAIL]} {title}{place}</summary>\n\n{body}\n\n{repro}\n\n</details>"
 
@@ -146,7 +147,7 @@ def _compositions(record: RunRecord) -> Iterator[str]:
         mark = _MARKS[Verdict.FAIL if one.came_to(Verdict.FAIL) else one.tests[0].verdict]
         spending = one.spending
         spent = "" if spending is None else f"{spending.tokens:,}"
-        cost = "" if spending is None else _inline(compositions.money(spending.cost_usd))
+        cost = "" if spending is None else _inline(facts.cost_text(spending.cost_usd))
         rows.append(
             f"| {mark} | <code>{_escaped(one.name)}</code> | {compositions.cases_text(one)} | {spent} | {cost} "
             f"| {_html(facts.duration_text(one.duration_ms))} |"

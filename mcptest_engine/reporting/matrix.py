@@ -13,7 +13,9 @@ from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted, number_text
 from mcptest_engine.reporting import facts, hook_facts
-from mcptest_engine.reporting.compositions import model_rows, money
+from mcptest_engine.reporting.compositions import model_rows
+from mcptest_engine.reporting.facts import cost_text
+from mcptest_engine.reporting.failure_text import failure_text
 from mcptest_engine.reporting.grid import KINDS, Cell, Grid, grid_of
 from mcptest_engine.reporting.layout import WORDS
 from mcptest_engine.reporting.repro import repro_line
@@ -113,7 +115,7 @@ def _others(record: RunRecord, options: RenderOptions) -> Iterator[str]:
         return
     yield "<h2>Other tests that failed</h2>"
     for test in failed[:OTHERS_SHOWN]:
-        text = _html("\n".join([facts.detail_text(test), f"repro: {repro_line(record, test, options)}"]))
+        text = _html("\n".join([failure_text(test), f"repro: {repro_line(record, test, options)}"]))
         yield f"<details><summary>{_html(one_line(test.name, NAME_LIMIT))}</summary><pre>{text}</pre></details>"
     if len(failed) > OTHERS_SHOWN:
         yield f"<p>{counted(len(failed) - OTHERS_SHOWN, 'more test')}</p>"
@@ -157,7 +159,7 @@ def cell_lines(cell: Cell) -> list[str]:
     if runs > 1:
         lines.append(f"{passed} of {runs} runs passed" + (f" (pass^{runs})" if passed == runs else ""))
     if cell.tokens is not None:
-        cost = "price unknown" if cell.cost_usd is None else money(cell.cost_usd)
+        cost = "price unknown" if cell.cost_usd is None else cost_text(cell.cost_usd)
         lines.append(f"{cell.tokens:,} tokens, {cost}")
     if cell.verdict in (Verdict.PASS, Verdict.FAIL):
         lines.append(facts.duration_text(cell.duration_ms) + (" a run" if len(cell.tests) > 1 else ""))
@@ -166,7 +168,7 @@ def cell_lines(cell: Cell) -> list[str]:
 
 def _details(record: RunRecord, test: TestResult, options: RenderOptions) -> Iterator[str]:
     if test.verdict is Verdict.FAIL:
-        text = "\n".join([facts.detail_text(test), f"repro: {repro_line(record, test, options)}"])
+        text = "\n".join([failure_text(test), f"repro: {repro_line(record, test, options)}"])
         summary = facts.reasons(test)[0].text
     else:
         text = summary = facts.remark(test) or "there was nothing to judge by"

@@ -13,6 +13,7 @@ from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.core.safe_json import safe_json
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.reporting import facts, hook_facts
+from mcptest_engine.reporting.failure_text import failure_text
 from mcptest_engine.reporting.repro import repro_line
 from mcptest_engine.reporting.sarif import SarifResult, SarifRule, plain, sarif_log
 
@@ -66,7 +67,7 @@ def _rule(kind: FailureKind) -> SarifRule:
 
 
 def _result(record: RunRecord, test: TestResult, options: RenderOptions) -> SarifResult:
-    text = facts.detail_text(test, [f"repro: {repro_line(record, test, options)}"])
+    text = failure_text(test, [f"repro: {repro_line(record, test, options)}"])
     return SarifResult(
         rule=f"mcptest.{_kind(test).value}",
         severity="high",

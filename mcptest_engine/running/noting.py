@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from mcptest_engine.core.kinds import Verdict
 
 if TYPE_CHECKING:
     from mcptest_engine.core.events import Emit, Event
-    from mcptest_engine.workspace.under_way import Going, Note
+    from mcptest_engine.workspace.active_runs import ActiveRun, ActiveRunFile
     from mcptest_engine.workspace.workspace import Workspace
 
 EVERY_SECONDS = 1.0
@@ -26,8 +27,8 @@ class Noting:
         self._timer: asyncio.TimerHandle | None = None
         self._started: RunStarted | None = None
         self._came_to: dict[Verdict, int] = dict.fromkeys(Verdict, 0)
-        self._note: Note | None = None
-        self._noted: Going | None = None
+        self._note: ActiveRunFile | None = None
+        self._noted: ActiveRun | None = None
 
     def __call__(self, event: Event) -> None:
         self._emit(event)
@@ -49,11 +50,11 @@ class Noting:
             self._note = None
 
     def _tell(self) -> None:
-        from mcptest_engine.workspace.under_way import Going, Note  # few runs last a second
+        from mcptest_engine.workspace.active_runs import ActiveRun, ActiveRunFile  # few runs last a second
 
         started = self._started
         assert started is not None
-        now = Going(
+        now = ActiveRun(
             run_id=started.run_id,
             suite=started.suite.name,
             total=len(started.tests),
@@ -62,7 +63,9 @@ class Noting:
             inconclusive=self._came_to[Verdict.INCONCLUSIVE],
         )
         if self._note is None:
-            self._note = Note(self._workspace, started.run_id)
+            with contextlib.suppress(OSError):
+                self._workspace.make_runs_dir()
+            self._note = ActiveRunFile(self._workspace.data_dir, started.run_id)
         if now == self._noted:
             self._note.touch()
         else:

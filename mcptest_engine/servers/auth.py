@@ -7,13 +7,13 @@ told in three lines: what the server said, which input to mend, and the command 
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from mcptest_engine.core.errors import AuthFailed
+from mcptest_engine.servers.urls import is_loopback, login_command, may_take_secrets, shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +51,7 @@ def check_secrets_may_go(spec: ServerSpec, *, with_token: bool = False) -> None:
 
 def _check_proxy(spec: ServerSpec, what: str) -> None:
     """Raises: AuthFailed when the proxy for a plain URL, which reads all that goes through it, is not on this machine."""
-    from mcptest_engine.servers.http_proxies import proxy_for
+    from mcptest_engine.servers.http_proxies import proxy_for  # few servers are asked in the clear
 
     proxy = proxy_for(spec, spec.url or "")
     if proxy is None or is_loopback(urlsplit(proxy).hostname or ""):
@@ -62,22 +62,6 @@ def _check_proxy(spec: ServerSpec, what: str) -> None:
         server=spec.name,
         hint="use an https URL, or no `http.proxy`",
     )
-
-
-def may_take_secrets(url: str) -> bool:
-    """Whether a token may be sent to `url`: https, or this machine."""
-    parts = urlsplit(url)
-    return parts.scheme == "https" or is_loopback(parts.hostname or "")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether `host` is this machine by its name or address alone, without a look-up."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def refused(spec: ServerSpec, status: int, challenge: str | None) -> AuthFailed:
@@ -106,30 +90,6 @@ def challenge_parameter(challenge: str | None, name: str) -> str | None:
     """A parameter of a `WWW-Authenticate` header, such as "scope". Source: RFC 9110 section 11.6.1."""
     found = re.search(_PARAMETER.format(name=re.escape(name)), challenge or "", re.IGNORECASE)
     return None if found is None else found[1] or found[2]
-
-
-def login_command(url: str, *flags: str) -> str:
-    """The command that logs in at `url`; what may be secret in the URL is left for the reader to fill in."""
-    shown = shown_url(url)
-    return shlex.join(["mcptest", "login", shown if shown == url else "URL", *flags])
-
-
-def shown_url(url: str) -> str:
-    """`url` without what may be secret in it: user, password, query, fragment."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        parts = None
-    if parts is None or not parts.netloc:
-        return _shown_text(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
-def _shown_text(text: str) -> str:
-    """The same for what is no URL, such as "user:password@host"."""
-    scheme, between, rest = text.rpartition("://")
-    rest = re.split(r"[?#]", rest, maxsplit=1)[0]
-    return scheme + between + rest.rpartition("@")[2]
 
 
 def _advertised(challenge: str | None) -> str:

@@ -12,11 +12,10 @@ import httpx2
 
 from mcptest_engine.core.errors import AuthFailed
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.servers.auth import shown_url
-from mcptest_engine.servers.http_client import same_origin
 from mcptest_engine.servers.oauth_http import OAuthHttp, OAuthTrouble
 from mcptest_engine.servers.oauth_tokens import Client, Grant, ask_token, expired
 from mcptest_engine.servers.token_auth import OneAtATime, keep_secrets, patience_seconds
+from mcptest_engine.servers.urls import same_origin, shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

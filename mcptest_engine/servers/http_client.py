@@ -7,17 +7,18 @@ Source: decisions 14; RFC 9110, 15.4 (redirects).
 
 from __future__ import annotations
 
-import ssl
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from mcptest_engine.core.errors import ServerDidNotStart
 from mcptest_engine.servers import auth
+from mcptest_engine.servers.certificates import cannot_start, trusted_certificates
 from mcptest_engine.servers.http_headers import header_fault
 from mcptest_engine.servers.http_proxies import proxy_for
+from mcptest_engine.servers.urls import same_origin, shown_url
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx2
 
     from mcptest_engine.servers.http_headers import RawHeaders
@@ -28,7 +29,6 @@ _KEPT_ALIVE = 64
 _KEPT_ALIVE_SECONDS = 2.0  # common servers close an idle connection after 5: never send into one that is being closed
 _MOST_KEPT_CREDENTIALS = 50  # a server that sets another cookie with each answer would slow all that looks for secrets
 _SHORTEST_CREDENTIAL = 8  # characters; a shorter one would be found in innocent words
-_CERTIFICATE_SUFFIXES = frozenset({".pem", ".crt", ".cer"})
 
 
 class HttpClient:
@@ -50,14 +50,14 @@ class HttpClient:
             auth.check_secrets_may_go(spec, with_token=True)
         fault = header_fault(spec.headers)
         if fault is not None:
-            raise _unusable(spec, f"it could not be asked over HTTP: {fault}")
+            raise cannot_start(spec, f"it could not be asked over HTTP: {fault}")
         self._client = _client(spec, secure=parts.scheme == "https")
         self._keep_secret = spec.keep_secret
         self._kept: set[str] = set()
         try:
             self._url = httpx2.URL(spec.url)
         except httpx2.InvalidURL as wrong:
-            raise _unusable(spec, f'"{auth.shown_url(spec.url)}" is no URL: {wrong}') from None
+            raise cannot_start(spec, f'"{shown_url(spec.url)}" is no URL: {wrong}') from None
         self._timeout = self._client.timeout.as_dict()
 
     @property
@@ -134,12 +134,8 @@ def _parts(spec: ServerSpec) -> Any:
     except ValueError:  # such as an unclosed bracket in an IPv6 address, or a port of 70000
         fine = False
     if not fine:
-        raise _unusable(spec, f'"{auth.shown_url(spec.url)}" is no http or https URL')
+        raise cannot_start(spec, f'"{shown_url(spec.url)}" is no http or https URL')
     return parts
-
-
-def _unusable(spec: ServerSpec, clause: str, hint: str | None = None) -> ServerDidNotStart:
-    return ServerDidNotStart(f'server "{spec.name}" did not start: {clause}', server=spec.name, hint=hint)
 
 
 def _client(spec: ServerSpec, *, secure: bool) -> httpx2.AsyncClient:
@@ -162,7 +158,7 @@ def _client(spec: ServerSpec, *, secure: bool) -> httpx2.AsyncClient:
             trust_env=False,  # what it says of proxies and certificates has been looked at
         )
     except (ImportError, ValueError, httpx2.InvalidURL) as wrong:  # of a variable such as HTTPS_PROXY
-        raise _unusable(spec, f"the proxy that the environment names cannot be used: {wrong}") from None
+        raise cannot_start(spec, f"the proxy that the environment names cannot be used: {wrong}") from None
 
 
 def _direct(certificates: ssl.SSLContext | None) -> httpx2.AsyncBaseTransport:
@@ -181,50 +177,10 @@ def _proxy(spec: ServerSpec, proxy: str, certificates: ssl.SSLContext | None) ->
         url = httpx2.URL()
     usable = url.scheme in ("http", "https") and bool(url.host)
     if not usable and spec.http.proxy is not None:
-        raise _unusable(spec, f'`http.proxy` is "{auth.shown_url(proxy)}", which is no http or https URL')
+        raise cannot_start(spec, f'`http.proxy` is "{shown_url(proxy)}", which is no http or https URL')
     if not usable:
-        raise ValueError(f'"{auth.shown_url(proxy)}" is no http or https URL')
+        raise ValueError(f'"{shown_url(proxy)}" is no http or https URL')
     return httpx2.Proxy(url, ssl_context=certificates or trusted_certificates(spec) if url.scheme == "https" else None)
-
-
-def trusted_certificates(spec: ServerSpec) -> ssl.SSLContext:
-    """What `http.verify` trusts. Raises: ServerDidNotStart."""
-    import httpx2
-
-    verify = spec.http.verify
-    try:
-        if isinstance(verify, bool):
-            return httpx2.create_ssl_context(verify=verify)
-        return _trusting(Path(verify))
-    except FileNotFoundError:
-        raise _unusable(spec, f'{_source(verify)} "{_named(verify)}", which does not exist') from None
-    except ssl.SSLError:
-        raise _unusable(spec, f'{_source(verify)} "{_named(verify)}", which holds no certificate') from None
-    except OSError as wrong:
-        raise _unusable(spec, f'{_source(verify)} "{_named(verify)}", which cannot be read: {wrong.strerror}') from None
-
-
-def _source(verify: bool | str) -> str:
-    return "`http.verify` names" if isinstance(verify, str) else "the environment names the certificates"
-
-
-def _named(verify: bool | str) -> str:
-    import os
-
-    return verify if isinstance(verify, str) else os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR", "")
-
-
-def _trusting(path: Path) -> ssl.SSLContext:
-    """The authorities of a file, or of a directory's files; OpenSSL alone would want the latter named by their hashes."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if not path.is_dir():
-        context.load_verify_locations(cafile=path)
-        return context
-    context.load_verify_locations(capath=path)
-    for file in sorted(path.iterdir()):
-        if file.suffix in _CERTIFICATE_SUFFIXES:
-            context.load_verify_locations(cafile=file)
-    return context
 
 
 def _credentials(response: httpx2.Response) -> list[str]:
@@ -240,7 +196,7 @@ def _followed(response: httpx2.Response, method: str) -> httpx2.URL | None:
     if not response.has_redirect_location or (method != "GET" and response.status_code not in (307, 308)):
         return None
     target = redirect_target(response)
-    return target if target is not None and _origin(target) == _origin(response.request.url) else None
+    return target if target is not None and same_origin(target, response.request.url) else None
 
 
 def redirect_target(response: httpx2.Response) -> httpx2.URL | None:
@@ -251,13 +207,3 @@ def redirect_target(response: httpx2.Response) -> httpx2.URL | None:
         return response.request.url.join(response.headers["location"])
     except (httpx2.InvalidURL, ValueError):
         return None
-
-
-def same_origin(first: httpx2.URL, second: httpx2.URL) -> bool:
-    """Whether both have the same scheme, host and port. Source: RFC 6454, 4."""
-    return _origin(first) == _origin(second)
-
-
-def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
-    port = url.port or {"http": 80, "https": 443}.get(url.scheme)
-    return url.scheme, url.host, port

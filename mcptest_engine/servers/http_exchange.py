@@ -16,9 +16,10 @@ from mcptest_engine.core.errors import CallTimeout, ProtocolBroken, ServerDied, 
 from mcptest_engine.servers import auth, http_failures, wire
 from mcptest_engine.servers.failures import CallFailed, Ending, answer_lost, duration
 from mcptest_engine.servers.http_bodies import cut, read_body, read_told
-from mcptest_engine.servers.http_client import redirect_target, same_origin
+from mcptest_engine.servers.http_client import redirect_target
 from mcptest_engine.servers.http_retries import Retries
 from mcptest_engine.servers.http_stream import MAX_FRUITLESS, STREAM_TYPE, EventStream, content_type, is_message
+from mcptest_engine.servers.urls import same_origin
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import ProtocolBroken, ServerDied
 from mcptest_engine.servers import wire
-from mcptest_engine.servers.auth import shown_url
 from mcptest_engine.servers.failures import CallFailed, duration, out_of_memory
+from mcptest_engine.servers.urls import shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

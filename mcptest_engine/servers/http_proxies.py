@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from mcptest_engine.servers.auth import is_loopback
+from mcptest_engine.servers.urls import is_loopback
 
 if TYPE_CHECKING:
     from mcptest_engine.servers.spec import ServerSpec

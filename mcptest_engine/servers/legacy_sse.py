@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import ProtocolBroken, ServerDied
 from mcptest_engine.servers import http_failures
-from mcptest_engine.servers.auth import shown_url
 from mcptest_engine.servers.failures import CallFailed, Ending, answer_lost
 from mcptest_engine.servers.http_bodies import cut
-from mcptest_engine.servers.http_client import same_origin
 from mcptest_engine.servers.http_exchange import is_answer_to
 from mcptest_engine.servers.http_stream import STREAM_TYPE, EventStream, content_type, is_message
+from mcptest_engine.servers.urls import same_origin, shown_url
 
 if TYPE_CHECKING:
     import httpx2

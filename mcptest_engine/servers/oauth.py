@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 from mcptest_engine.servers import auth
 from mcptest_engine.servers.token_store import path_for
+from mcptest_engine.servers.urls import may_take_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +54,7 @@ def _by_stored_login(spec: ServerSpec) -> TokenAuth | None:
     from mcptest_engine.servers.token_auth import TokenAuth
 
     login = stored_login(spec)
-    if login is None or not auth.may_take_secrets(spec.url or ""):
+    if login is None or not may_take_secrets(spec.url or ""):
         return None
     key = (spec.name, spec.url, spec.http, *login.secrets())
     return _shared(key, lambda: TokenAuth(spec.url or "", login))

@@ -13,11 +13,11 @@ import httpx2
 from mcp.client.auth import OAuthClientProvider
 
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.servers.auth import shown_url
 from mcptest_engine.servers.failures import duration
 from mcptest_engine.servers.oauth_flow import READY_ANSWER
 from mcptest_engine.servers.oauth_http import OAuthTrouble, check_endpoint, json_object, oauth_error, quoted_body
 from mcptest_engine.servers.oauth_tokens import TOKEN_ENDPOINT
+from mcptest_engine.servers.urls import shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -21,7 +21,6 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import ValidationError
 
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.servers.auth import shown_url
 from mcptest_engine.servers.http_failures import causes
 from mcptest_engine.servers.oauth_http import (
     OAuthHttp,
@@ -32,6 +31,7 @@ from mcptest_engine.servers.oauth_http import (
     quoted_body,
 )
 from mcptest_engine.servers.oauth_tokens import TOKEN_ENDPOINT, Client, Grant, read_grant
+from mcptest_engine.servers.urls import shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable

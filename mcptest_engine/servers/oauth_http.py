@@ -19,9 +19,9 @@ import mcptest_engine
 from mcptest_engine.core.errors import ServerDidNotStart
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.servers import wire
-from mcptest_engine.servers.auth import is_loopback, may_take_secrets, shown_url
 from mcptest_engine.servers.failures import duration
 from mcptest_engine.servers.http_failures import causes
+from mcptest_engine.servers.urls import is_loopback, may_take_secrets, shown_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -128,7 +128,7 @@ class OAuthHttp:
 
     def _certificates(self) -> ssl.SSLContext:
         """What `http.verify` trusts. Raises: OAuthTrouble."""
-        from mcptest_engine.servers.http_client import trusted_certificates
+        from mcptest_engine.servers.certificates import trusted_certificates
         from mcptest_engine.servers.spec import ServerSpec
 
         try:

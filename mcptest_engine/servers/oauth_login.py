@@ -21,7 +21,6 @@ from pydantic import AnyUrl
 
 from mcptest_engine.core.errors import AuthFailed
 from mcptest_engine.core.redaction import Redactor
-from mcptest_engine.servers.auth import may_take_secrets, shown_url
 from mcptest_engine.servers.failures import duration
 from mcptest_engine.servers.oauth_device import GRANT, DeviceCode, DeviceProvider, Timing
 from mcptest_engine.servers.oauth_flow import (
@@ -35,6 +34,7 @@ from mcptest_engine.servers.oauth_http import OAuthHttp, OAuthTrouble
 from mcptest_engine.servers.oauth_loopback import RedirectListener
 from mcptest_engine.servers.spec import HttpOptions
 from mcptest_engine.servers.token_store import StoredToken
+from mcptest_engine.servers.urls import may_take_secrets, shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -13,8 +13,8 @@ import httpx2
 
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.servers.auth import shown_url
 from mcptest_engine.servers.oauth_http import OAuthTrouble, check_endpoint, json_object, oauth_error, quoted_body
+from mcptest_engine.servers.urls import shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

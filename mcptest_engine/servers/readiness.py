@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcptest_engine.core.errors import NotReady
-from mcptest_engine.servers.auth import shown_url
 from mcptest_engine.servers.failures import duration
 from mcptest_engine.servers.http_proxies import proxy_for
+from mcptest_engine.servers.urls import shown_url
 
 if TYPE_CHECKING:
     from mcptest_engine.servers.spec import Readiness, ServerSpec
@@ -73,7 +73,7 @@ async def _asked(spec: ServerSpec, url: str | None) -> str | None:
     """Ask the URL that tells; without one, behind a proxy, anything but the proxy's own complaint counts."""
     import httpx2
 
-    from mcptest_engine.servers.http_client import trusted_certificates
+    from mcptest_engine.servers.certificates import trusted_certificates
 
     here = url or spec.url or ""
     try:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.errors import AuthFailed
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.servers import token_store
-from mcptest_engine.servers.auth import login_command
 from mcptest_engine.servers.oauth_http import OAuthHttp, OAuthTrouble
 from mcptest_engine.servers.oauth_tokens import Client, ask_token, expired
 from mcptest_engine.servers.token_auth import OneAtATime, keep_secrets, patience_seconds
+from mcptest_engine.servers.urls import login_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable

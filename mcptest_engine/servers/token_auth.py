@@ -13,7 +13,7 @@ import httpx2
 
 from mcptest_engine.core.errors import AuthFailed
 from mcptest_engine.servers.auth import challenge_parameter
-from mcptest_engine.servers.http_client import same_origin
+from mcptest_engine.servers.urls import same_origin
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import McptestError
-from mcptest_engine.servers.auth import login_command
+from mcptest_engine.servers.urls import login_command
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

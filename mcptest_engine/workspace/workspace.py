@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import McptestError, RecordError
 from mcptest_engine.core.safe_json import load_json
+from mcptest_engine.workspace.active_runs import list_active_runs
 from mcptest_engine.workspace.atomic import TEMPORARY_SUFFIX, write_atomic, write_atomic_pieces
 from mcptest_engine.workspace.files import (
     DATA_DIR,
@@ -257,8 +258,6 @@ class Workspace:
 
     def _is_dead(self, run_id: str, runs: int, now: float) -> bool:
         """Whether no process of this machine holds a run's large outputs, and none of another says that it goes on."""
-        from mcptest_engine.workspace.under_way import going
-
         if not is_ulid(run_id):
             return False
         directory = os.open(run_id, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=runs)
@@ -266,7 +265,7 @@ class Workspace:
             fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
         finally:
             os.close(directory)
-        return all(one.run_id != run_id for one in going(self, now))
+        return all(one.run_id != run_id for one in list_active_runs(self.data_dir, now))
 
 
 def _is_home(directory: Path) -> bool:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcptest_engine.cli.main import main
+from mcptest_engine.workspace.active_runs import ActiveRun, ActiveRunFile
 from mcptest_engine.workspace.inline import save_inline
 from mcptest_engine.workspace.ulid import new_ulid
-from mcptest_engine.workspace.under_way import Going, Note
 from mcptest_engine.workspace.workspace import Workspace
 from mcptest_tui.document_cache import DocumentCache
 from mcptest_tui.session import SessionFile
@@ -106,8 +106,8 @@ def work_at_the_workbench(root: Path) -> None:
     drafts.left_behind(root)
     drafts.drop(str(root / "mcptest.yml"))
     run_id = new_ulid()
-    note = Note(workspace, run_id)
-    note.write(Going(run_id, "s"))
+    note = ActiveRunFile(workspace.data_dir, run_id)
+    note.write(ActiveRun(run_id, "s"))
     note.touch()
     note.remove(time.time() + 7_200)
 

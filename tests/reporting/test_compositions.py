@@ -15,7 +15,8 @@ import pytest
 from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.results import Failure, FailureKind
 from mcptest_engine.core.run_record import RunRecord
-from mcptest_engine.reporting.compositions import graph_lines, money
+from mcptest_engine.reporting.compositions import graph_lines
+from mcptest_engine.reporting.facts import cost_text
 from mcptest_engine.reporting.merge import merge_records
 from mcptest_engine.reporting.record_schema import record_fault
 from mcptest_engine.reporting.registry import FORMATS, RenderOptions, render
@@ -256,7 +257,7 @@ def test_of_many_failed_nodes_the_first_are_shown(build: Any) -> None:
 )
 def test_money_is_written_plainly(cost: float | None, text: str) -> None:
     """A small price is neither an exponent nor nothing."""
-    assert money(cost) == text
+    assert cost_text(cost) == text
 
 
 def test_repeats_of_a_case_belong_to_its_composition(build: Any) -> None:

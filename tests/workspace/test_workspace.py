@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcptest_engine.core.errors import McptestError, RecordError
+from mcptest_engine.workspace.active_runs import ActiveRun, ActiveRunFile
 from mcptest_engine.workspace.json_text import is_small, json_pieces, to_json_bytes
 from mcptest_engine.workspace.side_files import SideFiles
 from mcptest_engine.workspace.ulid import is_ulid, new_ulid
-from mcptest_engine.workspace.under_way import Going, Note
 from mcptest_engine.workspace.workspace import Workspace, find_workspace
 
 JSON = st.recursive(
@@ -143,8 +143,8 @@ def test_large_outputs_of_a_killed_run_go_with_the_next_run_and_those_of_one_tha
         process.kill()
         process.wait(timeout=60)
         os.utime(place.parent, (minutes_ago, minutes_ago))
-        note = Note(Workspace(tmp_path), run_id)
-        note.write(Going(run_id, "on another machine"))
+        note = ActiveRunFile(Workspace(tmp_path).data_dir, run_id)
+        note.write(ActiveRun(run_id, "on another machine"))
         Workspace(tmp_path).save_run(record())
         assert place.exists()
         note.remove(time.time())

@@ -20,7 +20,7 @@ from mcptest_engine.judging.providers.setup import INSTALL, Setup, clear_text_pr
 from mcptest_engine.judging.providers.values import DEFAULT_MAX_TOKENS, NOT_ASKED, ModelError, ModelFault, ModelReply
 from mcptest_engine.judging.single_flight import SingleFlight
 from mcptest_engine.judging.spending import Capped, CostBudget, Payer
-from mcptest_engine.servers.auth import shown_url
+from mcptest_engine.servers.urls import shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -15,8 +15,8 @@ from mcptest_engine.judging.providers.setup import (
     clear_text_problem,
     installed,
 )
-from mcptest_engine.servers.auth import shown_url
 from mcptest_engine.servers.diagnosis.checks import Check, Status
+from mcptest_engine.servers.urls import shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 import httpx2
 
 from mcptest_engine.judging.providers.wire import LARGEST, is_event_stream
-from mcptest_engine.servers.auth import is_loopback
 from mcptest_engine.servers.failures import CallFailed
 from mcptest_engine.servers.http_bodies import chunks
+from mcptest_engine.servers.urls import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.errors import NotInstalled
-from mcptest_engine.servers.auth import may_take_secrets, shown_url
+from mcptest_engine.servers.urls import may_take_secrets, shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

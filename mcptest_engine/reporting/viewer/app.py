@@ -65,7 +65,7 @@ class Viewer:
         shelf = self._shelf
         rows = shelf.rows()
         wanted = Wanted.of(request.query_params)
-        return _sent(list_page(rows, shelf.under_way(time.time()), wanted, str(shelf.workspace.root)))
+        return _sent(list_page(rows, shelf.active_runs(time.time()), wanted, str(shelf.workspace.root)))
 
     def run(self, request: Request) -> Response:
         """One run's report."""

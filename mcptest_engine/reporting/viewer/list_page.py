@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mcptest_engine.reporting.viewer.shelf import RunRow
-    from mcptest_engine.workspace.under_way import Going
+    from mcptest_engine.workspace.active_runs import ActiveRun
 
 A_PAGE = 50
 SUITES_SHOWN = 6
@@ -54,7 +54,7 @@ class Wanted(NamedTuple):
         return not self.verdict or self.verdict == ("damaged" if row.damaged else row.status)
 
 
-def list_page(rows: Sequence[RunRow], under_way: Sequence[Going], wanted: Wanted, place: str) -> Page:
+def list_page(rows: Sequence[RunRow], active_runs: Sequence[ActiveRun], wanted: Wanted, place: str) -> Page:
     """`place` is the folder of the workspace, as it is shown."""
     suites = by_suite(rows)
     title = tag("h1", "Runs")
@@ -63,7 +63,7 @@ def list_page(rows: Sequence[RunRow], under_way: Sequence[Going], wanted: Wanted
         "Runs",
         title,
         where,
-        _now(under_way) if under_way else None,
+        _now(active_runs) if active_runs else None,
         _suites(suites) if suites else None,
         _runs(rows, suites, wanted),
         here="/",
@@ -71,12 +71,12 @@ def list_page(rows: Sequence[RunRow], under_way: Sequence[Going], wanted: Wanted
     )
 
 
-def _now(under_way: Sequence[Going]) -> Html:
+def _now(active_runs: Sequence[ActiveRun]) -> Html:
     note = "They have no record yet; one that was killed leaves none."
-    return section("now", f"Under way ({len(under_way)})", tag("ul", *map(_going, under_way[:10])), note=note)
+    return section("now", f"Under way ({len(active_runs)})", tag("ul", *map(_going, active_runs[:10])), note=note)
 
 
-def _going(run: Going) -> Html:
+def _going(run: ActiveRun) -> Html:
     """How far a run is, where it says so."""
     if not run.suite:
         return tag("li", "a run that began at ", tag("code", run.run_id))

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.run_record import RunRecord, Totals
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.workspace.active_runs import ActiveRun, list_active_runs
 from mcptest_engine.workspace.files import file_state, list_names, list_states, open_file, read_file
 from mcptest_engine.workspace.heads import head_of
 from mcptest_engine.workspace.inline import inline_dir
 from mcptest_engine.workspace.slug import Slugs
 from mcptest_engine.workspace.ulid import is_ulid, ulid_seconds
-from mcptest_engine.workspace.under_way import Going, going
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -186,23 +186,23 @@ class Shelf:
         except OSError:
             raise NoSuchRun from None
 
-    def under_way(self, now: float) -> tuple[Going, ...]:
+    def active_runs(self, now: float) -> tuple[ActiveRun, ...]:
         """Runs that go on, newest first: those that say so, and those that left a suite or an output and no record yet."""
-        told = {one.run_id: one for one in going(self.workspace, now)}
+        told = {one.run_id: one for one in list_active_runs(self.workspace.data_dir, now)}
         began = {name[:-4] for name in list_names(inline_dir(self.workspace)) if name.endswith(".yml")}
         names = list_names(self.workspace.runs_dir)
         done = {name[:-5] for name in names if name.endswith(".json")}
         fresh = (one for one in began.union(names) - done if is_ulid(one))
         silent = (one for one in fresh if one not in told and 0 <= now - ulid_seconds(one) < UNDER_WAY_SECONDS)
         found = [one for one in told.values() if one.run_id not in done]
-        return tuple(sorted((*found, *(Going(one, "") for one in silent)), reverse=True))
+        return tuple(sorted((*found, *(ActiveRun(one, "") for one in silent)), reverse=True))
 
     def state(self) -> tuple[object, ...]:
         """Another value whenever a run has begun, come further, ended or been deleted."""
         folders = self.workspace.runs_dir, inline_dir(self.workspace)
         # The names as well, since the times of folders are coarse.
         return (
-            going(self.workspace, time.time()),
+            list_active_runs(self.workspace.data_dir, time.time()),
             *((_stamp(folder), *_newest(list_names(folder))) for folder in folders),
         )
 

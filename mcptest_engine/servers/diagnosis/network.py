@@ -17,10 +17,11 @@ from urllib.parse import urlsplit
 
 from mcptest_engine.core.errors import AuthFailed, ServerError
 from mcptest_engine.core.words import counted
-from mcptest_engine.servers.auth import check_secrets_may_go, shown_url
+from mcptest_engine.servers.auth import check_secrets_may_go
 from mcptest_engine.servers.diagnosis.checks import Check, Status
 from mcptest_engine.servers.failures import duration
 from mcptest_engine.servers.http_proxies import proxy_for
+from mcptest_engine.servers.urls import shown_url
 
 if TYPE_CHECKING:
     from mcptest_engine.servers.diagnosis.checks import Tell
@@ -203,7 +204,7 @@ def _why_not_reached(wrong: OSError, host: str, port: int, seconds: float) -> tu
 
 async def _secured(spec: ServerSpec, host: str, connection: socket.socket, tell: Tell, seconds: float) -> bool:
     """The handshake of TLS, trusting whom a run trusts."""
-    from mcptest_engine.servers.http_client import trusted_certificates
+    from mcptest_engine.servers.certificates import trusted_certificates
 
     began = perf_counter()
 

@@ -61,8 +61,8 @@ def check_suite_here(tell: Tell, checked: CheckedSuite | None, path: Path | None
 
 
 def _server(name: str, settings: Mapping[str, Any], suite: LoadedSuite, environ: Mapping[str, str]) -> Check:
-    from mcptest_engine.servers.auth import shown_url
     from mcptest_engine.servers.spec import spec_from_settings
+    from mcptest_engine.servers.urls import shown_url
 
     def done(status: Status, detail: str, hint: str | None = None) -> Check:
         return Check(layer="suite", name=name, status=status, detail=detail, hint=hint)
@@ -143,7 +143,7 @@ def _variables(settings: Mapping[str, Any]) -> Iterator[str]:
 def check_tokens(tell: Tell, clock: Any = time.time) -> None:
     """Each token that `mcptest login` stored here."""
     from mcptest_engine.servers import token_store
-    from mcptest_engine.servers.auth import login_command, shown_url
+    from mcptest_engine.servers.urls import login_command, shown_url
 
     listed, unreadable = token_store.stored()
     if not listed and not unreadable:

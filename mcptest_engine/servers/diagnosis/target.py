@@ -20,13 +20,13 @@ from urllib.parse import urlsplit
 
 from mcptest_engine.core.errors import AuthFailed, ServerError
 from mcptest_engine.core.words import counted
-from mcptest_engine.servers.auth import login_command, shown_url
 from mcptest_engine.servers.catalog import read_catalog
 from mcptest_engine.servers.diagnosis.checks import Check, Status
 from mcptest_engine.servers.diagnosis.network import check_network
 from mcptest_engine.servers.failures import duration
 from mcptest_engine.servers.session import connect
 from mcptest_engine.servers.spec import is_own
+from mcptest_engine.servers.urls import login_command, shown_url
 from mcptest_engine.servers.wire import DEFAULT_REVISION, HANDSHAKE_REVISIONS
 
 if TYPE_CHECKING:

@@ -1,0 +1,92 @@
+"""The flags that narrow a run to some of its tests and models, shared by `run`, `list` and the watch mode."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcptest_engine.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcptest_engine.running.settings import RunSettings, Selection
+    from mcptest_engine.suite.load import LoadedSuite
+    from mcptest_engine.workspace.workspace import Workspace
+
+
+def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags that narrow a run, shared by `run` and `list`."""
+    options = (
+        click.option(
+            "--filter", "name_filter", metavar="TEXT|re:…", help="Tests by whole name, part of one, or regex."
+        ),
+        click.option(
+            "--case", "rows", multiple=True, metavar="NAME", help="Only this case of compositions; repeatable."
+        ),
+        click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only tests with this tag (any of several)."),
+        click.option("--skip-tag", "skip_tags", multiple=True, metavar="TAG", help="No tests with this tag."),
+        click.option("--server", "servers", multiple=True, metavar="NAME", help="Only tests of this server."),
+        click.option("--shard", metavar="I/N", help="The I-th of N parts, by a stable hash of each test's id."),
+        click.option("--last-failed", is_flag=True, help="Only what failed when it was last run; all if nothing did."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+models_option = click.option(
+    "--models", metavar="ID,ID", help="Ask these models in place of those that agent tests and evals name."
+)
+
+
+def models_of(text: str | None) -> tuple[str, ...]:
+    """The ids in `--models a,b`. Raises: UsageError where one is empty."""
+    if text is None:
+        return ()
+    models = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    if "" in models:
+        raise UsageError(
+            f"`--models {text}` names no model in one place", hint="for example: --models gpt-5,claude-sonnet-4-5"
+        )
+    return models
+
+
+def selection_of(flags: dict[str, Any]) -> Selection:
+    """What the selection flags say. Raises UsageError for a shard that is not I/N."""
+    from mcptest_engine.running.settings import Selection
+
+    return Selection(
+        filter=flags["name_filter"],
+        tags=frozenset(flags["tags"]),
+        skip_tags=frozenset(flags["skip_tags"]),
+        servers=frozenset(flags["servers"]),
+        rows=frozenset(flags["rows"]),
+        shard=_shard(flags["shard"]),
+    )
+
+
+def with_last_failed(settings: RunSettings, suite: LoadedSuite, workspace: Workspace, *, wanted: bool) -> RunSettings:
+    """The settings narrowed to what failed in the suite's last run; unchanged when not `wanted`."""
+    if not wanted:
+        return settings
+    from mcptest_engine.core.costs import base_id
+
+    verdicts = workspace.last_verdicts(workspace.relative(suite.path))
+    ids = frozenset(base_id(test_id) for test_id, verdict in verdicts.items() if verdict == "fail")
+    if not ids:
+        why = "nothing failed when it was last run" if verdicts else "no earlier run of this suite is saved here"
+        sys.stderr.write(f"{why}: running the whole suite\n")
+        return settings
+    return settings._replace(selection=settings.selection._replace(ids=ids))
+
+
+def _shard(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    index, slash, count = text.partition("/")
+    if slash and index.isdigit() and count.isdigit() and 1 <= int(index) <= int(count):
+        return int(index), int(count)
+    raise UsageError(f"`--shard {text}` is not of the form I/N with 1 ≤ I ≤ N", hint="for example: --shard 2/4")
