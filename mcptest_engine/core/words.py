@@ -16,3 +16,10 @@ def number_text(value: float, digits: int = 3) -> str:
     if abs(value) >= 1e15:
         return f"{value:g}"
     return f"{value:.{digits}f}".rstrip("0").rstrip(".") or "0"
+
+
+def quoted(text: str) -> str:
+    """A user's word in a message: in double quotes, on one line, clipped."""
+    from mcptest_engine.core.sanitise import one_line
+
+    return f'"{one_line(text, 80)}"'

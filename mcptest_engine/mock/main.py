@@ -68,7 +68,7 @@ def _serve(options: MockOptions, environ: Mapping[str, str]) -> int:
 def _manifest(options: MockOptions) -> Manifest:
     match options.tools_from, options.preset:
         case str() as path, None:
-            from mcptest_engine.mock.manifest import load_manifest
+            from mcptest_engine.mock.reading import load_manifest
 
             return load_manifest(Path(path))
         case None, str() as preset:

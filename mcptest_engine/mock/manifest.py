@@ -10,14 +10,11 @@ mock starts once for every server of every run.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
-
-from mcptest_engine.core.errors import Problem, Span, SuiteError
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Mapping
-    from pathlib import Path
 
     from mcptest_engine.mock.templates import Template
 
@@ -117,75 +114,6 @@ class Manifest(NamedTuple):
     page_size: int | None = None
 
 
-def load_manifest(path: Path) -> Manifest:
-    """The manifest at `path`: YAML, or a `.json` file that holds a `tools/list` answer (or a manifest).
-
-    Raises: SuiteError with every problem found, in file order.
-    """
-    if path.suffix.lower() == ".json":
-        value = _read_json(path)
-        if not (isinstance(value, dict) and "mock_server" in value):
-            return _from_snapshot(value, file=str(path))
-    from mcptest_engine.mock.reading import read_manifest
-    from mcptest_engine.suite.yaml import EMPTY, read_file
-
-    try:
-        tree = read_file(path, file=str(path))
-    except SuiteError as unreadable:
-        if any(problem.message == EMPTY for problem in unreadable.problems):
-            _refuse(str(path), EMPTY, hint="a manifest holds one `mock_server:` key", span=Span(1, 1))
-        raise
-    return read_manifest(tree)
-
-
 def default_result(name: str) -> dict[str, Any]:
     """The result of a tool that declares none."""
     return {"content": [{"type": "text", "text": f"mock result of {name}"}]}
-
-
-def _read_json(path: Path) -> Any:
-    from mcptest_engine.core.safe_json import JsonFault, load_json
-    from mcptest_engine.workspace.files import read_named_file
-
-    try:
-        return load_json(read_named_file(path))
-    except JsonFault as wrong:
-        _refuse(str(path), wrong.reason, span=None if wrong.place is None else Span(*wrong.place))
-    except OSError as wrong:
-        reason = wrong.strerror or str(wrong)
-        _refuse(str(path), f"the file cannot be read: {reason[:1].lower()}{reason[1:]}")
-
-
-def _from_snapshot(value: Any, *, file: str) -> Manifest:
-    """The tools of `{"tools": […]}`, of a bare list, or of a whole JSON-RPC answer to `tools/list`."""
-    from mcptest_engine.mock.templates import constant
-
-    pointer, listed = "", value
-    for key in ("result", "tools"):
-        if isinstance(listed, dict) and key in listed:
-            pointer, listed = f"{pointer}/{key}", listed[key]
-    if not isinstance(listed, list):
-        hint = 'a snapshot is `{"tools": […]}`, as `mcptest tools --format json` prints it'
-        _refuse(file, "no list of tools found", pointer=pointer, hint=hint)
-    problems = []
-    tools: dict[str, Tool] = {}
-    for index, descriptor in enumerate(listed):
-        name = descriptor.get("name") if isinstance(descriptor, dict) else None
-        if not isinstance(name, str):
-            message = f"tool #{index} has no name" if isinstance(descriptor, dict) else f"tool #{index} is no object"
-            problems.append(Problem(message=message, pointer=f"{pointer}/{index}", file=file))
-        elif name in tools:
-            message = f'duplicate tool "{name}"'
-            problems.append(Problem(message=message, pointer=f"{pointer}/{index}/name", file=file))
-        else:
-            outcome = Outcome(results=(constant(default_result(name)),))
-            tools[name] = Tool(name=name, descriptor=descriptor, outcome=outcome)
-    if problems:
-        raise SuiteError(problems)
-    return Manifest(tools=tuple(tools.values()))
-
-
-def _refuse(
-    file: str, message: str, *, pointer: str = "", hint: str | None = None, span: Span | None = None
-) -> NoReturn:
-    raise SuiteError([Problem(message=message, pointer=pointer, file=file, span=span, hint=hint)]) from None

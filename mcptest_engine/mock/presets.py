@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import UsageError, did_you_mean
-from mcptest_engine.mock.manifest import Manifest, Outcome, Tool, load_manifest
+from mcptest_engine.mock.manifest import Manifest, Outcome, Tool
+from mcptest_engine.mock.reading import load_manifest
 from mcptest_engine.mock.templates import constant
 
 if TYPE_CHECKING:

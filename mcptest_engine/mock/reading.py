@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from mcptest_engine.core.errors import Problem, Span, SuiteError, did_you_mean
 from mcptest_engine.core.pointers import pointer
@@ -33,6 +33,7 @@ from mcptest_engine.mock.manifest import (
 from mcptest_engine.mock.templates import ABSENT, compile_template, constant, is_constant
 
 if TYPE_CHECKING:
+    import pathlib
     from collections.abc import Callable, Iterator
 
     from mcptest_engine.mock.templates import Arguments, Path, Template
@@ -53,6 +54,26 @@ _TEMPLATE_KEYS = ("uri_template", "name", "title", "description", "mime_type", "
 _PROMPT_KEYS = ("name", "title", "description", "arguments", "text", "messages")
 _ASKED = {"sampling": "sampling/createMessage", "elicitation": "elicitation/create", "roots": "roots/list"}
 _LISTS = ("tools", "resources", "prompts")
+
+
+def load_manifest(path: pathlib.Path) -> Manifest:
+    """The manifest at `path`: YAML, or a `.json` file that holds a `tools/list` answer (or a manifest).
+
+    Raises: SuiteError with every problem found, in file order.
+    """
+    if path.suffix.lower() == ".json":
+        value = _read_json(path)
+        if not (isinstance(value, dict) and "mock_server" in value):
+            return _from_snapshot(value, file=str(path))
+    from mcptest_engine.suite.yaml import EMPTY, read_file
+
+    try:
+        tree = read_file(path, file=str(path))
+    except SuiteError as unreadable:
+        if any(problem.message == EMPTY for problem in unreadable.problems):
+            _refuse(str(path), EMPTY, hint="a manifest holds one `mock_server:` key", span=Span(1, 1))
+        raise
+    return read_manifest(tree)
 
 
 def read_manifest(tree: Tree) -> Manifest:
@@ -422,3 +443,49 @@ def _short_question(capability: str, text: str) -> dict[str, Any]:
     if capability == "elicitation":
         return {"message": text, "requestedSchema": {"type": "object", "properties": {}}}
     return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}], "maxTokens": 1000}
+
+
+def _read_json(path: pathlib.Path) -> Any:
+    from mcptest_engine.core.safe_json import JsonFault, load_json
+    from mcptest_engine.workspace.files import read_named_file
+
+    try:
+        return load_json(read_named_file(path))
+    except JsonFault as wrong:
+        _refuse(str(path), wrong.reason, span=None if wrong.place is None else Span(*wrong.place))
+    except OSError as wrong:
+        reason = wrong.strerror or str(wrong)
+        _refuse(str(path), f"the file cannot be read: {reason[:1].lower()}{reason[1:]}")
+
+
+def _from_snapshot(value: Any, *, file: str) -> Manifest:
+    """The tools of `{"tools": […]}`, of a bare list, or of a whole JSON-RPC answer to `tools/list`."""
+    pointer, listed = "", value
+    for key in ("result", "tools"):
+        if isinstance(listed, dict) and key in listed:
+            pointer, listed = f"{pointer}/{key}", listed[key]
+    if not isinstance(listed, list):
+        hint = 'a snapshot is `{"tools": […]}`, as `mcptest tools --format json` prints it'
+        _refuse(file, "no list of tools found", pointer=pointer, hint=hint)
+    problems = []
+    tools: dict[str, Tool] = {}
+    for index, descriptor in enumerate(listed):
+        name = descriptor.get("name") if isinstance(descriptor, dict) else None
+        if not isinstance(name, str):
+            message = f"tool #{index} has no name" if isinstance(descriptor, dict) else f"tool #{index} is no object"
+            problems.append(Problem(message=message, pointer=f"{pointer}/{index}", file=file))
+        elif name in tools:
+            message = f'duplicate tool "{name}"'
+            problems.append(Problem(message=message, pointer=f"{pointer}/{index}/name", file=file))
+        else:
+            outcome = Outcome(results=(constant(default_result(name)),))
+            tools[name] = Tool(name=name, descriptor=descriptor, outcome=outcome)
+    if problems:
+        raise SuiteError(problems)
+    return Manifest(tools=tuple(tools.values()))
+
+
+def _refuse(
+    file: str, message: str, *, pointer: str = "", hint: str | None = None, span: Span | None = None
+) -> NoReturn:
+    raise SuiteError([Problem(message=message, pointer=pointer, file=file, span=span, hint=hint)]) from None

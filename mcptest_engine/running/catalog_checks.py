@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.errors import Severity, did_you_mean
 from mcptest_engine.core.kinds import TestKind, Wanted
 from mcptest_engine.core.redaction import Redactor
+from mcptest_engine.core.words import quoted
 from mcptest_engine.running.catalogs import ArgumentFault, Entry, Listing
 from mcptest_engine.running.diagnostics import Fix, Insert, diagnostics_of
 from mcptest_engine.running.plan import wanted_outcome
@@ -23,7 +24,7 @@ from mcptest_engine.suite.assertion_checks import AGENT_GATES
 from mcptest_engine.suite.checks import LIST_METHODS
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS, with_defaults
 from mcptest_engine.suite.offers import is_tool_of_measure
-from mcptest_engine.suite.places import TooManyProblems, quoted
+from mcptest_engine.suite.places import TooManyProblems
 from mcptest_engine.suite.yaml_text import Unwritable, in_flow
 
 if TYPE_CHECKING:

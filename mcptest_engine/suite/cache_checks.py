@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.kinds import TestKind
+from mcptest_engine.core.words import quoted
 from mcptest_engine.suite.items import ASSERT_SET
-from mcptest_engine.suite.places import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,19 +14,16 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.lazy_patterns import lazy_pattern
-from mcptest_engine.core.sanitise import first_control, replace_unsafe
-from mcptest_engine.core.values import dataclass
+from mcptest_engine.core.words import quoted
 from mcptest_engine.suite.assertion_checks import AssertionChecks
 from mcptest_engine.suite.compliance import HANDSHAKE_REVISIONS, STATELESS_REVISION
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS
 from mcptest_engine.suite.items import ASSERT_SET, assertions_in
-from mcptest_engine.suite.places import quoted
+from mcptest_engine.suite.places import FOCUSED, check_name
 from mcptest_engine.suite.secrets import holds_secret
-from mcptest_engine.suite.server_checks import check_server
+from mcptest_engine.suite.server_checks import Surroundings, check_server, manifest_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mcptest_engine.suite.judged_checks import JudgedChecks
     from mcptest_engine.suite.merge import Merged, Placed, PlacedTest
     from mcptest_engine.suite.other_checks import OtherChecks
@@ -75,27 +72,12 @@ _LOSSES = {
     "disconnect": "cuts the connection when the answer comes",
 }
 _SENT = ("args", "meta")
-FOCUSED = ("focused tests (`only`) are refused under CI", "remove it, and select with `--filter` instead")
 _ERROR_TEXT = lazy_pattern(
     r"^\W*(error|unknown (tool|resource|prompt)|invalid|fail(ed|ure)|cannot|could not|no such|(access|permission) denied"
     r"|unauthori[sz]ed|forbidden|traceback)\b|error executing|validation error|\bnot found\b|-32\d{3}\b",
     re.IGNORECASE,
 )
 _NAMES_SHOWN = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What checks need to know beside the suite.
-
-    `environ` is the environment with `.env` behind it, `start_dir` where mcptest was started; `secrets` are the values that
-    no report may show.
-    """
-
-    environ: Mapping[str, str]
-    start_dir: str
-    in_ci: bool = False
-    secrets: frozenset[str] = frozenset()
 
 
 def check_merged(merged: Merged, places: Places, surroundings: Surroundings) -> None:
@@ -168,20 +150,6 @@ def _check_floor(name: str, floor: Placed, places: Places) -> None:
     if isinstance(value, float) and 0 < value <= 1:
         meant = f"write `{name}: {value * 100:g}` for {value * 100:g} %"
         places.warn(floor.file, floor.path, f"this floor is {value:g} %, which nearly everything reaches", meant)
-
-
-def check_name(name: Any, whose: str, file: int, path: tuple[str | int, ...], places: Places) -> None:
-    if type(name) is not str or name.isprintable():
-        return
-    at = first_control(name)
-    if at is not None:
-        message = f"{whose} must not hold control characters: U+{ord(name[at]):04X} is character {at + 1}"
-        places.tell(file, path, message, "reports are read line by line; remove it")
-        return
-    at = replace_unsafe(name, lambda _: "\0").find("\0")
-    if at >= 0:
-        message = f"{whose} must not hold invisible characters: U+{ord(name[at]):04X} is character {at + 1}"
-        places.tell(file, path, message, "nobody could type the name to select the test; remove it")
 
 
 def _check_no_secret(
@@ -539,8 +507,6 @@ class _TestChecks:
             command = None if settings is None else settings.get("command")
             tools = None
             if isinstance(command, list) and "mock" in command:
-                from mcptest_engine.suite.mock_manifest import manifest_tools
-
                 tools = manifest_tools(settings, self._surroundings)
             self._mocks[key] = tools
         return self._mocks[key]

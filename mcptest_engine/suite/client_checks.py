@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.suite.places import quoted
+from mcptest_engine.core.words import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.errors import Severity, did_you_mean
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import TargetSyntaxError, parse_target
-from mcptest_engine.suite.checks import FOCUSED, check_name
+from mcptest_engine.core.words import quoted
 from mcptest_engine.suite.graph import Parent, cycles, parents_of
 from mcptest_engine.suite.items import assertions_in
-from mcptest_engine.suite.places import quoted
+from mcptest_engine.suite.places import FOCUSED, check_name
 from mcptest_engine.suite.program_mentions import input_paths, mentions
 from mcptest_engine.suite.references import (
     ID_PATTERN,

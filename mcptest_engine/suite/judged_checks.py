@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.targets import TargetSyntaxError, parse_target
-from mcptest_engine.core.words import counted
+from mcptest_engine.core.words import counted, quoted
 from mcptest_engine.suite.assertion_checks import AGENT_GATES, AGENT_ROOTS
 from mcptest_engine.suite.items import assertions_in
-from mcptest_engine.suite.places import quoted
 from mcptest_engine.suite.score_checks import ScoreChecks
 
 if TYPE_CHECKING:

@@ -18,15 +18,25 @@ from mcptest_engine.suite.references import (
     parse_reference,
     part_of,
 )
-from mcptest_engine.suite.templates import LITERAL_KEYS, Fault, Walk
+from mcptest_engine.suite.templates import LITERAL_KEYS, Fault, Walk, as_text
 
 if TYPE_CHECKING:
+    from mcptest_engine.suite.templates import Templates
     from mcptest_engine.suite.yaml import Pointer
 
 _JQ = frozenset({"jq", "assemble", "when", "until", "for_each"})
 
 
-class LateWalk(Walk):
+def expand_compositions(
+    document: dict[str, Any], templates: Templates, config_dir: str, faults: list[Fault]
+) -> dict[str, Any]:
+    """A suite file's data with the templates of its compositions replaced; adds to `faults` what could not be."""
+    walk = _LateWalk(templates, config_dir, faults)
+    entries = document["compositions"]
+    return {**document, "compositions": [walk.composition(one, ("compositions", at)) for at, one in enumerate(entries)]}
+
+
+class _LateWalk(Walk):
     """One pass over the compositions of a file."""
 
     _ids: frozenset[str] = frozenset()
@@ -99,7 +109,7 @@ class LateWalk(Walk):
             value = self._value_now(found[0], found[1], path, found.start())
             if found.span() == (0, len(text)):
                 return escaped(value)
-            parts += [text[end : found.start()], escaped(value if isinstance(value, str) else _spelt(value))]
+            parts += [text[end : found.start()], escaped(value if isinstance(value, str) else as_text(value))]
             end = found.end()
         return "".join((*parts, text[end:])) if parts else text
 
@@ -136,12 +146,6 @@ class LateWalk(Walk):
 
     def _known(self) -> frozenset[str]:
         return frozenset((*self.templates.declared, *self.templates.given))
-
-
-def _spelt(value: Any) -> str:
-    from mcptest_engine.suite.templates import as_text
-
-    return as_text(value)
 
 
 def _mappings(value: Any) -> list[dict[str, Any]]:

@@ -22,12 +22,14 @@ from mcptest_engine.core.errors import Problem, Severity, Span, SuiteError, did_
 from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.core.pointers import pointer
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.suite.checks import Surroundings, check_merged
+from mcptest_engine.core.words import quoted
+from mcptest_engine.suite.checks import check_merged
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS, with_defaults
 from mcptest_engine.suite.merge import Merged, PlacedTest, merge, merge_variables, whole_document
-from mcptest_engine.suite.places import MOST_PROBLEMS, Places, TooManyProblems, quoted
+from mcptest_engine.suite.places import MOST_PROBLEMS, Places, TooManyProblems
 from mcptest_engine.suite.problems import structural_problems
 from mcptest_engine.suite.secrets import environment_secrets, secret_values, without_secrets
+from mcptest_engine.suite.server_checks import Surroundings
 from mcptest_engine.suite.sources import Reader, Source
 from mcptest_engine.suite.templates import Declared, Fault, Templates, as_text
 from mcptest_engine.workspace.files import leads_inside
@@ -303,6 +305,10 @@ class _Load:
 
             written = with_env_as_written(tree)
         value, faults = templates.expand_document(written, config_dir=source.config_dir)
+        if isinstance(value, dict) and isinstance(value.get("compositions"), list):
+            from mcptest_engine.suite.late_templates import expand_compositions  # few suites have one
+
+            value = expand_compositions(value, templates, source.config_dir, faults)
         self._silent |= {(source.file, pointer(fault.path)) for fault in faults}
         if value is not tree.value:
             from mcptest_engine.suite.expanded import expanded_tree

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.words import quoted
 from mcptest_engine.suite.assertion_checks import COMPLIANCE_ROOTS
 from mcptest_engine.suite.compliance import (
     CHECKS,
@@ -19,7 +20,6 @@ from mcptest_engine.suite.compliance import (
 )
 from mcptest_engine.suite.items import ASSERT_SET
 from mcptest_engine.suite.merge import PIN
-from mcptest_engine.suite.places import quoted
 from mcptest_engine.suite.score_checks import ScoreChecks
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import Problem, Severity
 from mcptest_engine.core.pointers import pointer
+from mcptest_engine.core.sanitise import first_control, replace_unsafe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 MOST_PROBLEMS = 500
 """How many problems of one file are reported. Nobody reads more, and the hints to 50,000 take minutes."""
+
+FOCUSED = ("focused tests (`only`) are refused under CI", "remove it, and select with `--filter` instead")
+"""The message and the hint."""
 
 
 class TooManyProblems(Exception):
@@ -108,13 +112,6 @@ class Places:
         return value
 
 
-def quoted(text: str) -> str:
-    """A user's word in a message: in double quotes, on one line, clipped."""
-    from mcptest_engine.core.sanitise import one_line
-
-    return f'"{one_line(text, 80)}"'
-
-
 def _on_one_line(text: str) -> str:
     if text.isprintable():
         return text
@@ -130,3 +127,18 @@ def _moved(text: str, index: int, value: str, offset: int) -> int:
     if text[index : index + 1] in {"'", '"'} and text.startswith(value, index + 1):
         return index + 1 + offset
     return index
+
+
+def check_name(name: Any, whose: str, file: int, path: tuple[str | int, ...], places: Places) -> None:
+    """Refuse a name with control or invisible characters; `whose` says whose it is, such as "a suite's name"."""
+    if type(name) is not str or name.isprintable():
+        return
+    at = first_control(name)
+    if at is not None:
+        message = f"{whose} must not hold control characters: U+{ord(name[at]):04X} is character {at + 1}"
+        places.tell(file, path, message, "reports are read line by line; remove it")
+        return
+    at = replace_unsafe(name, lambda _: "\0").find("\0")
+    if at >= 0:
+        message = f"{whose} must not hold invisible characters: U+{ord(name[at]):04X} is character {at + 1}"
+        places.tell(file, path, message, "nobody could type the name to select the test; remove it")

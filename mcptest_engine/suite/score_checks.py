@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import did_you_mean
+from mcptest_engine.core.words import quoted
 from mcptest_engine.suite.defaults import METRICS
 from mcptest_engine.suite.items import ASSERT_SET
-from mcptest_engine.suite.places import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -21,7 +21,7 @@ from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.secret_names import looks_secret_name
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.suite.places import quoted
+from mcptest_engine.core.words import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -123,7 +123,7 @@ class Templates:
                 self._declared_value(name)
 
     def expand_document(self, document: Any, *, config_dir: str) -> tuple[Any, list[Fault]]:
-        """A suite file's data with its templates replaced, `imports` and `variables` aside, and what could not be."""
+        """A file's data with its templates replaced but for imports, variables and compositions, and what could not be."""
         faults: list[Fault] = []
         if not isinstance(document, dict):
             return document, faults
@@ -320,8 +320,6 @@ class Walk:
         if key in _TEST_BLOCKS:
             grouped = key == "compliance" and isinstance(value, dict)
             return self.checks(value, key) if grouped else self.tests(value, (key,))
-        if key == "compositions":
-            return self.compositions(value)
         if key == "servers":
             return self.servers(value)
         if key == "scorers":
@@ -359,15 +357,6 @@ class Walk:
     def checks(self, written: dict[str, Any], block: str) -> Any:
         """A `compliance` that is a mapping: its checks under `checks`, and what they have in common."""
         return self._members(written, (block,), {"checks": lambda value: self.tests(value, (block, "checks"))})
-
-    def compositions(self, entries: Any) -> Any:
-        """What has a value only while a composition runs is left as it stands."""
-        if not isinstance(entries, list):
-            return entries
-        from mcptest_engine.suite.late_templates import LateWalk  # few suites have one
-
-        walk = LateWalk(self.templates, self.config_dir, self.faults)
-        return [walk.composition(entry, ("compositions", index)) for index, entry in enumerate(entries)]
 
     def tests(self, entries: Any, path: Pointer) -> Any:
         if not isinstance(entries, list):

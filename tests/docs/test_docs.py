@@ -19,8 +19,8 @@ from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.kinds import FailureKind, Verdict, Wanted
 from mcptest_engine.judging.matchers import MATCHERS
 from mcptest_engine.mock.faults import SPELLINGS
-from mcptest_engine.mock.manifest import load_manifest
 from mcptest_engine.mock.presets import preset_names
+from mcptest_engine.mock.reading import load_manifest
 from mcptest_engine.reporting.record_schema import record_schema
 from mcptest_engine.reporting.registry import FORMATS
 from mcptest_engine.suite.load import LoadOptions, check_text

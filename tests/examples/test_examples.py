@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcptest_engine.mock.manifest import load_manifest
+from mcptest_engine.mock.reading import load_manifest
 from mcptest_engine.suite.load import LoadOptions, check_suite
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"

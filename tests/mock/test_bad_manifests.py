@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mcptest_engine.core.errors import SuiteError
-from mcptest_engine.mock.manifest import load_manifest
+from mcptest_engine.mock.reading import load_manifest
 
 KNOWN = (
     "known keys: `name`, `version`, `instructions`, `tools`, `resources`, `resource_templates`, `prompts`, `page_size`"

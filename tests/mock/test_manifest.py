@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from mcptest_engine.mock.manifest import load_manifest
 from mcptest_engine.mock.presets import load_preset, preset_names
+from mcptest_engine.mock.reading import load_manifest
 
 
 def test_a_tool_is_listed_with_everything_the_manifest_says_of_it(serve):
