@@ -1,5 +1,5 @@
 """Write the generated parts of the pages: `reference/suite.md` from the models, `reference/cli.md` from the commands, the keys
-in `how-to/workbench.md` from the registry of actions, the rules in `how-to/compliance.md` from the table of the checks.
+in `reference/workbench-keys.md` from the registry of actions, the rules in `how-to/compliance.md` from the table of the checks.
 
 `python docs/generate.py` rewrites them; a test compares each with what this gives.
 """
@@ -7,6 +7,7 @@ in `how-to/workbench.md` from the registry of actions, the rules in `how-to/comp
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +22,13 @@ from mcptest_tui.actions.__main__ import table
 from mcptest_tui.opening import USAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 DOCS = Path(__file__).parent
 KEYS_BEGIN = "<!-- keys: `python docs/generate.py` writes them -->\n"
 KEYS_END = "<!-- end of keys -->"
+SUITE_BEGIN = "<!-- suite: `python docs/generate.py` writes the tables -->\n"
+SUITE_END = "<!-- end of suite -->"
 RULES_BEGIN = "<!-- rules: `python docs/generate.py` writes them -->\n"
 RULES_END = "<!-- end of rules -->"
 
@@ -237,107 +240,21 @@ WORDS = {
     "Transform": "`{ jq: PROGRAM }`",
 }
 
-HEAD = """# Suite reference
 
-A suite is one YAML file (or several, joined by `imports:`). It is read as YAML 1.2: `no` and `on` are text, `1e3` is a number,
-`012` is twelve, and a date is text. An unknown key is an error at every level, with the nearest key as a hint. Begin the file
-with this line and an editor completes and explains as you type:
-
-```yaml
-# yaml-language-server: $schema=https://mcptest.sh/schema/v1.json
-```
-
-`mcptest schema` prints that schema. `mcptest validate FILE` shows every problem at once, in file order, with its place.
-
-A suite is code: it starts the programs that it names. Run only suites that you trust.
-"""
-
-TEMPLATES = """## Templates
-
-| written | means |
-|---|---|
-| `${X}`, `${var.X}` | the variable X: `--var X=…`, else the suite's `variables:` |
-| `${env.X}` | the environment variable X, else the one in `.env` beside the suite |
-| `${X}` inside an `env:` map | the environment variable X |
-| `${CONFIG_DIR}` | the directory of the suite file |
-| `$${` | a literal `${` |
-
-A text that is one template keeps the type of what it stands for: `limit: "${limit}"` is a number when `limit` is one. A
-template that does not resolve is an error at its place. `schema`, `regex` and `jq` are never expanded. `--var K=V` is read as
-the type that the suite declares for K, or as that of the `default` of its `from_env`, and as text otherwise. Where the suite
-reads K from the environment, what `--var` gives instead is [redacted](../how-to/run-tests.md#secrets) as that value is.
-
-## What a target sees
-
-A target is a path into the envelope of one call: `result` or `error` exactly as the server sent them, `duration_ms`,
-`attempt`, `request` (`method`, `params`), `notifications` (those that came during the call), `server_requests` (what the server
-asked of this client during the call: a list of `method`, `params` and, as it was answered, `result` or `error`) and `http`
-(`status`, `headers`, `body` where no JSON-RPC answer came, `retries` where a 429 or 503 with `Retry-After` was sent again; null
-over stdio).
-
-| written | leads to |
-|---|---|
-| `result.content[0].text` | a member, then an element, then a member |
-| `result.content[-1]` | the last element |
-| `result["any key"]` | a member whose name has dots, brackets, quotes or spaces |
-| `result.tools[*].name` | a list: that member of every element |
-
-A path that leads nowhere is *absent*, which is not null: `exact: null` fails on it, `exists: false` passes. Quote a target that
-has brackets in it: `target: "result.content[0].text"`.
-
-## How tests run
-
-Tests run concurrently over one session per server, eight at once unless `run_options.concurrency` or `--workers` says
-otherwise, and are reported in the order in which they stand. A serial test runs alone: earlier ones finish first, later ones
-follow. Serial are tests with `serial: true`, every test of a server with `serial: true`, tests that look at
-`notifications` or `server_requests`, and, unless they say `serial: false`, tests of a tool whose name says that it changes
-something (`create_…`, `deleteFile`, …).
-
-A test passes only if its call succeeds, unless it says [`outcome`](../explanation/verdicts.md#outcome) or looks at the error
-itself; `validate` warns of one that asserts nothing more.
-
-Servers see only `HOME`, `LANG`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`, `TERM`, `TMPDIR`, `USER`, the suite's `env:` and their own;
-`inherit_env` adds more. Data cleanup is your responsibility: mcptest never removes what a test made a server create.
-
-## Lost answers
-
-A network loses answers, and a client that got none asks again. A tool that then pays twice is found by a test with `fault`. It
-strikes the first attempt only, in mcptest's own wire: the server is not changed and runs the call as any other.
-
-| `fault` | what happens to the first answer |
-|---|---|
-| `drop_response` | it is awaited and thrown away |
-| `disconnect` | the connection is cut when it comes; a server over stdio is ended and started anew |
-| `{ delay_ms: 250 }` | it counts as come that much later; a timeout may strike first |
-
-```yaml
-tools:
-  - name: a transfer whose answer is lost is not made twice
-    tool: transfer
-    args: { from: ada, to: bob, amount: 10, idempotency_key: k1 }
-    fault: drop_response
-    retries: 1
-    expect:
-      - { target: "result.isError", matcher: { not: { exact: true } } }
-    verify:
-      - tool: balance
-        args: { account: ada }
-        expect:
-          - { target: "result.structuredContent.amount", matcher: { exact: 90 } }
-```
-
-With `retries` the call is made again and that answer is judged; without, `verify` alone judges. A lost answer that neither
-would look after is refused when the suite is loaded.
-"""
+def _contents(titles: Iterable[str]) -> str:
+    """One line of links to the sections of a page, with the anchors that GitHub gives them."""
+    anchors = {title: re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+    return " · ".join(f"[{title}](#{anchor})" for title, anchor in anchors.items()) + "\n"
 
 
 def suite_page() -> str:
-    """`docs/reference/suite.md`: one table for each mapping of the language."""
+    """`docs/reference/suite.md`: as it is, with a table for each mapping of the language between its marks."""
     schema = json.loads(schema_text())
-    parts = [HEAD, "## The top of the file\n", _table(schema)]
+    top = "The top of the file"
+    parts = [_contents([top, *(title for _, title, _ in SECTIONS)]), f"## {top}\n", _table(schema)]
     for name, title, about in SECTIONS:
         parts += [f"## {title}\n", *([f"{about}\n"] if about else []), _table(schema["$defs"][name])]
-    return "\n".join([*parts, TEMPLATES])
+    return _between("reference/suite.md", SUITE_BEGIN, "\n".join(parts), SUITE_END)
 
 
 def _table(schema: dict[str, Any]) -> str:
@@ -388,10 +305,11 @@ def cli_page() -> str:
     """`docs/reference/cli.md`: the `--help` of every command."""
     parts = [
         "# Commands\n",
-        "Data goes to stdout, talk to stderr. The [exit codes](exit-codes.md) are the same everywhere.\n",
+        "Results go to stdout, messages to stderr. All commands use the same [exit codes](exit-codes.md).\n",
+        _contents(f"mcptest {name}" for name in ("tui", *COMMANDS)),
         "## mcptest tui\n",
         f"```text\n{USAGE.rstrip()}\n```\n",
-        "What there is to see and to press is on [a page of its own](../how-to/workbench.md).\n",
+        "[The workbench](../how-to/workbench.md) explains what it shows, and [its keys](workbench-keys.md) are listed.\n",
     ]
     context = click.Context(group, info_name="mcptest", **group.context_settings)
     for name in COMMANDS:
@@ -404,9 +322,9 @@ def cli_page() -> str:
     return "\n".join(parts)
 
 
-def workbench_page() -> str:
-    """`docs/how-to/workbench.md`: as it is, with the tables of keys between its marks."""
-    return _between("how-to/workbench.md", KEYS_BEGIN, table(), KEYS_END)
+def workbench_keys_page() -> str:
+    """`docs/reference/workbench-keys.md`: as it is, with the tables of keys between its marks."""
+    return _between("reference/workbench-keys.md", KEYS_BEGIN, table(), KEYS_END)
 
 
 def compliance_page() -> str:
@@ -454,7 +372,7 @@ def _between(name: str, begin: str, text: str, close: str) -> str:
 PAGES = {
     "reference/suite.md": suite_page,
     "reference/cli.md": cli_page,
-    "how-to/workbench.md": workbench_page,
+    "reference/workbench-keys.md": workbench_keys_page,
     "how-to/compliance.md": compliance_page,
 }
 

@@ -31,7 +31,7 @@ def table() -> str:
             for action in actions
         ]
         parts.append(
-            "\n".join([f"### {TITLES[module]}", "", "| id | keys | title | does |", "|---|---|---|---|", *rows])
+            "\n".join([f"## {TITLES[module]}", "", "| id | keys | title | does |", "|---|---|---|---|", *rows])
         )
     return "\n\n".join(parts) + "\n"
 

@@ -1,4 +1,4 @@
-"""The corpora, and the tables of `docs/how-to/security-scan.md` as they come out of them."""
+"""The corpora, and the tables of `docs/explanation/security-scan-accuracy.md` as they come out of them."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def set_table() -> str:
 
 
 def untouched_words() -> str:
-    """What the rules tell of the set that nothing was learned from, in the words of `docs/how-to/security-scan.md`."""
+    """What the rules find in the set that nothing was learned from, in the words of the docs."""
     poisoned = [line for line in lines(UNTOUCHED) if line["rules"]]
     honest = [line for line in lines(UNTOUCHED) if not line["rules"]]
     found = sum(bool(blind_found(line)) for line in poisoned)
@@ -138,7 +138,7 @@ def untouched_words() -> str:
 
 
 def held_out_words() -> str:
-    """What the rules tell of `held_out.jsonl`, in the words of `docs/how-to/security-scan.md`."""
+    """What the rules find in `held_out.jsonl`, in the words of the docs."""
     counts: Counter[str] = Counter()
     for line in lines(HELD_OUT):
         beside = [{"name": name} for name in line["catalog"]]

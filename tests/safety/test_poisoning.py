@@ -39,7 +39,7 @@ def test_at_least_95_in_100_poisoned_descriptions_are_found_by_their_rule() -> N
 
 
 def test_what_other_hands_wrote_is_still_found() -> None:
-    """The weights were learned from these, so this guards them and measures nothing; docs/how-to/security-scan.md has them."""
+    """The weights were learned from these, so this guards them and measures nothing; the docs have the figures."""
     every = [line for name in corpora.HANDS for line in corpora.lines(name)]
     poisoned = [line for line in every if line["rules"]]
     honest = [line for line in every if not line["rules"]]
@@ -48,7 +48,7 @@ def test_what_other_hands_wrote_is_still_found() -> None:
 
 
 def test_what_nothing_was_learned_from_is_mostly_found() -> None:
-    """The figure itself stands in `docs/how-to/security-scan.md`; this set is for measuring only."""
+    """The figure itself stands in `docs/explanation/security-scan-accuracy.md`; this set is for measuring only."""
     attacks = [line for line in corpora.lines(corpora.UNTOUCHED) if line["rules"]]
     honest = [line for line in corpora.lines(corpora.UNTOUCHED) if not line["rules"]]
     assert sum(bool(corpora.blind_found(line)) for line in attacks) >= 0.75 * len(attacks)
@@ -68,7 +68,7 @@ BLUNT = (
 
 
 def test_most_blunt_orders_are_found_in_words_that_were_not_learned_from() -> None:
-    """A guard: these stand in no corpus. What is found of the unknown in general is in `docs/how-to/security-scan.md`."""
+    """A guard: these stand in no corpus. What is found of the unknown in general is in the docs."""
     learned = "\n".join(json.dumps(line.tool) for line in corpora.labelled())
     assert not any(text in learned for text in BLUNT)
     found = [text for text in BLUNT if rules(*described(f"Adds two numbers. {text}."))]

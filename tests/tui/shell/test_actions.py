@@ -110,7 +110,7 @@ def test_the_actions_of_the_whole_app_exist():
 
 
 def test_the_table_of_keys_names_every_action():
-    """`python -m mcptest_tui.actions` is what docs/how-to/workbench.md holds."""
+    """`python -m mcptest_tui.actions` is what docs/reference/workbench-keys.md holds."""
     text = table()
     assert all(f"| `{action.id}` |" in text for _, action in ACTIONS)
     assert "| `app.palette` | `^p`, `:` | Palette |" in text
