@@ -69,7 +69,9 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
 
     def __init__(self, paths: list[str] | None = None) -> None:
         self.config = load_config()
-        self.workspace = find_workspace(Path.cwd())
+        self.folder = Path.cwd()
+        """Where mcptest was started; it may be deleted meanwhile."""
+        self.workspace = find_workspace(self.folder)
         self.session_file = SessionFile(self.workspace.root)
         saved = Saved.of(self.session_file.load())
         self.suites = Suites(self, paths or [], saved.files)
@@ -127,7 +129,7 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
 
     async def _start_engine(self) -> None:
         try:
-            await self.engine.start(str(Path.cwd()))
+            await self.engine.start(str(self.folder))
             spare_seconds = self.config.spare_minutes * 60 if self.config.spare_servers else 0
             self.engine.tell("spare_servers", seconds=spare_seconds)
             self.engine_ready.set()

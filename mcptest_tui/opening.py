@@ -65,6 +65,10 @@ def open_workbench(arguments: list[str]) -> int | None:
 
 def _obstacle() -> str | None:
     """Why no workbench can be drawn here, or None."""
+    try:
+        Path.cwd()
+    except OSError:
+        return "the current folder is not there any more"
     if os.environ.get("TERM", "") in ("dumb", ""):
         return "the workbench needs a terminal that can be drawn on; TERM is " + (os.environ.get("TERM") or "not set")
     for stream, name in ((sys.stdin, "stdin"), (sys.stdout, "stdout")):

@@ -200,4 +200,4 @@ class Suites:
             return None
         except OSError:
             pass  # it may be there: what is wrong with it is its document's to say
-        return document_of(Path(path), start_dir=Path.cwd(), environ=dict(os.environ))
+        return document_of(Path(path), start_dir=self._app.folder, environ=dict(os.environ))

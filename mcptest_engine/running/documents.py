@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.running.diagnostics import LINE_END, Diagnostic, Fix, diagnostics_of
+from mcptest_engine.workspace.files import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -185,7 +186,7 @@ class _Files:
     def lines_of(self, file: str) -> Sequence[str]:
         if file not in self._lines:
             try:
-                self._lines[file] = _split(Path(file).read_text(encoding="utf-8-sig", errors="replace"))
+                self._lines[file] = _split(read_file(file, largest=_LARGEST_SUITE).decode("utf-8-sig", "replace"))
             except (OSError, ValueError):
                 self._lines[file] = []
         return self._lines[file]
@@ -379,6 +380,8 @@ def _servers(suite: LoadedSuite, start_dir: Path) -> tuple[ServerItem, ...]:
 
 
 _LARGEST_SOURCE = 8 * 1024 * 1024
+_LARGEST_SUITE = 32 * 1024 * 1024
+"""What the loader reads at most."""
 _known_states: dict[tuple[str, int, int, int], str] = {}
 
 

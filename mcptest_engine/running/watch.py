@@ -13,6 +13,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.workspace.files import read_file
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -193,10 +195,12 @@ def state_of(path: Path) -> tuple[int, int, int] | None:
 
 def _digest(path: Path) -> bytes | None:
     try:
-        return hashlib.sha256(path.read_bytes()).digest()
-    except IsADirectoryError:
-        return _digest_of_folder(path)
-    except OSError:
+        if path.is_dir():
+            return _digest_of_folder(path)
+        return hashlib.sha256(
+            read_file(path)
+        ).digest()  # no pipe, which would be waited for, and no device, which has no end
+    except (OSError, ValueError):
         return None
 
 

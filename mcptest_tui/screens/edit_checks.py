@@ -6,7 +6,6 @@ import asyncio
 import os
 import time
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
@@ -91,7 +90,7 @@ class EditChecks(EditBase):
             except EngineError:
                 pass  # then here, which takes longer
         return await asyncio.to_thread(
-            document_of, path, text, start_dir=Path.cwd(), environ=dict(os.environ), catalogs=catalogs
+            document_of, path, text, start_dir=self.workbench.folder, environ=dict(os.environ), catalogs=catalogs
         )
 
     # Showing it

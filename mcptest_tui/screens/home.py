@@ -50,7 +50,7 @@ class HomeScreen(WorkScreen):
         """The sentence and the list."""
         with VerticalScroll(id="home", can_focus=False), Vertical(id="home-box"):
             yield Static(shown("No suite in this folder.", style="bold"), id="home-title")
-            yield Static(shown(str(Path.cwd()), style="$muted"), id="home-place")
+            yield Static(shown(str(self.workbench.folder), style="$muted"), id="home-place")
             yield OptionList(
                 *(Option(_way(name), id=name) for name in WAYS),
                 markup=False,

@@ -158,8 +158,8 @@ def _read(file: Path) -> Draft | None:
 
 def _is_on_disk(draft: Draft) -> bool:
     try:
-        return Path(draft.path).read_bytes().decode("utf-8-sig", "replace") == draft.text
-    except OSError:
+        return read_file(draft.path, largest=_MOST_BYTES).decode("utf-8-sig", "replace") == draft.text
+    except (OSError, ValueError):
         return not draft.text
 
 

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
+from mcptest_engine.workspace.files import read_file
 from mcptest_engine.workspace.suite_file import write_suite
 
 BOM = "\ufeff"
@@ -112,7 +113,7 @@ def _file_of(path: str, data: bytes) -> EditorFile:
 def look(path: str) -> Disk:
     """What the disk holds now; what cannot be read counts as not there."""
     try:
-        return Disk(digest_of(Path(path).read_bytes()))
+        return Disk(digest_of(read_file(path)))
     except OSError:
         return Disk()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING
 
 from mcptest_engine.running import watch
@@ -33,6 +34,16 @@ def test_a_file_that_is_emptied_and_then_written_is_one_change(tmp_path: Path, m
 
     assert asyncio.run(saved()) == {path}
     assert watcher._look(sure=True) == set()
+
+
+def test_pipes_and_devices_are_watched_without_being_read(tmp_path: Path) -> None:
+    """A cloned folder may hold a `.env` that is a link to a device: its content has no end, and that of a pipe never comes."""
+    (tmp_path / ".env").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "pipe")
+    watcher = Watcher({tmp_path / ".env", tmp_path / "pipe"})
+    (tmp_path / ".env").unlink()
+    (tmp_path / ".env").write_text("A=1", encoding="utf-8")
+    assert watcher._look(sure=True) == {tmp_path / ".env"}
 
 
 def test_a_file_that_stays_away_is_a_change_after_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

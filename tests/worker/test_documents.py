@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -190,6 +191,17 @@ def test_a_missing_file_is_a_diagnostic(of: Callable[..., Document], place: Path
     assert not document.sound
     assert document.diagnostics[0].message == "there is no such file"
     assert document.diagnostics[0].file == str(place / "mcptest.yml")
+
+
+def test_a_suite_that_is_too_large_is_refused_without_being_held(of: Callable[..., Document], place: Path) -> None:
+    with (place / "mcptest.yml").open("wb") as stream:
+        stream.truncate(40 * 1024 * 1024)
+    tracemalloc.start()
+    document = of(None)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert "the file is too large" in document.diagnostics[0].message
+    assert most < 20 * 1024 * 1024
 
 
 def test_imports_are_read_and_their_tests_stand_in_their_files(of: Callable[..., Document], place: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.state.drafts import Draft, Drafts
-from mcptest_tui.state.editor_model import CannotSave, look, open_file
+from mcptest_tui.state.editor_model import CannotSave, Disk, look, open_file
 from mcptest_tui.state.finding import Hit, find_all, next_of, replacement
 
 if TYPE_CHECKING:
@@ -152,6 +153,13 @@ def test_a_draft_of_what_is_on_the_disk_by_now_is_not_left_behind(drafts: Drafts
     (place / "suite.yml").write_text("done\n")
     drafts.put(_draft(place, "done\n"))
     assert drafts.left_behind(place) == []
+
+
+def test_a_pipe_in_the_place_of_a_drafts_file_is_not_waited_for(drafts: Drafts, place: Path) -> None:
+    os.mkfifo(place / "suite.yml")
+    drafts.put(_draft(place, "x"))
+    assert [draft.text for draft in drafts.left_behind(place)] == ["x"]
+    assert look(str(place / "suite.yml")) == Disk()
 
 
 def test_a_dropped_draft_is_gone(drafts: Drafts, place: Path) -> None:

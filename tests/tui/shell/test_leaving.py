@@ -31,10 +31,10 @@ def terminal(mcptest_command, place, clean_environ):
     """Start `mcptest …` on a terminal in `place`; what is left of it is ended."""
     opened = []
 
-    def start(*arguments, size=(120, 40), stderr=None, owned=True, **environ):
+    def start(*arguments, size=(120, 40), stderr=None, owned=True, program=mcptest_command, **environ):
         path = f"{Path(mcptest_command).parent}{os.pathsep}{clean_environ['PATH']}"
         found = Terminal(
-            [mcptest_command, *arguments],
+            [program, *arguments],
             cwd=place,
             environ={**clean_environ, "PATH": path, **environ},
             size=size,
@@ -138,6 +138,15 @@ def test_without_a_terminal_one_line_says_what_to_run(mcptest, arguments):
         "error: the workbench needs a terminal, and stdin is not one; `mcptest --plain` works with lines of text; "
         "or run a suite with `mcptest run`\n"
     )
+
+
+def test_a_folder_that_is_deleted_is_told(terminal, mcptest_command, place):
+    """In place of a traceback."""
+    gone = place / "gone"
+    gone.mkdir()
+    app = terminal("-c", f"cd {gone} && rmdir {gone} && {mcptest_command}", program="/bin/sh")
+    assert app.wait_for_end() == 2
+    assert "the current folder is not there any more" in app.text
 
 
 def test_a_dumb_terminal_is_refused(mcptest):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import pytest
 
@@ -86,6 +87,14 @@ async def test_a_suite_that_is_deleted_leaves_the_list(workbench, demo):
         demo.unlink()
         await until(pilot, lambda: not pilot.app.store.documents)
         await until(pilot, lambda: "mcptest.yml is gone" in text_of(pilot.app) and pilot.app.current_mode == "home")
+
+
+async def test_the_folder_itself_may_be_deleted(workbench, demo, place):
+    """The suite is gone, and the workbench stays; it can be quit."""
+    async with workbench() as pilot:
+        shutil.rmtree(place)
+        await until(pilot, lambda: pilot.app.current_mode == "home" and str(place) in text_of(pilot.app))
+        await pilot.press("3", "2", "1")
 
 
 async def test_a_suite_that_is_moved_away_and_put_back_keeps_its_results(workbench, demo, monkeypatch):
