@@ -49,7 +49,7 @@ _ONLY_NEWER = dict.fromkeys(
         "$anchor", "$dynamicRef", "$dynamicAnchor", "dependentRequired", "dependentSchemas", "maxContains", "minContains",
         "prefixItems", "unevaluatedItems", "unevaluatedProperties"
     ],
-    "leave `$schema` out for 2020-12",
+    "remove `$schema` for 2020-12",
 )  # fmt: skip
 
 
@@ -79,12 +79,14 @@ def ineffective_parts(schema: Any) -> Iterator[Ineffective]:
                 # A member such as `components` may hold what others refer to.
                 if not (key.startswith("x-") or key in _OPENAPI or _leads_through(references, f"#{pointer(here)}")):
                     hint = did_you_mean(key, KEYWORDS) or "an annotation of your own begins with `x-`"
-                    yield Ineffective(here, f"`{key}` is no keyword of JSON Schema and checks nothing", hint)
+                    yield Ineffective(here, f"`{key}` is not a JSON Schema keyword, so it checks nothing", hint)
             elif key in elsewhere:
                 yield Ineffective(here, f"`{key}` checks nothing in this draft of JSON Schema", elsewhere[key])
             elif key == "format" and isinstance(value, str) and value not in FORMATS | _OPENAPI_FORMATS:
                 hint = did_you_mean(value, FORMATS) or "a `pattern` can check it"
-                yield Ineffective(here, f"`{value}` is no format of JSON Schema and checks nothing", hint, is_key=False)
+                yield Ineffective(
+                    here, f"`{value}` is not a JSON Schema format, so it checks nothing", hint, is_key=False
+                )
             elif key in _NAMED and isinstance(value, dict):
                 met.extend((member, (*here, name)) for name, member in value.items())
             elif key in _LISTS and isinstance(value, list):

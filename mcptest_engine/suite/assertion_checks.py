@@ -156,8 +156,8 @@ class AssertionChecks:
         if not (_is_number(low) and _is_number(high)):
             return
         if low > high:
-            message = f"nothing lies between {low} and {high}"
-            self._places.tell(file, path, message, f"the smaller number comes first: `[{high}, {low}]`")
+            message = f"no number lies between {low} and {high}"
+            self._places.tell(file, path, message, f"put the smaller number first: `[{high}, {low}]`")
 
     def _ignored(self, targets: Any, file: int, path: Pointer) -> None:
         for index, target in enumerate(targets if isinstance(targets, list) else ()):
@@ -267,15 +267,15 @@ def _explain_schema(schema: dict[str, Any], wrong: Any) -> tuple[Pointer, str, s
     place, rule = tuple(wrong.instance_path), list(wrong.schema_path)
     message = _first_line(wrong)
     if message.startswith("Unknown meta-schema"):
-        hint = "leave `$schema` out for 2020-12, or name one of JSON Schema's own drafts"
-        return ("$schema",), f"{quoted(str(schema.get('$schema')))} is no meta-schema that is known here", hint
+        hint = "remove `$schema` for 2020-12, or name one of JSON Schema's own drafts"
+        return ("$schema",), f"{quoted(str(schema.get('$schema')))} is not a known meta-schema", hint
     if "not present in a registry" in message or message.startswith("Pointer "):
         return _explain_reference(schema, message)
     if rule[-2:] == ["type", "anyOf"]:
         value = _at(schema, place)
         near = did_you_mean(value[:80], _JSON_TYPES) if isinstance(value, str) else None
         shown = quoted(value) if isinstance(value, str) else "this"
-        return place, f"{shown} is no type of JSON Schema", near or "types are " + ", ".join(_JSON_TYPES)
+        return place, f"{shown} is not a JSON Schema type", near or "types are " + ", ".join(_JSON_TYPES)
     return place, f"not a valid JSON Schema: {message}", None
 
 
@@ -284,7 +284,11 @@ def _explain_reference(schema: dict[str, Any], message: str) -> tuple[Pointer, s
     inside = message.startswith("Pointer ")
     for place, reference in _references(schema, ()):
         if reference.startswith("#") is inside and (not inside or _quoted_part(message) in reference):
-            reason = "leads nowhere in the schema" if inside else "leads out of the schema, and nothing is ever fetched"
+            reason = (
+                "points to nothing in the schema"
+                if inside
+                else "points outside the schema, and nothing is ever fetched"
+            )
             return place, f"the reference {quoted(reference)} {reason}", hint
     return (), f"the schema cannot be used: {message}", hint
 

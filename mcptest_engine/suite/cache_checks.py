@@ -26,15 +26,13 @@ def check_cache(test: PlacedTest, server: Mapping[str, Any] | None, *, hooks: bo
     effects = entry.get("effects")
     for index, effect in enumerate(effects if isinstance(effects, list) else ()):
         if isinstance(effect, str) and effect != EXTERNAL and (near := did_you_mean(effect[:80].lower(), (EXTERNAL,))):
-            message = f"{quoted(effect)} is no effect that is known, and keeps no result from being replayed"
+            message = f"{quoted(effect)} is not a known effect and does not prevent caching"
             places.warn(test.file, (*test.path, "effects", index), message, near)
     if entry.get("cache") != "always":
         return
     for why in _reasons(test, server, hooks=hooks):
         message = f"`cache: always` has no effect: {why}"
-        places.warn(
-            test.file, (*test.path, "cache"), message, "remove it, or what keeps the result from being replayed"
-        )
+        places.warn(test.file, (*test.path, "cache"), message, "remove `cache`, or remove what prevents caching")
         return
 
 

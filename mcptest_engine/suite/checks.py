@@ -47,7 +47,7 @@ LIST_METHODS = frozenset(
 )
 """Names of `tool:` that stand for the MCP request of that name; `args` are its parameters."""
 
-_ANSWERED = "a server asks that of its client: say under `client:` what it is answered"
+_ANSWERED = "a server sends that to its client: write the answer under `client:`"
 _OTHER_METHODS = {
     "tools/call": "name the tool itself: `tool: NAME`",
     "resources/read": "use an entry of `resources:` with `uri:`",
@@ -58,17 +58,17 @@ _OTHER_METHODS = {
     "elicitation/create": _ANSWERED,
     "roots/list": _ANSWERED,
 }
-_SUBSCRIBED = "there `client: { subscriptions: [URI] }` asks to be told of changes"
+_SUBSCRIBED = "there `client: { subscriptions: [URI] }` subscribes to changes"
 # The requests that not every revision has, and what 2026-07-28 has instead.
 _OF_ONE_ERA = {
-    "ping": "there `server/discover` is the request that any server answers",
+    "ping": "use `server/discover`, which every server answers there",
     "logging/setLevel": "there `client: { log_level: … }` asks for log messages",
     "resources/subscribe": _SUBSCRIBED,
     "resources/unsubscribe": _SUBSCRIBED,
     "server/discover": "",
 }
 _LOSSES = {
-    "drop_response": "throws the answer away",
+    "drop_response": "discards the answer",
     "disconnect": "cuts the connection when the answer comes",
 }
 _SENT = ("args", "meta")
@@ -159,7 +159,7 @@ def _check_no_secret(
     if type(text) is not str or not any(secret in text for secret in secrets):
         return
     if holds_secret(text, secrets, templated=places.raw(file, path) != text):
-        hint = "names and tags stand in every report as they are: say it in words"
+        hint = "every report shows names and tags unchanged: use other words"
         places.tell(file, path, f"{whose} holds the value of a secret variable", hint)
 
 
@@ -204,7 +204,7 @@ class _TestChecks:
         self.assertions.finish()
         for group, (file, path, count) in self._groups.items():
             if count == 1 and self._merged.complete:
-                message = f"the group {quoted(group)} has one test, so that nothing is kept together with it"
+                message = f"the group {quoted(group)} has only one test, so it keeps nothing together"
                 others = [name for name in self._groups if name != group]
                 self._places.warn(file, path, message, did_you_mean(group[:80], others) or "give others the same group")
         for scorer in self._merged.scorers:  # it stands in the names of tests
@@ -387,7 +387,7 @@ class _TestChecks:
     def _server_hint(self, server: str) -> str:
         if server not in self._hints:
             near = did_you_mean(server[:80], self._servers)
-            self._hints[server] = near or f"declared are {_listed(self._servers)}"
+            self._hints[server] = near or f"declared: {_listed(self._servers)}"
         return self._hints[server]
 
     def _check_expect(self, entry: dict[str, Any], file: int, path: Pointer) -> bool:
@@ -410,12 +410,12 @@ class _TestChecks:
             return False
         again = "write `retries: 1`" if "retries" in entry else "add `retries: 1`"
         if not silent:
-            message = f"`fault: {fault}` {loss}, so there is nothing for `expect` to judge"
-            hint = f"{again}, so that the call is made again and judged, or move it into a step under `verify:`"
+            message = f"`fault: {fault}` {loss}, so there is nothing for `expect` to check"
+            hint = f"{again}, so that the call is made again and checked, or move it into a step under `verify:`"
             self._places.tell(file, (*path, "expect"), message, hint, key=True)
         elif not entry.get("verify"):
-            message = f"`fault: {fault}` {loss}, and nothing looks at what the call left behind"
-            hint = f"add `verify:` with a call that does, or {again}, so that the call is made again"
+            message = f"`fault: {fault}` {loss}, and no step checks what the call changed"
+            hint = f"add `verify:` with a call that checks it, or {again}, so that the call is made again"
             self._places.tell(file, (*path, "fault"), message, hint, key=True)
         else:
             return False
@@ -432,7 +432,7 @@ class _TestChecks:
         self._check_server(step, file, path, may_be_left_out=True)
         self._check_outcome(step, file, path)
         if self._check_expect(step, file, path) and "outcome" not in step:
-            message = "the step asserts nothing: it holds whenever the server answers without an error"
+            message = "the step asserts nothing: it passes whenever the server answers without an error"
             self._places.warn(file, path, message, "add `expect:` with at least one assertion")
         if "tool" in step:
             self._check_tool(step, step.get("server", server), file, path)
@@ -443,13 +443,13 @@ class _TestChecks:
     def _check_step_args(self, step: dict[str, Any], file: int, path: Pointer) -> None:
         args = step["args"]
         if "uri" in step:
-            message = "`args` does nothing for a step with `uri`; it goes with `tool` or `prompt`"
+            message = "`args` has no effect on a step with `uri`; it goes with `tool` or `prompt`"
             self._places.tell(file, (*path, "args"), message, "remove it", key=True)
         for name, value in args.items() if "prompt" in step and isinstance(args, dict) else ():
             if not isinstance(value, str):
                 from mcptest_engine.suite.problem_words import found
 
-                message = f"the arguments of a prompt are texts, found {found(value)}"
+                message = f"the arguments of a prompt must be text, found {found(value)}"
                 self._places.tell(file, (*path, "args", name), message, "quote it to make it text")
 
     def _check_tool(self, entry: dict[str, Any], server: Any, file: int, path: Pointer) -> None:
@@ -461,7 +461,7 @@ class _TestChecks:
                 self._check_era(tool, server, file, (*path, "tool"))
             return
         if tool in _OTHER_METHODS:
-            message = f"{quoted(tool)} is called as a tool of that name, not as the request"
+            message = f"{quoted(tool)} is called as a tool with that name, not as the request"
             self._places.warn(file, (*path, "tool"), message, _OTHER_METHODS[tool])
             return
         tools = self._mock_tools(server)

@@ -28,8 +28,8 @@ def check_client(client: Any, file: int, path: Pointer, places: Places) -> None:
     for answer, place in _answers(client.get("elicitation"), (*path, "elicitation")):
         _check_beside_error(answer, ("content",), file, place, places)
         if "content" in answer and answer.get("action") in ("decline", "cancel"):
-            message = f"the specification has `content` with `accept` alone, not with `{answer['action']}`"
-            places.warn(file, (*place, "content"), message, "it is sent as it stands", key=True)
+            message = f"the specification allows `content` with `accept` only, not with `{answer['action']}`"
+            places.warn(file, (*place, "content"), message, "it is sent unchanged", key=True)
 
 
 def _check_root(uri: Any, file: int, path: Pointer, places: Places) -> None:
@@ -53,5 +53,5 @@ def _check_beside_error(
 ) -> None:
     for key in keys if "error" in answer else ():
         if key in answer:
-            message = f"`{key}` does nothing beside `error`, which is all that the server is answered"
+            message = f"`{key}` has no effect beside `error`: the server gets only the error"
             places.tell(file, (*path, key), message, "remove one of the two", key=True)

@@ -115,7 +115,7 @@ class CompositionChecks:
         if rows is not None:
             self._check_cases(rows, known, file, path)
         if isinstance(budget := entry.get("budget"), dict) and budget.keys() == {"scope"}:
-            message, hint = "`budget` has no cap, so that `scope` does nothing", "add `max_cost_usd: 0.5`, or remove it"
+            message, hint = "`budget` has no cap, so `scope` has no effect", "add `max_cost_usd: 0.5`, or remove it"
             self._places.warn(file, (*path, "budget", "scope"), message, hint, key=True)
         if "eval" in entry:
             self._check_metrics(entry["eval"], file, (*path, "eval"))
@@ -129,10 +129,10 @@ class CompositionChecks:
             place = (*path, "nodes", index)
             own_id = node["id"]
             if own_id in RESERVED:
-                message = f"a node cannot be called {quoted(own_id)}, which templates use for something else"
+                message = f"a node cannot be called {quoted(own_id)}, a name that templates reserve"
                 self._places.tell(file, (*place, "id"), message, "choose another id")
             elif not _ID.fullmatch(own_id):
-                message = f"{quoted(own_id)} is no node id: templates could not name it"
+                message = f"{quoted(own_id)} is not a valid node id: templates could not name it"
                 hint = "letters, digits, `_` and `-`, and no digit or `-` first"
                 self._places.tell(file, (*place, "id"), message, hint)
             elif own_id in seen:
@@ -153,19 +153,21 @@ class CompositionChecks:
                 message = f"`needs` names {quoted(parent.id)}, and the composition has no such node"
                 self._places.tell(file, place, message, _among(parent.id, known - {node.id}))
             elif parent.id in seen:
-                self._places.warn(file, place, f"{quoted(parent.id)} stands in `needs` twice", "remove one of the two")
+                self._places.warn(
+                    file, place, f"{quoted(parent.id)} is listed twice in `needs`", "remove one of the two"
+                )
             seen.add(parent.id)
         if not node.parents:
             return
         used = set(_used_by(node))
         for index, parent in node.parents:
             if parent.id in known and parent.id not in used and parent.id != node.id:
-                message = f"`needs` names {quoted(parent.id)}, and nothing in the node uses its output"
-                hint = "it only orders the two; remove it if that was not meant"
+                message = f"`needs` names {quoted(parent.id)}, but nothing in the node uses its output"
+                hint = "it only sets their order; remove it if you did not mean that"
                 self._places.warn(file, (*node.path, "needs", index), message, hint)
             entry = node.data["needs"][index]
             if isinstance(entry, dict) and "default" in entry and not parent.optional:
-                message = f"`default` does nothing for {quoted(parent.id)}, which is not optional"
+                message = f"`default` has no effect on {quoted(parent.id)}, which is not optional"
                 place = (*node.path, "needs", index, "default")
                 self._places.warn(file, place, message, "add `optional: true`", key=True)
 
@@ -285,16 +287,16 @@ class CompositionChecks:
         """What a node says that has no effect beside something else that it says."""
         data = node.data
         if data.get("freeze") == "record" and self._in_ci:
-            message = "`freeze: record` is refused under CI, which keeps nothing"
-            hint = "commit what was kept, and write `freeze: golden`"
+            message = "`freeze: record` is refused under CI, where nothing recorded is stored"
+            hint = "commit the recorded output and write `freeze: golden`"
             self._places.tell(file, (*node.path, "freeze"), message, hint)
         if "max_concurrency" in data and "for_each" not in data:
-            message = "`max_concurrency` does nothing without `for_each`"
+            message = "`max_concurrency` has no effect without `for_each`"
             self._places.warn(file, (*node.path, "max_concurrency"), message, key=True)
         if "mock" in data:
             for key in ("freeze", "loop", "retries", "timeout_ms"):
                 if key in data:
-                    message = f"`{key}` does nothing beside `mock`: nothing is called"
+                    message = f"`{key}` has no effect beside `mock`: nothing is called"
                     self._places.warn(file, (*node.path, key), message, "remove one of the two", key=True)
 
     def _check_cycle(self, nodes: list[_Node], file: int) -> None:
@@ -422,7 +424,7 @@ def _wrong_expected(reference: Reference, rows: list[dict[str, Any]] | None) -> 
 
 
 def _wrong_variable(reference: Reference, rows: list[dict[str, Any]] | None) -> tuple[str, str | None] | None:
-    """A variable that the suite does not have has to stand in every case; without cases it is sent as it stands."""
+    """A variable that the suite does not have has to stand in every case; without cases it is sent unchanged."""
     if rows is None:
         return None
     lacking = [row.get("name") for row in rows if not _has(row, reference.name)]

@@ -40,7 +40,7 @@ def check_hooks(hooks: Mapping[str, Placed], places: Places) -> None:
                 _check_command(command, placed.file, at, places)
     if "per_attempt" in hooks and PER_TEST.isdisjoint(hooks):
         placed = hooks["per_attempt"]
-        message = "`per_attempt` does nothing without a `beforeEach` or an `afterEach`"
+        message = "`per_attempt` has no effect without a `beforeEach` or an `afterEach`"
         places.warn(placed.file, placed.path, message, "add one of the two, or remove it", key=True)
 
 

@@ -89,7 +89,7 @@ class JudgedChecks:
 
     def _check_type(self, kind: Any, file: int, path: Pointer) -> None:
         if isinstance(kind, str) and kind and kind != EXEC:
-            message = f"scorer type {quoted(kind)} is not available in this build, so that what it grades fails"
+            message = f"scorer type {quoted(kind)} is not available in this build, so whatever it grades fails"
             hint = did_you_mean(kind[:80].lower(), (EXEC,)) or "a wrapper of `type: exec` can ask any platform"
             self._places.warn(file, path, message, hint)
 
@@ -103,7 +103,7 @@ class JudgedChecks:
             self._check_jury(judge, file, path)
             return
         if type(jury) is int and jury > 0 and jury % 2 == 0:
-            message = f"a jury of {jury} can be split, and does not pass an answer then"
+            message = f"a jury of {jury} can be split evenly, and a split jury passes no answer"
             self._places.warn(file, (*path, "jury"), message, f"ask {jury - 1} or {jury + 1}")
 
     def _check_jury(self, judge: Mapping[str, Any], file: int, path: Pointer) -> None:
@@ -115,11 +115,11 @@ class JudgedChecks:
             message = "a judge has either `model` or `models`, found both"
             self._places.tell(file, (*path, "models"), message, "remove one of the two", key=True)
         if "jury" in judge:
-            message = "`jury` does nothing beside `models`, each of which is a juror"
+            message = "`jury` has no effect beside `models`, each of which is a juror"
             hint = "remove it; a model that stands there twice is asked twice"
             self._places.warn(file, (*path, "jury"), message, hint, key=True)
         if isinstance(models, list) and models and len(models) % 2 == 0:
-            message = f"a jury of {len(models)} can be split, and does not pass an answer then"
+            message = f"a jury of {len(models)} can be split evenly, and a split jury passes no answer"
             self._places.warn(file, (*path, "models"), message, "name one model more or less", key=True)
 
     def _check_model(self, model: Any, file: int, path: Pointer) -> None:
@@ -163,8 +163,8 @@ class JudgedChecks:
         for index, model in enumerate(models if isinstance(models, list) else ()):
             self._check_model(model, file, (*path, "models", index))
             if isinstance(model, str) and model in seen:
-                message = f"the model {quoted(model)} stands here twice, and is asked once"
-                self._places.warn(file, (*path, "models", index), message, "say with `runs` how often it is asked")
+                message = f"the model {quoted(model)} is listed twice and is asked once"
+                self._places.warn(file, (*path, "models", index), message, "set `runs` to ask it more than once")
             seen += [model] if isinstance(model, str) else []
 
     def _check_servers(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
@@ -192,7 +192,7 @@ class JudgedChecks:
                     same = name == pattern or (_GLOB.isdisjoint(name) and fnmatchcase(name, pattern))
                     if same:
                         also = "" if name == pattern else f" as {quoted(pattern)}"
-                        message = f"the tool {quoted(name)} stands under `{key}`, and{also} under `{other}`, which is stronger"
+                        message = f"the tool {quoted(name)} is under `{key}`, and{also} under `{other}`, which wins"
                         self._places.tell(file, (*path, key, index), message, "remove one of the two")
                         break
             stronger += [(key, name) for name in own]
@@ -200,7 +200,7 @@ class JudgedChecks:
     def _check_gates(self, entry: Mapping[str, Any], file: int, path: Pointer) -> None:
         edges = entry.get("tool_edges")
         if isinstance(edges, dict) and "min_allowed_pct" in edges and "allowed" not in edges:
-            message = "`min_allowed_pct` has nothing to count: no step is among the `allowed`"
+            message = "`min_allowed_pct` has no effect: `allowed` lists no step"
             self._places.tell(file, (*path, "tool_edges", "min_allowed_pct"), message, "add `allowed:`", key=True)
         if isinstance(edges, dict) and "min_delegation_pct" in edges and "delegation" not in edges:
             message = "`min_delegation_pct` has nothing to count: no hand-off is expected"
@@ -221,8 +221,8 @@ class JudgedChecks:
                 self._places.tell(file, (*place, "target"), message, f"add `{looked_at}:` to the test")
         written = entry.get("trajectory")
         if isinstance(written, dict) and written.get("mode") == "subset" and not asks_for_a_call:
-            message = "`mode: subset` holds of a model that calls nothing, and no assertion asks for a call"
-            hint = "add an assertion on `tool_names`, or write another mode"
+            message = "`mode: subset` passes when the model calls no tool, and no assertion requires a call"
+            hint = "add an assertion on `tool_names`, or use another mode"
             self._places.warn(file, (*path, "trajectory", "mode"), message, hint, key=True)
 
     # --- what a model judges ------------------------------------------------------------------------------------------
@@ -244,12 +244,12 @@ class JudgedChecks:
         if "tree" in rubric:
             self._check_branch(rubric["tree"], file, (*path, "tree"))
             if "strict" in rubric:
-                message = "`strict` does nothing beside `tree`: it is about criteria"
+                message = "`strict` has no effect beside `tree`: it is about criteria"
                 self._places.warn(file, (*path, "strict"), message, "remove it", key=True)
         criteria = rubric.get("criteria")
         rows = [row for row in criteria if isinstance(row, dict)] if isinstance(criteria, list) else []
         if rows and all(_is_zero(row.get("weight", 1)) for row in rows):
-            message = "all weights are zero, so that nothing counts in the rubric"
+            message = "all weights are zero, so nothing counts in the rubric"
             self._places.tell(file, (*path, "criteria"), message, "give one of them a weight above 0", key=True)
         seen: set[str] = set()
         for index, row in enumerate(criteria if isinstance(criteria, list) else ()):
@@ -264,10 +264,10 @@ class JudgedChecks:
             return  # the structural check tells
         for way in ("yes", "no"):
             if "ask" in branch and way not in branch:
-                hint = "say where that answer leads: another `ask`, or `{ score: 1 }`"
+                hint = "write where that answer leads: another `ask`, or `{ score: 1 }`"
                 self._places.tell(file, path, f"a question needs `{way}`", hint)
             elif "score" in branch and way in branch:
-                message = f"`{way}` does nothing beside `score`, which ends the way"
+                message = f"`{way}` has no effect beside `score`, which ends this branch"
                 self._places.tell(file, (*path, way), message, "remove it", key=True)
             elif way in branch:
                 self._check_branch(branch[way], file, (*path, way))
@@ -302,19 +302,19 @@ class JudgedChecks:
             for key in (*given[1:], *_OF_A_MODEL):
                 if key in entry:
                     nobody = "no tool is called" if key == "call" else "no model is asked"
-                    message = f"`{key}` does nothing beside `{way}`, which is the answer: {nobody} for one"
+                    message = f"`{key}` has no effect beside `{way}`, which is the answer: {nobody}"
                     self._places.warn(file, (*path, key), message, "remove one of the two", key=True)
             if "call" in given:
                 self._check_call(entry, file, path)
             if way == "output" and type(entry.get("runs")) is int and entry["runs"] > 1:
-                message = "`runs` grades the same `output` again and again"
+                message = "`runs` grades the same `output` several times"
                 self._places.warn(
                     file, (*path, "runs"), message, "remove it, or ask a jury: `judge: { jury: 3 }`", key=True
                 )
         elif "prompt" not in entry:
             named = next((key for key in ("model", "models") if key in entry), None)
             message = (
-                f"`{named}` has nothing to answer: the eval has no `prompt`"
+                f"`{named}` has no effect: the eval has no `prompt` for it to answer"
                 if named
                 else "the eval has no answer to grade"
             )
@@ -354,17 +354,17 @@ class JudgedChecks:
             if name not in self._scorers and self._knows_scorers:
                 self._places.tell(file, (*path, "scorers", index), f"unknown scorer {quoted(name)}", self._known(name))
             elif name in seen:
-                message = f"the scorer {quoted(name)} stands here twice, and grades once"
+                message = f"the scorer {quoted(name)} is listed twice and grades once"
                 self._places.warn(file, (*path, "scorers", index), message, "remove one of the two")
             seen.append(name)
         if named if isinstance(named, list) else self._scorers:
-            for key, why in (("judge", "scorers grade it"), ("threshold", "a scorer says itself what passes")):
+            for key, why in (("judge", "scorers grade it"), ("threshold", "a scorer decides itself what passes")):
                 if key in entry:
                     hint = "remove it, or write `scorers: []` to have a judge grade it"
-                    self._places.warn(file, (*path, key), f"`{key}` does nothing: {why}", hint, key=True)
+                    self._places.warn(file, (*path, key), f"`{key}` has no effect: {why}", hint, key=True)
         elif "rubric" not in entry and self._knows_scorers:
-            hint = "say what a good answer is, such as `rubric: Names the service.`"
-            message = "the eval needs `rubric`: no scorer grades it, so that a judge does"
+            hint = "write what a good answer is, such as `rubric: Names the service.`"
+            message = "the eval needs `rubric`: without a scorer, a judge grades the answer"
             self._places.tell(file, path, message, hint)
 
     def _known(self, name: str) -> str:

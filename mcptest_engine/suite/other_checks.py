@@ -54,9 +54,9 @@ class OtherChecks:
             self._places.warn(file, (*path, "check"), message, f'add `{PIN}: "{STATELESS_REVISION}"`')
 
     def _tell_no_request(self, check: str, revision: str, file: int, path: Pointer) -> None:
-        hint = "there `server/discover` is what opens and what is always answered"
+        hint = "use `server/discover`: it opens a session there, and every server answers it"
         if revision in HANDSHAKE_REVISIONS:
-            hint = "there `initialize` is what opens a session"
+            hint = "use `initialize`, which opens a session there"
         self._places.tell(file, path, f"revision {revision} has no request {quoted(check)}", hint)
 
     def check_expectations(self, entry: Mapping[str, Any], roots: tuple[str, ...], file: int, path: Pointer) -> None:

@@ -181,7 +181,7 @@ WAYS = {
     "Auth": ("`auth`", "write `bearer_token_env: NAME`, with the name of an environment variable"),
     "VerifyStep": ("a step", "say what is asked of the server: `tool: NAME`, `uri: URI` or `prompt: NAME`"),
     "MetricValue": ("a metric", "write `weighted_average:` and below it a list of `{ ref: NAME, weight: 1 }`"),
-    "AgentTest": ("an agent test", "say what the model is asked, such as `prompt: How warm is it in Oslo?`"),
+    "AgentTest": ("an agent test", "write what the model is asked, such as `prompt: How warm is it in Oslo?`"),
     "ToolSelection": ("`tool_selection`", "say what has to be chosen, such as `tool: get_weather`"),
     "Rubric": ("a rubric", "write `criteria:` and below it a list of `{ name: NAME }`"),
     "Branch": ("a branch", "write a question, such as `ask: Does it name the city?`, or `score: 1`"),
@@ -508,7 +508,7 @@ def alias_hint(key: str, alias: str, name: str, value: Any) -> str:
     if name == "Auth" and alias == "oauth":
         return "did you mean `oauth: { grant: client_credentials, … }`?"
     if name == "OAuth" and alias == "client_secret_env":
-        return "a secret stays out of the file: name the environment variable that holds it, `client_secret_env: NAME`"
+        return "a secret must not stand in the file: name the environment variable that holds it, `client_secret_env: NAME`"
     if alias == "fault" and key in ("delay", "latency"):
         shown = value if type(value) is int else 250
         return f"did you mean `fault: {{ delay_ms: {shown} }}`?"

@@ -204,7 +204,7 @@ class _Walk:
             shown = " or ".join(f"`{key}`" for key in properties)
             told = f": it needs {shown}" if shown else ""
             hint = "write one of them" if shown else "write an entry, or remove the key"
-            self._report(place, f"an empty mapping says nothing here{told}", hint)
+            self._report(place, f"an empty mapping has no effect here{told}", hint)
 
     def _check_member(self, schema: Any, value: Any, place: _Place) -> None:
         if value is not None or self._allows_null(schema):
@@ -325,7 +325,7 @@ class _Walk:
             inner = self._matcher_meant(key)
             if inner is not None:
                 shown = _one_scalar(value)
-                return f"a matcher stands under `matcher`: write `matcher: {{ {inner}: {shown} }}`", "matcher"
+                return f"a matcher belongs under `matcher`: write `matcher: {{ {inner}: {shown} }}`", "matcher"
         if name in ("Expect", "AgentExpect") and key in ("target", "matcher"):
             return "an assertion is an item of a list: put `- ` before `target`", ""
         if name == "Server" and key in ("type", "transport"):
@@ -435,40 +435,40 @@ _MISSING_HINTS = {
     ("ToolTest", "name"): "a name says what holds when the test passes",
     ("ResourceTest", "name"): "a name says what holds when the test passes",
     ("PromptTest", "name"): "a name says what holds when the test passes",
-    ("ToolTest", "tool"): "say which tool is called",
+    ("ToolTest", "tool"): "name the tool to call",
     ("ResourceTest", "uri"): "say which resource is read",
     ("PromptTest", "prompt"): "say which prompt is got",
     ("ComplianceCheck", "name"): "a name says what holds when the check passes",
-    ("ComplianceCheck", "check"): "say which request is checked, such as `check: tools/list`",
+    ("ComplianceCheck", "check"): "name the request to check, such as `check: tools/list`",
     ("Compliance", "checks"): "write a list of checks below `checks:`",
-    ("Composition", "name"): "a name says what holds when the composition passes",
+    ("Composition", "name"): "name what holds when the composition passes",
     ("Composition", "nodes"): "write a list of nodes below `nodes:`, each with `id` and `tool`",
-    ("Node", "id"): "say what other nodes call it, such as `id: search`",
-    ("Node", "tool"): "say which tool is called",
+    ("Node", "id"): "give the node an id, such as `id: search`",
+    ("Node", "tool"): "name the tool to call",
     ("Mock", "result"): "say what stands for the server's answer, such as `mock: { result: { count: 1 } }`",
     ("Loop", "until"): "say when the loop ends, a jq predicate over `{output, iteration, parents}`",
     ("Loop", "max"): "say how many calls there may be, such as `max: 10`",
-    ("CompositionCase", "name"): "say what the case is called",
+    ("CompositionCase", "name"): "give the case a name",
     ("Assembly", "assemble"): "write a jq program over `{nodes: {id: output}}`",
     ("AgentTest", "name"): "a name says what holds when the test passes",
-    ("EvalTest", "name"): "a name says what a good answer is like",
-    ("EvalCall", "tool"): "say which tool is called",
-    ("Scorer", "name"): "say what the scorer is called",
+    ("EvalTest", "name"): "name what a good answer is like",
+    ("EvalCall", "tool"): "name the tool to call",
+    ("Scorer", "name"): "give the scorer a name",
     ("Scorer", "type"): "write `type: exec`",
     ("Scorer", "command"): "say what is run, such as `command: [python3, scorer.py]`",
-    ("OtherScorer", "name"): "say what the scorer is called",
+    ("OtherScorer", "name"): "give the scorer a name",
     ("LlmJudge", "rubric"): "say what a good value is, such as `rubric: Names the city.`",
-    ("Price", "input_usd_per_mtok"): "say what a million tokens cost, in US dollars",
-    ("Price", "output_usd_per_mtok"): "say what a million tokens cost, in US dollars",
+    ("Price", "input_usd_per_mtok"): "write the price of a million tokens in US dollars",
+    ("Price", "output_usd_per_mtok"): "write the price of a million tokens in US dollars",
     ("FunctionSets", "sets"): "write a list of lists of tools below `sets:`",
     ("Trajectory", "calls"): "write a list of tools below `calls:`",
     ("GoldenPath", "calls"): "write a list of tools below `calls:`",
-    ("ExpectedCall", "tool"): "say which tool is called",
+    ("ExpectedCall", "tool"): "name the tool to call",
     ("Distractors", "count"): "say how many are offered, such as `count: 8`",
     ("Delegation", "from"): "say which tool hands over",
-    ("Delegation", "to"): "say which tool is called right after it",
+    ("Delegation", "to"): "name the tool to call right after it",
     ("TokenEfficiency", "correct"): "write a list of the right tools below `correct:`",
-    ("Criterion", "name"): "say what the criterion is called",
+    ("Criterion", "name"): "give the criterion a name",
     ("Threshold", "threshold"): "write from which score on it passes, such as `{ threshold: 0.7 }`",
     ("Assertion", "target"): 'say where to look, such as `target: "result.content[0].text"`',
     ("Assertion", "matcher"): "say what must hold, such as `matcher: { exists: true }`",
@@ -478,13 +478,13 @@ _MISSING_HINTS = {
     ("MetricTerm", "ref"): "say which score is meant: the name of an assertion, a set or an earlier metric",
     ("ContextStep", "command"): "say what is run, such as `command: node ./hook.js`",
     ("ContextStep", "mode"): "write `mode: context`, or only the command as a text for a plain hook",
-    ("Delay", "delay_ms"): "say how much later, such as `{ delay_ms: 250 }`",
+    ("Delay", "delay_ms"): "write the delay, such as `{ delay_ms: 250 }`",
     ("OAuth", "grant"): "write `grant: client_credentials`",
-    ("OAuth", "client_id"): "say as which client the token is asked for",
+    ("OAuth", "client_id"): "give the id of the client that asks for the token",
     ("OAuth", "client_secret_env"): "name the environment variable that holds the client's secret",
     ("Root", "uri"): 'say where it is, such as `uri: "file:///data"`',
     ("ProtocolError", "code"): "a JSON-RPC error has a number, such as `code: -1`",
-    ("ProtocolError", "message"): 'say what went wrong, such as `message: "rejected by the user"`',
+    ("ProtocolError", "message"): 'write what went wrong, such as `message: "rejected by the user"`',
 }
 # What holds assertions, beside the tests of `TESTS`.
 _ASSERTING = frozenset(

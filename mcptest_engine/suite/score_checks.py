@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.yaml import Pointer
 
 _WAYS = ("weighted_average", "weighted_sum")
-_NOTHING = "all weights are zero, so that nothing counts"
+_NOTHING = "all weights are zero, so nothing counts"
 
 
 class _Metric(NamedTuple):
@@ -67,7 +67,7 @@ class ScoreChecks:
     def _check_threshold(self, entry: Mapping[str, Any], items: list[Any], file: int, path: Pointer) -> None:
         own = "threshold" in entry
         if not items and own:
-            message = "`threshold` has nothing to score: the test has no assertions"
+            message = "`threshold` has no effect: the test has no assertions to score"
             self._places.tell(file, (*path, "threshold"), message, "add `expect:`, or remove `threshold`", key=True)
         elif items and not any(_weight(_of(item)) for item in items):
             at = (*path, "threshold") if own else path
@@ -128,7 +128,9 @@ class ScoreChecks:
                 if ref in names:
                     if names.count(ref) > 1:
                         message = f"{quoted(ref)} is the name of {names.count(ref)} assertions or sets"
-                        self._tell(metric, below, message, "give each its own name, so that one of them is meant")
+                        self._tell(
+                            metric, below, message, "give each its own name, so that the reference has one meaning"
+                        )
                 elif ref == order[number]:
                     self._tell(metric, below, f"the metric {quoted(ref)} refers to itself", None)
                 elif ref in order:

@@ -33,8 +33,8 @@ _CWD_HINT = "a relative path starts where mcptest was started; `${CONFIG_DIR}` i
 _UNSET_HINT = "set it, or put it into a file `.env` beside the suite"
 _NO_PASSWORD = {
     "token_endpoint": "the client shows who it is by `client_id` and `client_secret_env`",
-    "proxy": "a suite is no place for a password: name a proxy that asks for none",
-    "wait_for_ready": "wait for a url that asks for no password",
+    "proxy": "a suite must not hold a password: name a proxy that needs none",
+    "wait_for_ready": "wait for a url that needs no password",
 }
 _DATE = lazy_pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NO_TIME = lazy_pattern(r"[0.]+(?:ms|s|m|h)")
@@ -83,7 +83,7 @@ def _check_way(value: dict[str, Any], server: Placed, places: Places) -> None:
     way, other = ("command", "url") if "command" in value else ("url", "command")
     for key in _ONLY_WITH[other]:
         if key in value:
-            message = f"`{key}` does nothing for a server with `{way}`; it goes with `{other}`"
+            message = f"`{key}` has no effect on a server with `{way}`; it goes with `{other}`"
             places.tell(server.file, (*server.path, key), message, _INSTEAD.get(key, "remove it"), key=True)
     url = value.get("url")
     if isinstance(url, str) and has_userinfo(url):
@@ -98,10 +98,10 @@ def _check_protocol(protocol: Any, server: Placed, places: Places) -> None:
     if protocol.lower() == "auto":
         near: str | None = "did you mean `auto`?"
     elif _DATE.fullmatch(protocol):
-        near = did_you_mean(protocol, known) or "known are " + ", ".join(f"`{revision}`" for revision in known)
+        near = did_you_mean(protocol, known) or "known: " + ", ".join(f"`{revision}`" for revision in known)
     else:
         return
-    message = f"{quoted(protocol)} is no revision of the protocol that is known here, and is offered as it stands"
+    message = f"{quoted(protocol)} is not a known protocol revision and is offered unchanged"
     places.warn(server.file, (*server.path, "protocol"), message, near)
 
 
@@ -151,7 +151,7 @@ def _check_readiness(ready: Any, server: Placed, places: Places) -> None:
 
 def _check_some_time(duration: Any, server: Placed, below: tuple[str, ...], places: Places) -> None:
     if isinstance(duration, str) and _NO_TIME.fullmatch(duration):
-        message = f"`{below[-1]}`: {quoted(duration)} is no time at all"
+        message = f"`{below[-1]}`: {quoted(duration)} is not a time above zero"
         places.tell(server.file, (*server.path, *below), message, "write how long, such as `30s`")
 
 

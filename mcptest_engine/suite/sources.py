@@ -148,7 +148,7 @@ def _imports(document: Any) -> list[tuple[int, str]]:
 
 def _early(fault: Fault) -> str | None:
     if fault.message and fault.message.startswith("unknown variable"):
-        return "imports are read before variables are known: only `${env.X}` and `${CONFIG_DIR}` can stand here"
+        return "imports are read before variables: only `${env.X}` and `${CONFIG_DIR}` can stand here"
     return fault.hint
 
 

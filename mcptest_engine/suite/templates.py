@@ -157,7 +157,7 @@ class Templates:
         if self._expanded > MAX_EXPANDED:
             self._full = True
             limit = f"{MAX_EXPANDED // 1_000_000} million characters"
-            raise _TooLarge(f"the templates of this suite come to more than {limit}", "variables multiply each other")
+            raise _TooLarge(f"the templates of this suite expand to more than {limit}", "variables multiply each other")
 
     def weight(self, value: Any) -> int:
         """The characters and nodes of a value as it would be written out."""

@@ -159,7 +159,7 @@ def test_an_at_sign_behind_the_host_is_no_user_name(url: str) -> None:
 def test_what_only_a_command_has_is_refused_for_a_url(key: str) -> None:
     """Nothing is ignored in silence."""
     text = f"servers: {{ api: {{ url: 'http://h', {key} }} }}\n{ONE_TEST % 't'}"
-    assert told(text) == [f"`{key.partition(':')[0]}` does nothing for a server with `url`; it goes with `command`"]
+    assert told(text) == [f"`{key.partition(':')[0]}` has no effect on a server with `url`; it goes with `command`"]
 
 
 @pytest.mark.parametrize("key", ["headers: {A: b}", "auth: {bearer_token_env: T}", "http: {}", "wait_for_ready: 5s"])
@@ -167,7 +167,7 @@ def test_what_only_a_url_has_is_refused_for_a_command(key: str) -> None:
     """Nothing is ignored in silence."""
     text = f"servers: {{ api: {{ command: [a], {key} }} }}\n{ONE_TEST % 't'}"
     assert told(text, T="token") == [
-        f"`{key.partition(':')[0]}` does nothing for a server with `command`; it goes with `url`"
+        f"`{key.partition(':')[0]}` has no effect on a server with `command`; it goes with `url`"
     ]
 
 
@@ -250,7 +250,7 @@ LOST = "  - { name: n, tool: t, fault: drop_response, expect: { max_duration_ms:
 def test_retries_of_the_whole_suite_count_for_a_lost_answer() -> None:
     """The call is made again either way, and judged then."""
     assert told(f"{HEAD}{LOST}") == [
-        "`fault: drop_response` throws the answer away, so there is nothing for `expect` to judge"
+        "`fault: drop_response` discards the answer, so there is nothing for `expect` to check"
     ]
     assert told(f"{HEAD}{LOST}run_options: {{ retries: 1 }}\n") == []
 

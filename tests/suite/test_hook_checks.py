@@ -101,7 +101,7 @@ def test_what_only_a_shell_would_understand_is_warned_of(command: str, words: st
 def test_brackets_of_attempts_need_a_hook_to_be_made_of() -> None:
     assert told({"per_attempt": True, "beforeEach": "true"}) == []
     assert told({"per_attempt": True, "beforeAll": "true"}) == [
-        "/hooks/per_attempt: `per_attempt` does nothing without a `beforeEach` or an `afterEach`"
+        "/hooks/per_attempt: `per_attempt` has no effect without a `beforeEach` or an `afterEach`"
     ]
 
 

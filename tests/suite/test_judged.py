@@ -102,7 +102,7 @@ def test_a_scorer_of_another_build_may_hold_anything(tmp_path: Path, more: str) 
     found = checked(f"{SERVERS}{EVAL}scorers: [{{ name: s, type: braintrust, {more} }}]\n", tmp_path)
     assert found.suite is not None
     assert [problem.message for problem in found.problems] == [
-        'scorer type "braintrust" is not available in this build, so that what it grades fails'
+        'scorer type "braintrust" is not available in this build, so whatever it grades fails'
     ]
     assert found.suite.model.scorers[0].type == "braintrust"
 

@@ -286,7 +286,7 @@ def test_variables_that_double_each_other_end_in_one_error(double: Any) -> None:
     templates = templates_of(variables)
     _, faults = templates.expand_document({"name": "${v40}"}, config_dir="/")
     told = [fault.message for _, fault in templates.variable_faults if fault.message]
-    assert told == ["the templates of this suite come to more than 10 million characters"]
+    assert told == ["the templates of this suite expand to more than 10 million characters"]
     assert [fault.message for fault in faults] == [None]
 
 
@@ -294,7 +294,7 @@ def test_one_large_variable_used_often_is_refused_too() -> None:
     """The bound is on the whole suite."""
     faults = faults_of({"tools": [{"args": {"x": "${big}"}}] * 30}, {"big": "x" * 1_000_000})
     assert [fault.message for fault in faults if fault.message] == [
-        "the templates of this suite come to more than 10 million characters"
+        "the templates of this suite expand to more than 10 million characters"
     ]
 
 

@@ -18,7 +18,7 @@ JsonType = Literal["string", "number", "integer", "boolean", "array", "object", 
 
 def _only_true(value: bool) -> bool:
     if not value:
-        raise PydanticCustomError("only_true", "`false` says nothing here; leave the key out")
+        raise PydanticCustomError("only_true", "`false` has no effect here; remove the key")
     return value
 
 
