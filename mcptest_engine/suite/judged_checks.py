@@ -372,7 +372,7 @@ class JudgedChecks:
             return "declare it at the top of the file, under `scorers:` next to `evals:`"
         if near := did_you_mean(name[:80], self._scorers):
             return near
-        return f"declared {'is' if len(self._scorers) == 1 else 'are'} {_listed(self._scorers)}"
+        return f"declared: {_listed(self._scorers)}"
 
 
 def _listed(names: tuple[str, ...]) -> str:
