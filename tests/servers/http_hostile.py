@@ -15,7 +15,7 @@ STEP: {"send": text}   those bytes (latin-1); <id> is the id of the path's last 
       {"close": true}  end the connection; {"reset": true} with a RST
       {"hang": true}   do nothing until the client goes
 GET /seen: every request so far to each path, as JSON [{method, path, headers, body, at}], `at` in monotonic seconds
-GET /open: how many connections are open besides this one
+GET /open: how many connections are open besides this one; /open?most=N answers when there are no more than N
 """
 
 import asyncio
@@ -30,6 +30,7 @@ import zlib
 
 SEEN = []
 OPEN = set()
+CLOSED = asyncio.Event()
 DONE = {}
 LAST = {}
 
@@ -47,6 +48,7 @@ async def serve_connection(reader, writer):
         pass
     finally:
         OPEN.discard(writer)
+        CLOSED.set()
         writer.close()
 
 
@@ -62,6 +64,9 @@ async def serve_one(reader, writer):
     body = await reader.readexactly(int(headers.get("content-length", 0)))
     path, _, query = target.partition("?")
     if path in ("/seen", "/open"):
+        while query.startswith("most=") and len(OPEN) - 1 > int(query.removeprefix("most=")):
+            CLOSED.clear()
+            await CLOSED.wait()
         await answer(writer, "200 OK", json.dumps(SEEN if path == "/seen" else len(OPEN) - 1))
         return
     SEEN.append({"method": method, "path": path, "headers": headers, "body": body.decode(), "at": time.monotonic()})

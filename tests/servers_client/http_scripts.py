@@ -88,6 +88,10 @@ class HostileServer:
         """How many connections there are."""
         return int(self._asked("/open"))
 
+    def wait_for_connections(self, most: int) -> None:
+        """Until no more than so many are open."""
+        self._asked(f"/open?most={most}")
+
     def _asked(self, path: str) -> Any:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(f"http://127.0.0.1:{self.port}{path}", timeout=30) as response:

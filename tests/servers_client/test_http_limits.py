@@ -368,8 +368,7 @@ def test_a_notification_that_is_not_taken_holds_no_connection_for_ever(
         await call_fails(session, CallTimeout, seconds=0.3)
         await until(lambda: session.remarks)
         assert session.remarks == ['server "web" did not take a notification: it did not answer within 200 ms']
-        while await asyncio.to_thread(hostile.open_connections):
-            pass
+        await asyncio.to_thread(hostile.wait_for_connections, 0)
 
     with_session(web(url), use)
 
@@ -516,8 +515,7 @@ def test_the_server_sees_that_it_was_cut(as_stream: bool, hostile: HostileServer
         await session.request("ping", {}, timeout_seconds=30)
         before = hostile.open_connections()  # the one of the ping is among them, and is used again
         await call_fails(session, AnswerLost, fault=Fault("disconnect"))
-        while await asyncio.to_thread(hostile.open_connections) >= before:
-            pass
+        await asyncio.to_thread(hostile.wait_for_connections, before - 1)
 
     url = hostile.calling(*steps)
     with_session(web(url), use)
@@ -603,8 +601,7 @@ def test_nothing_is_left_open_when_a_session_is_closed(hostile: HostileServer, r
         with pytest.raises(ServerDied, match="was closed by mcptest"):
             await waiting
         assert asyncio.all_tasks() == before
-        while await asyncio.to_thread(hostile.open_connections):
-            pass
+        await asyncio.to_thread(hostile.wait_for_connections, 0)
 
     run(use())
     assert [rpc_method(request) or request["method"] for request in hostile.seen(url)][-1] == "DELETE"
@@ -623,8 +620,7 @@ def test_a_session_whose_closing_is_cancelled_leaves_nothing_open(hostile: Hosti
         closing.cancel()
         with pytest.raises(asyncio.CancelledError):
             await closing
-        while await asyncio.to_thread(hostile.open_connections):
-            pass
+        await asyncio.to_thread(hostile.wait_for_connections, 0)
         await session.close()
 
     run(use())
