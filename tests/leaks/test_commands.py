@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from html import unescape
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.leaks.canaries import ALL, DECLARED, UNDECLARED, files_with, found_in
+from tests.leaks.conftest import REFLECTING
 from tests.servers.model_endpoint import Reply, Use
 from tests.viewer.kept import viewing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import subprocess
+    from pathlib import Path
 
     from tests.servers.model_endpoint import ModelEndpoint, Question
 
-REFLECTING = Path(__file__).with_name("reflecting.py")
 COMMAND = f"{sys.executable} {REFLECTING}"
 SUITE = """\
 variables:
@@ -72,18 +71,6 @@ tools:
     args: { q: x }
     expect: [{ target: "result.content", matcher: { snapshot: {} } }]
 """
-
-
-@pytest.fixture
-def listener(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """(URL, the log of what was sent to it)."""
-    log = tmp_path_factory.mktemp("listener") / "log"
-    log.touch()
-    process = subprocess.Popen([sys.executable, str(REFLECTING), "http", str(log)], stdout=subprocess.PIPE, text=True)
-    with process:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip(), log
-        process.terminate()
 
 
 Run = "Callable[..., subprocess.CompletedProcess[str]]"

@@ -10,7 +10,8 @@ import pytest
 
 from tests.front_door.conftest import open_door  # noqa: F401 - a fixture
 from tests.leaks.canaries import ALL, DECLARED, UNDECLARED, files_with, found_in
-from tests.leaks.test_commands import REFLECTING, listener, write_suite  # noqa: F401 - a fixture
+from tests.leaks.conftest import REFLECTING
+from tests.leaks.test_commands import write_suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +36,7 @@ def assert_nothing_leaks(answers: list[object], folder: Path, log: Path) -> None
 @pytest.mark.parametrize("transport", ["url", "command", "declared"])
 def test_a_verb_that_looks_at_a_server_gives_out_no_secret(
     open_door: Callable[..., Door],  # noqa: F811
-    listener: tuple[str, Path],  # noqa: F811
+    listener: tuple[str, Path],
     tmp_path: Path,
     transport: str,
 ) -> None:
@@ -63,7 +64,7 @@ def test_a_verb_that_looks_at_a_server_gives_out_no_secret(
 
 def test_what_runs_and_reads_gives_out_no_value_of_the_environment(
     open_door: Callable[..., Door],  # noqa: F811
-    listener: tuple[str, Path],  # noqa: F811
+    listener: tuple[str, Path],
     tmp_path: Path,
 ) -> None:
     url, log = listener
