@@ -72,11 +72,13 @@ def test_a_look_up_asks_the_environment_before_the_file() -> None:
         ('A="\\${H}"', "${H}"),
         ("A=$H", "$H"),
         ("A=${H:-other}", "home"),
+        ("A=${E:-default}", "default"),  # as in a shell
+        ("A=${E}", ""),
     ],
 )
 def test_look_ups_work_unquoted_and_in_double_quotes(text: str, value: str) -> None:
     """The rules of the common dotenv readers."""
-    assert values_of(text, H="home")["A"] == value
+    assert values_of(text, H="home", E="")["A"] == value
 
 
 @pytest.mark.parametrize(
