@@ -35,6 +35,7 @@ from mcptest_tui.state.review_rows import item_lines
 from mcptest_tui.state.reviewing import ACCEPT, KINDS, REJECT, SKIP
 from mcptest_tui.state.run_view import RunView, repro_command
 from mcptest_tui.state.store import VERDICTS, Store
+from mcptest_tui.state.tree_rows import TO_SEE
 from mcptest_tui.suites import Suites
 from mcptest_tui.words import OWN_KEYS, mark, took_shown
 
@@ -326,7 +327,7 @@ class PlainWorkbench:
             self.put("run what? say numbers, all, failed or a filter: run 3, run failed")
             return
         if text in ("all", "failed"):
-            wanted = [test for test in self.store.order if text == "all" or self.store.rows[test].verdict == "fail"]
+            wanted = [test for test in self.store.order if text == "all" or self.store.rows[test].standing == "fail"]
             if not wanted and text == "failed":
                 self.put("no test has failed")
                 return
@@ -358,11 +359,11 @@ class PlainWorkbench:
     def _do_next(self, _: str) -> None:
         order = self.store.order
         start = self._shown % len(order) if order else 0
-        found = [test for test in (*order[start:], *order[:start]) if self.store.rows[test].verdict == "fail"]
+        found = [test for test in (*order[start:], *order[:start]) if self.store.rows[test].standing in TO_SEE]
         if found:
             self._show(self.store.rows[found[0]])
         else:
-            self.put("no test has failed")
+            self.put("no test has failed, is inconclusive or was stopped")
 
     def _show(self, row: TestRow) -> None:
         self._shown = self.store.order.index(row.id) + 1

@@ -25,11 +25,13 @@ def is_ascii() -> bool:
 
 
 _UNICODE = {
-    "pass": "✓", "fail": "✗", "inconclusive": "!", "skip": "~", "new": "○", "deferred": "!", "queued": "·", "running": "●",
+    "pass": "✓", "fail": "✗", "inconclusive": "!", "skip": "~", "new": "○", "stopped": "○", "deferred": "!",
+    "queued": "·", "running": "●",
     "open": "▾", "closed": "▸", "cut": "…", "arrow": "→", "bar": "▌", "off": "○", "on": "●", "dot": "•", "split": "│",
 }  # fmt: skip
 _ASCII = {
-    "pass": "+", "fail": "x", "inconclusive": "!", "skip": "~", "new": ".", "deferred": "!", "queued": ".", "running": "*",
+    "pass": "+", "fail": "x", "inconclusive": "!", "skip": "~", "new": ".", "stopped": ".", "deferred": "!",
+    "queued": ".", "running": "*",
     "open": "v", "closed": ">", "cut": "...", "arrow": "->", "bar": "|", "off": ".", "on": "*", "dot": "*", "split": "|",
 }  # fmt: skip
 PLAIN = is_ascii()

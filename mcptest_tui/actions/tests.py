@@ -15,9 +15,22 @@ _SCREEN: tuple[Action, ...] = (
         "Run the failed tests, and only those.",
         idle="no test has failed",
     ),
-    Action("open.detail", "Open", "choose", "open_detail", "What the test came to.", where="tests.list"),
+    Action(
+        "open.detail",
+        "Open",
+        "choose",
+        "open_detail",
+        "What the test or the suite came to; what is folded opens first.",
+        where="tests.list",
+    ),
     Action("list.filter", "Filter", "find", "filter", "Show some of the tests: text, is:failed, tag:smoke."),
-    Action("fail.next", "Next failure", "next", "failure(1)", "To the next failing test."),
+    Action(
+        "fail.next",
+        "Next failure",
+        "next",
+        "failure(1)",
+        "To the next test that failed, is inconclusive or was stopped.",
+    ),
     Action("open.edit", "Edit", "edit", "edit", "Open the editor at the test."),
     Action("review.open", "Review", "review", "review", "What is proposed for this test, or all that is."),
     Action(
@@ -37,7 +50,7 @@ _SCREEN: tuple[Action, ...] = (
         show=False,
         idle="nothing is running",
     ),
-    Action("fail.previous", "Previous failure", "previous", "failure(-1)", "To the failing test before.", show=False),
+    Action("fail.previous", "Previous failure", "previous", "failure(-1)", "The same, to the one before.", show=False),
     Action("list.failures", "Failures only", "failures only", "failures_only", "Only failed tests, and back."),
     Action("run.again", "Again", "run the last again", "run_again", "The last run again.", show=False),
     Action(

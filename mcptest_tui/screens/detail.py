@@ -29,7 +29,7 @@ from mcptest_tui.state.result_rows import (
 from mcptest_tui.state.run_view import repro_command
 from mcptest_tui.state.store import TestRow
 from mcptest_tui.state.text_lines import line, safe
-from mcptest_tui.state.tree_rows import Group, Note
+from mcptest_tui.state.tree_rows import TO_SEE, Group, Note
 from mcptest_tui.widgets.detail import OF_AGENTS, OF_CALLS, OF_COMPOSITIONS, OF_EVALS, OF_TALKING_EVALS
 
 if TYPE_CHECKING:
@@ -132,8 +132,9 @@ class DetailFeed:
         if len(everything) != len(rows) or not entry.depth:
             shown = "all" if not self._screen.rows.filter else "the"
             keys.append(("a", f"runs {shown} {len(everything)} ({starting})"))
-        if any(row.verdict == "fail" for row in everything):
-            keys += [("f", "runs the failed ones"), ("n", "goes to the next failure")]
+        keys += [("f", "runs the failed ones")] if any(row.standing == "fail" for row in everything) else []
+        if any(row.standing in TO_SEE for row in everything):
+            keys.append(("n", "goes to the next test that did not pass"))
         return [*keys, ("e", "opens the editor here"), ("?", "shows all keys")]
 
     # A test
@@ -152,7 +153,7 @@ class DetailFeed:
         screen = self._screen
         repro = repro_command(screen.relative(row.path), row.name)
         result = row.result or self._known(row)
-        if result is None and row.verdict == "new":
+        if row.result is None and row.standing in ("new", "stopped"):
             keys = [("x", "stops the run")] if row.busy else [("r", "runs it"), ("a", "runs all that is shown")]
             keys.append(("e", "opens it in the editor"))
             lines = new_lines(row, screen.place(row), keys, repro)

@@ -57,7 +57,7 @@ class TestActions(Screen[None]):
     def action_run_failed(self) -> None:
         """The failed ones that are shown, and only those."""
         screen = self._tests
-        ids = [row.id for row in screen.rows.shown_tests(screen.workbench.store) if row.verdict == "fail"]
+        ids = [row.id for row in screen.rows.shown_tests(screen.workbench.store) if row.standing == "fail"]
         if ids:
             self._run(None, ids)
         else:
@@ -159,25 +159,24 @@ class TestActions(Screen[None]):
         screen.workbench.say("the cursor follows failures" if screen.following else "the cursor stays where it is")
 
     def action_failure(self, step: int) -> None:
-        """The next failing test."""
+        """The next test that failed, is inconclusive or was stopped."""
         screen = self._tests
         row = screen.rows.next_failure(screen.test_list.current, step, screen.workbench.store)
         if row is None:
-            screen.workbench.say("nothing that is shown has failed")
+            screen.workbench.say("no test that is shown has failed, is inconclusive or was stopped")
         else:
             screen.show_test(row)
 
     # Opening
 
     def action_open_detail(self) -> None:
-        """A test's detail; a group opens or closes; a problem is shown in the editor."""
+        """The detail of a test, a suite or a block; what is folded is opened first. A problem is shown in the editor."""
         screen = self._tests
         entry = screen.test_list.entry()
         if isinstance(entry, Note):
             self.action_edit()
-        elif isinstance(entry, Group):
-            if screen.rows.fold(entry.id):
-                screen.rebuild()
+        elif isinstance(entry, Group) and screen.rows.fold(entry.id, closed=False):
+            screen.rebuild()
         elif entry is not None:
             screen.add_class("-detail")
             screen.feed.show(entry)

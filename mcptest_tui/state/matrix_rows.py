@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 KINDS = ("agent", "eval")
 NO_MODEL = "(any model)"
-_WORST = ("running", "queued", "fail", "inconclusive", "deferred", "pass", "skip", "new")
+_WORST = ("running", "queued", "fail", "inconclusive", "deferred", "stopped", "pass", "skip", "new")
 _TAGGED = re.compile(
     r"(?P<base>.*) \[(?P<model>[^][]+)\](?: #\d+)*(?:: [\w-]+| \([^()]*\))?(?: #\d+)*\Z",
     re.DOTALL,
@@ -74,7 +74,7 @@ class Cell(NamedTuple):
         passed, of = self.runs
         cost, is_told = self.spent
         score = self.score
-        ended = self.status not in ("new", "queued", "running", "deferred")
+        ended = self.status not in ("new", "stopped", "queued", "running", "deferred")
         parts = [f"{passed}/{of}" if of > 1 and ended else number(score) if score is not None else ""]
         parts += [usd(cost)] if is_told else []
         return " ".join(filter(None, parts)) or (self.status if self.status in ("deferred", "running") else "")

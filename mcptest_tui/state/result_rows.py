@@ -62,6 +62,7 @@ WORDS = {
     "deferred": "deferred",
     "skip": "skipped",
     "new": "not run yet",
+    "stopped": "not run",
     "queued": "waiting",
     "running": "running",
 }
@@ -143,9 +144,10 @@ def new_lines(row: TestRow, place: str, keys: Sequence[tuple[str, str]], repro: 
     """A test that has no result yet: what it calls, and what the keys do."""
     calls = ("calls", row.tool) if row.tool else ("kind", row.kind)
     added = "   added while the suite was open" if row.added and not row.busy else ""
-    status = row.status if row.busy else "new"
+    status = row.status if row.busy or row.status == "stopped" else "new"
+    words = row.message if status == "stopped" else WORDS[status]
     lines = [
-        line((f"{mark(status)} {WORDS[status]}", "bold"), (added, "dim")),
+        line((f"{mark(status)} {safe(words)}", "bold"), (added, "dim")),
         BLANK,
         *_facts((calls, ("server", row.server), ("at", place), ("tags", ", ".join(row.tags)))),
         BLANK,
@@ -161,7 +163,10 @@ def key_lines(keys: Sequence[tuple[str, str]]) -> list[TextLine]:
 
 def _headline(row: TestRow, result: Mapping[str, Any]) -> TextLine:
     verdict = shown_as(result)
-    pieces: list[Piece] = [(f"{mark(verdict)} {WORDS.get(verdict, verdict)}", verdict)]
+    pieces: list[Piece] = []
+    if row.status == "stopped":
+        pieces.append((f"{mark('stopped')} {safe(row.message)}; before that   ", "bold"))
+    pieces += [(f"{mark(verdict)} {WORDS.get(verdict, verdict)}", verdict)]
     duration = result.get("duration_ms")
     if isinstance(duration, (int, float)) and verdict != DEFERRED:
         pieces.append((f"   {took_told(duration, result.get('behind'))}", ""))
@@ -433,18 +438,26 @@ def group_lines(
     rows: Sequence[TestRow], keys: Sequence[tuple[str, str]], summary: Summary | None = None
 ) -> list[TextLine]:
     """A suite or a block: the last run of it if there is one, what fails in it, what is slow, what the keys do."""
-    failing = [row for row in rows if row.verdict == "fail"]
-    if summary is not None:
-        return [*summary_lines(summary, failing), *tool_lines(rows), BLANK, *key_lines(keys)]
+    failing = [row for row in rows if row.standing == "fail"]
     counts: dict[str, int] = {}
     for row in rows:
         counts[row.status] = counts.get(row.status, 0) + 1
-    pieces: list[Piece] = [(f"{counted(len(rows), 'test')}", "bold")]
-    told = (status for status in (*VERDICT_ORDER, "running", "queued", "new") if counts.get(status))
-    waiting = sum(row.deferred for row in rows)
-    for verdict in told:
+    pieces: list[Piece] = [(f"{counted(len(rows), 'test')}:", "bold")]
+    waiting = sum(row.deferred and row.status == "inconclusive" for row in rows)
+    for verdict in filter(counts.get, (*VERDICT_ORDER, "stopped", "running", "queued", "new")):
         some = f" ({waiting} deferred)" if verdict == "inconclusive" and waiting else ""
-        pieces.append((f"   {counts[verdict]} {WORDS[verdict]}{some}", "dim" if verdict == "queued" else verdict))
+        comma = "," if len(pieces) > 1 else ""
+        pieces += [
+            (f"{comma} ", ""),
+            (f"{counts[verdict]} {WORDS[verdict]}{some}", "dim" if verdict == "queued" else verdict),
+        ]
+    if summary is not None:
+        of_all = (
+            []
+            if summary.total == len(rows)
+            else [line(*pieces), BLANK, line((f"last run, of {counted(summary.total, 'test')}", "bold"))]
+        )
+        return [*of_all, *summary_lines(summary, failing), *tool_lines(rows), BLANK, *key_lines(keys)]
     lines = [line(*pieces), *_failing(failing)]
     timed = slowest(rows)
     if len(timed) > 1:

@@ -115,7 +115,13 @@ class Summary:
     @property
     def title(self) -> str:
         """`120 passed in 3.2 s`, `2 failed, 118 passed in 3.2 s`; that nothing was checked, and why, comes first."""
-        words = (("fail", "failed"), ("inconclusive", "inconclusive"), ("pass", "passed"), ("skip", "skipped"))
+        words = (
+            ("fail", "failed"),
+            ("inconclusive", "inconclusive"),
+            ("pass", "passed"),
+            ("skip", "skipped"),
+            ("stopped", "not run"),
+        )
         parts = [f"{self.deferred} deferred"] if self.deferred else []
         parts += [f"{self.needing} {'needs' if self.needing == 1 else 'need'} arguments"] if self.needing else []
         some = {"inconclusive": f" ({', '.join(parts)})"} if parts else {}
@@ -176,7 +182,7 @@ class RunView:
         spending = spending if isinstance(spending, dict) else {}
         counts: dict[str, int] = {}
         for row in rows:
-            counts[row.verdict] = counts.get(row.verdict, 0) + 1
+            counts[row.standing] = counts.get(row.standing, 0) + 1
         path = str(event.get("path", ""))
         for server in record.get("servers") or ():
             if isinstance(server, dict) and server.get("stderr_tail"):
@@ -189,13 +195,13 @@ class RunView:
             total=len(rows),
             counts=counts,
             duration_ms=float(record.get("duration_ms") or 0.0),
-            broken=[row.name for row in rows if row.verdict == "fail" and row.before == "pass"],
-            mended=[row.name for row in rows if row.verdict == "pass" and row.before == "fail"],
-            slowest=slowest(rows),
+            broken=[row.name for row in rows if row.standing == "fail" and row.before == "pass"],
+            mended=[row.name for row in rows if row.standing == "pass" and row.before == "fail"],
+            slowest=slowest([row for row in rows if row.status != "stopped"]),
             interrupted=bool(record.get("interrupted")),
             hooks=_mappings(record.get("hooks")),
             rollups=_mappings(record.get("metric_rollups")),
-            deferred=sum(row.deferred for row in rows),
+            deferred=sum(row.deferred and row.standing == "inconclusive" for row in rows),
             needing=sum(_needs_arguments(row) for row in rows),
             models=_mappings(spending.get("models")),
             scorers=_mappings(spending.get("scorers")),

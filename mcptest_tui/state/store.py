@@ -7,10 +7,11 @@ The surprising thing: while a suite does not load, the rows of its last good loa
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_tui.state.judged_rows import DEFERRED, is_deferred
+from mcptest_tui.state.progress import CANCELLED
 from mcptest_tui.words import waited_ms
 
 if TYPE_CHECKING:
@@ -19,16 +20,20 @@ if TYPE_CHECKING:
     from mcptest_engine.running.documents import Document, TestItem
 
 VERDICTS = ("pass", "fail", "inconclusive", "skip")
-STATUSES = ("new", "queued", "running", *VERDICTS)
+STATUSES = ("new", "stopped", "queued", "running", *VERDICTS)
 BUSY = ("queued", "running")
+OF_MANY_CALLS = ("agent", "composition", "eval")
+"""The kinds of tests that do more than to wait for one answer."""
+STOPPED = "not run: the run was stopped"
 NOT_RUN = ("not run: ", "interrupted")
 """How the message of a result begins whose test a run did not begin, or was ended in."""
 
 
 @dataclass(slots=True, eq=False)
 class TestRow:
-    """One test. `status` is "new", "queued", "running", or a verdict; `verdict` what it came to last, whatever it does now, and
-    `before` what it came to the time before; `path` is its suite's file, `file` its own.
+    """One test. `status` is "new", "queued", "running", "stopped" (its last run ended without running it; `message` says why),
+    or a verdict; `verdict` what it came to last, whatever it does now, and `before` what it came to the time before; `path` is
+    its suite's file, `file` its own.
 
     `digest` is of the test as it stands, `ran_digest` of the test as it was when its result came to be, `asked_digest` of the
     test as the newest run has it that was asked for and has not decided it ("" for none); that run is `run`. `added` says that
@@ -72,6 +77,12 @@ class TestRow:
     calls: tuple[tuple[str, str], ...] = ()
     spends: bool = False
     waits: str = ""
+    message: str = ""
+
+    @property
+    def standing(self) -> str:
+        """What its newest run came to: the verdict, which stays while it runs again, or "stopped"."""
+        return "stopped" if self.status == "stopped" else self.verdict
 
     @property
     def own_ms(self) -> float | None:
@@ -101,6 +112,14 @@ class TestRow:
         if not self.digest or not self.ran_digest:
             return False
         return self.digest not in (self.ran_digest, self.asked_digest)
+
+
+@dataclass(slots=True)
+class _Line:
+    """The tests that wait for one server in a run, in the order of their calls; empty once that answers out of turn."""
+
+    rows: dict[str, TestRow] = field(default_factory=dict)
+    is_parallel: bool = False
 
 
 class Moved(NamedTuple):
@@ -148,6 +167,8 @@ class Store:
         self.version = 0
         self._now = now
         self._good: dict[str, tuple[Document, float]] = {}
+        self._lines: dict[tuple[str, str, str], _Line] = {}
+        """The calls that have no answer yet, by run, suite and server."""
         self._runs: dict[str, dict[str, str]] = {}
         """The tests of a run that was asked for, with their digests as it has them."""
         self._paths: dict[str, str] = {}
@@ -216,7 +237,9 @@ class Store:
 
     def _drop(self, ids: Iterable[str]) -> None:
         for test in ids:
-            self.counts[self.rows.pop(test).status] -= 1
+            row = self.rows.pop(test)
+            self._leave_line(row, row.run)
+            self.counts[row.status] -= 1
             self.running.pop(test, None)
 
     def _sort(self) -> None:
@@ -248,7 +271,7 @@ class Store:
     def interrupt(self) -> None:
         """The engine is gone, and all runs with it; what was decided stays."""
         for run in list(self._runs):
-            self._end(run)
+            self._end(run, "not run: the engine stopped")
 
     def remember(self, verdicts: dict[str, Any]) -> None:
         """Verdicts of an earlier session, by id: [verdict, milliseconds, digest, behind]; those of the same text are taken."""
@@ -293,8 +316,7 @@ class Store:
             elif name == "case.started":
                 row = rows.get(event["id"])
                 if row is not None:
-                    row.started, row.nodes, row.talk = self._now(), None, None
-                    self._set(row, "running")
+                    self._begin(row, event["run"])
             elif name in ("node.changed", "agent.turn"):
                 nodes += self._went_on(event)
             elif name == "run.started":
@@ -303,7 +325,8 @@ class Store:
             elif name == "run.adopted":
                 finished += self._adopt(event)
             elif name in ("run.finished", "run.failed"):
-                self._end(event["run"])
+                cancelled = name == "run.finished" or event.get("kind") == CANCELLED
+                self._end(event["run"], STOPPED if cancelled else "")
                 run, ended = event["run"], True
         if structure:
             structure = not self._append()
@@ -320,6 +343,31 @@ class Store:
             ended,
             frozenset(nodes),
         )
+
+    def _begin(self, row: TestRow, run: str) -> None:
+        """A test was begun. While an earlier call to its server has no answer, it still waits: most servers answer in turn."""
+        row.started, row.nodes, row.talk = self._now(), None, None
+        line = self._lines.setdefault((run, row.path, row.server), _Line())
+        if row.kind not in OF_MANY_CALLS and not line.is_parallel:
+            line.rows[row.id] = row
+        self._set(row, "queued" if row.id in line.rows and len(line.rows) > 1 else "running")
+
+    def _leave_line(self, row: TestRow, run: str, *, answered: bool = False) -> None:
+        """A test is no longer under way. One that is answered before an earlier one shows that its server works on several."""
+        line = self._lines.get((run, row.path, row.server))
+        if line is None or row.id not in line.rows:
+            return
+        was_first = next(iter(line.rows)) == row.id
+        del line.rows[row.id]
+        if answered and not was_first:
+            line.is_parallel = True
+            for other in line.rows.values():
+                self._set(other, "running")
+            line.rows.clear()
+        elif was_first and line.rows:
+            following = next(iter(line.rows.values()))
+            following.started = self._now()
+            self._set(following, "running")
 
     def _went_on(self, event: dict[str, Any]) -> list[str]:
         """A node of a composition was begun or has ended, or a model has answered."""
@@ -358,10 +406,12 @@ class Store:
 
     def _finish(self, row: TestRow, run: str, result: dict[str, Any]) -> None:
         verdict = result["verdict"]
+        self._leave_line(row, run, answered=verdict == "pass" and not result.get("cached"))
         if row.run == run:
             row.asked_digest = ""
         if verdict == "skip" and str(result.get("message", "")).startswith(NOT_RUN):
-            self._set(row, row.verdict)  # what it came to before counts
+            row.message = str(result["message"])
+            self._set(row, "stopped")
             return
         row.before, row.verdict = row.verdict, verdict if verdict in VERDICTS else "inconclusive"
         row.result = result
@@ -402,20 +452,22 @@ class Store:
             self._settle(left_out, run)
         return structure
 
-    def _end(self, run: str) -> None:
+    def _end(self, run: str, message: str) -> None:
+        self._lines = {key: line for key, line in self._lines.items() if key[0] != run}
         for test in self._runs.pop(run, ()):
-            self._settle(test, run)
+            self._settle(test, run, message)
         self._run_ids.pop(run, None)
 
-    def _settle(self, test: str, run: str) -> None:
-        """Whatever has no verdict yet does not get one from this run."""
+    def _settle(self, test: str, run: str, message: str = "") -> None:
+        """Whatever has no verdict yet does not get one from this run: it is stopped where `message` says so, else as before."""
         row = self.rows.get(test)
         if row is None:
             return
         if row.run == run:
             row.asked_digest = ""
             if row.busy:
-                self._set(row, row.verdict)
+                row.message = message
+                self._set(row, "stopped" if message else row.verdict)
         elif row.status == "running" and run in self._run_ids:
             self._set(row, "queued")  # a newer run is to come
 

@@ -27,7 +27,9 @@ ORDER_WORDS = {"file": "file order", "slowest": "slowest first", "failed": "fail
 OPEN_AT_ONCE = 300
 PROBLEMS_SHOWN = 3
 _ID, _STATUS, _WHERE = attrgetter("id"), attrgetter("status"), attrgetter("path", "block")
-_RANK = {"fail": 0, "inconclusive": 1, "running": 2, "queued": 3, "new": 4, "pass": 5, "skip": 6}
+_RANK = {"fail": 0, "inconclusive": 1, "stopped": 2, "new": 3, "pass": 4, "skip": 5}
+TO_SEE = ("fail", "inconclusive", "stopped")
+"""Where the keys of the next failure stop: tests that ran, or were to run, and did not pass."""
 
 
 @dataclass(slots=True, eq=False)
@@ -215,7 +217,7 @@ class TreeRows:
     def _sorted(self, chosen: Sequence[TestRow]) -> list[Entry]:
         if self.order == "slowest":
             return [*sorted(chosen, key=lambda row: -(row.own_ms if row.own_ms is not None else -1.0))]
-        return [*sorted(chosen, key=lambda row: _RANK.get(row.verdict, 9))]
+        return [*sorted(chosen, key=lambda row: _RANK[row.standing])]
 
     # Folding
 
@@ -290,13 +292,13 @@ class TreeRows:
         return [store.rows[test] for test in store.order if test in self._member]
 
     def next_failure(self, after: str | None, step: int, store: Store) -> TestRow | None:
-        """The failing test after (or, with a negative step, before) an entry; from the other end when there is none."""
+        """The next test that did not pass (with a negative step, the one before); from the other end when there is none."""
         rows: list[TestRow]
         if self.order == "file":
             rows = self.shown_tests(store)
         else:
             rows = [entry for entry in self.entries if isinstance(entry, TestRow)]
-        failing = [at for at, row in enumerate(rows) if row.verdict == "fail"]
+        failing = [at for at, row in enumerate(rows) if row.standing in TO_SEE]
         if not failing:
             return None
         here = self._position(after, rows)

@@ -10,6 +10,7 @@ from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, told_apart
 from mcptest_tui.state.matrix_rows import Matrix, total_cost
 from mcptest_tui.state.spending import usd
+from mcptest_tui.state.store import STATUSES
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.words import MARKS, mark
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 NAME_SHARE = 0.36
 LEAST_NAME, MOST_NAME = 16, 60
 LEAST_CELL, MOST_CELL = 16, 24
-STATUSES = ("pass", "fail", "inconclusive", "skip", "new", "queued", "running")
 
 
 class MatrixView(Lines):
@@ -44,7 +44,7 @@ class MatrixView(Lines):
         & > .matrix-view--fail { color: $verdict-fail; text-style: bold; }
         & > .matrix-view--inconclusive { color: $verdict-inconclusive; text-style: bold; }
         & > .matrix-view--skip { color: $verdict-skip; }
-        & > .matrix-view--new { color: $foreground 60%; }
+        & > .matrix-view--new, & > .matrix-view--stopped { color: $foreground 60%; }
         & > .matrix-view--queued { color: $foreground 60%; }
         & > .matrix-view--running { color: $primary; text-style: bold; }
         & > .matrix-view--head { text-style: bold; }
@@ -147,7 +147,7 @@ how many of its runs passed, and what it cost. Arrows move, Enter goes to the te
 
     def _sum(self, model: str) -> str:
         tests = self.matrix.tests_of(model)
-        passed = sum(test.verdict == "pass" for test in tests)
+        passed = sum(test.standing == "pass" for test in tests)
         cost, is_told = total_cost(tests)
         return f"   {passed}/{len(tests)}" + (f" {usd(cost)}" if is_told else "")
 

@@ -17,7 +17,7 @@ from textual.message import Message
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, told_apart
-from mcptest_tui.state.store import STATUSES, TestRow
+from mcptest_tui.state.store import BUSY, STATUSES, TestRow
 from mcptest_tui.state.tree_rows import Group, Note, TreeRows
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.words import MARKS, is_ascii, mark
@@ -53,7 +53,7 @@ class RowList(Lines):
         & > .row-list--fail { color: $verdict-fail; text-style: bold; }
         & > .row-list--inconclusive { color: $verdict-inconclusive; text-style: bold; }
         & > .row-list--skip { color: $verdict-skip; }
-        & > .row-list--new { color: $foreground 60%; }
+        & > .row-list--new, & > .row-list--stopped { color: $foreground 60%; }
         & > .row-list--queued { color: $foreground 50%; }
         & > .row-list--running { color: $primary; text-style: bold; }
         & > .row-list--group { text-style: bold; }
@@ -299,8 +299,8 @@ class RowList(Lines):
     def _time(self, row: TestRow) -> str:
         if row.status == "running":
             elapsed = time.time() - row.started
-            return f"{elapsed:.0f} s" if elapsed >= 1 else ""
-        if row.duration_ms is None or row.shown in ("queued", "skip", "deferred"):
+            return "" if elapsed < 1 else f"{elapsed:.0f} s" if elapsed < 60 else milliseconds(elapsed * 1000)
+        if row.duration_ms is None or row.shown in ("queued", "stopped", "skip", "deferred"):
             return ""
         return milliseconds(row.duration_ms)
 
@@ -327,9 +327,10 @@ class RowList(Lines):
         for status in COUNTED:
             if group.counts[status]:
                 told.append((f"{'  ' if told else ''}{group.counts[status]} {mark(status)}", f"row-list--{status}"))
-        left = group.total - sum(group.counts[status] for status in COUNTED)
-        if left and not told:
-            told.append((f"{left} {mark('new')}", "row-list--new"))
+        for sign, statuses in (("new", ("new", "stopped")), ("queued", BUSY)):
+            left = sum(group.counts[status] for status in statuses)
+            if left:
+                told.append((f"{'  ' if told else ''}{left} {mark(sign)}", f"row-list--{sign}"))
         return told
 
     def _note(self, note: Note, width: int) -> list[Piece]:

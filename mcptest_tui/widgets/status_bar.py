@@ -16,7 +16,7 @@ from textual.widget import Widget
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.words import MARKS, duration_shown, mark
 
-COUNTED = ("pass", "fail", "inconclusive", "skip")
+COUNTED = ("pass", "fail", "inconclusive", "skip", "stopped")
 STYLES = {status: f"$verdict-{status}" for status in COUNTED}
 GAP = "   "
 
@@ -104,5 +104,5 @@ def _run(status: Status) -> Content:
 
 def _counts(status: Status) -> Content:
     return Content("  ").join(
-        [Content.styled(f"{count} {mark(name)}", STYLES.get(name, "")) for name, count in status.counts]
+        [Content.styled(f"{count} {mark(name)}", STYLES.get(name, "$muted")) for name, count in status.counts]
     )

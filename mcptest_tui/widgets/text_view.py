@@ -27,6 +27,7 @@ INKS = (
     "deferred",
     "skip",
     "new",
+    "stopped",
     "running",
     "key",
     "hint",
@@ -52,7 +53,7 @@ class TextView(Lines):
         & > .text-view--inconclusive { color: $verdict-inconclusive; text-style: bold; }
         & > .text-view--deferred { color: $verdict-inconclusive; text-style: bold; }
         & > .text-view--skip { color: $verdict-skip; }
-        & > .text-view--new { color: $foreground 65%; }
+        & > .text-view--new, & > .text-view--stopped { color: $foreground 65%; }
         & > .text-view--running { color: $primary; }
         & > .text-view--key { color: $footer-key-foreground; text-style: bold; }
         & > .text-view--hint { color: $warning; }

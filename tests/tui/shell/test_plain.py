@@ -125,7 +125,7 @@ def test_ctrl_c_stops_the_run_and_not_the_program(mcptest_command, place, enviro
         terminal.press("\x03")
         terminal.wait_for("nothing is running; the command quit leaves")
         terminal.press("tests\n")
-        terminal.wait_for("1 not run yet: waits")
+        terminal.wait_for("1 not run: waits")
         terminal.press("quit\n")
         assert terminal.wait_for_end() == 0
         assert b"\x1b" not in terminal.output

@@ -245,6 +245,35 @@ def test_what_waited_for_another_call_is_no_slow_test_and_its_tool_no_slow_tool(
     assert later.rows[b].own_ms == 13.0
 
 
+def test_a_stopped_run_and_the_page_of_its_suite_count_alike():
+    """The summary counted tests that were not run by what they had come to before: 2 passed, of which 1 had run."""
+    store, view, ids = store_of(item("a"), item("b"), item("c")), RunView(), [id_of("a"), id_of("b")]
+    ran(store, "u1", a="pass", b="pass", c="fail")
+    cut = finished("u2", ids[1], "skip", message="not run: interrupted")
+    events = [started("u2", *ids), finished("u2", ids[0]), cut, ended("u2", interrupted=True)]
+    store.apply_many(events)
+    view.apply(events, store)
+    assert view.summary is not None
+    assert view.summary.title == "1 passed, 1 not run in 1.2 s"
+    assert not view.summary.mended
+    rows = list(store.rows.values())
+    told = text(group_lines(rows, (), view.summary)).splitlines()
+    assert told[:4] == [
+        "3 tests: 1 failed, 1 passed, 1 not run", "", "last run, of 2 tests", "1 passed, 1 not run in 1.2 s   interrupted",
+    ]  # fmt: skip
+    assert text(group_lines(rows, ())).startswith(told[0])
+    assert text(result_lines(rows[1], rows[1].result, "", "")).startswith(
+        "○ not run: interrupted; before that   ✓ passed"
+    )
+    assert "○ not run: interrupted" in text(new_lines(store_row_without_result(), "s.yml:1", (), ""))
+
+
+def store_row_without_result():
+    store = store_of(item("n"))
+    store.apply_many([started("u1", id_of("n")), finished("u1", id_of("n"), "skip", message="not run: interrupted")])
+    return store.rows[id_of("n")]
+
+
 def test_a_run_says_how_many_tests_need_arguments():
     store, view, a = store_of(item("a")), RunView(), id_of("a")
     refused = {"index": 0, "implicit": "outcome", "target": "outcome", "matcher": {"exact": "success"}, "passed": None}

@@ -38,7 +38,16 @@ def test_a_run_moves_its_tests_from_queued_to_running_to_their_verdict():
     assert delta.finished == (id_of("a"),)
     assert statuses(store) == {"a": "fail", "b": "new"}
     assert store.rows[id_of("a")].run_id == "R-u1"
-    assert store.counts == {"new": 1, "queued": 0, "running": 0, "pass": 0, "fail": 1, "inconclusive": 0, "skip": 0}
+    assert store.counts == {
+        "new": 1,
+        "stopped": 0,
+        "queued": 0,
+        "running": 0,
+        "pass": 0,
+        "fail": 1,
+        "inconclusive": 0,
+        "skip": 0,
+    }
 
 
 def test_what_a_run_did_not_come_to_is_as_before_when_it_ends():
@@ -56,13 +65,26 @@ def test_a_test_that_was_asked_for_and_is_not_in_the_run_does_not_wait_for_it():
     assert statuses(store) == {"a": "queued", "b": "new"}
 
 
-def test_a_test_that_a_run_was_ended_before_keeps_what_it_came_to():
+def test_a_test_that_a_run_was_ended_before_is_stopped_and_its_last_verdict_is_known():
     store = store_of(item("a"), item("b"))
     ran(store, "u1", a="fail")
     ids = [id_of("a"), id_of("b")]
     left_out = [finished("u2", test, "skip", message="not run: interrupted") for test in ids]
     store.apply_many([started("u2", *ids), *left_out, ended("u2")])
-    assert statuses(store) == {"a": "fail", "b": "new"}
+    row = store.rows[id_of("a")]
+    assert statuses(store) == {"a": "stopped", "b": "stopped"}
+    assert (row.verdict, row.standing, row.message) == ("fail", "stopped", "not run: interrupted")
+    store.queue("u3", [row.id])
+    assert row.standing == "fail"
+
+
+def test_a_run_that_is_cancelled_before_it_begins_stops_its_tests():
+    store = store_of(item("a"), item("b"))
+    store.queue("u1", [id_of("a")])
+    store.apply_many(
+        [{"event": "run.failed", "run": "u1", "kind": "cancelled", "message": "cancelled before it began"}]
+    )
+    assert statuses(store) == {"a": "stopped", "b": "new"}
 
 
 def test_a_result_is_of_the_text_that_its_run_was_asked_for():
@@ -105,7 +127,7 @@ def test_an_engine_that_is_gone_takes_runs_along_and_no_results():
     store.queue("u1", [id_of("a"), id_of("b")])
     store.apply_many([started("u1", id_of("a"), id_of("b")), finished("u1", id_of("a"))])
     store.interrupt()
-    assert statuses(store) == {"a": "pass", "b": "new"}
+    assert statuses(store) == {"a": "pass", "b": "stopped"}
 
 
 def test_a_suite_that_does_not_load_any_more_keeps_the_tests_of_its_last_good_load():
@@ -148,12 +170,54 @@ def test_what_is_being_tested_is_known_at_any_moment():
     store = store_of(item("a"), item("b"), item("c"))
     ids = [id_of("a"), id_of("b"), id_of("c")]
     store.apply_many([started("u1", *ids), *({"event": "case.started", "run": "u1", "id": test} for test in ids)])
-    assert list(store.running) == ids
+    assert list(store.running) == ids[:1]  # the others wait behind it
     store.apply_many([finished("u1", ids[0])])
     store.put_document(document(item("a"), item("b")))
     assert list(store.running) == [ids[1]]
     store.interrupt()
     assert not store.running
+
+
+def begun(*ids):
+    return [started("u1", *ids), *({"event": "case.started", "run": "u1", "id": test} for test in ids)]
+
+
+def test_tests_whose_calls_wait_behind_another_of_their_server_wait():
+    """In a hang eight rows turned alike, though seven of them only waited."""
+    store = store_of(item("a"), item("b"), item("c"), item("d", server="other"))
+    ids = [id_of(name) for name in "abcd"]
+    delta = store.apply_many(begun(*ids))
+    assert statuses(store) == {"a": "running", "b": "queued", "c": "queued", "d": "running"}
+    store.rows[ids[1]].started = 0.0
+    delta = store.apply_many([finished("u1", ids[0], "fail", failure={"kind": "timeout"})])
+    assert statuses(store) == {"a": "fail", "b": "running", "c": "queued", "d": "running"}
+    assert store.rows[ids[1]].started == 1_000.0  # its turn came only now
+    assert {moved.row.name for moved in delta.moved} == {"a", "b"}
+    store.apply_many([finished("u1", ids[2], "fail", failure={"kind": "timeout"})])  # that shows nothing of the order
+    assert statuses(store)["b"] == "running"
+
+
+def test_a_server_that_answers_out_of_turn_works_on_several_calls_at_once():
+    store = store_of(item("a"), item("b"), item("c"), item("d"))
+    ids = [id_of(name) for name in "abc"]
+    store.apply_many([*begun(*ids), finished("u1", ids[1])])
+    assert statuses(store) == {"a": "running", "b": "pass", "c": "running", "d": "new"}
+    store.apply_many([{"event": "case.started", "run": "u1", "id": id_of("d")}])
+    assert statuses(store)["d"] == "running"
+
+
+def test_a_test_that_makes_several_calls_waits_behind_none():
+    store = store_of(item("a"), item("b", block="compositions"))
+    store.apply_many(begun(id_of("a"), id_of("b", "compositions")))
+    assert statuses(store) == {"a": "running", "b": "running"}
+
+
+def test_the_turn_comes_to_the_next_when_a_test_is_taken_out_of_its_suite():
+    store = store_of(item("a"), item("b"))
+    store.queue("u1", [id_of("a"), id_of("b")])
+    store.apply_many(begun(id_of("a"), id_of("b")))
+    store.put_document(document(item("b")))
+    assert statuses(store) == {"b": "running"}
 
 
 def test_a_test_that_is_taken_out_while_it_runs_does_not_come_back():

@@ -70,7 +70,7 @@ def test_what_was_counted_when_the_rows_were_built_is_not_counted_again():
     rows.build(store)
     delta = store.apply_many([])
     rows.update(delta.moved, delta.finished, store)
-    assert counts(rows, group_id(PATH)) == {"new": 2}
+    assert counts(rows, group_id(PATH)) == {"stopped": 2}
 
 
 def test_a_failure_opens_its_group_once_a_run_and_never_one_that_the_person_closed():
@@ -147,6 +147,17 @@ def test_the_next_failure_comes_after_the_cursor_and_then_from_the_top():
     assert rows.next_failure(id_of("c"), 1, store).name == "a"
     assert rows.next_failure(id_of("b"), -1, store).name == "a"
     assert rows.next_failure(group_id(PATH, "tools"), 1, store).name == "a"
+
+
+def test_the_next_failure_is_also_what_is_inconclusive_or_was_stopped():
+    store = store_of(item("a"), item("b"), item("c"))
+    ran(store, "u1", a="pass", b="inconclusive", c="pass")
+    store.queue("u2", [id_of("c")])
+    store.apply_many([{"event": "run.failed", "run": "u2", "kind": "cancelled"}])
+    rows = built(store)
+    assert rows.next_failure(None, 1, store).name == "b"
+    assert rows.next_failure(id_of("b"), 1, store).name == "c"
+    assert rows.next_failure(id_of("c"), 1, store).name == "b"
 
 
 def test_slowest_first_is_one_flat_list():

@@ -164,7 +164,7 @@ async def test_b_stops_a_run_at_its_first_failure(workbench, place):
         await ran(pilot, "a")
         statuses = verdicts(pilot)
         assert statuses["broken"] == "fail"
-        assert statuses["39"] == "new"
+        assert statuses["39"] == "stopped"
 
 
 async def test_x_stops_the_run(workbench, place):
@@ -175,7 +175,7 @@ async def test_x_stops_the_run(workbench, place):
         await until(pilot, lambda: any(row.status == "running" for row in pilot.app.store.rows.values()))
         await until(pilot, lambda: "x stop" in rows_of(pilot.app)[-1])
         await ran(pilot, "x")
-        assert any(row.status == "new" for row in pilot.app.store.rows.values())
+        assert any(row.status == "stopped" for row in pilot.app.store.rows.values())
         assert "x stop" not in rows_of(pilot.app)[-1]
 
 
@@ -219,7 +219,7 @@ async def test_x_stops_what_the_engine_has_not_heard_of_yet(workbench, mixed):
         app.run_tests(None)
         app.cancel_runs()
         await until(pilot, lambda: not app.runs.progress.busy)
-        assert all(row.status == "new" for row in app.store.rows.values())
+        assert all(row.status == "stopped" for row in app.store.rows.values())
         assert "cancelled before" not in text_of(app)
         assert app.runs.progress.last == "cancelled"
 
