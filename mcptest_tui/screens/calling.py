@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.safe import one_line, shown
+from mcptest_tui.screens.tree_actions import fetch_up_to, find_everywhere
 from mcptest_tui.screens.working import Working
 from mcptest_tui.state.about import answer_line, milliseconds
 from mcptest_tui.state.catalog import VERBS, unlisted
 from mcptest_tui.state.forms import as_json, completion_of, form_of
+from mcptest_tui.state.json_rows import whole
 from mcptest_tui.state.saving import saving_of
 from mcptest_tui.widgets.choice import Choice, plain
 from mcptest_tui.widgets.filter_line import FilterLine
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcptest_tui.screens.servers import ServersScreen
+    from mcptest_tui.screens.tree_actions import AskPart
     from mcptest_tui.state.catalog import Item
     from mcptest_tui.state.fields import Field
     from mcptest_tui.state.forms import Form
@@ -88,8 +91,8 @@ class Calling(Working):
 
     # Opening
 
-    def open_call(self, item: Item, arguments: dict[str, Any] | None = None) -> None:
-        """The form for an item, as it was left; with `arguments` filled with these."""
+    def open_call(self, item: Item, arguments: dict[str, Any] | None = None, *, send: bool = False) -> None:
+        """The form for an item, as it was left; with `arguments` filled with these, and sent at once where that is wanted."""
         server = self._screen.server
         if server is None:
             return
@@ -106,7 +109,7 @@ class Calling(Working):
             call.form.fill(arguments)
         self.call = call
         call.warning = ""
-        self.in_background(partial(self._show_call, call), "servers.form")
+        self.in_background(partial(self._show_call, call, send=send), "servers.form")
 
     def arrive_at_call(self, server: Server, where: dict[str, Any]) -> None:
         """From elsewhere: a tool by its name, or a whole request to send again."""
@@ -130,9 +133,9 @@ class Calling(Working):
             screen.show_catalog()
             screen.catalog_list.move_to(catalog.shown.index(item), tell=False)
         arguments = params.get("arguments")
-        self.open_call(item, arguments if isinstance(arguments, dict) else None)
+        self.open_call(item, arguments if isinstance(arguments, dict) else None, send=bool((wanted or {}).get("send")))
 
-    async def _show_call(self, call: Call, *, at: str = "") -> None:
+    async def _show_call(self, call: Call, *, at: str = "", send: bool = False) -> None:
         screen, pane = self._screen, self._screen.call_pane
         screen.add_class("-calling")
         screen.go_to("about", focus=False)
@@ -144,6 +147,8 @@ class Calling(Working):
         pane.form.tell(call.form.problems)
         self._show_answer(call)
         screen.refresh_bindings()
+        if send:
+            pane.action_send()
 
     def show_form_again(self, at: str) -> None:
         """The form with what was put into it, typing at a field."""
@@ -389,20 +394,37 @@ class Calling(Working):
             self._search_line.open()
         elif event.what == "target":
             self._screen.workbench.copy(tree.target, "the target")
+        elif event.what == "reach":
+            self.in_background(partial(self._reach, call, event), "servers.reach")
         elif event.what == "more" or event.what == "text" or not tree.is_whole():
             self.in_background(partial(self._fetch, call, event), "servers.value")
         else:
             self._use(event, text_of(tree.value()))
 
+    def _part_of(self, call: Call) -> AskPart:
+        """Asks for something in the answer."""
+        called, ask = call.called or {}, self._screen.workbench.engine.ask
+        member = "error" if "error" in called.get("answer", {}) else "result"
+        return lambda do, path, **more: ask(do, id=called["id"], path=[member, *path], **more)
+
+    async def _find(self, call: Call, text: str) -> None:
+        await find_everywhere(self._screen.call_pane.result, text, self._part_of(call))
+        if call is self.call:
+            self.told_path()
+
+    async def _reach(self, call: Call, event: JsonTree.Wanted) -> None:
+        try:
+            await fetch_up_to(event.tree, event.path, self._part_of(call))
+        except EngineError as wrong:
+            self._screen.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+
     async def _fetch(self, call: Call, event: JsonTree.Wanted) -> None:
-        called = call.called or {}
-        path = ["error" if "error" in called.get("answer", {}) else "result", *event.path]
-        engine = self._screen.workbench.engine
+        ask, path = self._part_of(call), list(event.path)
         try:
             if event.what == "more":
-                event.tree.extend(event.path, await engine.ask("expand", id=called["id"], path=path, start=event.start))
+                event.tree.extend(event.path, await ask("expand", path, start=event.start))
             else:
-                self._use(event, str(await engine.ask("value", id=called["id"], path=path)))
+                self._use(event, str(await ask("value", path)))
         except EngineError as wrong:
             self._screen.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
 
@@ -428,9 +450,18 @@ class Calling(Working):
 
     def search_answer(self, text: str, *, done: bool) -> None:
         """As it is typed."""
-        self._screen.call_pane.result.search(text)
+        tree, call = self._screen.call_pane.result, self.call
+        tree.search(text)
+        if (
+            text
+            and call is not None
+            and call.called is not None
+            and tree.nodes is not None
+            and not whole(tree.nodes.value)
+        ):
+            self.in_background(partial(self._find, call, text), "servers.find")
         if done:
-            self._screen.call_pane.result.focus()
+            tree.focus()
 
     def close_search(self) -> bool:
         """Away with the search; false when there is none."""

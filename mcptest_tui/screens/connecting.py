@@ -63,7 +63,9 @@ class Connecting(Working):
         screen.server_list.select(server.key)
         if where.get("tool") or where.get("call"):
             if not server.connected or server.key not in screen.catalogs:
-                if server.state == "off":
+                if server.state == "off" and (where.get("call") or {}).get("send"):
+                    self.connect(server)
+                elif server.state == "off":
                     screen.go_to("servers")
                     screen.workbench.say(
                         f"{server.name} is not connected: {key_of('server.connect')} connects it, and goes on to the call"

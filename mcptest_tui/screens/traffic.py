@@ -20,6 +20,7 @@ from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.working import Working
 from mcptest_tui.state.about import milliseconds, size_shown
+from mcptest_tui.state.json_rows import whole
 from mcptest_tui.state.saving import BLOCKS, saving_of
 from mcptest_tui.state.traffic import Traffic
 from mcptest_tui.widgets.filter_line import FilterLine
@@ -307,11 +308,11 @@ class TrafficScreen(Working, WorkScreen):
 
     def _put(self, row: Row, text: str, note: str = "") -> None:
         """Show a body: as a tree where it is JSON."""
-        self._note = note
         try:
             value = json.loads(text) if row.kind not in ("stderr", "noise") else None
         except (ValueError, RecursionError):
             value = None
+        self._note = note or ("" if value is None or whole(value) else "only the first part of it is kept")
         if value is None:
             self.message.show_text(text)
         else:
@@ -393,14 +394,14 @@ class TrafficScreen(Working, WorkScreen):
         )
 
     def action_again(self) -> None:
-        """The same call in the form of the servers' screen."""
+        """The same call once more, in the form of the servers' screen."""
         self.in_background(self._again, "traffic.again")
 
     async def _again(self) -> None:
         found = await self._request(self.rows.row())
         if found is not None:
             row, method, params = found
-            self.workbench.go("servers", server=row.server, call={"method": method, "params": params})
+            self.workbench.go("servers", server=row.server, call={"method": method, "params": params, "send": True})
 
     def action_save(self) -> None:
         """A test of a suite."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
+from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, cast
 
 from textual.screen import Screen
@@ -16,11 +16,14 @@ from mcptest_tui.widgets.json_tree import JsonTree, text_of
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from mcptest_tui.screens.tests import TestsScreen
     from mcptest_tui.state.conversation_rows import Entry
+    from mcptest_tui.state.json_rows import Path
     from mcptest_tui.widgets.detail import Detail
+
+    AskPart = Callable[..., Awaitable[Any]]
 
 
 class TreeActions(Screen[None]):
@@ -126,43 +129,21 @@ class TreeActions(Screen[None]):
 
     async def _find(self, row: TestRow, tree: JsonTree, text: str) -> None:
         """Search all of the value, of which only a part is here."""
-        try:
-            paths = await self._tests.feed.ask(
-                "search", id=row.id, run_id=row.run_id or None, path=self._member(row, tree), text=text
-            )
-        except EngineError:
-            return  # what is here has been searched
+        await find_everywhere(tree, text, self._part_of(row, tree))
         if row is self._tests.feed.entry:
-            tree.found(text, [tuple(path) for path in paths])
             self._tests.feed.told_path(tree)
 
     async def _reach(self, row: TestRow, event: JsonTree.Wanted) -> None:
-        """Fetch the entries that lead to a hit, container by container."""
-        tree, member = event.tree, self._member(row, event.tree)
-        for depth, key in enumerate(event.path):
-            held = value_at(tree.nodes.value, event.path[:depth]) if tree.nodes is not None else None
-            if not isinstance(held, (dict, list)):
-                return
-            if isinstance(key, int) and isinstance(held, list):
-                start = len(held) - (1 if held and isinstance(held[-1], dict) and "$more" in held[-1] else 0)
-                is_here = key < start
-            else:
-                start, is_here = len(held) - ("$more" in held), key in held
-            if not is_here:
-                try:
-                    more = await self._tests.feed.ask(
-                        "expand",
-                        id=row.id,
-                        run_id=row.run_id or None,
-                        path=[*member, *event.path[:depth]],
-                        start=start,
-                        key=key,
-                    )
-                except EngineError as wrong:
-                    self._tests.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
-                    return
-                tree.extend(event.path[:depth], more)
-        tree.reached(event.path)
+        try:
+            await fetch_up_to(event.tree, event.path, self._part_of(row, event.tree))
+        except EngineError as wrong:
+            self._tests.workbench.tell(wrong.message, severity="warning", hint=wrong.hint)
+
+    def _part_of(self, row: TestRow, tree: JsonTree) -> AskPart:
+        member = self._member(row, tree)
+        return lambda do, path, **more: self._tests.feed.ask(
+            do, id=row.id, run_id=row.run_id or None, path=[*member, *path], **more
+        )
 
     def _member(self, row: TestRow, tree: JsonTree) -> list[str | int]:
         """Where in the test's result a tree begins."""
@@ -184,7 +165,7 @@ class TreeActions(Screen[None]):
         from mcptest_engine.suite.text_edits import EditRefused, apply
 
         bench = self._tests.workbench
-        file = Path(row.file)
+        file = File(row.file)
         if row.kind == "eval":
             bench.say("a judgement has no targets; its test is decided by the score", "warning")
             return
@@ -213,7 +194,7 @@ class TreeActions(Screen[None]):
 
     def _write(self, row: TestRow, before: str, after: str) -> None:
         bench = self._tests.workbench
-        file = Path(row.file)
+        file = File(row.file)
         try:
             if file.read_bytes() != before.encode():
                 bench.tell(
@@ -228,3 +209,28 @@ class TreeActions(Screen[None]):
             return
         bench.say(f"added an assertion to {row.name}")
         bench.documents_changed([row.file])
+
+
+async def find_everywhere(tree: JsonTree, text: str, ask: AskPart) -> None:
+    """Search all of a value, of which the tree has only a part; `ask` asks the engine for something below its root."""
+    try:
+        paths = await ask("search", [], text=text)
+    except EngineError:
+        return  # what is here has been searched
+    tree.found(text, [tuple(path) for path in paths])
+
+
+async def fetch_up_to(tree: JsonTree, path: Path, ask: AskPart) -> None:
+    """Fetch the entries that lead to a hit, container by container, and go there. Raises: EngineError."""
+    for depth, key in enumerate(path):
+        held = value_at(tree.nodes.value, path[:depth]) if tree.nodes is not None else None
+        if not isinstance(held, (dict, list)):
+            return
+        if isinstance(key, int) and isinstance(held, list):
+            start = len(held) - (1 if held and isinstance(held[-1], dict) and "$more" in held[-1] else 0)
+            is_here = key < start
+        else:
+            start, is_here = len(held) - ("$more" in held), key in held
+        if not is_here:
+            tree.extend(path[:depth], await ask("expand", list(path[:depth]), start=start, key=key))
+    tree.reached(path)

@@ -1,14 +1,16 @@
 """Every message between mcptest and the servers, as rows: a ring, a filter, and requests folded with their responses.
 
-The engine numbers rows and tells them in batches; here they are kept as they came, 10,000 of them. The surprising thing:
-while the list is paused everything is still kept, only the rows that are shown stand still.
+The engine numbers rows and tells them in batches; here the newest 10,000 are kept, in the order of their times. The surprising
+thing: while the list is paused everything is still kept, only the rows that are shown stand still.
 """
 
 from __future__ import annotations
 
 import re
 import time
+from bisect import bisect_left, insort
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import did_you_mean
@@ -22,6 +24,7 @@ _MOST_OPEN = 5_000
 QUALIFIERS = ("method", "server", "process", "test", "is", "id", "slow", "size")
 STATES = ("error", "request", "response", "notification", "stderr", "noise", "sent", "received", "open", "spare")
 _ENVELOPE = re.compile(r'^(?:"(?:jsonrpc|id|method)":(?:"(?:[^"\\]|\\.)*"|-?\d+|null),?)+')
+_PLACE = attrgetter("at", "order")
 _PART = re.compile(r'(-?)(?:([a-z]+):)?(?:"([^"]*)"|(\S+))')
 
 
@@ -32,7 +35,8 @@ class Row:
     `gone` says that the engine which kept its body is gone; `stream` is the session, whose ids are its own.
     `about` is the tool, prompt or resource of a request, `test` the id of the test that asked; `is_spare` is what was
     said with a server before a run took it.
-    `order` counts rows as they came: times may run a little backwards between sessions, and `n` begins anew with an engine.
+    `order` counts rows as they were told, which decides between equal times: a line of stderr is told later than it came, and
+    `n` begins anew with an engine.
     """
 
     n: int
@@ -198,16 +202,13 @@ class Traffic:
     def place(self, row: Row) -> int | None:
         """Where a row stands in what is shown, or what it is folded into."""
         wanted = row.asked if self.pairs and row.asked is not None else row
-        low, high = 0, len(self.shown)
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (middle + 1, high) if self.shown[middle].order < wanted.order else (low, middle)
+        low = bisect_left(self.shown, _PLACE(wanted), key=_PLACE)
         return low if low < len(self.shown) and self.shown[low] is wanted else None
 
     def _add(self, row: Row) -> bool:
         self._count += 1
         row.order = self._count
-        self.rows.append(row)
+        _put(self.rows, row)
         self.errors += row.error
         self.spare += row.is_spare and not self.filter.takes_spare
         self._pair(row)
@@ -222,7 +223,7 @@ class Traffic:
             return True
         if not self._matches(self.filter, row):
             return False
-        self.shown.append(row)
+        _put(self.shown, row)
         return True
 
     def _matches(self, wanted: Filter, row: Row) -> bool:
@@ -254,6 +255,14 @@ class Traffic:
         self.errors = sum(row.error for row in self.rows)
         if not self.paused:
             self.rebuild()
+
+
+def _put(rows: list[Row], row: Row) -> None:
+    """Add a row where its time belongs, which nearly always is the end."""
+    if rows and row.at < rows[-1].at:
+        insort(rows, row, key=_PLACE)
+    else:
+        rows.append(row)
 
 
 def clock_shown(at: float) -> str:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
+import sys
 import threading
 
 import pytest
 
 from mcptest_tui.screens.save_test import SaveTest
+from tests.conftest import SERVERS
 from tests.tui.pictures import assert_picture, text_of
 from tests.tui.servers.driving import connected, form_of, odd, sent, suite_of
+from tests.tui.tests_screen.conftest import ran
 from tests.tui.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -139,20 +143,68 @@ async def test_every_message_by_itself(workbench, demo):
         assert screen.rows.row().kind == "request"
 
 
-async def test_a_call_is_made_again_in_the_form(workbench, demo):
-    """r, with the same arguments; ^r sends."""
+async def test_one_key_makes_a_call_again(workbench, demo):
+    """With the same arguments, in the form; it took a second key, and a third for a server that was not connected."""
     async with workbench() as pilot:
         await after_a_call(pilot, "get_weather", *"Oslo")
         await pilot.press("r")
         await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.is_calling)
         screen = pilot.app.screen
         await until(pilot, lambda: screen.call.form.named("city").raw == "Oslo")
-        screen.call.called = None
-        await sent(pilot, screen)
-        assert screen.call.answer is not None
+        await until(pilot, lambda: screen.call.answer is not None and screen.call.started is None)
+        assert screen.call.params == {"name": "get_weather", "arguments": {"city": "Oslo"}}
         await pilot.press("escape")
         await pilot.press("escape", "escape")
         await until(pilot, lambda: pilot.app.current_mode == "traffic")
+
+
+async def test_one_key_makes_a_call_of_a_run_again_whose_server_is_connected_for_it(workbench, demo):
+    async with workbench() as pilot:
+        await ran(pilot)
+        screen = await at_traffic(pilot)
+        await until(pilot, lambda: any(one.about == "status" for one in screen.traffic.shown))
+        screen.rows.go_to(next(one for one in screen.traffic.shown if one.about == "status"))
+        await pilot.press("r")
+        await until(pilot, lambda: pilot.app.current_mode == "servers" and pilot.app.screen.call is not None)
+        await until(pilot, lambda: pilot.app.screen.call.answer is not None)
+        assert "status" in pilot.app.screen.call.params["name"]
+
+
+async def test_a_call_that_destroys_is_asked_about_before_it_is_made_again(workbench, demo):
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        call = {"method": "tools/call", "params": {"name": "delete_record", "arguments": {"id": 7}}, "send": True}
+        screen.arrive(server="demo", call=call)
+        await until(pilot, lambda: "Call delete_record?" in text_of(pilot.app))
+        await pilot.press("n")
+        assert screen.call.started is None
+        assert screen.call.called is None
+
+
+async def test_a_search_in_an_answer_and_its_message_finds_what_was_not_loaded_yet(workbench, place):
+    """Of 20,000 items the last was not found, because only the first 200 were here; the log keeps less, and says so."""
+    result = {"content": [], "structuredContent": {"list": list(range(20_000)), "last": True}}
+    script = {"tools": [{"name": "list", "inputSchema": {"type": "object"}}], "answers": {"list": [{"result": result}]}}
+    (place / "script.json").write_text(json.dumps(script))
+    suite_of(place, demo={"command": [sys.executable, "-S", str(SERVERS / "scripted.py"), str(place / "script.json")]})
+    async with workbench() as pilot:
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "list")
+        await sent(pilot, screen)
+        tree = screen.call_pane.result
+        tree.focus()
+        await pilot.press("slash", *"19999", "enter")
+        await until(pilot, lambda: tree.target == "result.structuredContent.list[19999]", what="the last item")
+        assert tree.value() == 19_999
+        assert '"19999" 1 of 1' in tree.searching
+        traffic = await at_traffic(pilot)
+        await until(pilot, lambda: any(one.about == "list" and one.answer for one in traffic.traffic.shown))
+        traffic.rows.go_to(next(one for one in traffic.traffic.shown if one.about == "list"))
+        await pilot.press("enter")
+        await until(pilot, lambda: "only the first part of it is kept" in text_of(pilot.app))
+        tree = traffic.message
+        await pilot.press("slash", *"9876", "enter")
+        await until(pilot, lambda: tree.target.endswith("list[9876]"), what="an item that is kept")
 
 
 async def test_a_call_of_a_tool_that_is_not_listed_is_made_again(workbench, demo):

@@ -37,7 +37,7 @@ def test_a_response_is_folded_into_its_request():
     assert traffic.shown[0].answer.n == 2
     assert traffic.shown[0].took == 5.0
     traffic.turn_pairs()
-    assert numbers(traffic) == [1, 3, 9, 4, 2]
+    assert numbers(traffic) == [1, 2, 3, 4, 9]
 
 
 def test_ids_of_both_directions_and_of_servers_are_told_apart():
@@ -53,11 +53,15 @@ def test_ids_of_both_directions_and_of_servers_are_told_apart():
 
 
 def test_a_row_is_found_though_times_run_backwards():
-    """Lines of stderr are read later than messages that were sent after them."""
+    """Lines of stderr are read later than messages that were sent after them; rows stand in the order of their times."""
     traffic = Traffic()
     rows = [row(n, id=n, at=1000.0 - n) for n in range(1, 20)]
     traffic.apply([told(*rows)])
     assert [traffic.place(one) for one in traffic.rows] == list(range(19))
+    assert numbers(traffic) == list(range(19, 0, -1))
+    traffic.show("id:12")
+    traffic.apply([told(row(20, id=12, at=980.0))])
+    assert numbers(traffic) == [20, 12]
 
 
 def test_many_errors_in_a_filtered_log_cost_one_look_at_it(monkeypatch):
