@@ -7,13 +7,21 @@ that cut to a width.
 
 from __future__ import annotations
 
+from os.path import commonprefix
+from typing import TYPE_CHECKING
+
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
 from mcptest_engine.core.sanitise import one_line as sanitised_line
 from mcptest_engine.core.sanitise import sanitise
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 TAB = 4
+NEAR = 3
+"""From so many rows on each side of it a name is told apart."""
 
 
 def safe_text(text: str) -> str:
@@ -44,3 +52,17 @@ def told_apart(name: str, width: int) -> str:
     at = at if at > 0 else max(name.rfind(sign) for sign in (" (", ": ", " #"))
     tail = one_line(name[at:], max(width * 2 // 3, 4)) if at > 0 else ""
     return one_line(name[:at] if at > 0 else name, width - cell_len(tail)) + tail
+
+
+def name_among(name: str, near: Sequence[str], width: int) -> str:
+    """The name in so many cells, told from those of the rows near it: where they would look the same, from the word on that
+    differs. What a test is told by often stands at its end: a model, a run, what is done with a tool.
+    """
+    shown = told_apart(name, width)
+    alike = [other for other in near if other != name and told_apart(other, width) == shown]
+    if not alike:
+        return shown
+    begin = max(len(commonprefix([name, other])) for other in alike)  # noqa: RUF071 - characters are meant
+    begin = max(name.rfind(sign, 0, begin) for sign in " ./[") + 1
+    tail = one_line(name[begin:], max(width * 2 // 3, 4))
+    return one_line(name[:begin], width - cell_len(tail)) + tail

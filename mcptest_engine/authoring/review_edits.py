@@ -278,7 +278,7 @@ def _place_of(text: SuiteText, wanted: Wanted) -> _Place:
             raise _Refused("it cannot be edited here; edit the file by hand")
         written = item.undescribed(wanted.edited)
         value = _value_of(written, piece)
-        at = at if not piece.is_item else at[: len(at) - len(piece.inner)]
+        at = at[: len(at) - len(piece.inner) + (not piece.is_item)]
         return _Place(wanted, at, value, piece, undashed(written) if piece.is_item else written)
     try:
         new = "" if piece is None else piece.with_value(value)
@@ -315,11 +315,13 @@ def _path_now(test: Any, item: ReviewItem) -> Pointer | None:
 def _value_of(fragment: str, piece: Piece) -> Any:
     """What an edited piece says. Raises: _Refused."""
     value = _read(undashed(fragment) if piece.is_item else fragment)
+    if piece.is_item and not piece.inner and not isinstance(_read(piece.text), dict):
+        return value
     if not isinstance(value, dict):
         raise _Refused("the edited text is no mapping")
     if piece.is_item:
         return value
-    key = piece.inner[-1]
+    key = piece.inner[0]
     if list(value) != [key]:
         raise _Refused(f"the edited text has to be `{key}:` and what stands under it, and nothing else")
     return value[key]

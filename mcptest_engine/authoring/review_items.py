@@ -32,7 +32,8 @@ class ReviewItem:
     editing it. `arguments` describes what the tool takes, a line each; `needs_arguments`: none better are known.
 
     `id` is 12 hexadecimal digits and the same as long as the change is. `suite` is the path of the file that would be written,
-    relative to the workspace, `line` that of the test in it, from 1. `before` and `after` are YAML without indentation: what
+    relative to the workspace, `line` that of the test in it, from 1. `about` is the assertion path of the value that changes,
+    "" for what is no assertion. `before` and `after` are YAML without indentation: what
     the item is about, as it stands (comments included) and as it would be. `stability` tells how far the value can be trusted,
     `is_volatile` that it cannot. `loosens` says how a failing test would demand less. `tests` are the full names of those to
     run again, of `run_suite`.
@@ -48,6 +49,7 @@ class ReviewItem:
     title: str
     before: str
     after: str
+    about: str = ""
     why: str = ""
     stability: str = ""
     left_out: tuple[str, ...] = ()
@@ -86,6 +88,8 @@ class ReviewItem:
     @property
     def likeness(self) -> tuple[str, ...]:
         """What items have in common that are accepted alike: the kind and, of an assertion, its target and its matcher."""
+        if "matcher" in self.path:
+            return (self.kind, self.about)
         matcher = self.was.get("matcher") if isinstance(self.was, dict) else None
         if self.kind != "assertion" or not isinstance(matcher, dict):
             return (self.kind, *(str(part) for part in self.path[-1:]))

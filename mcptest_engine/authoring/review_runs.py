@@ -13,11 +13,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.authoring.review_matchers import restated
+from mcptest_engine.authoring.review_texts import value_at
 from mcptest_engine.core.clipping import show
-from mcptest_engine.core.errors import RecordError
+from mcptest_engine.core.errors import McptestError, RecordError
 from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
-from mcptest_engine.core.targets import Absent, Spread, TargetSyntaxError, parse_target, resolve
+from mcptest_engine.core.targets import Absent, Spread, TargetSyntaxError, parse_target, render, resolve
+from mcptest_engine.suite.text_edits import EditRefused
+from mcptest_engine.suite.yaml_text import Unwritable
 from mcptest_engine.workspace.files import file_state
 
 if TYPE_CHECKING:
@@ -42,6 +45,8 @@ LITERAL = frozenset({"schema", "regex", "jq"})
 _DATA = frozenset({"exact", "contains", "icontains", "contains-all", "contains-any", "one-of", "subset"})
 _NUMBERED = re.compile(r"(.*) #(\d+)", re.DOTALL)
 _WHY = 400
+_MOST_PARTS = 50
+"""Of more differences in one value nobody wants to decide each."""
 _MOST_DESCRIBED = 40
 _DESCRIBED = ("enum", "const", "format", "pattern", "minimum", "maximum", "default", "examples")
 
@@ -49,7 +54,8 @@ _DESCRIBED = ("enum", "const", "format", "pattern", "minimum", "maximum", "defau
 class Change(NamedTuple):
     """One change that a failed test suggests: `was` becomes `value` at `path` below the test number `place` of `block`.
 
-    `distrust` says why it must not be made, where what came is no answer to go by.
+    `about` is the assertion path of what changes, "" for a budget. `distrust` says why it must not be made, where what came is
+    no answer to go by.
     """
 
     block: str
@@ -57,6 +63,7 @@ class Change(NamedTuple):
     path: Pointer
     was: Any
     value: Any
+    about: str
     why: str
     stability: str
     is_volatile: bool
@@ -137,7 +144,12 @@ def changes(text: SuiteText, kind: str, runs: Sequence[Sequence[Seen]]) -> Itera
         return
     tests = tuple(dict.fromkeys(str(seen.result.get("name")) for seen in newest))
     distrust = next(filter(None, (_distrust(seen.result) for seen in newest)), None)
-    for path, was, value, loosens, failed in _of_test(test, newest):
+    found = (
+        part
+        for path, was, value, loosens, failed in _of_test(test, newest)
+        for part in _parts(text, (block, index), path, was, value, loosens, failed)
+    )
+    for path, was, value, loosens, failed in found:
         stability, is_volatile = failed.stability(runs)
         yield Change(
             block=block,
@@ -145,6 +157,7 @@ def changes(text: SuiteText, kind: str, runs: Sequence[Sequence[Seen]]) -> Itera
             path=path,
             was=was,
             value=value,
+            about=failed.about,
             why=one_line(f"run {newest[0].run_id}: {failed.message}", _WHY),
             stability=stability,
             is_volatile=is_volatile,
@@ -270,12 +283,17 @@ def _has_sent(test: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
 
 
 class _Failed(NamedTuple):
-    """What failed in one test: where its row stands in the record, what it was given, and the matcher proposed for it."""
+    """What failed in one test: where its row stands in the record, what it was given, and the matcher proposed for it.
+
+    `about` is the assertion path; `inner` leads from the matcher to the part of it that is proposed.
+    """
 
     place: tuple[str | int, ...]
     actual: Any
     message: str
     matcher: Any = None
+    about: str = ""
+    inner: Pointer = ()
 
     def stability(self, runs: Sequence[Sequence[Seen]]) -> tuple[str, bool]:
         """How many runs in a row come to the same proposal, and whether they differ. Those before it passed say nothing of it.
@@ -302,7 +320,8 @@ class _Failed(NamedTuple):
     def _suggests_the_same(self, row: Mapping[str, Any]) -> bool:
         judged = row.get("matcher")
         found = restated(judged, row.get("actual")) if isinstance(judged, dict) else None
-        return found is not None and _equal(as_written(found.matcher, LITERAL), self.matcher)
+        wanted = None if found is None else as_written(found.matcher, LITERAL)
+        return found is not None and _equal(value_at(wanted, self.inner), value_at(self.matcher, self.inner))
 
 
 def _of_test(
@@ -340,10 +359,51 @@ def _of_expect(
                 continue
             found = _restated(item, one, output, result)
             if found is not None:
-                failed = _Failed(here, one.get("actual"), str(one.get("message", "")), found[0].get("matcher"))
+                failed = _Failed(
+                    here,
+                    one.get("actual"),
+                    str(one.get("message", "")),
+                    found[0].get("matcher"),
+                    str(one.get("target")),
+                )
                 yield (*path, number, *inner), item, found[0], found[1], failed
     if isinstance(expect, dict) and not place:
         yield from _budgets(expect, newest)
+
+
+def _parts(
+    text: SuiteText, test: tuple[str, int], path: Pointer, was: Any, value: Any, loosens: str | None, failed: _Failed
+) -> list[tuple[Pointer, Any, Any, str | None, _Failed]]:
+    """A change as one for each difference, so that each is decided by itself; as it is where the text does not allow that."""
+    matchers = [one.get("matcher") if isinstance(one, dict) else None for one in (was, value)]
+    differences = list(_differences(*matchers)) if failed.about else []
+    parts = []
+    for inner, old, new in differences if 1 < len(differences) <= _MOST_PARTS else ():
+        at = (*path, "matcher", *inner)
+        about = failed.about + render(("x", *inner[1:]))[1:]
+        piece = text.piece(*test, at)
+        try:
+            if piece is None or (piece.inner and piece.inner[-1] != at[-1]):
+                raise EditRefused("it is written elsewhere")
+            piece.with_value(new)
+        except (McptestError, Unwritable):
+            parts.clear()
+            break
+        told = f"`{about}` is {show(new, 100)}, expected {'nothing' if old is None else show(old, 100)}"
+        parts.append((at, old, new, loosens, failed._replace(message=told, about=about, inner=inner)))
+    return parts or [(path, was, value, loosens, failed)]
+
+
+def _differences(was: Any, value: Any, path: Pointer = ()) -> Iterator[tuple[Pointer, Any, Any]]:
+    """Where two values differ, with what stands there in each; what lost a member or changed its length is one difference."""
+    if isinstance(was, dict) and isinstance(value, dict) and was.keys() <= value.keys():
+        for key, new in value.items():
+            yield from _differences(was[key], new, (*path, key)) if key in was else [((*path, key), None, new)]
+    elif isinstance(was, list) and isinstance(value, list) and len(was) == len(value):
+        for number, (old, new) in enumerate(zip(was, value, strict=True)):
+            yield from _differences(old, new, (*path, number))
+    elif not _equal(was, value):
+        yield path, was, value
 
 
 def _leaves(item: Any, row: Any) -> Iterator[tuple[Pointer, Mapping[str, Any], Pointer, Mapping[str, Any]]]:

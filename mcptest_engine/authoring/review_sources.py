@@ -147,6 +147,7 @@ class Sources:
             title=str(text.value((change.block, change.place, "name"))),
             before=piece.shown,
             after="",
+            about=change.about,
             why=change.why,
             stability=change.stability,
             loosens=change.loosens,

@@ -119,22 +119,22 @@ class SuiteText:
         return named[number - 1] if number <= len(named) else None
 
     def piece(self, block: str, index: int, path: Pointer) -> Piece | None:
-        """The piece at `path` below a test: an item of a list, or a key with its value; the test where there is no such key.
+        """The piece at `path` below a test: an item of a list, or a key with its value; what is around it where there is none.
 
         None where it cannot be cut out.
         """
         root, offset = self._test_node(block, index)
         if root is None:
             return None
-        unit = path if root.at(path) is not None else ()
-        node = root.at(unit)
-        assert node is not None
+        unit = path
+        while (node := root.at(unit)) is None:
+            unit = unit[:-1]
         start, inner, is_item = node.start, path[len(unit) :], True
         if unit and isinstance(unit[-1], str):
             holder = root.at(unit[:-1])
             assert holder is not None
             start = next(key.start for key, value in holder.pairs if value is node)
-            inner, is_item = (unit[-1],), False
+            inner, is_item = (unit[-1], *inner), False
         return self._cut(start + offset, node.end + offset, inner, is_item=is_item)
 
     def put(self, piece: Piece, text: str) -> TextEdit:

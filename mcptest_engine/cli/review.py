@@ -164,6 +164,7 @@ def _json_of(item: ReviewItem) -> dict[str, Any]:
         "suite": item.suite,
         "line": item.line,
         "title": item.title,
+        "about": item.about,
         "source": item.source,
         "why": item.why,
         "stability": item.stability,

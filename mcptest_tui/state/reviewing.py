@@ -53,6 +53,8 @@ class Item:
     stale: str = ""
     """Why it cannot be accepted any more, only rejected."""
     path: tuple[str, ...] = ()
+    target: str = ""
+    """The assertion path of the value that changes; "" for what is no assertion."""
 
     @property
     def place(self) -> str:
@@ -63,7 +65,11 @@ class Item:
     def about(self) -> str:
         """What of the test it changes: the target of an assertion, a member such as `max_duration_ms`, or what is new."""
         if self.kind == "assertion":
-            return _target(self.after) or next((part for part in reversed(self.path) if not part.isdigit()), "")
+            return (
+                self.target
+                or _target(self.after)
+                or next((part for part in reversed(self.path) if not part.isdigit()), "")
+            )
         return {"test": "new test", "arguments": "args"}.get(self.kind, self.kind)
 
     @property
@@ -86,7 +92,7 @@ class Item:
     @property
     def likeness(self) -> tuple[str, ...]:
         """What is the same in proposals that are alike: the kind, and where in a test the change is, whichever its number."""
-        return self.kind, *(part for part in self.path if not part.isdigit()), _target(self.after)
+        return self.kind, *(part for part in self.path if not part.isdigit()), self.target or _target(self.after)
 
     def is_about(self, suite: str, test: str) -> bool:
         """Whether it is about this test of the suite at that path."""
@@ -106,6 +112,7 @@ def item_of(told: Mapping[str, Any]) -> Item:
         is_volatile=bool(told.get("is_volatile")),
         needs_arguments=bool(told.get("needs_arguments")),
         is_cut=bool(told.get("is_cut")),
+        target=str(told.get("about") or ""),
         **texts,
     )
 

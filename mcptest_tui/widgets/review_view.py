@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.problems import Sturdy
-from mcptest_tui.safe import one_line, shown
+from mcptest_tui.safe import NEAR, name_among, one_line, shown
 from mcptest_tui.state.review_rows import decision_pieces
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.widgets.text_view import INKS, TextView
@@ -101,8 +101,9 @@ class ReviewList(Lines):
         is_next = before is not None and (before.suite, before.title) == (item.suite, item.title)
         what = item.about
         named = max(room - cell_len(what) - 2, room // 2)
-        title = MARKS["dot"].rjust(2) if is_next else one_line(item.title, named)
-        what = one_line(what, max(room - cell_len(title) - 2, 0))
+        near = self.state.items[max(at - NEAR, 0) : at + NEAR + 1]
+        title = MARKS["dot"].rjust(2) if is_next else name_among(item.title, [one.title for one in near], named)
+        what = name_among(what, [one.about for one in near], max(room - cell_len(title) - 2, 0))
         faded = "review-list--dim" if told else ""
         return [
             (f"{sign} ", f"review-list--{ink or 'new'}"),

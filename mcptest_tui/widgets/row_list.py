@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from os.path import commonprefix
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -16,7 +15,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from mcptest_tui.keymap import bindings_for
-from mcptest_tui.safe import one_line, told_apart
+from mcptest_tui.safe import NEAR, name_among, one_line
 from mcptest_tui.state.store import BUSY, STATUSES, TestRow
 from mcptest_tui.state.tree_rows import Group, Note, TreeRows
 from mcptest_tui.widgets.lines import Lines
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
 TURN_SECONDS = 0.1
 TIME_WIDTH = 6
-NEAR = 3
 SPINNER = "|/-\\" if is_ascii() else "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 FLAKY, CACHED, ADDED, OUTDATED = ("=", "c", "+", "*") if is_ascii() else ("≈", "c", "+", "✎")
 COUNTED = ("fail", "inconclusive", "pass", "skip")
@@ -366,20 +364,6 @@ class RowList(Lines):
         """Others are in view."""
         super().watch_scroll_y(old_value, new_value)
         self._wake()
-
-
-def name_among(name: str, near: Sequence[str], width: int) -> str:
-    """The name in so many cells, told from those of the rows near it: where they would look the same, from the word on that
-    differs. What a test is told by often stands at its end: a model, a run, what is done with a tool.
-    """
-    shown = told_apart(name, width)
-    alike = [other for other in near if other != name and told_apart(other, width) == shown]
-    if not alike:
-        return shown
-    begin = max(len(commonprefix([name, other])) for other in alike)  # noqa: RUF071 - characters are meant
-    begin = name.rfind(" ", 0, begin) + 1
-    tail = one_line(name[begin:], max(width * 2 // 3, 4))
-    return one_line(name[:begin], width - cell_len(tail)) + tail
 
 
 def _without_middle(text: str, width: int) -> str:

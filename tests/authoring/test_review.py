@@ -745,3 +745,91 @@ def test_an_alias_is_left_alone(bench: Bench) -> None:
     reviewed = accept(bench, *items)
     assert reviewed.written == ()
     assert path.read_text() == written
+
+
+NESTED = """\
+tools:
+  - name: a note
+    tool: get
+    expect:
+      - target: result.structuredContent
+        matcher:
+          exact:
+            title: "old"   # as it was first
+            size: 1.0
+            at: '10:00'
+            tags: [a, "b", c]
+            meta: { by: ada, seen: true }
+            rows:
+              - { id: 1, n: 2 }
+              - { id: 2, n: 3 }
+"""
+
+
+def _nested(**more: Any) -> dict[str, Any]:
+    found = {
+        "title": "new",
+        "size": 1.0,
+        "at": "10:07",
+        "tags": ["a", "x", "c"],
+        "meta": {"by": "ada", "seen": True, "more": [1]},
+        "rows": [{"id": 1, "n": 2}, {"id": 2, "n": 4}],
+    }
+    return {"content": [], "structuredContent": {**found, **more}}
+
+
+def test_each_difference_of_a_stored_value_is_decided_by_itself(bench: Bench) -> None:
+    """One decision for the whole value: whoever wanted one of five changes had to edit the text."""
+    before = HEAD + NESTED
+    path = bench.suite(before)
+    bench.ran({"a note": _nested()})
+    items = pending_items(bench.workspace)
+    name = "result.structuredContent."
+    assert [item.about for item in items] == [
+        f"{name}title", f"{name}at", f"{name}tags[1]", f"{name}meta.more", f"{name}rows[1].n",
+    ]  # fmt: skip
+    assert [(item.before, item.after) for item in items[:3]] == [
+        ('title: "old"', 'title: "new"'), ("at: '10:00'", "at: '10:07'"), ('- "b"', '- "x"'),
+    ]  # fmt: skip
+    assert (items[3].before, items[3].after) == (
+        "meta: { by: ada, seen: true }",
+        "meta: { by: ada, seen: true, more: [1] }",
+    )
+    assert items[0].why.endswith('`result.structuredContent.title` is "new", expected "old"')
+    choices = [Choice.ACCEPT, Choice.REJECT, Choice.ACCEPT, Choice.ACCEPT, Choice.REJECT]
+    done = decide(bench.workspace, [(item, choice, None) for item, choice in zip(items, choices, strict=True)])
+    assert not done.refused
+    after = before.replace('title: "old"', 'title: "new"').replace('"b"', '"x"')
+    assert path.read_text() == after.replace("seen: true }", "seen: true, more: [1] }")
+    bench.ran({"a note": _nested()})
+    assert not pending_items(bench.workspace)  # what was rejected does not come back
+
+
+def test_one_part_that_changes_from_run_to_run_leaves_the_others_safe(bench: Bench) -> None:
+    bench.suite(HEAD + NESTED)
+    bench.ran({"a note": _nested(at="10:06")})
+    bench.ran({"a note": _nested()})
+    volatile = {item.about.rpartition(".")[2]: item.is_volatile for item in pending_items(bench.workspace)}
+    assert volatile == {"title": False, "at": True, "tags[1]": False, "more": False, "n": False}
+
+
+def test_what_lost_a_member_or_changed_its_length_is_one_difference(bench: Bench) -> None:
+    path = bench.suite(HEAD + NESTED)
+    bench.ran({"a note": _nested(meta={"by": "bob"}, tags=["a"], rows=[{"id": 1, "n": 2}, {"id": 2, "n": 3}])})
+    items = pending_items(bench.workspace)
+    assert [item.about.removeprefix("result.structuredContent.") for item in items] == ["title", "at", "tags", "meta"]
+    accept(bench, *items[2:])
+    assert "            tags: [a]\n            meta: { by: bob }\n" in path.read_text()
+
+
+def test_a_part_is_edited_like_any_other_proposal(bench: Bench) -> None:
+    path = bench.suite(HEAD + NESTED)
+    bench.ran({"a note": _nested()})
+    items = pending_items(bench.workspace)
+    edits = ((0, "title: 'mine'"), (2, "- mine"), (3, "meta: { by: bob }"))
+    done = decide(bench.workspace, [(items[at], Choice.ACCEPT, text) for at, text in edits])
+    assert not done.refused
+    text = path.read_text()
+    assert "title: 'mine'   # as it was first" in text
+    assert "tags: [a, mine, c]" in text
+    assert "meta: { by: bob }\n" in text

@@ -444,3 +444,54 @@ async def test_made_up_arguments_are_given_with_what_the_tool_takes_beside_them(
         await pilot.press("y")
         await until(pilot, lambda: not app.reviews.state.items)
         assert path.read_text().endswith("  - name: a book\n    tool: get_book\n    args: { book_id: b-7741 }\n")
+
+
+LONG = "the record of a customer in the north of Europe in the winter of this year is {}"
+PARTS = """\
+name: parts
+servers:
+  demo: {{ command: [mcptest, mock, --preset, demo] }}
+tools:
+  - name: {}
+    tool: get_weather
+    args: {{ city: Oslo }}
+    expect:
+      - target: result.structuredContent
+        matcher:
+          exact: {{ city: 'Bergen', unit: "kelvin", temperature: 19.0, conditions: [cloudy] }}
+  - name: {}
+    tool: get_weather
+    args: {{ city: Oslo }}
+    expect: [{{ target: result.structuredContent.city, matcher: {{ exact: Bergen }} }}]
+"""
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_differences_of_one_value_are_rows_that_name_their_place_and_are_decided_each(workbench, place, size):
+    """Improvement 8; and two proposals whose names differ at their end looked the same."""
+    path = place / "mcptest.yml"
+    path.write_text(PARTS.format(LONG.format("cold"), LONG.format("dark")), encoding="utf-8")
+    async with workbench(size=size) as pilot:
+        app = pilot.app
+        await pilot.press("a")
+        await until(pilot, lambda: app.store.counts["fail"] == 2 and len(app.reviews.state.items) == 3)
+        await pilot.press("4")
+        await until(pilot, lambda: app.current_mode == "review" and "Review 1/3" in text_of(app))
+        about = [item.about for item in app.reviews.state.items]
+        assert about == [f"result.structuredContent.{name}" for name in ("city", "unit", "city")]
+        text = " ".join(text_of(app).split())
+        assert "- city: 'Bergen'" in text and "+ city: 'Oslo'" in text
+        assert "…cold" in text
+        if size[0] > 100:
+            rows = [" ".join(row.split(" │ ")[0].split()) for row in rows_of(app)[2:5]]
+            assert rows[0].endswith(("city :5", "city mcptest.yml:5")) and "unit" in rows[1]
+            assert "…cold" in rows[0] and "…dark" in rows[2]
+        assert app.screen.view.lines[0].pieces[0][0] == LONG.format("cold")  # whole, above the change
+        await pilot.press("r", "a")
+        await until(pilot, lambda: "1 accepted  1 rejected  1 left" in text_of(app))
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: 'unit: "celsius"' in path.read_text(), what="the one that was accepted")
+        assert (
+            "exact: { city: 'Bergen', unit: \"celsius\", temperature: 19.0, conditions: [cloudy] }" in path.read_text()
+        )
+        await until(pilot, lambda: not app.runs.progress.busy)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from mcptest_tui.safe import name_among
 from mcptest_tui.state.store import Store, TestRow
 from mcptest_tui.state.tree_rows import Group, Note, TreeRows, group_id, suite_title
-from mcptest_tui.widgets.row_list import name_among
 from tests.tui.state.making import PATH, document, ended, finished, id_of, item, problem, ran, started, store_of
 
 
