@@ -174,6 +174,7 @@ class ScaffoldScreen(Modal[str]):
     def on_mount(self) -> None:
         """Ask at once."""
         super().on_mount()
+        self.preview.soft_wrap = True
         self._ask()
 
     @property
@@ -236,7 +237,7 @@ class ScaffoldScreen(Modal[str]):
         width = max(self.size.width - 6, 20)
         told = [state.problem] if state.problem else state.summary()
         kept = told if len(told) <= rows else [*told[: rows - 1], f"{len(told) - rows + 1} more notes"]
-        text = "\n".join(one_line(part, width if not state.problem else 3 * width) for part in kept)
+        text = "\n".join(one_line(part, 2 * width if not state.problem else 3 * width) for part in kept)
         note.update(shown(text, style="$text-error" if state.problem else "$foreground 75%"))
         self._tell_about()
 
