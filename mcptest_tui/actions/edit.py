@@ -48,7 +48,7 @@ ACTIONS: tuple[Action, ...] = (
         "Rename",
         "",
         "rename",
-        "Another name for the server under the cursor, or the test around it, wherever the file has it.",
+        "Another name for the server, node or variable under the cursor, or the test, wherever the file has it.",
         show=False,
     ),
     Action("edit.format", "Format", "", "format", "Tidy indentation, quotes, spaces and empty lines.", show=False),

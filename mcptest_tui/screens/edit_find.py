@@ -14,6 +14,7 @@ from mcptest_tui.widgets.find_bar import FindBar
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
+    from mcptest_engine.suite.rename import Renaming
     from mcptest_tui.screens.edit_docs import OpenDoc
 
 
@@ -91,7 +92,7 @@ class EditFind(EditBase):
     # A name everywhere
 
     def action_rename(self) -> None:
-        """Ask for another name of the server under the cursor, or of the test around it, and give it everywhere in the file."""
+        """Ask for another name of the server, node or variable under the cursor, or of the test, and give it everywhere."""
         from mcptest_engine.suite.rename import find_renaming, list_names, rename
         from mcptest_engine.suite.text_edits import EditRefused
         from mcptest_tui.screens.modals import Ask
@@ -102,10 +103,18 @@ class EditFind(EditBase):
         area, text = doc.area, doc.text
         renaming = find_renaming(text, area.index_of(area.cursor_location))
         if renaming is None:
-            self.workbench.say("no server and no test stands here")
+            self.workbench.say("no server, node, variable or test stands here")
+            return
+        others = self._files_naming(doc, renaming)
+        if others:
+            self.workbench.say(
+                f"not renamed: {', '.join(others[:3])} {'names' if len(others) == 1 else 'name'} {renaming.name} too; "
+                "change the name in all of the files by hand",
+                "warning",
+            )
             return
         kind, old, places = renaming.kind, renaming.name, counted(len(renaming.places), "place")
-        taken = set(list_names(text, kind)) - {old}
+        taken = set(list_names(text, kind)) - {old} if kind in ("server", "test") else set()
 
         def check(typed: str) -> str | None:
             if not typed.strip() or typed.strip() in taken:
@@ -113,7 +122,7 @@ class EditFind(EditBase):
             try:
                 rename(text, renaming, typed.strip())
             except (EditRefused, ValueError) as wrong:
-                return str(wrong)
+                return f"{wrong}{f'; {hint}' if (hint := getattr(wrong, 'hint', None)) else ''}"
             return None
 
         def answered(typed: str | None) -> None:
@@ -130,9 +139,28 @@ class EditFind(EditBase):
         hint = f"renames {places} of this file"
         if kind == "test":
             hint += "; its snapshots go along when it is saved"
-        elif doc.document is not None and any(file.endswith((".yml", ".yaml")) for file in doc.document.files[1:]):
-            hint += "; files that it imports stay as they are"
         self.app.push_screen(Ask(f"Rename the {kind} {old}", hint, value=old, check=check), answered)
+
+    def _files_naming(self, doc: OpenDoc, renaming: Renaming) -> list[str]:
+        """The other files of the suites that this one is part of in which the name stands too, as they are on the disk."""
+        from pathlib import Path
+
+        import yaml
+
+        from mcptest_engine.suite.rename import count_names
+
+        suites = [*doc.owners(self.workbench.store.documents), *([doc.document] if doc.document is not None else [])]
+        files = dict.fromkeys(file for suite in suites for file in suite.files if file.endswith((".yml", ".yaml")))
+        files.pop(doc.file.path, None)
+        found = []
+        for file in files:
+            opened = self.docs.get(file)
+            try:
+                if count_names(opened.text if opened is not None else Path(file).read_text("utf-8"), renaming):
+                    found.append(self.workbench.workspace.relative(Path(file)))
+            except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError):
+                continue  # no test of it runs as it stands
+        return found
 
     def action_format(self) -> None:
         """Tidy the text, where that leaves what it means and its comments as they are."""

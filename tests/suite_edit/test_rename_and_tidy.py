@@ -79,6 +79,90 @@ def test_a_name_whose_anchor_stands_in_data_too_is_not_renamed() -> None:
         rename(text, renaming, "b")
 
 
+GRAPH = """\
+servers: { s: { command: [x] } }
+variables: { "city": Oslo, both: "${var.city} ${city}" }
+tools:
+  - { name: t, tool: find, args: { q: "${city}", search: "$${city}" }, cases: [{ name: c, vars: { days: 2 } }] }
+compositions:
+  - name: g
+    nodes:
+      - { id: search, tool: search, args: { search: "${var.city}", days: "${var.days}" } }
+      - id: 'page'
+        needs: [search, { id: "search", optional: true }]
+        when: .parents.search.count > 0 and .parents["search"].search != null
+        tool: page
+        args: { text: "${search.search} in ${ search.hits[0] }, not $${search.a} or ${searching.x}", n: "${var.searching}" }
+    output: { assemble: "{ search: .nodes.search.count }" }
+    expect:
+      - { target: nodes.search.status, matcher: { exact: search } }
+      - { target: "nodes[\\"search\\"].output.search", matcher: { jq: ".parents.search" } }
+    cases: [{ name: one, vars: { days: 3, city: Rome } }]
+  - { name: h, nodes: [{ id: search, tool: t, args: { x: "${search.y}" } }], output: search }
+"""
+
+
+def test_a_node_is_renamed_in_templates_programs_and_targets_of_its_composition_alone() -> None:
+    renaming = find_renaming(GRAPH, GRAPH.index("needs: [search") + 9)
+    assert renaming is not None
+    assert (renaming.kind, renaming.name, len(renaming.places)) == ("node", "search", 10)
+    after = rename(GRAPH, renaming, "find")
+    first = after.partition("  - { name: h")[0]
+    assert "{ id: find, tool: search, args: { search:" in first
+    assert 'needs: [find, { id: "find", optional: true }]' in first
+    assert 'when: .parents.find.count > 0 and .parents["find"].search != null' in first
+    assert '"${find.search} in ${ find.hits[0] }, not $${search.a} or ${searching.x}"' in first
+    assert "{ search: .nodes.find.count }" in first
+    assert "{ target: nodes.find.status, matcher: { exact: search } }" in first
+    assert '"nodes[\\"find\\"].output.search", matcher: { jq: ".parents.search" }' in first
+    assert after.endswith(GRAPH[GRAPH.index("  - { name: h") :])
+    back = find_renaming(after, after.index("find, tool"))
+    assert back is not None
+    assert rename(after, back, "search") == GRAPH
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("page", "another node has this name"),
+        ("var", "a node cannot be called that"),
+        ("1st", "a node cannot be called that"),
+        ("top-hit", "cannot stand in a path"),
+    ],
+)
+def test_a_name_that_no_node_can_have_is_refused(name: str, message: str) -> None:
+    renaming = find_renaming(GRAPH, GRAPH.index("id: search") + 5)
+    assert renaming is not None
+    with pytest.raises(EditRefused, match=message):
+        rename(GRAPH, renaming, name)
+
+
+def test_a_node_that_a_program_may_read_in_another_way_is_not_renamed() -> None:
+    text = GRAPH.replace(".nodes.search.count", ".nodes | .search.count")
+    renaming = find_renaming(text, text.index("id: search") + 5)
+    assert renaming is not None
+    with pytest.raises(EditRefused, match="a jq program may mean the node"):
+        rename(text, renaming, "find")
+
+
+def test_a_variable_is_renamed_wherever_it_is_set_and_used() -> None:
+    renaming = find_renaming(GRAPH, GRAPH.index("${var.city} ${city}") + 7)
+    assert renaming is not None
+    assert (renaming.kind, renaming.name) == ("variable", "city")
+    after = rename(GRAPH, renaming, "town")
+    assert 'variables: { "town": Oslo, both: "${var.town} ${town}" }' in after
+    assert 'args: { q: "${town}", search: "$${city}" }' in after
+    assert 'search: "${var.town}"' in after
+    assert "vars: { days: 3, town: Rome }" in after
+    assert after.count("city") == 1
+    of_cases = find_renaming(GRAPH, GRAPH.index("days: 3"))
+    assert of_cases is not None
+    after = rename(GRAPH, of_cases, "nights")
+    assert 'nights: "${var.nights}"' not in after and 'days: "${var.nights}"' in after
+    assert "vars: { nights: 3, city: Rome }" in after
+    assert "vars: { days: 2 }" in after  # another test's
+
+
 def test_the_snapshots_of_a_test_go_with_its_name(tmp_path: Path) -> None:
     path = tmp_path / "s.yml"
     kept = {
@@ -122,6 +206,23 @@ def test_what_renamings_led_to_is_found_whatever_was_undone() -> None:
     assert find_renamed_tests(text("a", "b"), text("a", "b"), swap) == {}
     assert find_renamed_tests(text("a", "x"), text("y", "x"), chain) == {}  # it was typed, not renamed
     assert find_renamed_tests(text("a", "a"), text("c", "a"), chain) == {}
+    first, second = "  - { name: %s, tool: first }\n", "  - { name: %s, tool: second }\n"
+    before, after = f"tools:\n{first}{second}" % ("a", "b"), f"tools:\n{first}{second}" % ("b", "a")
+    more = (
+        f"{after}  - {{ name: c, tool: third }}\n"  # two changed their names, and a test was added before it was saved
+    )
+    assert find_renamed_tests(before, more, swap) == {"a": "b", "b": "a"}
+    assert find_renamed_tests(more, before, swap) == {"a": "b", "b": "a"}
+
+
+def test_a_swap_that_is_saved_undone_and_saved_again_takes_its_snapshots_each_time(tmp_path: Path) -> None:
+    path, swap = tmp_path / "s.yml", [("a", "t"), ("b", "a"), ("t", "b")]
+    write_snapshots(path, {"a / x": 1, "b / x": 2})
+    texts = ["tools:\n" + "".join(f"  - {{ name: {name}, tool: t }}\n" for name in names) for names in ("ab", "ba")]
+    for before, after, first in ((0, 1, 2), (1, 0, 1), (0, 1, 2)):
+        renamed = find_renamed_tests(texts[before], texts[after], swap)
+        assert rename_snapshots(path, renamed, list_names(texts[before], "test")) == 2
+        assert read_snapshots(path) == {"a / x": first, "b / x": 3 - first}
 
 
 def test_a_text_becomes_tidy_with_its_comments() -> None:

@@ -492,6 +492,27 @@ async def test_a_test_is_renamed_with_its_snapshots_and_one_undo_takes_it_back(
         assert screen.current.text == text
 
 
+async def test_a_server_that_another_file_of_the_suite_names_is_not_renamed_in_one_of_them(
+    place: Path, workbench: Callable[..., Any]
+) -> None:
+    """Renaming it here would have left a suite that does not load."""
+    part, suite = place / "part.yml", place / "mcptest.yml"
+    part.write_text("tools:\n  - { name: x, tool: status, server: demo }\n")
+    text = "imports: [part.yml]\nservers: { demo: { command: [mcptest, mock] }, own: { command: [mcptest, mock] } }\n"
+    suite.write_text(text)
+    async with workbench() as pilot:
+        for file, line, other in ((suite, 2, "part.yml names demo too"), (part, 2, "mcptest.yml names demo too")):
+            screen = await opened(pilot, file, line=line)
+            screen.current.area.move_cursor((line - 1, screen.current.area.lines[line - 1].index("demo") + 1))
+            await screen.run_action("screen.rename")
+            await until(pilot, lambda other=other: f"not renamed: {other}" in text_of(pilot.app), what="the refusal")
+        screen = await opened(pilot, suite, line=2)
+        screen.current.area.move_cursor((1, screen.current.area.lines[1].index("own") + 1))
+        await screen.run_action("screen.rename")
+        await until(pilot, lambda: "renames 1 place" in text_of(pilot.app), what="the question")
+        await pilot.press("escape")
+
+
 async def test_a_path_is_completed_and_a_folder_is_called_a_folder(place: Path, workbench: Callable[..., Any]) -> None:
     (place / "more" / "deep").mkdir(parents=True)
     (place / "more" / "deep" / "weather.yml").write_text(SUITE)
