@@ -28,13 +28,13 @@ QUALIFIERS = {
     "slow": "took longer than so many milliseconds: slow:>500",
 }
 STATES: dict[str, Predicate] = {
-    "failed": lambda row: row.standing == "fail",
-    "passed": lambda row: row.standing == "pass",
-    "inconclusive": lambda row: row.standing == "inconclusive",
+    "failed": lambda row: row.verdict == "fail" and row.status != "stopped",
+    "passed": lambda row: row.verdict == "pass" and row.status != "stopped",
+    "inconclusive": lambda row: row.verdict == "inconclusive" and row.status != "stopped",
     "deferred": lambda row: row.deferred,
-    "skipped": lambda row: row.standing == "skip",
+    "skipped": lambda row: row.verdict == "skip" and row.status != "stopped",
     "flaky": lambda row: row.flaky,
-    "new": lambda row: row.standing == "new",
+    "new": lambda row: row.verdict == "new" and row.status != "stopped",
     "stopped": lambda row: row.status == "stopped",
     "cached": lambda row: row.cached,
     "running": lambda row: row.status in ("queued", "running"),

@@ -347,7 +347,10 @@ class Store:
     def _begin(self, row: TestRow, run: str) -> None:
         """A test was begun. While an earlier call to its server has no answer, it still waits: most servers answer in turn."""
         row.started, row.nodes, row.talk = self._now(), None, None
-        line = self._lines.setdefault((run, row.path, row.server), _Line())
+        place = (run, row.path, row.server)
+        line = self._lines.get(place)
+        if line is None:
+            line = self._lines[place] = _Line()
         if row.kind not in OF_MANY_CALLS and not line.is_parallel:
             line.rows[row.id] = row
         self._set(row, "queued" if row.id in line.rows and len(line.rows) > 1 else "running")

@@ -298,7 +298,7 @@ class TreeRows:
             rows = self.shown_tests(store)
         else:
             rows = [entry for entry in self.entries if isinstance(entry, TestRow)]
-        failing = [at for at, row in enumerate(rows) if row.standing in TO_SEE]
+        failing = [at for at, row in enumerate(rows) if row.verdict in TO_SEE or row.status == "stopped"]
         if not failing:
             return None
         here = self._position(after, rows)
