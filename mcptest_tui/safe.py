@@ -59,6 +59,8 @@ def name_among(name: str, near: Sequence[str], width: int) -> str:
     differs. What a test is told by often stands at its end: a model, a run, what is done with a tool.
     """
     shown = told_apart(name, width)
+    if cell_len(name) <= width:
+        return shown
     alike = [other for other in near if other != name and told_apart(other, width) == shown]
     if not alike:
         return shown

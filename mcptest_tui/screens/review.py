@@ -16,14 +16,14 @@ from textual.widgets import Static
 from mcptest_engine.core.words import counted
 from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
-from mcptest_tui.safe import NEAR, name_among, one_line, shown
+from mcptest_tui.safe import name_among, one_line, shown
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.working import Working
 from mcptest_tui.state.review_rows import decision_pieces, item_lines
 from mcptest_tui.state.reviewing import ACCEPT, REJECT, SKIP, rest_question, told_files
 from mcptest_tui.state.text_lines import BLANK, line, safe
 from mcptest_tui.widgets.empty import Empty
-from mcptest_tui.widgets.review_view import HELP, FragmentEditor, ReviewList, ReviewView
+from mcptest_tui.widgets.review_view import HELP, NEARBY, FragmentEditor, ReviewList, ReviewView
 from mcptest_tui.widgets.splitter import Splitter
 from mcptest_tui.words import key_of
 
@@ -245,8 +245,8 @@ class ReviewScreen(Working, WorkScreen):
         room = width - cell_len(number) - cell_len(told) - 8
         wanted = cell_len(one_line(item.title, room)) if room > 0 else 0
         place = one_line(item.place, max(room // 2, room - wanted, 10))
-        near = self.state.items[max(self.state.at - NEAR, 0) : self.state.at + NEAR + 1]
-        title = name_among(item.title, [one.title for one in near], max(room - cell_len(place), 8))
+        near = self.state.items[max(self.state.at - NEARBY, 0) : self.state.at + NEARBY + 1]
+        title = name_among(item.title, [*dict.fromkeys(one.title for one in near)], max(room - cell_len(place), 8))
         parts = [Content(number), Content.styled(told, INKS.get(ink, "")), shown(place), shown(title, style="bold")]
         return Content("  ").join([part for part in parts if part.cell_length])
 

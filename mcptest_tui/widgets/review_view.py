@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.problems import Sturdy
-from mcptest_tui.safe import NEAR, name_among, one_line, shown
+from mcptest_tui.safe import name_among, one_line, shown
 from mcptest_tui.state.review_rows import decision_pieces
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.widgets.text_view import INKS, TextView
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from mcptest_tui.state.reviewing import Reviewing
     from mcptest_tui.widgets.lines import Piece
 
+NEARBY = 20
+"""From so many proposals on each side a name is told apart: one test may have a row for each difference."""
 HELP = """Proposals, one by one. - is what stands in the suite, + what is proposed. {review.accept} accepts, {review.reject}
 rejects, {review.skip} leaves it for another time, and the next undecided one is shown; {review.next} and
 {review.previous} look at others without deciding. {review.edit} changes the text before it is accepted. Nothing is written
@@ -101,9 +103,10 @@ class ReviewList(Lines):
         is_next = before is not None and (before.suite, before.title) == (item.suite, item.title)
         what = item.about
         named = max(room - cell_len(what) - 2, room // 2)
-        near = self.state.items[max(at - NEAR, 0) : at + NEAR + 1]
-        title = MARKS["dot"].rjust(2) if is_next else name_among(item.title, [one.title for one in near], named)
-        what = name_among(what, [one.about for one in near], max(room - cell_len(title) - 2, 0))
+        near = self.state.items[max(at - NEARBY, 0) : at + NEARBY + 1]
+        titles, targets = dict.fromkeys(one.title for one in near), dict.fromkeys(one.about for one in near)
+        title = MARKS["dot"].rjust(2) if is_next else name_among(item.title, [*titles], named)
+        what = name_among(what, [*targets], max(room - cell_len(title) - 2, 0))
         faded = "review-list--dim" if told else ""
         return [
             (f"{sign} ", f"review-list--{ink or 'new'}"),
