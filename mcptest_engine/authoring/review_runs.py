@@ -375,9 +375,8 @@ def _parts(
     text: SuiteText, test: tuple[str, int], path: Pointer, was: Any, value: Any, loosens: str | None, failed: _Failed
 ) -> list[tuple[Pointer, Any, Any, str | None, _Failed]]:
     """A change as one for each difference, so that each is decided by itself; as it is where the text does not allow that."""
-    matchers = [one.get("matcher") if isinstance(one, dict) else None for one in (was, value)]
-    differences = list(_differences(*matchers)) if failed.about else []
-    parts = []
+    differences = list(_differences(was["matcher"], value["matcher"])) if failed.about else []
+    parts: list[tuple[Pointer, Any, Any, str | None, _Failed]] = []
     for inner, old, new in differences if 1 < len(differences) <= _MOST_PARTS else ():
         at = (*path, "matcher", *inner)
         about = failed.about + render(("x", *inner[1:]))[1:]
