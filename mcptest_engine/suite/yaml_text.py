@@ -64,32 +64,36 @@ def in_flow(value: Any, *, as_json: bool = False, quoted: bool = False) -> str:
     return scalar(value, quoted=quoted or as_json)
 
 
-def entry(key: str, value: Any, column: int) -> list[str]:
-    """The lines of `key: value` in a block mapping at `column`; the first without its indentation."""
-    head = f"{scalar(_key(key))}:"
-    if not _is_block(value, column + len(head) + 1):
+def entry(key: str, value: Any, column: int, *, in_args: bool = False) -> list[str]:
+    """The lines of `key: value` in a block mapping at `column`; the first without its indentation.
+
+    Objects in objects stand on lines of their own in arguments, which a server may want as deep as it likes.
+    """
+    head, in_args = f"{scalar(_key(key))}:", in_args or key == "args"
+    if not (in_args and _holds_objects(value)) and not _is_block(value, column + len(head) + 1):
         return [f"{head} {in_flow(value, quoted=key in ALWAYS_QUOTED)}"]
     inner = column + 2
-    return [head, *_indented(block(value, inner), inner)]
+    return [head, *_indented(block(value, inner, in_args=in_args), inner)]
 
 
-def item(value: Any, column: int, *, spread: bool = False) -> list[str]:
+def item(value: Any, column: int, *, spread: bool = False, in_args: bool = False) -> list[str]:
     """The lines of `- value` in a block sequence whose dashes stand at `column`; `spread` gives each key a line of its own."""
+    spread = spread or (in_args and _holds_objects(value))
     if not isinstance(value, (dict, list)) or not value or not (spread or _is_block(value, column + 2)):
         return [f"- {in_flow(value)}"]
-    first, *rest = block(value, column + 2)
+    first, *rest = block(value, column + 2, in_args=in_args)
     return [f"- {first}", *rest]
 
 
-def block(value: Any, column: int) -> list[str]:
+def block(value: Any, column: int, *, in_args: bool = False) -> list[str]:
     """The lines of a collection in block style at `column`; the first without its indentation."""
     lines: list[str] = []
     if isinstance(value, dict):
         for key, member in value.items():
-            lines += _follow(lines, entry(key, member, column), column)
+            lines += _follow(lines, entry(key, member, column, in_args=in_args), column)
     else:
         for member in value:
-            lines += _follow(lines, item(member, column), column)
+            lines += _follow(lines, item(member, column, in_args=in_args), column)
     return lines
 
 
@@ -109,6 +113,10 @@ def _is_block(value: Any, column: int) -> bool:
         value if isinstance(value, list) else [x for part in value.values() if isinstance(part, list) for x in part]
     )
     return any(isinstance(part, dict) for part in nested) or column + len(in_flow(value)) > WIDTH
+
+
+def _holds_objects(value: Any) -> bool:
+    return isinstance(value, dict) and any(isinstance(part, dict) and part for part in value.values())
 
 
 def _key(key: Any) -> str:

@@ -498,6 +498,7 @@ class Calling(Working):
             str(free_path(Path.cwd())),
             destructive=call.form.item.destructive,
         )
+        saving.invalid = call.invalid if (call.called or {}).get("invalid", {}).get("fails") else ""
         if screen.call_pane.result.has_focus:
             chosen_leaf(saving, screen.call_pane.result)
         screen.app.push_screen(SaveTest(saving))

@@ -87,6 +87,8 @@ class Saving:
     at: int = 0
     more: Mapping[str, Any] = field(default_factory=dict)
     limits: Mapping[str, Any] = field(default_factory=dict)
+    invalid: str = ""
+    """What is wrong with the answer by the protocol: every run of the test fails by it, until the server is mended."""
 
     @property
     def place(self) -> Place:
@@ -146,13 +148,14 @@ class Saving:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person has to know of the server's secrets, where the file is a new one."""
+        """Why the test will fail, and where the file is a new one what a person has to know of the server's secrets."""
         from mcptest_engine.authoring.targets import kept_out
 
+        red = (f"the test fails until the server is mended: {self.invalid}",) if self.invalid else ()
         if self.server is None or not self.place.new:
-            return ()
+            return red
         declared = self._declared()
-        return (*kept_out(declared.secrets), *declared.notes)
+        return (*red, *kept_out(declared.secrets), *declared.notes)
 
     def _declared(self) -> FreeNames:
         """The server as a suite declares it. A secret of a server that was found is masked here: its variable is named."""
@@ -326,7 +329,8 @@ def _name(method: str, params: Mapping[str, Any], answer: Mapping[str, Any] | No
     failed = "error" in (answer or {}) or (isinstance(result, dict) and result.get("isError") is True)
     ending = " is refused" if failed else " can be read" if method == "resources/read" else ""
     told: list[str] = []
-    for key, part in list(arguments.items())[:3] if isinstance(arguments, dict) else ():
+    given = arguments if isinstance(arguments, dict) else {}
+    for key, part in [one for one in given.items() if not isinstance(one[1], (dict, list))][:3]:
         text = one_line(f"{key} {part if isinstance(part, str) else compact(part, _LONGEST_PART)}", 1_000)
         if len(text) <= _LONGEST_PART and "…" not in text and len(", ".join([*told, text])) <= _LONGEST_ARGUMENTS:
             told.append(text)  # nothing is cut: what is too long for a name is left out of it

@@ -8,6 +8,7 @@ import pytest
 
 from mcptest_engine.core.shipped import shipped
 from mcptest_engine.running.documents import document_of
+from mcptest_engine.suite.yaml import read_tree
 from mcptest_tui.state.saving import proposals_of, proposed_saving, saving_of
 from mcptest_tui.state.servers import Servers
 
@@ -235,10 +236,27 @@ def test_a_saved_call_of_a_tool_that_destroys_is_not_run_by_itself(tmp_path, nam
     [
         ({"city": "Oslo", "days": 3}, "forecast with city Oslo, days 3"),
         ({"text": "a text that is much too long for a name", "days": 3}, "forecast with days 3"),
-        ({"filter": {"a": "x" * 40}}, "forecast"),
+        ({"filter": {"a": 1}, "tags": ["a", "b"], "days": 3}, "forecast with days 3"),
     ],
 )
 def test_a_name_is_never_cut_in_the_middle(arguments, name):
     """What does not fit is left out."""
     saving = saving_of("tools/call", {"name": "forecast", "arguments": arguments}, None, None, [], "new.yml")
     assert saving.name == name
+
+
+def test_nested_arguments_stand_in_blocks_and_why_the_test_will_fail_is_said(tmp_path):
+    """An object that holds objects has a line for each member, as deep as it goes."""
+    arguments = {"customer": {"name": "Ada", "address": {"city": "Oslo"}}, "lines": [{"sku": "A", "box": {"w": 1}}]}
+    params = {"name": "order", "arguments": arguments}
+    saving = saving_of("tools/call", params, None, None, [], str(tmp_path / "n.yml"))
+    saving.invalid = "`structuredContent` breaks the tool's `outputSchema`"
+    text = saving.written(None).after
+    assert text.endswith(
+        "  - name: order\n    tool: order\n    args:\n      customer:\n        name: Ada\n        address: { city: Oslo }\n"
+        "      lines:\n        - sku: A\n          box: { w: 1 }\n"
+    )
+    assert read_tree(text, file="n.yml").value["tools"][0]["args"] == arguments
+    assert saving.notes == (
+        "the test fails until the server is mended: `structuredContent` breaks the tool's `outputSchema`",
+    )
