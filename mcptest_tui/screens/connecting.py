@@ -13,7 +13,7 @@ from mcptest_tui.engine_client import EngineError
 from mcptest_tui.screens.working import Working
 from mcptest_tui.state.about import consent_lines
 from mcptest_tui.state.catalog import Catalog
-from mcptest_tui.state.new_suite import free_path, target_of
+from mcptest_tui.state.new_suite import free_path, target_problem
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class Connecting(Working):
                 "A server's command or URL",
                 "for example  python server.py  or  http://localhost:8000/mcp  or  https://host/mcp $MY_TOKEN\n"
                 "(the name of the variable that holds a bearer token; `mcptest login URL` logs in by OAuth)",
-                check=lambda typed: None if target_of(typed) else "neither a command nor a URL",
+                check=target_problem,
             ),
             answered,
         )

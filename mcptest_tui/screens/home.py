@@ -18,7 +18,7 @@ from mcptest_tui.engine_client import EngineError
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import shown
 from mcptest_tui.screens.base import WorkScreen
-from mcptest_tui.state.new_suite import free_path, server_name, shown_target, target_of
+from mcptest_tui.state.new_suite import free_path, server_name, shown_target, target_of, target_problem
 from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class HomeScreen(WorkScreen):
                 "The server's command or URL",
                 "for example  python server.py  or  http://localhost:8000/mcp",
                 value=self.typed,
-                check=lambda typed: None if target_of(typed) else "neither a command nor a URL",
+                check=target_problem,
             ),
             self._asked,
         )
@@ -144,7 +144,8 @@ class HomeScreen(WorkScreen):
             engine.tell("disconnect", session=SESSION)
             told = [f"{wrong.message}; {wrong.hint}" if wrong.hint else wrong.message]
             stderr = str(wrong.more.get("stderr") or "").strip().split("\n")[-STDERR_SHOWN:]
-            self._note("\n".join([*told, *(f"{MARKS['split']} {text}" for text in stderr if text)]), error=True)
+            again = f"{key_of('home.new')} tries again: the command is still there"
+            self._note("\n".join([*told, *(f"{MARKS['split']} {text}" for text in stderr if text), again]), error=True)
             return
         except asyncio.CancelledError:
             engine.tell("disconnect", session=SESSION)

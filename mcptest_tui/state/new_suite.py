@@ -37,6 +37,22 @@ def target_of(typed: str) -> dict[str, Any] | None:
     return {"command": command} if command else None
 
 
+def target_problem(typed: str) -> str | None:
+    """Why what was typed names no server, with what to type instead; None where it may name one."""
+    typed = typed.strip()
+    target = target_of(typed)
+    if target is None:
+        return "neither a command nor a URL"
+    if re.fullmatch(
+        r"(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?/\S*|(localhost|[\w-]+(\.[\w-]+)*):\d+", typed
+    ) and not os.path.lexists(typed):
+        return f"a URL begins with http:// or https://, for example  http://{typed}"
+    first = target["command"][0] if "command" in target else ""
+    if re.match(r"[A-Za-z_]\w*=", first):
+        return f"variables come after the program `env`, for example  env {typed}"
+    return None
+
+
 def declared_target(target: Mapping[str, Any], secrets: dict[str, str]) -> dict[str, Any]:
     """`{url}` or `{command}` as a suite declares it; a secret goes into `secrets`, under the variable in its place."""
     from mcptest_engine.authoring.targets import declared_url, declared_words
@@ -58,6 +74,7 @@ def server_name(target: Mapping[str, Any]) -> str:
     """A short name for the server: its program's, or its host's; never a word that may be a secret."""
     if "url" in target:
         word = re.split(r"[/?#]", re.sub(r"^https?://", "", str(target["url"])))[0].rpartition("@")[2].split(":")[0]
+        word = "" if re.fullmatch(r"[\d.]+", word) else word  # an address is no name
     else:
         declared = declared_target(target, {})["command"]
         words = [part for part in declared if not part.startswith("-") and "${env." not in part] or [""]

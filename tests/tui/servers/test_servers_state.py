@@ -164,7 +164,7 @@ def test_what_looks_like_a_secret_is_not_remembered():
     [
         ("py s.py --api-key hidden-1 --verbose", "s", "py s.py --api-key '${env.API_KEY}' --verbose"),
         ("py s.py -H 'X-Api-Key:hidden-1'", "s", "py s.py -H 'X-Api-Key:${env.X_API_KEY}'"),
-        ("http://127.0.0.1:1?api_key=hidden-1", "127-0-0-1", "http://127.0.0.1:1?api_key=${env.API_KEY}"),
+        ("http://127.0.0.1:1?api_key=hidden-1", "server", "http://127.0.0.1:1?api_key=${env.API_KEY}"),
         ("http://x.test/mcp?api%5Fkey=hidden-1 $T", "x-test", "http://x.test/mcp?api%5Fkey=${env.API_KEY}"),
     ],
 )

@@ -120,6 +120,7 @@ async def test_a_server_that_fails_to_start_shows_its_last_words_and_the_command
         pilot.app.screen.query_one(Input).value = command
         await pilot.press("enter")
         await until(pilot, lambda: "no database at port 5432" in text_of(pilot.app))
+        assert "+ tries again" in text_of(pilot.app)
         await pilot.press("plus")
         await until(pilot, lambda: isinstance(pilot.app.screen, Ask))
         assert pilot.app.screen.query_one(Input).value == command
