@@ -207,6 +207,10 @@ class WorkScreen(Sturdy, Screen[None]):
             widget = parent if parent is not self else None  # type: ignore[assignment]
         return None
 
+    def key_title(self, action: str) -> str:  # noqa: ARG002 - of the modes that need it
+        """The footer's word for a key that does another thing now; "" for its usual one."""
+        return ""
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
         """There is nothing to resize where one pane is shown at a time."""
         if action == "resize":

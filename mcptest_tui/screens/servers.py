@@ -266,25 +266,40 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
             )
         if server.state == "failed":
             retry, more = key_of("server.connect"), key_of("servers.details")
-            return f"{failure_words(server.message)}; {retry} tries again, {more} says more"
+            again = "starts it again" if server.died else "tries again"
+            return f"{failure_words(server.message)}; {retry} {again}, {more} says more"
         return (
             f"starting …  {key_of('app.back')} cancels"
             if server.state == "starting"
             else f"not connected; {key_of('server.connect')} connects"
         )
 
+    def key_title(self, action: str) -> str:
+        """The footer's word for a key that does another thing now; "" for its usual one."""
+        server = self.server
+        if action == "connect" and server is not None and server.connected:
+            return "reconnect"
+        return "start again" if action == "connect" and server is not None and server.state == "failed" else ""
+
     def _server_keys(self, server: Server) -> list[tuple[str, str]]:
         if server.connected:
             return [
                 (key_of("servers.open"), "what it offers"),
-                (key_of("servers.refresh"), "asks again"),
                 (key_of("suite.new"), "a suite for it"),
+                (key_of("servers.traffic"), "what is said with it"),
+                (key_of("servers.refresh"), "asks again what it offers"),
+                (
+                    key_of("server.connect"),
+                    "reconnects: ends and starts it" if server.transport != "http" else "reconnects",
+                ),
                 (key_of("server.disconnect"), "disconnects"),
             ]
         if server.state == "starting":
             return [(key_of("server.disconnect"), "gives it up")]
         verb = (
-            "tries again"
+            "starts it again"
+            if server.died and server.transport != "http" and server.state == "failed"
+            else "tries again"
             if server.state == "failed"
             else "connects"
             if server.transport == "http"

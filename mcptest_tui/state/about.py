@@ -34,6 +34,8 @@ BADGE_INKS = {"destructive": "fail", "changes things": "hint", "read-only": "pas
 def server_lines(server: Server, now: float, keys: Sequence[tuple[str, str]]) -> list[TextLine]:
     """Everything that is known about a server, its troubles first."""
     found = [line((_state_mark(server), _state_ink(server)), (state_words(server, now), _state_ink(server)))]
+    if server.state == "failed" and server.failed_at:
+        found.append(line((f"{'ended' if server.died else 'failed'} at {server.failed_at}", "dim")))
     if server.message and server.state != "ready":
         found += _paragraph(server.message, "fail" if server.state == "failed" else "")
     if server.hint:

@@ -7,6 +7,7 @@ this workbench's life only. A command that somebody else wrote down, in settings
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +32,7 @@ class Server:
     """One server. `state` is "off", "starting", "ready", "failed" or "stopping"; `key` is also its session's.
 
     `ask` says that a person has to agree before it is first started; `origin` is what stands behind the name: a client, a file.
+    `failed_at` is the time of day; `died` tells a server that had been connected from one that did not start.
     `runs` says what runs of it without being connected here, such as "in a run".
     `watched` are the resources that are subscribed to, each "subscribed" or, until it is read, "updated".
     """
@@ -55,6 +57,8 @@ class Server:
     message: str = ""
     hint: str = ""
     stderr: str = ""
+    failed_at: str = ""
+    died: bool = False
     since: float = 0.0
     duration_ms: float | None = None
     protocol: str = ""
@@ -219,6 +223,7 @@ class Servers:
     def refused(self, server: Server, message: str, hint: str | None) -> None:
         """It could not even be tried."""
         server.state, server.message, server.hint, server.stderr = "failed", message, hint or "", ""
+        server.failed_at, server.died = "", False
         server.version += 1
 
     def lost(self) -> None:
@@ -269,6 +274,9 @@ class Servers:
                 server.state = "off"
             server.catalog = None
             return
+        if state == "failed":
+            server.died = server.state == "ready"
+            server.failed_at = time.strftime("%H:%M:%S", time.localtime(event.get("at")))
         server.state = "starting" if state == "restarting" else state
         server.message, server.hint = str(event.get("message", "")), str(event.get("hint", ""))
         server.stderr = str(event.get("stderr", ""))

@@ -67,7 +67,8 @@ def hints_of(screen: Screen[Any]) -> list[Hint]:
         if is_typed(screen, key) or not binding.description:
             continue
         if (binding.show or binding.action == HELP) and name not in found:
-            title = "more" if binding.action == HELP else binding.description.lower()
+            now = getattr(node, "key_title", None)  # a screen's
+            title = "more" if binding.action == HELP else (now and now(binding.action)) or binding.description.lower()
             found[name] = Hint(key, title, enabled, binding.action, node)
     return list(found.values())
 

@@ -7,6 +7,7 @@ hangs holds up nobody. The surprising thing: nothing is asked of a server that i
 from __future__ import annotations
 
 import asyncio
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -264,6 +265,8 @@ class _Browsed:
 
     def _tell(self, state: str, **more: Any) -> None:
         name = self._target.spec.name
+        if state == "failed":
+            more["at"] = time.time()
         self._send({"event": "server.state", "session": self._key, "server": name, "state": state, **more})
 
     async def _listed(self, session: Session) -> dict[str, Any]:

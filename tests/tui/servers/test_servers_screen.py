@@ -134,7 +134,7 @@ async def test_a_server_that_dies_at_the_start_says_its_exit_code_and_last_words
 
 
 async def test_a_server_that_dies_while_it_is_looked_at(workbench, place):
-    """The call says so, the list says so, and R starts it again."""
+    """The call says so, the list says so, its detail says when and why, and one key starts it again."""
     suite_of(place, dies=odd("dies"))
     async with workbench() as pilot:
         screen = await connected(pilot, "dies")
@@ -149,8 +149,13 @@ async def test_a_server_that_dies_while_it_is_looked_at(workbench, place):
         assert "out of luck" in text_of(pilot.app), "its stderr"
         await pilot.press("escape", "escape")
         await until(pilot, lambda: "last words" in text_of(pilot.app))
+        said = text_of(pilot.app)
+        assert re.search(r"ended at \d\d:\d\d:\d\d", said)
+        assert "exited with code 7" in said
+        assert "r  starts it again" in said
+        assert "r start again" in said, "the footer"
         await pilot.press("r")
-        await until(pilot, lambda: screen.server.connected)
+        await until(pilot, lambda: screen.server.connected and "r reconnect" in text_of(pilot.app))
 
 
 async def test_a_server_killed_from_outside_is_noticed(workbench, place):
