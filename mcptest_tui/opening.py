@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from pathlib import Path
@@ -59,7 +60,7 @@ def open_workbench(arguments: list[str]) -> int | None:
     from mcptest_tui.app import Workbench
 
     _take_any_byte()
-    code = Workbench(paths).run()
+    code = Workbench(paths).run(loop=asyncio.new_event_loop())  # `asyncio.run` would wait for a thread that reads a suite
     return code if isinstance(code, int) else 1
 
 

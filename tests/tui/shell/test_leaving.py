@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -75,6 +76,20 @@ def test_it_opens_and_quits(terminal, demo, place):
     app = terminal()
     app.wait_for("5 Traffic")
     app.wait_for("16 tests")
+    app.press("\x11")
+    assert app.wait_for_end() == 0
+    assert app.is_as_before
+    assert all_gone(place)
+
+
+def test_quitting_waits_for_no_suite_that_is_still_being_read(terminal, demo, place):
+    """One of ten thousand tests may take many seconds."""
+    stuck = (
+        "import sys, time; from mcptest_engine.running import documents; from mcptest_tui.__main__ import main; "
+        "documents.document_of = lambda *_, **__: time.sleep(3600); sys.argv[1:] = []; main()"
+    )
+    app = terminal("-c", stuck, program=sys.executable)
+    app.wait_for("5 Traffic")
     app.press("\x11")
     assert app.wait_for_end() == 0
     assert app.is_as_before
