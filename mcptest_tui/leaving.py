@@ -7,8 +7,9 @@ import os
 import signal
 import time
 from contextlib import suppress
+from functools import partial
 from queue import Empty, Queue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.words import counted
 from mcptest_tui.hangup import when_hung_up
@@ -38,6 +39,7 @@ class Leaving:
             with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread: a test's app
                 loop.add_signal_handler(number, self._told_to, number)
         if not self._app.is_headless:
+            signal.signal(signal.SIGCONT, partial(self._go_on, signal.getsignal(signal.SIGCONT)))
             when_hung_up(lambda: loop.call_soon_threadsafe(self._told_to, signal.SIGHUP), self._swallow)
 
     def ask(self) -> None:
@@ -93,6 +95,15 @@ class Leaving:
             self._app._driver.write = _nowhere  # type: ignore[method-assign]
             self._gone = True
         self._leave(128 + number)
+
+    def _go_on(self, resume: Any, number: int, frame: Any) -> None:
+        """After SIGCONT. Without a SIGTSTP before, Textual would start twice, and take raw mode for the terminal's own."""
+        driver = self._app._driver
+        if driver is None or _terminal_gone():
+            return
+        if not getattr(driver, "_must_signal_resume", True):
+            driver.suspend_application_mode()
+        resume(number, frame)
 
     def _swallow(self) -> None:
         """In a thread: take what is still drawn, so that nobody waits for it to be, and see that it all ends."""

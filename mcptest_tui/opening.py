@@ -60,7 +60,8 @@ def open_workbench(arguments: list[str]) -> int | None:
     from mcptest_tui.app import Workbench
 
     _take_any_byte()
-    code = Workbench(paths).run(loop=asyncio.new_event_loop())  # `asyncio.run` would wait for a thread that reads a suite
+    # Not by `asyncio.run`, which would wait for a thread that reads a suite.
+    code = Workbench(paths).run(loop=asyncio.new_event_loop())
     return code if isinstance(code, int) else 1
 
 

@@ -96,6 +96,21 @@ def test_quitting_waits_for_no_suite_that_is_still_being_read(terminal, demo, pl
     assert all_gone(place)
 
 
+def test_who_was_stopped_and_goes_on_leaves_the_terminal_as_it_was(terminal, demo, place):
+    """By SIGSTOP, of which nobody is told before."""
+    app = terminal()
+    app.wait_for("16 tests")
+    for number in (signal.SIGSTOP, signal.SIGCONT, signal.SIGCONT):
+        os.kill(app.process.pid, number)
+    app.output = b""
+    app.press("?")
+    app.wait_for("type to search")
+    app.press("\x11")
+    assert app.wait_for_end() == 0
+    assert app.is_as_before
+    assert all_gone(place)
+
+
 def test_q_quits_from_an_empty_folder(terminal, place):
     """And nothing is written there."""
     app = terminal("tui", ".")
