@@ -5,12 +5,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 E2E := tests/e2e
 NPM_STAMP := $(E2E)/node_modules/.ready
+DOCS_STAMP := $(VENV)/.ready-docs
 SECONDS ?= 60
 SEED ?=
 # One more than there are cores: many tests wait for a server.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
-.PHONY: help demo test check bench soak npm setup clean lint types layers unit
+.PHONY: help demo test check bench soak docs npm setup clean lint types layers unit
 
 demo: setup  ## run the example suite on the embedded mock server
 	@$(BIN)/mcptest demo
@@ -24,6 +25,10 @@ bench: setup  ## measure the figures, as ratios against a bare client in the sam
 
 soak: setup  ## thousands of calls with faults at random: make soak [SECONDS=3600] [SEED=7]
 	@$(BIN)/python -m tests.soak.run --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+docs: $(DOCS_STAMP)  ## build the documentation as a website in build/docs
+	@$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/docs-cache . build/docs
+	@echo "built build/docs/index.html"
 
 npm: $(NPM_STAMP)  ## install the public servers and the conformance suite that the tests run against, from npm
 
@@ -56,6 +61,11 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "setting up $(VENV) (once)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $(STAMP)
+
+$(DOCS_STAMP): $(STAMP)
+	@echo "installing the documentation generator into $(VENV) (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	@touch $(DOCS_STAMP)
 
 # No lock file, because one names the registry that it was written with; the versions are exact. No install scripts: none of these
 # packages needs one. Without npm nothing is installed, and the tests that need it are skipped (and fail under CI).
