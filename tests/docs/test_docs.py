@@ -210,7 +210,7 @@ def test_the_page_on_verdicts_names_each_verdict_kind_and_check_that_there_is() 
     told = "".join(sections.values())
     for name in schema["server"]["properties"]["findings"]["items"]["properties"]["kind"]["enum"]:
         assert f"`{name}`" in told
-    unasked = sections["What is checked unasked"]
+    unasked = sections["Checks in every test"]
     off = dict(re.findall(r"\| `(\w+): (\w+)` \|$", unasked, re.MULTILINE))
     assert off == {"outcome": "any", "validity": "off", "catalog": "off", "hygiene": "off"}
     for key, value in off.items():
