@@ -13,7 +13,7 @@ from mcptest_engine.core.words import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcptest_engine.running.compositions.estimating import CompositionEstimate, Expected, NodeEstimate
+    from mcptest_engine.running.kinds.composition.estimating import CompositionEstimate, Expected, NodeEstimate
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
@@ -24,7 +24,7 @@ _HEAD = ("node", "calls", "expected", "tokens", "at most", "known from")
 
 def show_estimate(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *, as_json: bool) -> int:
     """Print what each composition of the plan may cost, node by node; the exit code is 7 where a run would select nothing."""
-    from mcptest_engine.running.compositions.estimating import estimate, in_all
+    from mcptest_engine.running.kinds.composition.estimating import estimate, in_all
     from mcptest_engine.running.plan import plan_of
 
     plan = plan_of(suite, settings, relative=workspace.relative)

@@ -14,7 +14,7 @@ from mcptest_engine.core.words import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcptest_engine.running.evals.explaining import PlannedGrading, Sums
+    from mcptest_engine.running.kinds.eval.explaining import PlannedGrading, Sums
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
@@ -27,10 +27,10 @@ def show_plan(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *
     """Print the gradings of the plan; the exit code is 7 where a run would select nothing."""
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.judging.providers.prices import PriceList
-    from mcptest_engine.running.agents.deferring import with_deferred
-    from mcptest_engine.running.evals.explaining import planned_gradings, sums_of
-    from mcptest_engine.running.evals.planning import judge_of
     from mcptest_engine.running.judged import Judged
+    from mcptest_engine.running.kinds.agent.deferring import with_deferred
+    from mcptest_engine.running.kinds.eval.explaining import planned_gradings, sums_of
+    from mcptest_engine.running.kinds.eval.plan import judge_of
     from mcptest_engine.running.plan import plan_of
 
     plan = plan_of(suite, settings, relative=workspace.relative)
@@ -85,7 +85,7 @@ def _grader(one: PlannedGrading) -> Iterator[str]:
 
 
 def _sums(sums: Sums) -> Iterator[str]:
-    from mcptest_engine.running.evals.explaining import UNKNOWN_ANSWER_TOKENS
+    from mcptest_engine.running.kinds.eval.explaining import UNKNOWN_ANSWER_TOKENS
 
     parts = [counted(sums.scorer_calls, "call") + " of scorers", f"{_range(sums.judge_calls)} of judges"]
     turns = f"in at most {counted(sums.turns, 'turn')}"

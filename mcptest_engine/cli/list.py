@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcptest_engine.running.cases import Case, Plan
-    from mcptest_engine.running.compositions.program import Program
+    from mcptest_engine.running.kinds.composition.plan import Program
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
@@ -81,7 +81,7 @@ def show(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *, for
 def _draw(suite: LoadedSuite, plan: Plan, form: str) -> int:
     """Print the compositions among the cases as a graph."""
     from mcptest_engine.core.redaction import Redactor
-    from mcptest_engine.running.compositions.drawing import dot, mermaid
+    from mcptest_engine.running.kinds.composition.drawing import dot, mermaid
 
     rows = [case.composition for case in plan.cases if case.composition is not None]
     chosen = list({id(row.program): row.program for row in rows}.values())
@@ -184,7 +184,7 @@ def _call(case: Case) -> str:
 
 
 def _nodes(program: Program) -> list[dict[str, Any]]:
-    from mcptest_engine.running.compositions.drawing import marks_of
+    from mcptest_engine.running.kinds.composition.drawing import marks_of
 
     return [
         {
@@ -204,7 +204,7 @@ def _node_lines(program: Program) -> Iterator[str]:
 
     With its server where there are several: `readme: get_readme (index), after search`.
     """
-    from mcptest_engine.running.compositions.drawing import marks_of
+    from mcptest_engine.running.kinds.composition.drawing import marks_of
 
     several = len({node.server for node in program.nodes}) > 1
     for number in program.order:

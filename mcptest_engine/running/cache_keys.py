@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mcptest_engine.running.cases import Case
-    from mcptest_engine.running.compositions.program import Row
+    from mcptest_engine.running.kinds.composition.plan import Row
     from mcptest_engine.servers.spec import ServerSpec
 
 EXTERNAL = "external"

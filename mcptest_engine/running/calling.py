@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.judging.opinions import Opinions
     from mcptest_engine.judging.snapshots import SnapshotStore
-    from mcptest_engine.running.agents.running import AgentWorld
     from mcptest_engine.running.caching import Kept, Opened
     from mcptest_engine.running.cases import Asked
     from mcptest_engine.running.catalogs import Entry, Listing
-    from mcptest_engine.running.compositions.freezing import Freezer
-    from mcptest_engine.running.evals.running import Graders
     from mcptest_engine.running.judged import Judged
+    from mcptest_engine.running.kinds.agent.run import AgentWorld
+    from mcptest_engine.running.kinds.composition.freezing import Freezer
+    from mcptest_engine.running.kinds.eval.run import Graders
     from mcptest_engine.running.sessions import Sessions
     from mcptest_engine.safety.policy import ToolClass
     from mcptest_engine.servers.calls import Fault
@@ -116,7 +116,7 @@ class Caller:
 
     async def judge_metric(self, case: Case, subject: TestResult | None, task: str) -> Outcome:
         """What a model says of another case; `task` is what that was for, where nothing else tells."""
-        from mcptest_engine.running.evals.metrics import run_metric_row  # few suites have one
+        from mcptest_engine.running.kinds.eval.run import run_metric_row  # few suites have one
 
         models = None if self._judged is None else self._judged.models
         try:
@@ -135,7 +135,7 @@ class Caller:
         return self.spent.setdefault(case_id, []).extend
 
     async def _compose(self, case: Case, sessions: Sessions, number: int) -> Outcome:
-        from mcptest_engine.running.compositions.running import RunningWorld, run_composition  # few suites have one
+        from mcptest_engine.running.kinds.composition.run import RunningWorld, run_composition  # few suites have one
 
         world = RunningWorld(
             case,
@@ -156,14 +156,13 @@ class Caller:
         return outcome
 
     async def _grade(self, case: Case, sessions: Sessions, number: int) -> Outcome:
-        from mcptest_engine.running.evals.running import run_eval_row  # few suites have one
+        from mcptest_engine.running.kinds.eval.run import run_eval_row  # few suites have one
 
         return await run_eval_row(case, sessions, self._graders, number=number)
 
     @cached_property
     def _graders(self) -> Graders:
-        from mcptest_engine.running.evals.candidates import Candidates
-        from mcptest_engine.running.evals.running import Graders
+        from mcptest_engine.running.kinds.eval.run import Candidates, Graders
 
         assert self._judged is not None
         candidates = Candidates(
@@ -174,13 +173,13 @@ class Caller:
         return Graders(self._judged, candidates, self._redact, self.paid, self._left, self._spent_on, self._clock)
 
     async def _converse(self, case: Case, sessions: Sessions, number: int) -> Outcome:
-        from mcptest_engine.running.agents.running import run_agent  # few suites have one
+        from mcptest_engine.running.kinds.agent.run import run_agent  # few suites have one
 
         return await run_agent(case, sessions, self._agent_world, number=number)
 
     @cached_property
     def _agent_world(self) -> AgentWorld:
-        from mcptest_engine.running.agents.running import AgentWorld
+        from mcptest_engine.running.kinds.agent.run import AgentWorld
 
         return AgentWorld(
             models=None if self._judged is None else self._judged.models,
@@ -534,7 +533,7 @@ def _envelope(
 
 
 def _at_hand(asked: Asked, session: Session) -> Exchange | None:
-    from mcptest_engine.running.complying import exchange_at_hand  # few suites have a check
+    from mcptest_engine.running.kinds.compliance import exchange_at_hand  # few suites have a check
 
     return exchange_at_hand(asked, session)
 
@@ -546,7 +545,7 @@ def _complying(asked: Asked, envelope: dict[str, Any], exchange: Exchange, sessi
 
 
 def _held_to_rules(asked: Asked, envelope: dict[str, Any], opened: Session | Opened | None) -> Asked:
-    from mcptest_engine.running.complying import held_to_rules
+    from mcptest_engine.running.kinds.compliance import held_to_rules
 
     assert opened is not None
     return held_to_rules(asked, envelope, opened)

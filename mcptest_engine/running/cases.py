@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from mcptest_engine.core.kinds import TestKind
-    from mcptest_engine.running.agents.program import AgentProgram
-    from mcptest_engine.running.compositions.program import Row
-    from mcptest_engine.running.evals.program import EvalRow, MetricRow
+    from mcptest_engine.running.kinds.agent.plan import AgentProgram
+    from mcptest_engine.running.kinds.composition.plan import Row
+    from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
     from mcptest_engine.servers.calls import Fault
 
     class Asked(Protocol):

@@ -17,6 +17,7 @@ from mcptest_engine.workspace.files import read_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from mcptest_engine.running.broken_suites import FoundTest
     from mcptest_engine.suite.load import CheckedSuite, LoadedSuite, LoadOptions
 
 __all__ = ["Diagnostic", "Document", "Fix", "ServerItem", "TestItem", "document_of", "watched_by"]
@@ -174,6 +175,38 @@ def suite_options(
     )
 
 
+def read_composition_graph(path: str, test: str, start_dir: Path, environ: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the nodes of the composition with the id `test` in the suite at `path`: [{"id", "needs", "server", "tool"}].
+
+    Empty where there is none, or the suite does not load.
+    """
+    from mcptest_engine.core.kinds import TestKind
+    from mcptest_engine.running.ids import DeclaredIds, Shared, names_of
+    from mcptest_engine.suite.graph import parents_of
+    from mcptest_engine.suite.load import check_suite
+    from mcptest_engine.workspace.workspace import Workspace
+
+    options = suite_options(Path(path), start_dir=start_dir, environ=environ)
+    suite = check_suite(Path(path), options).suite
+    if suite is None:
+        return []
+    ids = DeclaredIds(Workspace(options.workspace_root).relative(suite.path))
+    shared = Shared.of(suite)
+    for entry in suite.tests:
+        for kind, name in names_of(entry.kind, entry.data, entry.data["name"], shared):
+            if ids.take(kind.value, name)[0] == test and entry.kind is TestKind.COMPOSITION:
+                return [
+                    {
+                        "id": node["id"],
+                        "needs": [parent.id for _, parent in parents_of(node)],
+                        "server": node.get("server", entry.server),
+                        "tool": node["tool"],
+                    }
+                    for node in entry.data["nodes"]
+                ]
+    return []
+
+
 class _Files:
     """The lines of files, read once each."""
 
@@ -207,10 +240,14 @@ class _Making:
     def document(self, catalogs: Mapping[str, Mapping[str, Any]] | None = None) -> Document:
         suite = self._checked.suite
         if suite is None:
-            from mcptest_engine.running.unsound import seen_in
+            from mcptest_engine.running.broken_suites import read_broken_suite
 
-            seen = seen_in(self._path, "\n".join(self._lines_of(str(self._path))), self._options)
-            name, tests, servers = seen.name, tuple(self._with_end(test) for test in seen.tests), seen.servers
+            broken = read_broken_suite(self._path, "\n".join(self._lines_of(str(self._path))), self._options)
+            name, tests = broken.name, tuple(self._with_end(_item_of(test)) for test in broken.tests)
+            servers = tuple(
+                server_item(server, settings, start_dir=Path(self._options.start_dir), secrets=broken.secrets)
+                for server, settings in broken.settings.items()
+            )
         else:
             name, servers = suite.name, _servers(suite, Path(self._options.start_dir))
             tests = tuple(self._with_end(test) for test in self._tests(suite, servers))
@@ -269,7 +306,7 @@ class _Making:
                     block=entry.pointer.split("/", 2)[1],
                     kind=kind.value,
                     server=entry.server or next(filter(None, used), ""),
-                    tool=called_by(data, kind.value),
+                    tool=_called_by(data, kind.value),
                     file=str(entry.file),
                     line=entry.line,
                     end_line=entry.line,
@@ -295,7 +332,23 @@ class _Making:
         return _short_hash("\n".join(self._lines_of(str(self._path))))
 
 
-def called_by(data: Mapping[str, Any], kind: str) -> str:
+def _item_of(test: FoundTest) -> TestItem:
+    """Return a test of a suite that does not load as an item; its `end_line` is not known yet, and it has no digest."""
+    return TestItem(
+        id=test.id,
+        name=test.name,
+        block=test.block,
+        kind=test.kind,
+        server=test.server,
+        tool=_called_by(test.entry, test.kind),
+        file=test.file,
+        line=test.line,
+        end_line=test.line,
+        tags=test.tags,
+    )
+
+
+def _called_by(data: Mapping[str, Any], kind: str) -> str:
     """What a test's entry calls: its tool, URI, prompt or check; "" when it says none."""
     if kind in ("agent", "eval"):  # its `prompt` is what a model is asked
         call = data.get("call")

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from mcptest_engine.core.events import Emit
     from mcptest_engine.running.caching import Caching
     from mcptest_engine.running.cases import Asked, Case, Plan
-    from mcptest_engine.running.compositions.freezing import Freezer
     from mcptest_engine.running.judged import Judged
+    from mcptest_engine.running.kinds.composition.freezing import Freezer
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
@@ -122,7 +122,7 @@ async def execute(
         or ((row := case.eval_row) is not None and (row.scorer is None or row.candidate.agent is not None))
         for case in plan.cases
     ):
-        from mcptest_engine.running.agents.deferring import with_deferred
+        from mcptest_engine.running.kinds.agent.deferring import with_deferred
 
         assert judged is not None
         plan = with_deferred(plan, judged.models)
@@ -201,7 +201,7 @@ def _freezer(plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: W
     rows = (case.composition for case in plan.cases if case.composition is not None)
     if not any(node.freeze is not None for row in rows for node in row.program.nodes):
         return None
-    from mcptest_engine.running.compositions.freezing import Freezer
+    from mcptest_engine.running.kinds.composition.freezing import Freezer
 
     name = os.path.splitext(workspace.relative(suite.path))[0]  # noqa: PTH122
     return Freezer(workspace, name, suite, redactor=pool.redactor, keeps=settings.replay is None)

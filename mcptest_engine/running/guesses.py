@@ -22,11 +22,11 @@ from mcptest_engine.judging.circumstances import told_texts
 from mcptest_engine.safety.policy import ToolClass, classify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.running.cases import Asked, Case
-    from mcptest_engine.running.pool import Pool
+    from mcptest_engine.servers.session import Session
 
 METHOD_NOT_FOUND, INVALID_PARAMS = -32601, -32602
 _LONGEST = 300
@@ -166,7 +166,9 @@ class Explained(NamedTuple):
 
 
 async def list_tools(
-    pool: Pool, servers: Iterable[str], known: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
+    open_session: Callable[[str], Awaitable[Session]],
+    servers: Iterable[str],
+    known: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]],
 ) -> dict[str, dict[str, Mapping[str, Any]]]:
     """The tools of servers by name, asked for where the run has not read them (`known`); none of one that lists none."""
     from mcptest_engine.servers.catalog import list_all
@@ -177,7 +179,7 @@ async def list_tools(
         with contextlib.suppress(ServerError, TimeoutError):
             if not tools:
                 async with asyncio.timeout(LISTING_SECONDS):
-                    tools = await list_all(await pool.session(server), "tools")
+                    tools = await list_all(await open_session(server), "tools")
         found[server] = {tool["name"]: tool for tool in tools if isinstance(tool.get("name"), str)}
     return found
 

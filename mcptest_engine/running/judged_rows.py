@@ -17,7 +17,7 @@ from mcptest_engine.judging.opinions import Opinions, Said
 from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError
 from mcptest_engine.judging.scorers.judge import JudgeError, grade, paid_for
 from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS
-from mcptest_engine.running.evals.planning import judge_of
+from mcptest_engine.running.kinds.eval.plan import judge_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence

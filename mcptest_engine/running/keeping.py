@@ -61,7 +61,7 @@ class Keeper:
             trace = self._keep_trace(trace, own_name)
             changed = True
         if trials:
-            from mcptest_engine.running.agents.keeping import keep_trials
+            from mcptest_engine.running.kinds.agent.record import keep_trials
 
             trials = keep_trials(trials, redactor=self._redactor, externalise=self._externalise, name=own_name)
             changed = True
@@ -92,15 +92,15 @@ class Keeper:
 
     def _keep_trace(self, trace: Mapping[str, Any], own_name: str) -> Mapping[str, Any]:
         if "conversation" in trace:
-            from mcptest_engine.running.agents.keeping import keep_conversation  # few suites have one
+            from mcptest_engine.running.kinds.agent.record import keep_conversation  # few suites have one
 
             return keep_conversation(trace, redactor=self._redactor, externalise=self._externalise, name=own_name)
-        from mcptest_engine.running.compositions.keeping import keep_trace
+        from mcptest_engine.running.kinds.composition.record import keep_trace
 
         return keep_trace(trace, redactor=self._redactor, externalise=self._externalise, name=own_name)
 
     def _keep_judgement(self, judgement: Mapping[str, Any]) -> Mapping[str, Any]:
-        from mcptest_engine.running.evals.keeping import keep_judgement  # few suites have one
+        from mcptest_engine.running.kinds.eval.record import keep_judgement  # few suites have one
 
         return keep_judgement(judgement, self._redactor)
 

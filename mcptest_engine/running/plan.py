@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from mcptest_engine.running.compositions.program import Row
-    from mcptest_engine.running.evals.program import Scorer
+    from mcptest_engine.running.kinds.composition.plan import Row
+    from mcptest_engine.running.kinds.eval.plan import Scorer
     from mcptest_engine.running.settings import RunSettings, Selection
     from mcptest_engine.suite.load import LoadedSuite, TestEntry
 
@@ -171,7 +171,7 @@ class _Drafting:
                 return (self.case(entry),)
 
     def _composed(self, entry: TestEntry) -> Iterator[Case]:
-        from mcptest_engine.running.compositions.planning import composed  # few suites have one
+        from mcptest_engine.running.kinds.composition.plan import composed  # few suites have one
 
         rows = composed(
             entry.data,
@@ -187,7 +187,7 @@ class _Drafting:
 
     def _conversations(self, entry: TestEntry) -> Iterator[Case]:
         """An agent test, once for each of its models and runs."""
-        from mcptest_engine.running.agents.planning import programs_of  # few suites have one
+        from mcptest_engine.running.kinds.agent.plan import programs_of  # few suites have one
 
         inconclusive = self._suite.run_options.get("inconclusive", {})
         for asking, program in programs_of(entry.data, entry.server, self._shared, self._suite.budget, inconclusive):
@@ -200,7 +200,7 @@ class _Drafting:
 
     def _graded(self, entry: TestEntry) -> Iterator[Case]:
         """An eval, once for each of its answers and graders. The answer goes by the id of the first row that grades it."""
-        from mcptest_engine.running.evals.planning import rows_of
+        from mcptest_engine.running.kinds.eval.plan import rows_of
 
         keys: dict[str, str] = {}
         rows = rows_of(
@@ -225,7 +225,7 @@ class _Drafting:
 
     @cached_property
     def _scorers(self) -> dict[str, Scorer]:
-        from mcptest_engine.running.evals.planning import scorers_of
+        from mcptest_engine.running.kinds.eval.plan import scorers_of
 
         return scorers_of(self._suite)
 
@@ -234,7 +234,7 @@ class _Drafting:
         graded = data.get("eval")
         if not graded:
             return
-        from mcptest_engine.running.evals.planning import metric_row
+        from mcptest_engine.running.kinds.eval.plan import metric_row
 
         for metric, written in graded.items():
             name = name_of_metric(data["name"], metric)

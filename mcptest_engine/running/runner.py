@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from mcptest_engine.running.caching import Caching
     from mcptest_engine.running.cases import Case, Plan
     from mcptest_engine.running.causes import Causes, Held
-    from mcptest_engine.running.compositions.freezing import Freezer
     from mcptest_engine.running.hooks import Hooks, Stop
     from mcptest_engine.running.judged import Judged
     from mcptest_engine.running.keeping import Keeper
+    from mcptest_engine.running.kinds.composition.freezing import Freezer
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.survey import Survey
 
@@ -373,7 +373,7 @@ class Run:
         from mcptest_engine.running.guesses import explain, list_tools  # few suites have made-up arguments
 
         servers = dict.fromkeys(self.plan.cases[index].server for index in open_ones)
-        tools = await list_tools(self.pool, servers, self._caller.catalogs.read())
+        tools = await list_tools(self.pool.session, servers, self._caller.catalogs.read())
         done = [result for result in self._results if result is not None]
         for index in open_ones:
             case, result = self.plan.cases[index], self._results[index]

@@ -14,8 +14,8 @@ from mcptest_engine.suite.items import uses_matcher
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mcptest_engine.running.agents.program import AgentProgram
     from mcptest_engine.running.cases import Case
+    from mcptest_engine.running.kinds.agent.plan import AgentProgram
     from mcptest_engine.running.settings import Selection
 
 ROWS_NAMED = 8
@@ -147,7 +147,7 @@ def shard_of(cases: Iterable[Case], shard: tuple[int, int], *, dealt: bool) -> l
     """By a stable hash of the id, so that adding a test moves no other one. Runs that are counted together stay together."""
     from zlib import crc32
 
-    from mcptest_engine.running.agents.program import runs_id
+    from mcptest_engine.running.kinds.agent.plan import runs_id
 
     cases = tuple(cases)
     counted = {case.id: runs_id(case.id, case.agent.run) for case in cases if case.agent and case.agent.counts_runs}

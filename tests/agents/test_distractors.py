@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcptest_engine.core.results import FailureKind, Verdict
-from mcptest_engine.running.agents.distractors import distractors_of
+from mcptest_engine.running.kinds.agent.distractors import distractors_of
 from tests.agents.conftest import holds
 from tests.servers.model_endpoint import Reply, Use
 

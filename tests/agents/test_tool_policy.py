@@ -12,8 +12,8 @@ import sys
 import pytest
 
 from mcptest_engine.core.results import Verdict
-from mcptest_engine.running.agents.tool_policy import DENIED, decide_call, stub_result, unknown_names
-from mcptest_engine.running.agents.toolbox import Toolbox
+from mcptest_engine.running.kinds.agent.tool_policy import DENIED, decide_call, stub_result, unknown_names
+from mcptest_engine.running.kinds.agent.toolbox import Toolbox
 from tests.agents.conftest import SERVERS, holds, shed
 from tests.authoring.scripts import SERVER, Scripted
 from tests.running.test_over_http import serving

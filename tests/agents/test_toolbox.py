@@ -7,7 +7,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcptest_engine.running.agents.toolbox import LONGEST_ANSWER, LONGEST_NAME, Toolbox, told_answer, told_names
+from mcptest_engine.running.kinds.agent.toolbox import LONGEST_ANSWER, LONGEST_NAME, Toolbox, told_answer, told_names
 
 NAMES = st.lists(
     st.text(min_size=1, max_size=90) | st.from_regex(r"[a-z_.-]{1,8}", fullmatch=True), unique=True, max_size=8

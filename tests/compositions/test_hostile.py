@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest_engine.core.results import FailureKind, Verdict
-from mcptest_engine.running.compositions.walk import AT_A_TIME, Walk
+from mcptest_engine.running.kinds.composition.walk import AT_A_TIME, Walk
 from tests.compositions.conftest import nodes_of
 from tests.compositions.worlds import TurningWorld, rows_of
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mcptest_engine.core.run_record import RunRecord
-    from mcptest_engine.running.compositions.trace import Trace
+    from mcptest_engine.running.kinds.composition.trace import Trace
 
     Run = Callable[..., RunRecord]
 

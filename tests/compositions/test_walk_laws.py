@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mcptest_engine.running.compositions.walk import Walk
+from mcptest_engine.running.kinds.composition.walk import Walk
 from tests.compositions.graphs import Oracle, answered, compositions
 from tests.compositions.worlds import TurningWorld, rows_of, walked
 
 if TYPE_CHECKING:
-    from mcptest_engine.running.compositions.trace import Trace
+    from mcptest_engine.running.kinds.composition.trace import Trace
 
 SEEDS = st.integers(0, 1_000)
 

@@ -6,9 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.jq import JqProgramError, JqRunError, run_program
-from mcptest_engine.running.compositions.planning import composed
-from mcptest_engine.running.compositions.walk import Walk
-from mcptest_engine.running.compositions.world import ComputeError, NotFrozen
+from mcptest_engine.running.kinds.composition.plan import composed
+from mcptest_engine.running.kinds.composition.walk import ComputeError, NotFrozen, Walk
 from mcptest_engine.suite.defaults import with_defaults
 
 if TYPE_CHECKING:
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.errors import ServerError
     from mcptest_engine.core.results import FailureKind
-    from mcptest_engine.running.compositions.program import Row
-    from mcptest_engine.running.compositions.trace import Call, NodeTrace, Trace
+    from mcptest_engine.running.kinds.composition.plan import Row
+    from mcptest_engine.running.kinds.composition.trace import Call, NodeTrace, Trace
 
 Answer = tuple[int, dict[str, Any]]
 

@@ -13,7 +13,7 @@ from mcptest_engine.core.kinds import Verdict
 from mcptest_engine.judging.providers.asking import open_models
 from mcptest_engine.judging.providers.values import ModelError, ModelReply
 from mcptest_engine.judging.scorers.judge import JudgeError, Judgement, grade
-from mcptest_engine.running.evals.program import Judge
+from mcptest_engine.running.kinds.eval.plan import Judge
 from tests.servers.model_endpoint import Reply
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.judging.scorers.metrics import METRICS, MOST_CALLS, VALUE_LIMIT, graded_of, is_judgeable, rubric_of
-from mcptest_engine.running.evals.keeping import ROW_LIMIT, TEXT_LIMIT, keep_judgement
+from mcptest_engine.running.kinds.eval.record import ROW_LIMIT, TEXT_LIMIT, keep_judgement
 from mcptest_engine.suite.model.agents import AgentEval
 
 CALL = {

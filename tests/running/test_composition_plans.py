@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest_engine.core.errors import UsageError
-from mcptest_engine.running.compositions.drawing import dot, mermaid
-from mcptest_engine.running.compositions.estimating import CompositionEstimate, Expected, estimate, in_all
+from mcptest_engine.running.kinds.composition.drawing import dot, mermaid
+from mcptest_engine.running.kinds.composition.estimating import CompositionEstimate, Expected, estimate, in_all
 from mcptest_engine.running.plan import make_plan
 from mcptest_engine.running.settings import Selection
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcptest_engine.running.cases import Plan
-    from mcptest_engine.running.compositions.program import Program
+    from mcptest_engine.running.kinds.composition.plan import Program
     from mcptest_engine.suite.load import LoadedSuite
 
     Load = Callable[..., LoadedSuite]

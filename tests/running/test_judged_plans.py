@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from mcptest_engine.core.kinds import TestKind
 from mcptest_engine.running.documents import document_of
-from mcptest_engine.running.evals.program import Judge
 from mcptest_engine.running.ids import Shared, names_of
+from mcptest_engine.running.kinds.eval.plan import Judge
 from mcptest_engine.running.launch import needed_servers, open_pool
 from mcptest_engine.running.plan import make_plan
 from mcptest_engine.running.settings import RunSettings, Selection

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcptest_engine.core.results import TestKind
-from mcptest_engine.running.compositions.planning import composed
-from mcptest_engine.running.compositions.walk import Walk
+from mcptest_engine.running.kinds.composition.plan import composed
+from mcptest_engine.running.kinds.composition.walk import Walk
 from mcptest_engine.suite.graph import cycles, topological_order
 from mcptest_engine.suite.load import LoadedSuite, LoadOptions, check_suite
 from mcptest_engine.suite.references import (

@@ -223,9 +223,10 @@ class Service:
         return await self.results.detail(id, run_id)
 
     async def do_graph(self, path: str, id: str) -> list[dict[str, Any]]:  # noqa: A002 - the protocol's words
-        from mcptest_engine.running.compositions.planning import graph_of
+        from mcptest_engine.running.documents import read_composition_graph
 
-        return await asyncio.to_thread(graph_of, path, id, self._surroundings.start_dir, self._surroundings.environ)
+        here = self._surroundings
+        return await asyncio.to_thread(read_composition_graph, path, id, here.start_dir, here.environ)
 
     async def do_expand(
         self,

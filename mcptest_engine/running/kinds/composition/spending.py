@@ -16,6 +16,7 @@ from mcptest_engine.core.costs import added_up, is_amount, sum_costs
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+
 USAGE = "mcptest/usage"
 
 

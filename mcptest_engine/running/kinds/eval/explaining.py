@@ -13,8 +13,8 @@ from mcptest_engine.core.words import counted
 from mcptest_engine.judging.rubrics import calls_needed, outline, read_rubric
 from mcptest_engine.judging.scorers.judge_prompts import SYSTEM
 from mcptest_engine.judging.scorers.juries import seats_of, why_deferred
-from mcptest_engine.running.evals.program import DEFAULT_THRESHOLD, Judge
 from mcptest_engine.running.ids import jurors_of
+from mcptest_engine.running.kinds.eval.plan import DEFAULT_THRESHOLD, Judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.providers.values import Models
     from mcptest_engine.judging.rubrics import Rubric
     from mcptest_engine.running.cases import Case
-    from mcptest_engine.running.evals.program import Candidate, Scorer
+    from mcptest_engine.running.kinds.eval.plan import Candidate, Scorer
+
 
 CHARACTERS_A_TOKEN = 4
 UNKNOWN_ANSWER_TOKENS = 500

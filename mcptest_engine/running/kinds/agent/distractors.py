@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+
 CATALOG, NEAR_DUPLICATE = "catalog", "near_duplicate"
 REFUSAL = "this tool is not available"
 

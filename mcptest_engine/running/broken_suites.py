@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.errors import SuiteError
 from mcptest_engine.running.diagnostics import LINE_END
-from mcptest_engine.running.documents import ServerItem, TestItem, called_by, server_item
 from mcptest_engine.running.ids import DeclaredIds, Shared, names_of
 from mcptest_engine.suite.merge import merge, merge_variables
 from mcptest_engine.suite.secrets import secret_values
@@ -18,7 +16,8 @@ from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from mcptest_engine.suite.load import LoadOptions
     from mcptest_engine.suite.merge import Merged
@@ -30,16 +29,31 @@ _ITEM = re.compile(
 )
 
 
-class Seen(NamedTuple):
-    """The name of the suite, its tests (`end_line` not yet known, no digest) and its servers."""
+class FoundTest(NamedTuple):
+    """One test as far as it can be read. `entry` is what is written, of any shape; `file` is absolute, `line` its first."""
+
+    id: str
+    name: str
+    block: str
+    kind: str
+    server: str
+    entry: Mapping[str, Any]
+    file: str
+    line: int
+    tags: tuple[str, ...]
+
+
+class FoundSuite(NamedTuple):
+    """What can be read of a suite. `secrets` are the secret values in the `settings` of its servers."""
 
     name: str
-    tests: tuple[TestItem, ...]
-    servers: tuple[ServerItem, ...]
+    tests: tuple[FoundTest, ...]
+    settings: Mapping[str, Mapping[str, Any]]
+    secrets: frozenset[str]
 
 
-def seen_in(path: Path, text: str, options: LoadOptions) -> Seen:
-    """What stands in `text`, the suite at `path`, and in what it imports. A test without a name is passed over."""
+def read_broken_suite(path: Path, text: str, options: LoadOptions) -> FoundSuite:
+    """Read what can be read of `text`, the suite at `path`, and of what it imports. A test without a name is passed over."""
     early = Templates(environ=options.environ, declared={})
     reader = Reader(
         expand=lambda name, directory, place: early.expand_text(name, config_dir=directory, path=place),
@@ -47,13 +61,13 @@ def seen_in(path: Path, text: str, options: LoadOptions) -> Seen:
     )
     try:
         reader.read_text(text.encode("utf-8", "surrogatepass"), file=str(path), path=path)
-        trees = {number: _tree(source) for number, source in enumerate(reader.sources)}
-        return _seen(path, reader, trees, options)
+        trees = {number: _read_tree(source) for number, source in enumerate(reader.sources)}
+        return _find_suite(path, reader, trees, options)
     except RecursionError:
-        return Seen(path.stem, (), ())
+        return FoundSuite(path.stem, (), {}, frozenset())
 
 
-def _seen(path: Path, reader: Reader, trees: dict[int, Tree | None], options: LoadOptions) -> Seen:
+def _find_suite(path: Path, reader: Reader, trees: dict[int, Tree | None], options: LoadOptions) -> FoundSuite:
     values = [(number, tree.value) for number in reader.order if (tree := trees[number]) is not None]
     merged = merge(values)
     variables = merge_variables(values)
@@ -68,31 +82,28 @@ def _seen(path: Path, reader: Reader, trees: dict[int, Tree | None], options: Lo
     templates.resolve_variables()
     settings = {name: placed.value for name, placed in merged.servers.items() if isinstance(placed.value, dict)}
     env = {name: placed.value for name, placed in merged.env.items()}
-    secrets = frozenset(secret_values(settings, env, {}, options.environ))
-    return Seen(
+    return FoundSuite(
         name=merged.name if isinstance(merged.name, str) else path.stem,
-        tests=tuple(_tests(path, merged, reader, trees, templates, options)),
-        servers=tuple(
-            server_item(name, value, start_dir=Path(options.start_dir), secrets=secrets)
-            for name, value in settings.items()
-        ),
+        tests=tuple(_find_tests(path, merged, reader, trees, templates, options)),
+        settings=settings,
+        secrets=frozenset(secret_values(settings, env, {}, options.environ)),
     )
 
 
-def _tests(
+def _find_tests(
     path: Path,
     merged: Merged,
     reader: Reader,
     trees: dict[int, Tree | None],
     templates: Templates,
     options: LoadOptions,
-) -> Iterator[TestItem]:
+) -> Iterator[FoundTest]:
     ids = DeclaredIds(Workspace(options.workspace_root).relative(path))
     only_server = next(iter(merged.servers)) if len(merged.servers) == 1 else ""
-    shared = _shared(merged)
+    shared = _read_shared(merged)
     for test in merged.tests:
         entry = test.entry if isinstance(test.entry, dict) else {}
-        name = _resolved(entry.get("name"), templates, reader.sources[test.file].config_dir)
+        name = _resolve_name(entry.get("name"), templates, reader.sources[test.file].config_dir)
         tree = trees[test.file]
         if name is None or tree is None:
             continue
@@ -100,21 +111,20 @@ def _tests(
         line = 1 if span is None else span.line
         server, tags = entry.get("server", only_server), entry.get("tags")
         for kind, full_name in names_of(test.kind, entry, name, shared):
-            yield TestItem(
+            yield FoundTest(
                 id=ids.take(kind.value, full_name)[0],
                 name=full_name,
                 block=test.block,
                 kind=kind.value,
                 server=server if isinstance(server, str) else "",
-                tool=called_by(entry, kind.value),
+                entry=entry,
                 file=str(reader.sources[test.file].path),
                 line=line,
-                end_line=line,
                 tags=tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else (),
             )
 
 
-def _shared(merged: Merged) -> Shared:
+def _read_shared(merged: Merged) -> Shared:
     """What decides into how many tests entries fall, as far as it has its shape."""
     inconclusive = merged.run_options.get("inconclusive")
     named = (one.value.get("name") for one in merged.scorers if isinstance(one.value, dict))
@@ -124,7 +134,7 @@ def _shared(merged: Merged) -> Shared:
     )
 
 
-def _resolved(name: Any, templates: Templates, config_dir: str) -> str | None:
+def _resolve_name(name: Any, templates: Templates, config_dir: str) -> str | None:
     """The name as a sound suite would have it; as written where that cannot be known or would give a secret away."""
     if not isinstance(name, str) or not name:
         return None
@@ -135,7 +145,7 @@ def _resolved(name: Any, templates: Templates, config_dir: str) -> str | None:
     return expanded if told else name
 
 
-def _tree(source: Source) -> Tree | None:
+def _read_tree(source: Source) -> Tree | None:
     """The file's tree; of one that is no YAML, that of what is left without the tests that hold the faults."""
     if source.tree is not None or not source.data:
         return source.tree
@@ -147,11 +157,11 @@ def _tree(source: Source) -> Tree | None:
             span = broken.problems[-1].span
         if span is None or not any(lines):
             return None
-        _blank(lines, min(span.line, len(lines)) - 1)
+        _empty_lines_of_test(lines, min(span.line, len(lines)) - 1)
     return None
 
 
-def _blank(lines: list[str], at: int) -> None:
+def _empty_lines_of_test(lines: list[str], at: int) -> None:
     """Empty the lines of the test that line `at` belongs to, or that line alone; what was emptied already, to the end."""
     if not lines[at].strip():
         lines[at:] = [""]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.redaction import Redactor
 
+
 FOREIGN = ("args", "result", "output")
 TEXTS = ("message", "hint", "model", "tool", "server")
 MOST_CALLS = 20

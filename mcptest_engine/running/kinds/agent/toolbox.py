@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_engine.core.clipping import kind_of
 from mcptest_engine.judging.budgets import CHARACTERS_PER_TOKEN
 from mcptest_engine.judging.providers.values import ToolOffer
-from mcptest_engine.running.agents.distractors import distractors_of, mix_names
+from mcptest_engine.running.kinds.agent.distractors import distractors_of, mix_names
 from mcptest_engine.safety.policy import ToolClass, class_of, descriptors_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
 
 LONGEST_NAME = 64
 BETWEEN = "__"

@@ -11,24 +11,78 @@ import asyncio
 from heapq import heappop, heappush
 from itertools import count, product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.results import FailureKind
 from mcptest_engine.core.targets import EVERY
 from mcptest_engine.core.words import counted
-from mcptest_engine.running.compositions.sharing import sharing
-from mcptest_engine.running.compositions.spending import total_said, usage_of
-from mcptest_engine.running.compositions.trace import ERR, OK, SKIPPED, Call, NodeTrace, Trace
-from mcptest_engine.running.compositions.world import ComputeError, NotFrozen
+from mcptest_engine.running.kinds.composition.spending import total_said, usage_of
+from mcptest_engine.running.kinds.composition.trace import ERR, OK, SKIPPED, Call, NodeTrace, Trace
 from mcptest_engine.suite.references import Reference, Unresolved, fill, part_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from mcptest_engine.running.compositions.program import Cap, Loop, NodePlan, Row
-    from mcptest_engine.running.compositions.spending import Usage
-    from mcptest_engine.running.compositions.world import World
+    from mcptest_engine.running.kinds.composition.plan import Cap, Loop, NodePlan, Row
+    from mcptest_engine.running.kinds.composition.spending import Usage
+
+
+_LONG_TEXT = 4096
+
+
+class World(Protocol):
+    """What a walk needs of the outside."""
+
+    async def call(
+        self, server: str, tool: str, args: Mapping[str, Any], timeout_seconds: float
+    ) -> tuple[Mapping[str, Any], str | None]:
+        """The answer of `tools/call`, {"result"} or {"error"}, and what the server's list has against the call.
+
+        Raises: ServerError when no answer came.
+        """
+        ...
+
+    async def compute(self, program: str, value: Any) -> list[Any]:
+        """The outputs of a jq program. Raises: ComputeError."""
+        ...
+
+    def frozen(self, node: NodeTrace, call: Call) -> Mapping[str, Any]:
+        """The answer that was kept of a call, in the shape of one that comes. Raises: NotFrozen when none was."""
+        ...
+
+    def freeze(self, node: NodeTrace) -> None:
+        """Keep what came of a node's calls."""
+        ...
+
+    def kind_of(self, error: ServerError) -> FailureKind:
+        """Whose failure an error is."""
+        ...
+
+    def told(self, node: NodeTrace, *, begun: bool) -> None:
+        """A node was begun, or has ended."""
+        ...
+
+    def redact(self, value: Any) -> Any:
+        """The value without secrets, for what is quoted of it."""
+        ...
+
+    def clock(self) -> float:
+        """Seconds, of a clock that only goes forward."""
+        ...
+
+
+class ComputeError(Exception):
+    """A jq program that gave nothing usable; the message says why."""
+
+
+class NotFrozen(Exception):
+    """Nothing was kept of a call; `hint` says how to keep it."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message, self.hint = message, hint
+
 
 MOST_COMBINATIONS = 1_000_000
 _LEAST_WAIT_SECONDS = 0.01
@@ -392,7 +446,7 @@ class Walk:
             call.output = call.result
             if plan.transform is not None:
                 call.output, call.problem = await self._made(plan.transform, {"result": call.result}, "transform")
-                call.output = sharing(call.output, call.result)
+                call.output = share_long_texts(call.output, call.result)
 
     async def _made(self, program: str, value: Any, key: str) -> tuple[Any, str | None]:
         """(the one output of a program, None), or (None, what is wrong with it)."""
@@ -444,7 +498,7 @@ class Walk:
             return
         context = {"nodes": {node.plan.id: node.output for node in self._nodes}}
         trace.output, trace.output_problem = await self._made(output, context, "output.assemble")
-        trace.output = sharing(trace.output, context)
+        trace.output = share_long_texts(trace.output, context)
 
 
 def _over_cap(plan: NodePlan, call: Call) -> str | None:
@@ -490,3 +544,36 @@ async def _ended(tasks: Iterable[asyncio.Task[None]]) -> None:
             task.exception()  # whoever failed has said so; asyncio is told that somebody knows
     if cancelled:
         raise asyncio.CancelledError
+
+
+def share_long_texts(value: Any, source: Any) -> Any:
+    """Return `value` with each long text that also stands in `source` replaced by that one object, so that it is held once.
+
+    `value` is fresh JSON that nobody else holds: it is changed in place.
+    """
+    if not _long_texts(value):
+        return value
+    known = {text: text for text in _long_texts(source)}
+    top = [value]
+    met: list[Any] = [top]
+    for container in met:  # which grows meanwhile
+        for place, member in container.items() if isinstance(container, dict) else enumerate(container):
+            if isinstance(member, (dict, list)):
+                met.append(member)
+            elif isinstance(member, str) and len(member) >= _LONG_TEXT:
+                container[place] = known.get(member, member)
+    return top[0]
+
+
+def _long_texts(source: Any) -> list[str]:
+    found: list[str] = []
+    met = [source]
+    for member in met:
+        if isinstance(member, str):
+            if len(member) >= _LONG_TEXT:
+                found.append(member)
+        elif isinstance(member, dict):
+            met += member.values()
+        elif isinstance(member, list):
+            met += member
+    return found

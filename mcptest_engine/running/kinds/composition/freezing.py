@@ -14,8 +14,8 @@ from mcptest_engine import __version__
 from mcptest_engine.core.redaction import Disguise
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
-from mcptest_engine.running.compositions.world import NotFrozen
 from mcptest_engine.running.ids import name_of_case
+from mcptest_engine.running.kinds.composition.walk import NotFrozen
 from mcptest_engine.running.tapes import replace_stand_ins, stand_ins_of
 from mcptest_engine.servers.tape import normalised
 from mcptest_engine.workspace.frozen import CallKey, NodeKey, digest, frozen_path, load_frozen, save_frozen
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.cases import Case
-    from mcptest_engine.running.compositions.trace import Call, NodeTrace
+    from mcptest_engine.running.kinds.composition.trace import Call, NodeTrace
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
+
 
 _HINT = "write `freeze: record`, run once, look at what was kept, and write `freeze: golden` again"
 

@@ -13,7 +13,8 @@ from mcptest_engine.core.sanitise import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from mcptest_engine.running.compositions.program import NodePlan, Program
+    from mcptest_engine.running.kinds.composition.plan import NodePlan, Program
+
 
 WORDS_LIMIT = 60
 _MERMAID = str.maketrans(

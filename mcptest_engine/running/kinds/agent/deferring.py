@@ -10,8 +10,9 @@ from mcptest_engine.judging.scorers.juries import why_deferred as why_unjudged
 
 if TYPE_CHECKING:
     from mcptest_engine.judging.providers.values import Models
-    from mcptest_engine.running.agents.program import AgentProgram
     from mcptest_engine.running.cases import Case, Plan
+    from mcptest_engine.running.kinds.agent.plan import AgentProgram
+
 
 __all__ = ["NO_PROVIDER", "why_deferred", "with_deferred"]
 

@@ -10,14 +10,14 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.costs import composition_base, sum_costs
-from mcptest_engine.running.compositions.spending import usage_of
+from mcptest_engine.running.kinds.composition.spending import usage_of
 from mcptest_engine.suite.references import Unresolved, holds_templates, part_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mcptest_engine.running.cases import Case
-    from mcptest_engine.running.compositions.program import NodePlan, Program, Row
+    from mcptest_engine.running.kinds.composition.plan import NodePlan, Program, Row
     from mcptest_engine.suite.references import Reference
 
 

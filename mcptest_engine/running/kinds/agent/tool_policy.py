@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.effects import CallDecision, DecidedBy
 from mcptest_engine.core.errors import did_you_mean
-from mcptest_engine.running.agents.toolbox import join_name
+from mcptest_engine.running.kinds.agent.toolbox import join_name
 from mcptest_engine.safety.policy import ToolClass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mcptest_engine.running.agents.toolbox import Offered
+    from mcptest_engine.running.kinds.agent.toolbox import Offered
+
 
 LISTS = ("allow", "deny", "dry")
 DENIED = "the policy of this test does not allow this tool"

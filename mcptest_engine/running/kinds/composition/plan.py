@@ -1,19 +1,25 @@
-"""A composition made ready to run: its nodes by number, their order, and all that can be known before the first call.
+"""How a composition is planned: its nodes by number, their order, and a row for each of its cases with what that case expects.
 
-Pure, and made once for all its cases. The entry has been checked. Source: compositions, Anatomy; decisions 14, Compositions.
+Pure. The program is made once for all its cases. The entry has been checked. Source: compositions, Anatomy and Cases;
+decisions 14, Compositions and Assertions (a case's `expect` replaces the composition's).
 """
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.costs import GOLDEN
+from mcptest_engine.running.ids import name_of_case
+from mcptest_engine.running.kinds.composition.spending import Spending
+from mcptest_engine.suite.defaults import normalised_expect
 from mcptest_engine.suite.graph import parents_of, topological_order
-from mcptest_engine.suite.references import Reference, holds_templates, parse_reference
+from mcptest_engine.suite.references import Reference, fill, holds_templates, parse_reference, part_of
+from mcptest_engine.suite.templates import LITERAL_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mcptest_engine.running.compositions.spending import Spending
     from mcptest_engine.suite.yaml import Pointer
 
 
@@ -213,3 +219,56 @@ def _output(output: Any, numbers: Mapping[str, int], order: Sequence[int]) -> in
         return numbers[output]
     program: str = output["assemble"]
     return program
+
+
+_OF_CASES = ("skip", "only")
+
+
+def composed(
+    data: Mapping[str, Any],
+    *,
+    only_server: str,
+    timeouts: Mapping[str, float],
+    timeout_ms: float,
+    lines: Mapping[Pointer, int] = MappingProxyType({}),
+) -> Iterator[tuple[Mapping[str, Any], Row]]:
+    """The entries that a composition comes to, each with its row; times are in milliseconds, `lines` as in `TestEntry`."""
+    budget, cases = data.get("budget") or {}, data.get("cases")
+    of_each = budget.get("scope") == "case"
+    program = make_program(
+        data,
+        Spending(budget, of_all=bool(budget) and not of_each and cases is not None and len(cases) > 1),
+        only_server=only_server,
+        timeouts={server: value / 1000 for server, value in timeouts.items()},
+        timeout_seconds=timeout_ms / 1000,
+        lines=lines,
+    )
+    if cases is None:
+        yield {**data, "expect": _filled(data["expect"], {})}, Row(program, None, {}, of_each)
+        return
+    for number, case in enumerate(cases):
+        variables = case.get("vars", {})
+        expect = normalised_expect(case["expect"]) if "expect" in case else data["expect"]
+        if "golden" in case:
+            row = {"name": GOLDEN, "target": "output", "matcher": {"exact": case["golden"]}}
+            expect = {**expect, "assertions": [*expect["assertions"], row]}
+        expect = _filled(expect, variables)
+        own = {key: case[key] for key in _OF_CASES if key in case}
+        tags = [*data.get("tags", ()), *case.get("tags", ())]
+        entry = {**data, **own, "name": name_of_case(data["name"], case["name"]), "expect": expect, "tags": tags}
+        own_program = program._replace(spending=Spending(budget)) if of_each else program
+        line = lines.get(("cases", number))
+        golden_line = lines.get(("cases", number, "golden"), line)
+        yield entry, Row(own_program, case["name"], variables, of_each, line, golden_line)
+
+
+def _filled(expect: Mapping[str, Any], variables: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is expected with a case's variables in it, except in what has a language of its own."""
+
+    def look_up(reference: Reference) -> Any:
+        if reference.space == "var" and reference.name in variables:
+            return part_of(reference, variables[reference.name])
+        return reference
+
+    filled: Mapping[str, Any] = fill(expect, look_up, LITERAL_KEYS)
+    return filled

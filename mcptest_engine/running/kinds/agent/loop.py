@@ -14,18 +14,19 @@ from mcptest_engine.core.effects import CallDecision, DecidedBy
 from mcptest_engine.core.errors import ServerError, UsageError
 from mcptest_engine.core.tasks import run_together
 from mcptest_engine.judging.providers.values import ModelError, ModelFault, ModelRequest
-from mcptest_engine.running.agents import conversation as stops
-from mcptest_engine.running.agents.conversation import Conversation, ToolCall
-from mcptest_engine.running.agents.distractors import REFUSAL
-from mcptest_engine.running.agents.tool_policy import DENIED, decide_call, stub_result, unknown_names
-from mcptest_engine.running.agents.toolbox import Toolbox, cut_to_limit, told_answer
+from mcptest_engine.running.kinds.agent import conversation as stops
+from mcptest_engine.running.kinds.agent.conversation import Conversation, ToolCall
+from mcptest_engine.running.kinds.agent.distractors import REFUSAL
+from mcptest_engine.running.kinds.agent.tool_policy import DENIED, decide_call, stub_result, unknown_names
+from mcptest_engine.running.kinds.agent.toolbox import Toolbox, cut_to_limit, told_answer
 from mcptest_engine.servers.gate import MAX_LISTINGS, restless_list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mcptest_engine.judging.providers.values import ModelReply, ToolOffer, ToolUse
-    from mcptest_engine.running.agents.program import AgentProgram
+    from mcptest_engine.running.kinds.agent.plan import AgentProgram
+
 
 _RAW_LIMIT = 2_000
 _TOKENS_PER_TURN = 8_192

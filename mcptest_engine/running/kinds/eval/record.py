@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.redaction import Redactor
 
+
 TEXT_LIMIT = 1 << 16
 ROW_LIMIT = 4_096
 MODEL_LIMIT = 200

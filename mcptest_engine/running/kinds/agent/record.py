@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.redaction import Redactor
 
+
 MOST_TURNS = 20
 """Of a trace that is put aside, the first and the last turns and calls that stay in the record."""
 ROOM = 1 << 19

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.providers.values import ModelError, ModelReply, ToolUse
     from mcptest_engine.safety.policy import ToolClass
 
+
 END, MAX_TURNS, LENGTH, REFUSAL, BUDGET, ERROR, RUNNING = (
     "end",
     "max_turns",

@@ -9,13 +9,14 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.running.compositions.spending import Usage, by_model, total_said
+from mcptest_engine.running.kinds.composition.spending import Usage, by_model, total_said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcptest_engine.core.results import FailureKind
-    from mcptest_engine.running.compositions.program import NodePlan, Program
+    from mcptest_engine.running.kinds.composition.plan import NodePlan, Program
+
 
 OK, ERR, SKIPPED = "ok", "err", "skipped"
 

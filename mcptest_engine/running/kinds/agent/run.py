@@ -22,11 +22,11 @@ from mcptest_engine.core.tasks import run_together
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError, ModelFault
-from mcptest_engine.running.agents import conversation as stops
-from mcptest_engine.running.agents.conversation import Conversation
-from mcptest_engine.running.agents.deferring import NO_PROVIDER, why_deferred
-from mcptest_engine.running.agents.loop import converse, turn_request
-from mcptest_engine.running.agents.program import runs_id
+from mcptest_engine.running.kinds.agent import conversation as stops
+from mcptest_engine.running.kinds.agent.conversation import Conversation
+from mcptest_engine.running.kinds.agent.deferring import NO_PROVIDER, why_deferred
+from mcptest_engine.running.kinds.agent.loop import converse, turn_request
+from mcptest_engine.running.kinds.agent.plan import runs_id
 from mcptest_engine.running.verdicts import Outcome, failed, failure_of
 from mcptest_engine.servers.gate import ToolLists
 from mcptest_engine.suite.items import assertions_of
@@ -37,12 +37,13 @@ if TYPE_CHECKING:
     from mcptest_engine.core.events import Emit
     from mcptest_engine.judging.agent_metrics.measuring import Gates
     from mcptest_engine.judging.providers.values import ModelReply, ModelRequest, Models
-    from mcptest_engine.running.agents.conversation import ToolCall
-    from mcptest_engine.running.agents.program import AgentProgram, Trials
     from mcptest_engine.running.cases import Case
     from mcptest_engine.running.effects import EffectLedger
+    from mcptest_engine.running.kinds.agent.conversation import ToolCall
+    from mcptest_engine.running.kinds.agent.plan import AgentProgram, Trials
     from mcptest_engine.running.sessions import Sessions
     from mcptest_engine.servers.session import Exchange, Session
+
 
 EXCERPT = 200
 TRIALS_AT_ONCE = 4

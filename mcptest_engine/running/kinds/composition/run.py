@@ -17,10 +17,9 @@ from mcptest_engine.core.events import NodeChanged
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.core.words import counted
-from mcptest_engine.running.compositions.spending import USAGE
-from mcptest_engine.running.compositions.trace import OK
-from mcptest_engine.running.compositions.walk import Walk
-from mcptest_engine.running.compositions.world import ComputeError, NotFrozen
+from mcptest_engine.running.kinds.composition.spending import USAGE
+from mcptest_engine.running.kinds.composition.trace import OK
+from mcptest_engine.running.kinds.composition.walk import ComputeError, NotFrozen, Walk
 from mcptest_engine.running.verdicts import Outcome, failure_of, judge
 from mcptest_engine.suite.items import assertions_of, uses_matcher
 
@@ -31,11 +30,12 @@ if TYPE_CHECKING:
     from mcptest_engine.core.events import Emit
     from mcptest_engine.judging.snapshots import SnapshotStore
     from mcptest_engine.running.cases import Case
-    from mcptest_engine.running.compositions.freezing import Freezer
-    from mcptest_engine.running.compositions.trace import Call, NodeTrace, Trace
+    from mcptest_engine.running.kinds.composition.freezing import Freezer
+    from mcptest_engine.running.kinds.composition.trace import Call, NodeTrace, Trace
     from mcptest_engine.running.sessions import Sessions
     from mcptest_engine.running.slow_work import SlowWork
     from mcptest_engine.servers.session import Exchange
+
 
 _SHOWN = 3
 """Of nodes that failed, how many are named after the first."""
