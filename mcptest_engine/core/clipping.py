@@ -1,4 +1,4 @@
-"""Values as they stand in messages: compact JSON on one line, safe to show, and short.
+"""Values as they stand in messages and records: compact JSON on one line, safe to show; truncated where they are long or deep.
 
 Only what is going to be shown is ever written out, so a value of 50 MB costs no more than one of 50 bytes.
 """
@@ -9,12 +9,17 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.sanitise import one_line
+from mcptest_engine.core.schemas import nested_deeper_than
 from mcptest_engine.core.targets import Absent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 LIMIT = 200
+RECORD_CHARACTERS = 4_096
+"""From so many characters on, a value that a record holds a second time is truncated."""
+RECORD_DEPTH = 200
+"""Levels of arrays and objects in each other that every reader of a record can follow."""
 _DEEPEST = 64
 _READ_FOR_SECRETS = 16 * 1024
 _UNSURE = 4 * 1024
@@ -64,6 +69,68 @@ def kind_of(value: object) -> str:
     if isinstance(value, dict):
         return "an object"
     return "an array" if isinstance(value, list) else "nothing"
+
+
+def truncate(value: Any, limit: int = RECORD_CHARACTERS) -> Any:
+    """Return `value`, or its beginning as text when it is larger than a record should hold twice, or too deep."""
+    if isinstance(value, str):
+        return value if len(value) <= limit else f"{value[:limit]}… ({len(value)} characters)"
+    if not isinstance(value, (dict, list)):
+        return value
+    weight = _weight(value, limit)
+    if weight > limit:
+        return f"{compact(value, limit)[:limit]}… (clipped)"
+    if weight > RECORD_DEPTH and nested_deeper_than(value, RECORD_DEPTH):  # each level weighs something
+        return _text_of_deep(value)
+    return value
+
+
+def truncate_deep_members(output: Any) -> Any:
+    """Return an answer's output in which each member that is nested too deeply for a record is its beginning as text."""
+    if not isinstance(output, dict) or not nested_deeper_than(output, RECORD_DEPTH):
+        return output
+    return {
+        key: _truncate_member(member) if nested_deeper_than(member, RECORD_DEPTH - 1) else member
+        for key, member in output.items()
+    }
+
+
+def truncate_depth(value: Any) -> Any:
+    """Return `value`, or its beginning as text when it is nested too deeply for a record."""
+    return _text_of_deep(value) if nested_deeper_than(value, RECORD_DEPTH) else value
+
+
+def _text_of_deep(value: Any) -> str:
+    return f"{compact(value, RECORD_CHARACTERS)[:RECORD_CHARACTERS]}… (clipped: nested more than {RECORD_DEPTH} levels deep)"
+
+
+def _truncate_member(member: Any) -> Any:
+    """A member of the output, still of its own kind: `result` stays an object, `notifications` an array."""
+    if isinstance(member, dict):
+        return {
+            key: _text_of_deep(item) if nested_deeper_than(item, RECORD_DEPTH - 2) else item
+            for key, item in member.items()
+        }
+    return [_text_of_deep(item) if nested_deeper_than(item, RECORD_DEPTH - 2) else item for item in member]
+
+
+def _weight(value: Mapping[str, Any] | list[Any], limit: int) -> int:
+    """About how many characters `value` takes as JSON; counting stops past `limit`."""
+    total, waiting = 0, [value]
+    while waiting and total <= limit:
+        item: Any = waiting.pop()
+        if isinstance(item, str):
+            total += len(item) + 2
+        elif isinstance(item, dict):
+            for key, member in item.items():
+                total += len(key) + 4
+                waiting.append(member)
+        elif isinstance(item, list):
+            total += len(item) + 1
+            waiting.extend(item)
+        else:
+            total += 5
+    return total
 
 
 def _told(value: object, limit: int, redact: Callable[[str], str] | None) -> str:

@@ -11,12 +11,12 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine import __version__
+from mcptest_engine.core.clipping import truncate_deep_members
 from mcptest_engine.core.kinds import JUDGED_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.validity import Validity
 from mcptest_engine.running.attempts import Decision
 from mcptest_engine.running.cache_keys import Keys, forbids_keeping, histories, may_be_kept, may_leave_traces
-from mcptest_engine.running.keeping import shallow
 from mcptest_engine.workspace.fingerprints import TooMuchError
 from mcptest_engine.workspace.json_text import to_json_bytes
 from mcptest_engine.workspace.result_cache import LARGEST, SCHEMA_VERSION, ResultCache, results_dir
@@ -208,7 +208,7 @@ class Caching:
         """The entry as it is written; None when it would not be read as what it is, or must not be kept."""
         answer = entry["answer"]
         result = answer.get("result")
-        if forbids_keeping(result) or answer.get("server_requests") or shallow(answer) is not answer:
+        if forbids_keeping(result) or answer.get("server_requests") or truncate_deep_members(answer) is not answer:
             return None
         if isinstance(result, dict) and result.get("resultType") == "input_required":
             return None

@@ -22,9 +22,9 @@ from mcptest_engine.running.cases import Case
 from mcptest_engine.running.catalogs import LISTS, RunCatalogs, find_call_fault
 from mcptest_engine.running.effects import EffectLedger
 from mcptest_engine.running.ids import grading_of
-from mcptest_engine.running.keeping import CERTAINLY_SMALL
 from mcptest_engine.running.plan import WATCHED
 from mcptest_engine.running.slow_work import SlowWork
+from mcptest_engine.running.stored_results import CERTAINLY_SMALL
 from mcptest_engine.running.verdicts import SUCCESS, Outcome, failed, judge, refused, what_came
 from mcptest_engine.suite.items import uses_matcher
 

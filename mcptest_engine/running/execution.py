@@ -18,11 +18,11 @@ from mcptest_engine.judging.matchers import Context, preload
 from mcptest_engine.judging.snapshots import SnapshotStore
 from mcptest_engine.judging.validity import preload as preload_validity
 from mcptest_engine.running.conclude import WORDS, concluded
-from mcptest_engine.running.keeping import Keeper
 from mcptest_engine.running.noting import Noting
 from mcptest_engine.running.plan import plan_of
 from mcptest_engine.running.runner import Run
 from mcptest_engine.running.settings import UNSAVED_SNAPSHOTS
+from mcptest_engine.running.stored_results import ResultStorage
 from mcptest_engine.suite.items import assertions_of, uses_matcher
 from mcptest_engine.workspace.side_files import SideFiles
 from mcptest_engine.workspace.slug import slug
@@ -132,7 +132,7 @@ async def execute(
         hooks=hooks,
         pool=pool,
         emit=noting,
-        keeper=Keeper(redactor, side_files),
+        storage=ResultStorage(redactor, side_files),
         blank=blank,
         snapshots=snapshots,
         survey=survey,

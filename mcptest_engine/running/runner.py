@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from mcptest_engine.running.causes import Causes, Held
     from mcptest_engine.running.hooks import Hooks, Stop
     from mcptest_engine.running.judged import Judged
-    from mcptest_engine.running.keeping import Keeper
     from mcptest_engine.running.kinds.composition.freezing import Freezer
     from mcptest_engine.running.pool import Pool
+    from mcptest_engine.running.stored_results import ResultStorage
     from mcptest_engine.running.survey import Survey
 
 INTERRUPTED = "not run: interrupted"
@@ -71,7 +71,7 @@ class Run:
     plan: Plan
     pool: Pool
     emit: Emit
-    keeper: Keeper
+    storage: ResultStorage
     blank: RunRecord
     conclude: Callable[[RunRecord], RunRecord]
     hooks: Hooks | None = None
@@ -104,7 +104,7 @@ class Run:
     def __post_init__(self) -> None:
         self._caller = Caller(
             snapshots=self.snapshots,
-            redact=self.keeper.redact,
+            redact=self.storage.redact,
             clock=self.clock,
             emit=self.emit,
             freezer=self.freezer,
@@ -227,9 +227,9 @@ class Run:
             return
         outcome = decision.outcome
         if outcome == held.decision.outcome._replace(failure=outcome.failure, warnings=outcome.warnings):
-            result = replace(before, failure=self.keeper.keep_failure(outcome.failure))
+            result = replace(before, failure=self.storage.redact_failure(outcome.failure))
         else:
-            result = self._kept(held.case, decision, held.began)
+            result = self._result_of_decision(held.case, decision, held.began)
         self._results[index] = result
         self._warn_of(index, held.case, outcome)
         self.emit(CaseExplained(index=index, result=result))
@@ -349,7 +349,7 @@ class Run:
 
     def _doubted(self, case: Case, decision: Decision) -> Decision:
         """The decision about made-up arguments: a refusal of invalid ones shows nothing where valid ones met the same error."""
-        told = decision.outcome.output and told_failure(decision.outcome.output, self.keeper.redact)
+        told = decision.outcome.output and told_failure(decision.outcome.output, self.storage.redact)
         if (
             case.guess is None
             or case.outcome is not Wanted.ERROR
@@ -377,7 +377,7 @@ class Run:
         done = [result for result in self._results if result is not None]
         for index in open_ones:
             case, result = self.plan.cases[index], self._results[index]
-            told = explain(case, done, tools[case.server], self.keeper.redact).to_json()
+            told = explain(case, done, tools[case.server], self.storage.redact).to_json()
             if told and result is not None:
                 self._results[index] = replace(result, guess=told)
 
@@ -413,7 +413,7 @@ class Run:
 
     def _finish(self, index: int, case: Case, decision: Decision, began: float) -> None:
         outcome = decision.outcome
-        result = self._results[index] = self._kept(case, decision, began)
+        result = self._results[index] = self._result_of_decision(case, decision, began)
         self._release(index)
         self._warn_of(index, case, outcome)
         if outcome.verdict is Verdict.FAIL:
@@ -428,7 +428,7 @@ class Run:
         before = self._warnings.pop(index, ())
         if not outcome.warnings:
             return
-        redact = self.keeper.redact_text
+        redact = self.storage.redact_text
         self._warnings[index] = tuple((redact(case.name), redact(text)) for text in outcome.warnings)
         for name, text in self._warnings[index]:
             if (name, text) not in before:
@@ -438,7 +438,7 @@ class Run:
         if outcome.size or len(self.plan.cases) > _MANY:
             result.pack()
 
-    def _kept(self, case: Case, decision: Decision, began: float) -> TestResult:
+    def _result_of_decision(self, case: Case, decision: Decision, began: float) -> TestResult:
         """The test's result as the record has it."""
         outcome, attempts = decision.outcome, decision.attempts
         result = TestResult(
@@ -474,7 +474,7 @@ class Run:
             behind=outcome.behind,
             **_spent(outcome, with_models=self.judged is not None),
         )
-        return self.keeper.keep(result, size=outcome.size)
+        return self.storage.prepare(result, size=outcome.size)
 
     def _interrupted(self, case: Case, began: float | None) -> Decision:
         """A case that was not brought to its end: what was done is kept, and what all of its attempts have cost.
@@ -516,7 +516,7 @@ class Run:
             warnings=(
                 *self.blank.warnings,
                 *self.pool.warnings(),
-                *(self.keeper.redact_text(problem) for problem in (*self._unlisted, *self._caller.catalogs.warnings)),
+                *(self.storage.redact_text(problem) for problem in (*self._unlisted, *self._caller.catalogs.warnings)),
                 *judged,
                 *hooked,
             ),

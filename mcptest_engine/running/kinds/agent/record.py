@@ -1,4 +1,4 @@
-"""What of a conversation is kept: secrets taken out of it, and a large one put aside, its outline left in the record.
+"""Redacts the conversation of an agent test, and spills a large one to a side file, its outline left in the record.
 
 The trace is taken apart by its members, since the words of a record are never masked.
 """
@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.schemas import nested_deeper_than
+from mcptest_engine.core.clipping import RECORD_CHARACTERS, truncate, truncate_depth
 from mcptest_engine.judging.agent_metrics.measuring import ALIASES, GATES
-from mcptest_engine.running.keeping import ACTUAL_LIMIT, DEEPEST, clip, too_deep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,32 +24,32 @@ _FOREIGN = ("args", "result", "tool_calls")
 _TEXTS = ("content", "name", "raw", "error", "model")
 
 
-def keep_conversation(
-    trace: Mapping[str, Any], *, redactor: Redactor, externalise: Callable[[Any, str], Any], name: str
+def redact_conversation(
+    trace: Mapping[str, Any], *, redactor: Redactor, spill: Callable[[Any, str], Any], name: str
 ) -> Mapping[str, Any]:
-    """The trace, fit for the record; where it is too large for one, `whole` says where all of it is.
+    """Redact the trace; where it is too large for a record, return its outline, and `whole` says where all of it is.
 
-    `externalise(value, name)` gives the value, or a reference to its side file.
+    `spill(value, name)` returns the value, or a reference to its side file.
     """
     kept = dict(trace)
     told = trace["conversation"]
-    kept["tool_calls"] = [_kept(call, redactor) for call in trace["tool_calls"]]
+    kept["tool_calls"] = [_redact_row(call, redactor) for call in trace["tool_calls"]]
     kept["tool_names"] = [redactor.redact_text(one) for one in trace["tool_names"]]
     kept["final_response"] = redactor.redact_text(trace["final_response"])
-    kept["conversation"] = {**told, "turns": [_kept(turn, redactor) for turn in told["turns"]]}
+    kept["conversation"] = {**told, "turns": [_redact_row(turn, redactor) for turn in told["turns"]]}
     if "system_prompt" in told:
         kept["conversation"]["system_prompt"] = redactor.redact_text(told["system_prompt"])
     for gate in (*GATES, *ALIASES):
         if gate in kept:
             kept[gate] = redactor.redact(kept[gate])
-    aside = externalise(kept, f"{name} trace")
+    aside = spill(kept, f"{name} trace")
     return kept if aside is kept else {**_outline(kept), "whole": aside}
 
 
-def keep_trials(
-    trials: Sequence[Mapping[str, Any]], *, redactor: Redactor, externalise: Callable[[Any, str], Any], name: str
+def redact_trials(
+    trials: Sequence[Mapping[str, Any]], *, redactor: Redactor, spill: Callable[[Any, str], Any], name: str
 ) -> tuple[Mapping[str, Any], ...]:
-    """The runs of a test, each fit for the record."""
+    """Redact the runs of a test."""
     kept = []
     for number, trial in enumerate(trials, 1):
         one = dict(trial)
@@ -58,42 +57,38 @@ def keep_trials(
             one["message"] = redactor.redact_text(one["message"])
         if "trace" in one:
             own = f"{name} run {number}"
-            one["trace"] = keep_conversation(one["trace"], redactor=redactor, externalise=externalise, name=own)
+            one["trace"] = redact_conversation(one["trace"], redactor=redactor, spill=spill, name=own)
         kept.append(one)
     return tuple(kept)
 
 
-def _kept(row: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
-    """A call or a turn."""
+def _redact_row(row: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
+    """Redact a call or a turn."""
     out = dict(row)
     for key in _FOREIGN:
         if key in out:
-            out[key] = _shallow(redactor.redact(out[key]))
+            out[key] = truncate_depth(redactor.redact(out[key]))
     for key in _TEXTS:
         if out.get(key) is not None:
             out[key] = redactor.redact_text(out[key])
     return out
 
 
-def _shallow(value: Any) -> Any:
-    return too_deep(value) if nested_deeper_than(value, DEEPEST) else value
-
-
 def _outline(trace: Mapping[str, Any]) -> dict[str, Any]:
     """A trace with less in it: its first and last turns and calls, and the beginnings of values."""
     told = trace["conversation"]
     calls, turns = _ends(trace["tool_calls"]), _ends(told["turns"])
-    limit = max(SHORTEST, min(ACTUAL_LIMIT, ROOM // (2 * len(calls) + 2 * len(turns) + 2)))
+    limit = max(SHORTEST, min(RECORD_CHARACTERS, ROOM // (2 * len(calls) + 2 * len(turns) + 2)))
     out = dict(trace)
-    out["tool_calls"] = [_clipped(call, limit) for call in calls]
-    out["tool_names"] = clip(list(trace["tool_names"]), ACTUAL_LIMIT)
-    out["final_response"] = clip(trace["final_response"], limit)
-    out["conversation"] = {**told, "turns": [_clipped(turn, limit) for turn in turns]}
+    out["tool_calls"] = [_truncate_row(call, limit) for call in calls]
+    out["tool_names"] = truncate(list(trace["tool_names"]), RECORD_CHARACTERS)
+    out["final_response"] = truncate(trace["final_response"], limit)
+    out["conversation"] = {**told, "turns": [_truncate_row(turn, limit) for turn in turns]}
     if "system_prompt" in told:
-        out["conversation"]["system_prompt"] = clip(told["system_prompt"], limit)
+        out["conversation"]["system_prompt"] = truncate(told["system_prompt"], limit)
     for gate in (*GATES, *ALIASES):
         if gate in out:
-            out[gate] = {key: clip(value, limit) for key, value in out[gate].items()}
+            out[gate] = {key: truncate(value, limit) for key, value in out[gate].items()}
     for key, shown, whole in (("calls_total", calls, trace["tool_calls"]), ("turns_total", turns, told["turns"])):
         if len(shown) < len(whole):
             out[key] = len(whole)
@@ -104,5 +99,5 @@ def _ends(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return list(rows) if len(rows) <= 2 * MOST_TURNS else [*rows[:MOST_TURNS], *rows[-MOST_TURNS:]]
 
 
-def _clipped(row: Mapping[str, Any], limit: int) -> dict[str, Any]:
-    return {key: clip(value, limit) if key in (*_FOREIGN, *_TEXTS) else value for key, value in row.items()}
+def _truncate_row(row: Mapping[str, Any], limit: int) -> dict[str, Any]:
+    return {key: truncate(value, limit) if key in (*_FOREIGN, *_TEXTS) else value for key, value in row.items()}

@@ -1,4 +1,4 @@
-"""What of a composition's trace is kept: secrets taken out of it, and a large one put aside, its outline left in the record.
+"""Redacts the trace of a composition, and spills a large one to a side file, its outline left in the record.
 
 The trace is taken apart by its members, since a node may be called `token`, and the words of a record are never masked. What
 reporters tell of (statuses, messages, times, costs) stays in the record however large the values are.
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcptest_engine.core.schemas import nested_deeper_than
-from mcptest_engine.running.keeping import ACTUAL_LIMIT, DEEPEST, clip, too_deep
+from mcptest_engine.core.clipping import RECORD_CHARACTERS, truncate, truncate_depth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,19 +25,19 @@ SHORTEST = 64
 MODEL_LIMIT = 200
 
 
-def keep_trace(
-    trace: Mapping[str, Any], *, redactor: Redactor, externalise: Callable[[Any, str], Any], name: str
+def redact_trace(
+    trace: Mapping[str, Any], *, redactor: Redactor, spill: Callable[[Any, str], Any], name: str
 ) -> Mapping[str, Any]:
-    """The trace, fit for the record; where it is too large for one, `whole` says where all of it is.
+    """Redact the trace; where it is too large for a record, return its outline, and `whole` says where all of it is.
 
-    `externalise(value, name)` gives the value, or a reference to its side file.
+    `spill(value, name)` returns the value, or a reference to its side file.
     """
     kept, foreign = dict(trace), _Foreign(redactor)
-    kept["nodes"] = {node_id: _kept(node, redactor, foreign) for node_id, node in trace["nodes"].items()}
-    kept["output"] = foreign.kept(trace["output"])
+    kept["nodes"] = {node_id: _redact_row(node, redactor, foreign) for node_id, node in trace["nodes"].items()}
+    kept["output"] = foreign.redact(trace["output"])
     if "models" in trace:
-        kept["models"] = [_kept(row, redactor, foreign) for row in trace["models"]]
-    aside = externalise(kept, f"{name} trace")
+        kept["models"] = [_redact_row(row, redactor, foreign) for row in trace["models"]]
+    aside = spill(kept, f"{name} trace")
     return kept if aside is kept else {**_outline(kept), "whole": aside}
 
 
@@ -46,34 +45,34 @@ class _Foreign:
     """Values of one trace, redacted; each looked through once, although most stand in it two or three times."""
 
     def __init__(self, redactor: Redactor) -> None:
-        self._redact = redactor.redact
+        self._redact_value = redactor.redact
         self._known: dict[int, tuple[Any, Any]] = {}
 
-    def kept(self, value: Any) -> Any:
-        """The value, fit for the record; the same object when there was nothing to do."""
+    def redact(self, value: Any) -> Any:
+        """Redact a value; returns the same object when there was nothing to do."""
         if not isinstance(value, (dict, list)):
-            return self._redact(value)
+            return self._redact_value(value)
         known = self._known.get(id(value))
         if known is None:
-            self._known[id(value)] = known = (value, _shallow(self._redacted(value)))
+            self._known[id(value)] = known = (value, truncate_depth(self._redact_parts(value)))
         return known[1]
 
-    def _redacted(self, value: Any) -> Any:
+    def _redact_parts(self, value: Any) -> Any:
         parts = [part for item in value if (part := self._known.get(id(item)))] if isinstance(value, list) else []
         if not parts or len(parts) < len(value):
-            return self._redact(value)
+            return self._redact_value(value)
         whole = [kept for _, kept in parts]  # as of a fan-out: a list of what its calls gave
         return value if all(new is old for old, new in parts) else whole
 
 
-def _kept(row: Mapping[str, Any], redactor: Redactor, foreign: _Foreign) -> dict[str, Any]:
-    """A node, one of its calls, or a model's row."""
+def _redact_row(row: Mapping[str, Any], redactor: Redactor, foreign: _Foreign) -> dict[str, Any]:
+    """Redact a node, one of its calls, or a model's row."""
     out = dict(row)
     if "calls" in out and isinstance(out["calls"], list):
-        out["calls"] = [_kept(call, redactor, foreign) for call in out["calls"]]
+        out["calls"] = [_redact_row(call, redactor, foreign) for call in out["calls"]]
     for key in FOREIGN:
         if key in out:
-            out[key] = foreign.kept(out[key])
+            out[key] = foreign.redact(out[key])
     for key in TEXTS:
         if out.get(key) is not None:
             out[key] = redactor.redact_text(out[key])
@@ -82,18 +81,14 @@ def _kept(row: Mapping[str, Any], redactor: Redactor, foreign: _Foreign) -> dict
     return out
 
 
-def _shallow(value: Any) -> Any:
-    return too_deep(value) if nested_deeper_than(value, DEEPEST) else value
-
-
 def _outline(trace: Mapping[str, Any]) -> dict[str, Any]:
     """A trace with less in it: every node, the first of its calls, and the beginnings of values."""
     nodes = {node_id: _fewer_calls(node) for node_id, node in trace["nodes"].items()}
     values = sum(1 + len(node.get("calls", ())) for node in nodes.values()) * len(FOREIGN)
-    limit = max(SHORTEST, min(ACTUAL_LIMIT, ROOM // values))
+    limit = max(SHORTEST, min(RECORD_CHARACTERS, ROOM // values))
     out = dict(trace)
-    out["nodes"] = {node_id: _clipped(node, limit) for node_id, node in nodes.items()}
-    out["output"] = clip(trace["output"], limit)
+    out["nodes"] = {node_id: _truncate_row(node, limit) for node_id, node in nodes.items()}
+    out["output"] = truncate(trace["output"], limit)
     return out
 
 
@@ -105,8 +100,8 @@ def _fewer_calls(node: Mapping[str, Any]) -> dict[str, Any]:
     return {**node, "calls": [*calls[:MOST_CALLS], *failed], "calls_total": len(calls)}
 
 
-def _clipped(row: Mapping[str, Any], limit: int) -> dict[str, Any]:
-    out = {key: clip(value, limit) if key in FOREIGN else value for key, value in row.items()}
+def _truncate_row(row: Mapping[str, Any], limit: int) -> dict[str, Any]:
+    out = {key: truncate(value, limit) if key in FOREIGN else value for key, value in row.items()}
     if "calls" in out:
-        out["calls"] = [_clipped(call, limit) for call in out["calls"]]
+        out["calls"] = [_truncate_row(call, limit) for call in out["calls"]]
     return out

@@ -9,7 +9,7 @@ from mcptest_engine.core.kinds import TestKind, Verdict
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.core.results import TestResult
 from mcptest_engine.reporting.record_schema import record_schema
-from mcptest_engine.running.keeping import Keeper
+from mcptest_engine.running.stored_results import ResultStorage
 
 SECRET = "Zq8v-secret-value-0123456"
 
@@ -48,7 +48,7 @@ def kept(result: TestResult, *secrets: str) -> tuple[dict[str, Any], dict[str, A
         aside[name] = value
         return {"$file": f"runs/x/{len(aside)}.json", "bytes": size}
 
-    told = Keeper(Redactor(secrets), externalise).keep(result, size=0).to_json()
+    told = ResultStorage(Redactor(secrets), externalise).prepare(result, size=0).to_json()
     return told["trace"], aside
 
 

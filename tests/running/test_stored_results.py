@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from mcptest_engine.core.clipping import RECORD_CHARACTERS
 from mcptest_engine.core.kinds import TestKind, Verdict
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.core.results import AssertionResult, Failure, FailureKind, TestResult, VerifyResult
-from mcptest_engine.running.keeping import ACTUAL_LIMIT, Keeper
+from mcptest_engine.running.stored_results import ResultStorage
 
 SECRET = "Zq8v-secret-value-0123456"
 ROW = AssertionResult(index=0, target="result.content[0].text", matcher={"exact": "a"}, passed=True, actual="a")
@@ -32,8 +33,8 @@ RESULT = TestResult(
 )
 
 
-def keeper(*secrets: str) -> Keeper:
-    return Keeper(Redactor(secrets), lambda output, _name: output)
+def storage(*secrets: str) -> ResultStorage:
+    return ResultStorage(Redactor(secrets), lambda output, _name: output)
 
 
 def nested(levels: int) -> Any:
@@ -45,7 +46,7 @@ def nested(levels: int) -> Any:
 
 def test_an_ordinary_result_is_kept_as_it_is() -> None:
     """Nothing is copied where nothing is secret."""
-    assert keeper(SECRET).keep(RESULT, size=0) is RESULT
+    assert storage(SECRET).prepare(RESULT, size=0) is RESULT
 
 
 @pytest.mark.parametrize(
@@ -61,14 +62,14 @@ def test_an_ordinary_result_is_kept_as_it_is() -> None:
 )
 def test_no_part_of_an_assertion_shows_a_secret(row: AssertionResult) -> None:
     """Decisions 8: what templates put into the suite reaches no report."""
-    kept = keeper(SECRET).keep(replace(RESULT, assertions=(row,)), size=0)
+    kept = storage(SECRET).prepare(replace(RESULT, assertions=(row,)), size=0)
     assert SECRET not in json.dumps(kept.to_json())
     assert "[REDACTED]" in json.dumps(kept.to_json())
 
 
 def test_a_secret_for_a_tool_is_not_shown_either() -> None:
     """Decisions 8."""
-    assert keeper(SECRET).keep(replace(RESULT, tool=SECRET), size=0).tool == "[REDACTED]"
+    assert storage(SECRET).prepare(replace(RESULT, tool=SECRET), size=0).tool == "[REDACTED]"
 
 
 @pytest.mark.parametrize("size", [128, 400, 5000])
@@ -77,16 +78,16 @@ def test_the_clipped_end_of_a_value_holds_no_half_of_a_secret(size: int, between
     """Masks are shorter than what they hide, and draw the end of what was looked at into what is shown."""
     secret = ("S3cr-et!" * 1000)[:size]
     value = ("x" * between + "x" + secret) * (60_000 // size)
-    (row,) = keeper(secret).keep(replace(RESULT, assertions=(replace(ROW, actual=value),)), size=0).assertions
+    (row,) = storage(secret).prepare(replace(RESULT, assertions=(replace(ROW, actual=value),)), size=0).assertions
     assert "S3" not in row.actual
-    assert len(row.actual) < ACTUAL_LIMIT + 100
+    assert len(row.actual) < RECORD_CHARACTERS + 100
 
 
 def test_a_deeply_nested_answer_costs_its_depth_and_not_the_record() -> None:
     """A record is read by programs that follow some hundred levels."""
     deep = {"result": {"content": [], "v": nested(900)}, "notifications": [{"method": "a"}, nested(900)]}
     rows = (replace(ROW, actual=nested(900)), replace(ROW, actual={"v": nested(900)}), replace(ROW, actual=nested(150)))
-    kept = keeper().keep(replace(RESULT, output=deep, assertions=rows), size=0)
+    kept = storage().prepare(replace(RESULT, output=deep, assertions=rows), size=0)
     assert kept.output is not None
     assert kept.output["result"]["content"] == []
     assert kept.output["result"]["v"].endswith("(clipped: nested more than 200 levels deep)")
@@ -97,7 +98,7 @@ def test_a_deeply_nested_answer_costs_its_depth_and_not_the_record() -> None:
 
 def test_what_is_just_not_too_deep_is_kept_whole() -> None:
     output = {"result": {"v": nested(198)}}
-    assert keeper().keep(replace(RESULT, output=output), size=0).output is output
+    assert storage().prepare(replace(RESULT, output=output), size=0).output is output
 
 
 def test_no_part_of_a_step_shows_a_secret_and_a_large_answer_is_put_aside() -> None:
@@ -121,7 +122,7 @@ def test_no_part_of_a_step_shows_a_secret_and_a_large_answer_is_put_aside() -> N
         request={"method": "tools/call", "params": {"name": SECRET}},
         output={"result": {"text": SECRET}},
     )
-    kept = Keeper(Redactor((SECRET,)), externalise).keep(replace(RESULT, verify=(step,)), size=0)
+    kept = ResultStorage(Redactor((SECRET,)), externalise).prepare(replace(RESULT, verify=(step,)), size=0)
     assert SECRET not in json.dumps(kept.to_json())
     assert kept.verify[0].output == {"$file": "x", "bytes": 1}
     assert put == ["n verify 1"]
@@ -130,7 +131,7 @@ def test_no_part_of_a_step_shows_a_secret_and_a_large_answer_is_put_aside() -> N
 def test_headers_that_are_credentials_are_masked_and_others_kept() -> None:
     """A session's id speaks for the session; a challenge is what one needs to read."""
     headers = {"mcp-session-id": "0a1b", "set-cookie": "a=b", "www-authenticate": "Bearer", "content-type": "text/html"}
-    kept = keeper().keep(replace(RESULT, output={"http": {"status": 401, "headers": headers}}), size=0)
+    kept = storage().prepare(replace(RESULT, output={"http": {"status": 401, "headers": headers}}), size=0)
     assert kept.output is not None
     assert kept.output["http"]["headers"] == {
         "mcp-session-id": "[REDACTED]",
