@@ -28,15 +28,15 @@ def show_plan(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.judging.providers.prices import PriceList
     from mcptest_engine.running.judged import Judged
-    from mcptest_engine.running.kinds.agent.deferring import with_deferred
     from mcptest_engine.running.kinds.eval.explaining import planned_gradings, sums_of
     from mcptest_engine.running.kinds.eval.plan import judge_of
     from mcptest_engine.running.plan import plan_of
 
     plan = plan_of(suite, settings, relative=workspace.relative)
     redactor = Redactor(suite.secrets)
-    models = Judged(suite, settings, workspace, redactor, plan).models
-    cases = [case for case in with_deferred(plan, models).cases if case.skip is None]
+    judged = Judged(suite, settings, workspace, redactor, plan)
+    models = judged.models
+    cases = [case for case in judged.before(plan).cases if case.skip is None]
     found = list(planned_gradings(cases, models, PriceList(suite.prices), judge_of(None, suite.judge)))
     sums = sums_of(found, cases)
     if as_json:

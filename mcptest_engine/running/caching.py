@@ -17,6 +17,7 @@ from mcptest_engine.core.words import counted
 from mcptest_engine.judging.validity import Validity
 from mcptest_engine.running.attempts import Decision
 from mcptest_engine.running.cache_keys import Keys, forbids_keeping, histories, may_be_kept, may_leave_traces
+from mcptest_engine.running.extensions import Extension, with_warnings
 from mcptest_engine.workspace.fingerprints import TooMuchError
 from mcptest_engine.workspace.json_text import to_json_bytes
 from mcptest_engine.workspace.result_cache import LARGEST, SCHEMA_VERSION, ResultCache, results_dir
@@ -24,6 +25,7 @@ from mcptest_engine.workspace.result_cache import LARGEST, SCHEMA_VERSION, Resul
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.running.calling import Caller
     from mcptest_engine.running.cases import Case, Plan
     from mcptest_engine.running.pool import Pool
@@ -78,7 +80,7 @@ def caching_for(suite: LoadedSuite, plan: Plan, settings: RunSettings, pool: Poo
     return caching
 
 
-class Caching:
+class Caching(Extension):
     """What is replayed in a run, and what is noted to be kept after it. `warnings` are for the record."""
 
     def __init__(
@@ -222,7 +224,12 @@ class Caching:
             return None
         return data if whole and _kept(entry, checked="session" in entry) is not None else None
 
-    def save(self) -> None:
+    def finish(self, record: RunRecord) -> RunRecord:
+        """Save what was noted, and add this cache's warnings to the record."""
+        self._save()
+        return with_warnings(record, self.warnings)
+
+    def _save(self) -> None:
         """Keep what was noted, unless it came to be otherwise than its key says."""
         sure = self._sure()
         if not sure:

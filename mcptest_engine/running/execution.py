@@ -6,19 +6,18 @@ import os
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
-from mcptest_engine.core.errors import McptestError
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.run_record import RunRecord, SuiteInfo
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.matchers import Context, preload
 from mcptest_engine.judging.snapshots import SnapshotStore
 from mcptest_engine.judging.validity import preload as preload_validity
+from mcptest_engine.running.active_run import ActiveRunListener
 from mcptest_engine.running.conclude import WORDS, concluded
-from mcptest_engine.running.noting import Noting
+from mcptest_engine.running.extensions import Extension, with_warnings
 from mcptest_engine.running.plan import plan_of
 from mcptest_engine.running.runner import Run
 from mcptest_engine.running.settings import UNSAVED_SNAPSHOTS
@@ -30,7 +29,7 @@ from mcptest_engine.workspace.source import Source
 from mcptest_engine.workspace.ulid import new_ulid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from mcptest_engine.core.events import Emit
     from mcptest_engine.running.caching import Caching
@@ -39,6 +38,8 @@ if TYPE_CHECKING:
     from mcptest_engine.running.kinds.composition.freezing import Freezer
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.settings import RunSettings
+    from mcptest_engine.running.survey import Survey
+    from mcptest_engine.running.tapes import CassetteWriter
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
 
@@ -62,142 +63,179 @@ async def execute(
     pool.restart = plan.restart
     blank = blank_record(suite, workspace, settings.environ, started=started, warnings=plan.warnings)
     redactor = pool.redactor
-    flags = tuple(redactor.redact_text(word) for word in settings.flags)
-    run_id = settings.run_id or blank.run_id
     blank = replace(
         blank,
-        run_id=run_id,
+        run_id=settings.run_id or blank.run_id,
         mode=settings.mode,
         cassette=settings.record if settings.record is not None else settings.replay,
         requested_by=None if settings.requested_by is None else redactor.redact(settings.requested_by),
         shard=settings.selection.shard,
         places=plan.places,
         selection=plan.selection,
-        flags=flags,
+        flags=tuple(redactor.redact_text(word) for word in settings.flags),
     )
-    snapshots = SnapshotStore(
-        workspace.snapshots_dir / f"{slug(os.path.splitext(workspace.relative(suite.path))[0])}.yml",  # noqa: PTH122
-        redact=redactor.redact,
-        update=settings.update_snapshots,
-        create=settings.interactive and not settings.ci,
-        keep_pending=not settings.ci,
-    )
+    files = RunFiles(SideFiles(workspace, blank.run_id), source)
     expectations = [expect for case in plan.cases for expect in case.expectations()]
     preload(key for expect in expectations for row in assertions_of(expect["assertions"]) for key in row["matcher"])
     for spec in pool.specs.values():
         if spec.validity != "off":
             preload_validity(spec.protocol)
-    if any(uses_matcher(expect, "snapshot") for expect in expectations):
-        snapshots.lookup("")  # a file that cannot be read is told before anything is called
-        plan = plan._replace(cases=tuple(_alone_if_it_takes_snapshots(case, snapshots) for case in plan.cases))
-    freezer = _freezer(plan, suite, settings, workspace, pool)
-    side_files = SideFiles(workspace, blank.run_id)
-    conclude = partial(
-        concluded,
-        performance=suite.performance,
-        empty_is_fine=settings.selection.shard is not None and plan.selected > 0,
-        missed=plan.missed,
-        cost_gate=settings.cost_gate,
-        failing=_failing(suite, settings),
-        only_skips=all(case.skip is not None for case in plan.cases),
-    )
+    snapshots = Snapshots(suite, settings, workspace, redactor.redact)
+    cache = _open_cache(plan, suite, settings, workspace, pool)
+    freezer = _open_freezer(plan, suite, settings, workspace, pool)
+    judged = _open_judged(plan, suite, settings, workspace, pool)
+    cassette = _open_cassette(suite, settings, workspace, pool, judged)
+    survey = _open_survey(plan, suite, settings, pool)
+    wrapping = (snapshots, files, cache, freezer, cassette, judged, survey)
+    extensions: list[Extension] = [extension for extension in wrapping if extension is not None]
+    for extension in extensions:
+        plan = extension.before(plan)
     hooks = None
     if suite.hooks:
         from mcptest_engine.running.hooks import hooks_of  # few suites have any
 
         hooks = hooks_of(suite, settings.environ, emit=emit, redactor=redactor)
-    survey = None
-    if suite.coverage is not None or any(case.method == "tools/list" for case in plan.cases):
-        from mcptest_engine.running.survey import survey_of  # few suites have need of it
 
-        survey = survey_of(plan, suite.coverage, tuple(suite.servers), settings.selection.shard)
-    cache = None
-    if settings.cache:
-        from mcptest_engine.running.caching import caching_for
+    def conclude(record: RunRecord) -> RunRecord:
+        for extension in reversed(extensions):
+            record = extension.finish(record)
+        return concluded(
+            record,
+            performance=suite.performance,
+            empty_is_fine=settings.selection.shard is not None and plan.selected > 0,
+            missed=plan.missed,
+            cost_gate=settings.cost_gate,
+            failing=_failing(suite, settings),
+            only_skips=all(case.skip is not None for case in plan.cases),
+            not_ready=pool.not_ready,
+            capped=judged is not None and (judged.budget.reached or judged.budget.overrun is not None),
+            unaffordable=() if pool.gate is None else sorted(pool.gate.unaffordable),
+        )
 
-        cache = caching_for(suite, plan, settings, pool, workspace)
-    judged = _judged(plan, suite, settings, workspace, pool)
-    if any(
-        case.agent is not None
-        or ((row := case.eval_row) is not None and (row.scorer is None or row.candidate.agent is not None))
-        for case in plan.cases
-    ):
-        from mcptest_engine.running.kinds.agent.deferring import with_deferred
-
-        assert judged is not None
-        plan = with_deferred(plan, judged.models)
-    noting = Noting(workspace, emit)
+    listener = ActiveRunListener(workspace, emit)
     run = Run(
         plan=plan,
         hooks=hooks,
         pool=pool,
-        emit=noting,
-        storage=ResultStorage(redactor, side_files),
+        emit=listener,
+        storage=ResultStorage(redactor, files.side_files),
         blank=blank,
-        snapshots=snapshots,
+        snapshots=snapshots.store,
         survey=survey,
         limits=suite.effects or None,
         cache=cache,
         freezer=freezer,
         judged=judged,
-        conclude=lambda record: conclude(
-            _completed(
-                _kept(
-                    _frozen(
-                        _taped(
-                            _spent(record if survey is None else survey.seen(record, pool), judged),
-                            pool,
-                            suite,
-                            judged,
-                            settings,
-                            workspace,
-                        ),
-                        freezer,
-                    ),
-                    cache,
-                ),
-                source,
-                side_files,
-                snapshots,
-            ),
-            not_ready=pool.not_ready,
-            capped=judged is not None and (judged.budget.reached or judged.budget.overrun is not None),
-            unaffordable=() if pool.gate is None else sorted(pool.gate.unaffordable),
-        ),
+        conclude=conclude,
     )
     try:
         return await run.execute(interrupted=interrupted)
     finally:
-        noting.close()
+        listener.close()
         if judged is not None:
             await judged.aclose()
         if hooks is not None:
             await hooks.close()
 
 
-def _taped(
-    record: RunRecord,
-    pool: Pool,
-    suite: LoadedSuite,
-    judged: Judged | None,
-    settings: RunSettings,
-    workspace: Workspace,
-) -> RunRecord:
-    """The record, and the cassette of its run where one was wanted; without `cassette` when the disk refused it."""
+class Snapshots(Extension):
+    """The snapshots of a suite: a test that may store a new one runs alone, and what is new is saved at the end."""
+
+    def __init__(
+        self, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, redact: Callable[[Any], Any]
+    ) -> None:
+        name = os.path.splitext(workspace.relative(suite.path))[0]  # noqa: PTH122
+        self.store = SnapshotStore(
+            workspace.snapshots_dir / f"{slug(name)}.yml",
+            redact=redact,
+            update=settings.update_snapshots,
+            create=settings.interactive and not settings.ci,
+            keep_pending=not settings.ci,
+        )
+
+    def before(self, plan: Plan) -> Plan:
+        if not any(uses_matcher(expect, "snapshot") for case in plan.cases for expect in case.expectations()):
+            return plan
+        self.store.lookup("")  # a file that cannot be read is reported before anything is called
+        return plan._replace(cases=tuple(self._alone_if_it_takes_snapshots(case) for case in plan.cases))
+
+    def finish(self, record: RunRecord) -> RunRecord:
+        store, warnings = self.store, []
+        try:
+            store.save()
+        except (OSError, RecursionError) as wrong:
+            reason = getattr(wrong, "strerror", None) or wrong
+            return with_warnings(record, [f"{UNSAVED_SNAPSHOTS}: {reason}"])
+        if store.taken:
+            place = os.path.relpath(store.path)
+            warnings.append(f"{counted(len(store.taken), 'snapshot')} written to {place}: look at it and commit it")
+        warnings += [f"the snapshot `{name}` is not updated: {reason}" for name, reason in store.untrusted.items()]
+        if store.waiting:
+            changes = f"{counted(store.waiting, 'snapshot change')} {'waits' if store.waiting == 1 else 'wait'}"
+            warnings.append(f"{changes}: mcptest review")
+        return with_warnings(record, warnings)
+
+    def _alone_if_it_takes_snapshots(self, case: Case) -> Case:
+        """The case as one that runs alone where it may store a new value: nothing would show that it was another call's."""
+        calls: tuple[Asked, ...] = (case, *case.verify)
+        for asked in calls:
+            for row in assertions_of(asked.expect["assertions"]):
+                if not uses_matcher({"assertions": [row]}, "snapshot"):
+                    continue
+                options = row["matcher"].get("snapshot")
+                named = options.get("name") if isinstance(options, dict) else None
+                if self.store.takes(named or Context(None, asked.snapshot_name, row["target"]).snapshot_name):
+                    return case._replace(serial=True)
+        return case
+
+
+class RunFiles(Extension):
+    """The side files of a run, and the state of the repository that it ran in, which is read in the background."""
+
+    def __init__(self, side_files: SideFiles, source: Source) -> None:
+        self.side_files = side_files
+        self._source = source
+
+    def finish(self, record: RunRecord) -> RunRecord:
+        problem = self.side_files.problem
+        return replace(with_warnings(record, [] if problem is None else [problem]), source=self._source.read())
+
+
+def _open_survey(plan: Plan, suite: LoadedSuite, settings: RunSettings, pool: Pool) -> Survey | None:
+    """The tool coverage of the run, where the suite asks for it or a test lists tools."""
+    if suite.coverage is None and not any(case.method == "tools/list" for case in plan.cases):
+        return None
+    from mcptest_engine.running.survey import survey_of  # few suites have need of it
+
+    return survey_of(plan, suite.coverage, tuple(suite.servers), settings.selection.shard, pool)
+
+
+def _open_cache(
+    plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, pool: Pool
+) -> Caching | None:
+    """The result cache, with what it holds of the plan's tests."""
+    if not settings.cache:
+        return None
+    from mcptest_engine.running.caching import caching_for
+
+    return caching_for(suite, plan, settings, pool, workspace)
+
+
+def _open_cassette(
+    suite: LoadedSuite, settings: RunSettings, workspace: Workspace, pool: Pool, judged: Judged | None
+) -> CassetteWriter | None:
+    """The cassette of the run, where one is recorded."""
     if settings.record is None:
-        return record
-    from mcptest_engine.running.tapes import save_tape
+        return None
+    from mcptest_engine.running.tapes import CassetteWriter
 
-    try:
-        models = None if judged is None or judged.recording is None else judged.recording.section()
-        said = save_tape(pool, suite, settings.record, record, workspace, models=models)
-    except McptestError as wrong:
-        return replace(record, mode="live", cassette=None, warnings=(*record.warnings, wrong.message))
-    return replace(record, warnings=(*record.warnings, said))
+    return CassetteWriter(pool, suite, settings.record, workspace, None if judged is None else judged.recorded_answers)
 
 
-def _freezer(plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, pool: Pool) -> Freezer | None:
-    """What keeps the results of nodes, where one asks for it; a file that cannot be read is told before anything is called."""
+def _open_freezer(
+    plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, pool: Pool
+) -> Freezer | None:
+    """The stored results of nodes, where one asks for it."""
     rows = (case.composition for case in plan.cases if case.composition is not None)
     if not any(node.freeze is not None for row in rows for node in row.program.nodes):
         return None
@@ -215,7 +253,9 @@ def _failing(suite: LoadedSuite, settings: RunSettings) -> dict[Verdict, str]:
     return failing
 
 
-def _judged(plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, pool: Pool) -> Judged | None:
+def _open_judged(
+    plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, pool: Pool
+) -> Judged | None:
     """The models and scorers of the run, where something is asked or graded; few suites have any."""
     if not any(
         case.agent is not None
@@ -228,66 +268,6 @@ def _judged(plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: Wo
     from mcptest_engine.running.judged import Judged
 
     return Judged(suite, settings, workspace, pool.redactor, plan)
-
-
-def _alone_if_it_takes_snapshots(case: Case, snapshots: SnapshotStore) -> Case:
-    """The case as one that runs alone where it may store a new value: nothing would show that it was another call's."""
-    calls: tuple[Asked, ...] = (case, *case.verify)
-    for asked in calls:
-        for row in assertions_of(asked.expect["assertions"]):
-            if not uses_matcher({"assertions": [row]}, "snapshot"):
-                continue
-            options = row["matcher"].get("snapshot")
-            named = options.get("name") if isinstance(options, dict) else None
-            if snapshots.takes(named or Context(None, asked.snapshot_name, row["target"]).snapshot_name):
-                return case._replace(serial=True)
-    return case
-
-
-def _spent(record: RunRecord, judged: Judged | None) -> RunRecord:
-    """The record, with what models and scorers left to be told."""
-    if judged is None:
-        return record
-    judged.close()
-    return replace(record, warnings=(*record.warnings, *judged.warnings))
-
-
-def _frozen(record: RunRecord, freezer: Freezer | None) -> RunRecord:
-    """The record, once what its nodes gave is kept where that was wanted."""
-    if freezer is None:
-        return record
-    said: list[str] = []
-    try:
-        said.extend(freezer.save(record))
-    except McptestError as wrong:
-        said.append(wrong.message)
-    return replace(record, warnings=(*record.warnings, *said)) if said else record
-
-
-def _kept(record: RunRecord, cache: Caching | None) -> RunRecord:
-    """The record, and its results in the cache where one was wanted."""
-    if cache is None:
-        return record
-    cache.save()
-    return replace(record, warnings=(*record.warnings, *cache.warnings))
-
-
-def _completed(record: RunRecord, source: Source, side_files: SideFiles, snapshots: SnapshotStore) -> RunRecord:
-    """The record with what is known only at the end; a disk that refuses a file costs a warning, never the record."""
-    lost = [] if side_files.problem is None else [side_files.problem]
-    try:
-        snapshots.save()
-    except (OSError, RecursionError) as wrong:
-        lost.append(f"{UNSAVED_SNAPSHOTS}: {getattr(wrong, 'strerror', None) or wrong}")
-    else:
-        if snapshots.taken:
-            place = os.path.relpath(snapshots.path)
-            lost.append(f"{counted(len(snapshots.taken), 'snapshot')} written to {place}: look at it and commit it")
-        lost += [f"the snapshot `{name}` is not updated: {reason}" for name, reason in snapshots.untrusted.items()]
-        if snapshots.waiting:
-            changes = f"{counted(snapshots.waiting, 'snapshot change')} {'waits' if snapshots.waiting == 1 else 'wait'}"
-            lost.append(f"{changes}: mcptest review")
-    return replace(record, source=source.read(), warnings=(*record.warnings, *lost))
 
 
 def blank_record(

@@ -12,13 +12,18 @@ from typing import TYPE_CHECKING
 from mcptest_engine.judging.scorers.asking import Scorers
 from mcptest_engine.judging.spending import MAX_COST, CostBudget
 from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS
+from mcptest_engine.running.extensions import Extension, with_warnings
 from mcptest_engine.suite.secrets import inherited_secrets
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
     from mcptest_engine.core.redaction import Redactor
+    from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.judging.providers.asking import AskedModels
     from mcptest_engine.judging.providers.keeping import AnswerCache, Recording, Replay
-    from mcptest_engine.running.cases import Plan
+    from mcptest_engine.running.cases import Case, Plan
     from mcptest_engine.running.judged_rows import Bench
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
@@ -28,14 +33,13 @@ _PER_SUITE = "per_suite_usd_cents"
 SUITE_BUDGET = f"budget.{_PER_SUITE}"
 
 
-class Judged:
-    """The scorers and models of one run. `close` is called once nothing more is judged; `warnings` are for the record then."""
+class Judged(Extension):
+    """The scorers and models of one run. `before` defers tests whose model cannot be asked."""
 
     def __init__(
         self, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, redactor: Redactor, plan: Plan
     ) -> None:
         self.budget = _budget(suite, settings)
-        self.warnings: list[str] = []
         self.recording: Recording | None = None
         self._suite = suite
         self._settings = settings
@@ -118,25 +122,60 @@ class Judged:
         own_ms = self._suite.run_options.get("model_timeout_ms", DEFAULT_MODEL_TIMEOUT_MS)
         return Bench(self.models, self._suite.judge, own_ms / 1000)
 
-    def close(self) -> None:
-        """Tell what was not as it should be, and what kept the run from judging all of it."""
+    def before(self, plan: Plan) -> Plan:
+        """Defer each test that begins with a model which cannot be asked, and what is judged of such a test. Asks nobody.
+
+        An eval whose judge cannot be asked is deferred as well: its answer would be got for nobody, whatever that changes or
+        costs.
+        """
+        reasons: dict[str, str] = {}
+        for case in plan.cases:
+            reason = self._why_deferred(case)
+            if reason is None and case.metric_row is not None:
+                reason = reasons.get(case.metric_row.subject)
+            if reason is not None:
+                reasons[case.id] = reason
+        if not reasons:
+            return plan
+        deferred = (case._replace(deferred=reasons[case.id]) if case.id in reasons else case for case in plan.cases)
+        return plan._replace(cases=tuple(deferred))
+
+    def _why_deferred(self, case: Case) -> str | None:
+        row = case.eval_row
+        program, reason = case.agent if row is None else row.candidate.agent, None
+        if program is not None:
+            from mcptest_engine.running.kinds.agent.run import why_deferred
+
+            reason = why_deferred(program, self.models)
+        if reason is None and row is not None and row.scorer is None:
+            from mcptest_engine.judging.scorers.juries import seats_of
+            from mcptest_engine.judging.scorers.juries import why_deferred as why_unjudged
+
+            reason = why_unjudged(seats_of(row.judge, self.models))
+        return reason
+
+    def recorded_answers(self) -> Mapping[str, Any] | None:
+        """What models answered, for the cassette that is recorded; None where none is, or no model was opened."""
+        return None if self.recording is None else self.recording.section()
+
+    def finish(self, record: RunRecord) -> RunRecord:
+        """Close the scorers, and add what was not as it should be, and what kept the run from judging all of it."""
+        return with_warnings(record, self._settle())
+
+    def _settle(self) -> Iterator[str]:
         if "scorers" in self.__dict__:
             self.scorers.close()
-            self.warnings += self.scorers.warnings
+            yield from self.scorers.warnings
         if "models" in self.__dict__:
-            self.warnings += self.models.settle()
+            yield from self.models.settle()
             if self._settings.replay is not None and self._settings.max_cost_usd is not None:
-                self.warnings.append(
-                    f"a replay asks no model and spends nothing on any: `{MAX_COST}` holds scorers alone"
-                )
+                yield f"a replay asks no model and spends nothing on any: `{MAX_COST}` holds scorers alone"
         if self.budget.overrun is not None:
-            self.warnings.append(self.budget.overrun)
+            yield self.budget.overrun
         for name, (cost, most) in sorted(self.budget.exceeded.items()):
-            self.warnings.append(
-                f"a call of {name} cost {cost:g} USD, which is more than the {most:g} USD reserved for it"
-            )
+            yield f"a call of {name} cost {cost:g} USD, which is more than the {most:g} USD reserved for it"
         if self.budget.unpriced:
-            self.warnings.append(self._unpriced())
+            yield self._unpriced()
 
     def _unpriced(self) -> str:
         count = self.budget.unpriced

@@ -134,7 +134,7 @@ class Run:
                 await self._set_up(hooks)
                 await self._all(cases, hooks)
                 if self.survey is not None and self._halted is None:
-                    await self.survey.look(self.pool, self._caller.catalogs.read())
+                    await self.survey.look(self._caller.catalogs.read())
                 if self._halted is None and self.blank.mode != "replayed":
                     await self._explain_guesses()
                 if self.limits is not None and self._halted is None and self.blank.mode != "replayed":

@@ -14,6 +14,7 @@ from mcptest_engine.core.coverage import DIMENSIONS, SHARDED, TOLD_AS, Dimension
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.running.coverage import Offered, coverage_of, offered_in
+from mcptest_engine.running.extensions import Extension
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +30,7 @@ _UNASKED = Offered(tools=None, resources=None, prompts=None)
 
 
 def survey_of(
-    plan: Plan, floors: Mapping[str, float] | None, servers: Sequence[str], shard: tuple[int, int] | None
+    plan: Plan, floors: Mapping[str, float] | None, servers: Sequence[str], shard: tuple[int, int] | None, pool: Pool
 ) -> Survey | None:
     """The survey of a run, None where nothing could be told of its coverage. `servers` are all of the suite's."""
     whole = plan.selected == plan.declared
@@ -38,16 +39,17 @@ def survey_of(
         if floors and not whole and plan.cases:
             note = f"{TOLD_AS}its floors are not judged, as {plan.selected} of {plan.declared} tests were selected"
         lists = any(case.method == "tools/list" for case in plan.cases)
-        return Survey(servers=tuple(servers), note=note) if lists or note is not None else None
+        return Survey(pool=pool, servers=tuple(servers), note=note) if lists or note is not None else None
     split = shard is not None and shard[1] > 1
     note = SHARDED if floors and split else None
-    return Survey(servers=tuple(servers), floors=floors, asks=True, judges=not split, note=note)
+    return Survey(pool=pool, servers=tuple(servers), floors=floors, asks=True, judges=not split, note=note)
 
 
 @dataclass(slots=True, kw_only=True)
-class Survey:
+class Survey(Extension):
     """Looks at the servers of one run. `judges` is false where floors are for somebody else to judge."""
 
+    pool: Pool
     servers: tuple[str, ...]
     floors: Mapping[str, float] | None = None
     asks: bool = False
@@ -56,19 +58,19 @@ class Survey:
     _offered: dict[str, Offered] | None = None
     _unknown: str | None = None
 
-    async def look(self, pool: Pool, known: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]) -> None:
+    async def look(self, known: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]) -> None:
         """Ask every server for its lists, but for those that the run has read: by server, then "tools" or "prompts".
 
         A server that does not give them leaves a floor unreached, and ends nothing.
         """
         if not self.asks:
             return
-        found = await asyncio.gather(*(self._asked(pool, name, known.get(name, {})) for name in self.servers))
+        found = await asyncio.gather(*(self._asked(name, known.get(name, {})) for name in self.servers))
         self._offered = dict(zip(self.servers, found, strict=True))
 
-    def seen(self, record: RunRecord, pool: Pool) -> RunRecord:
+    def finish(self, record: RunRecord) -> RunRecord:
         """The record with its coverage, as far as that is known."""
-        rows = () if record.interrupted else self._rows(record, pool)
+        rows = () if record.interrupted else self._rows(record)
         notes = [] if self.note is None else [self.note]
         if self.floors and self.judges and not rows and not record.interrupted:
             notes.append(f"{TOLD_AS}its floors are not judged, as no test was begun")
@@ -78,23 +80,23 @@ class Survey:
         )
         return replace(record, coverage=rows, warnings=(*record.warnings, *notes))
 
-    async def _asked(self, pool: Pool, name: str, known: Mapping[str, Sequence[Mapping[str, Any]]]) -> Offered:
+    async def _asked(self, name: str, known: Mapping[str, Sequence[Mapping[str, Any]]]) -> Offered:
         from mcptest_engine.servers.catalog import read_catalog
 
         try:
             async with asyncio.timeout(LISTING_SECONDS):
-                catalog = await read_catalog(await pool.session(name), known=known)
+                catalog = await read_catalog(await self.pool.session(name), known=known)
         except ServerError as error:
-            self._unknown = self._unknown or pool.redactor.redact_text(error.message)
+            self._unknown = self._unknown or self.pool.redactor.redact_text(error.message)
             return _UNASKED
         except TimeoutError:
             self._unknown = self._unknown or f'server "{name}" did not give its lists within {LISTING_SECONDS:g} s'
             return _UNASKED
         if catalog.errors:
-            self._unknown = self._unknown or pool.redactor.redact_text(next(iter(catalog.errors.values())))
+            self._unknown = self._unknown or self.pool.redactor.redact_text(next(iter(catalog.errors.values())))
         return Offered.of(catalog)
 
-    def _rows(self, record: RunRecord, pool: Pool) -> tuple[Dimension, ...]:
+    def _rows(self, record: RunRecord) -> tuple[Dimension, ...]:
         if self.asks and self._offered is None:
             return ()  # `beforeAll` let no test begin
         tests = [_asked_of(test) for test in record.tests]
@@ -103,7 +105,7 @@ class Survey:
             offered = offered_in(tests)
             if not offered or any(server.name not in offered for server in record.servers):
                 return ()
-        redact, several = pool.redactor.redact_text, len(self.servers) > 1
+        redact, several = self.pool.redactor.redact_text, len(self.servers) > 1
         rows = {row.name: row for row in coverage_of(offered, tests, redact=redact, several=several)}
         floors = self.floors or {}
         for name in floors.keys() - rows.keys():

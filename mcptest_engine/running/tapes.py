@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
+from mcptest_engine.core.errors import McptestError
 from mcptest_engine.core.redaction import SHORTEST_SUBSTRING
+from mcptest_engine.running.extensions import Extension, with_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -144,38 +147,52 @@ def _with_values(servers: Mapping[str, Any], replaced: Callable[[Any], Any]) -> 
     }
 
 
-def save_tape(
-    pool: Pool,
-    suite: LoadedSuite,
-    name: str,
-    record: RunRecord,
-    workspace: Workspace,
-    *,
-    models: Mapping[str, Any] | None = None,
-) -> str:
-    """Write what was recorded and say where, in one line. `models` is what models were asked.
+class CassetteWriter(Extension):
+    """Writes what a run recorded as the cassette `name`; its record has no `cassette` when the disk refused it."""
 
-    Raises: McptestError when the disk refuses it.
-    """
-    from mcptest_engine.core.redaction import Disguise
-    from mcptest_engine.workspace.cassettes import SCHEMA_VERSION, save_cassette
+    def __init__(
+        self,
+        pool: Pool,
+        suite: LoadedSuite,
+        name: str,
+        workspace: Workspace,
+        recorded_answers: Callable[[], Mapping[str, Any] | None] | None,
+    ) -> None:
+        self._pool = pool
+        self._suite = suite
+        self._name = name
+        self._workspace = workspace
+        self._recorded_answers = recorded_answers
 
-    assert pool.recorder is not None
-    disguise = Disguise()
-    servers = _without_secrets(pool.recorder.servers(), pool.redactor, disguise)
-    exchanges = sum(len(server["exchanges"]) for server in servers.values())
-    asked = {} if models is None else {"models": _models_without_secrets(models, pool.redactor, disguise)}
-    cassette = {
-        "schema_version": SCHEMA_VERSION,
-        "name": name,
-        "recorded_at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-        "mcptest_version": __version__,
-        "suite": {"name": record.suite.name, "path": record.suite.path},
-        "servers": servers,
-        "stand_ins": stand_ins_of(disguise, suite),
-        **asked,
-    }
-    path = save_cassette(workspace, name, cassette)
-    if models is not None:
-        exchanges += len(models["exchanges"])
-    return f"{exchanges} exchanges recorded in {workspace.relative(path)}: look at it before you commit it"
+    def finish(self, record: RunRecord) -> RunRecord:
+        """Write the cassette, and say in the record's warnings where."""
+        try:
+            return with_warnings(record, [self._save(record)])
+        except McptestError as wrong:
+            return with_warnings(replace(record, mode="live", cassette=None), [wrong.message])
+
+    def _save(self, record: RunRecord) -> str:
+        """Write what was recorded and say where, in one line. Raises: McptestError when the disk refuses it."""
+        models = None if self._recorded_answers is None else self._recorded_answers()
+        from mcptest_engine.core.redaction import Disguise
+        from mcptest_engine.workspace.cassettes import SCHEMA_VERSION, save_cassette
+
+        assert self._pool.recorder is not None
+        disguise = Disguise()
+        servers = _without_secrets(self._pool.recorder.servers(), self._pool.redactor, disguise)
+        exchanges = sum(len(server["exchanges"]) for server in servers.values())
+        asked = {} if models is None else {"models": _models_without_secrets(models, self._pool.redactor, disguise)}
+        cassette = {
+            "schema_version": SCHEMA_VERSION,
+            "name": self._name,
+            "recorded_at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            "mcptest_version": __version__,
+            "suite": {"name": record.suite.name, "path": record.suite.path},
+            "servers": servers,
+            "stand_ins": stand_ins_of(disguise, self._suite),
+            **asked,
+        }
+        path = save_cassette(self._workspace, self._name, cassette)
+        if models is not None:
+            exchanges += len(models["exchanges"])
+        return f"{exchanges} exchanges recorded in {self._workspace.relative(path)}: look at it before you commit it"

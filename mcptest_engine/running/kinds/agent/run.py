@@ -22,9 +22,9 @@ from mcptest_engine.core.tasks import run_together
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError, ModelFault
+from mcptest_engine.judging.scorers.juries import DEFERRED as NO_PROVIDER
 from mcptest_engine.running.kinds.agent import conversation as stops
 from mcptest_engine.running.kinds.agent.conversation import Conversation
-from mcptest_engine.running.kinds.agent.deferring import NO_PROVIDER, why_deferred
 from mcptest_engine.running.kinds.agent.loop import converse, turn_request
 from mcptest_engine.running.kinds.agent.plan import runs_id
 from mcptest_engine.running.verdicts import Outcome, failed, failure_of
@@ -191,6 +191,14 @@ async def run_agent(case: Case, sessions: Sessions, world: AgentWorld, *, number
     if program.trials is None:
         return await _one_run(case, sessions, world, model, number=number, run=0)
     return await _all_trials(case, sessions, world, model, program.trials, number=number)
+
+
+def why_deferred(program: AgentProgram, models: Models) -> str | None:
+    """Why the model of a conversation cannot be asked, or None. Asks nobody."""
+    missing = models.missing(program.model)
+    if missing is None and models.chosen(program.model, judging=False) is None:
+        return NO_PROVIDER
+    return missing
 
 
 async def _one_run(case: Case, sessions: Sessions, world: AgentWorld, model: str, *, number: int, run: int) -> Outcome:

@@ -11,9 +11,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
+from mcptest_engine.core.errors import McptestError
 from mcptest_engine.core.redaction import Disguise
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.words import counted
+from mcptest_engine.running.extensions import Extension, with_warnings
 from mcptest_engine.running.ids import name_of_case
 from mcptest_engine.running.kinds.composition.walk import NotFrozen
 from mcptest_engine.running.tapes import replace_stand_ins, stand_ins_of
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.run_record import RunRecord
-    from mcptest_engine.running.cases import Case
+    from mcptest_engine.running.cases import Case, Plan
     from mcptest_engine.running.kinds.composition.trace import Call, NodeTrace
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
@@ -34,8 +36,8 @@ if TYPE_CHECKING:
 _HINT = "write `freeze: record`, run once, look at what was kept, and write `freeze: golden` again"
 
 
-class Freezer:
-    """What was kept of a suite's nodes, under its `name`. Raises: UsageError when the file cannot be read."""
+class Freezer(Extension):
+    """The stored results of a suite's nodes, under its `name`; `before` reads them, and `finish` writes those of this run."""
 
     def __init__(self, workspace: Workspace, name: str, suite: LoadedSuite, *, redactor: Redactor, keeps: bool) -> None:
         self._workspace = workspace
@@ -45,10 +47,14 @@ class Freezer:
         self._redact = redactor.redact
         self._disguise = Disguise()
         self._keeps = keeps
-        self._kept, self._stand_ins = load_frozen(self._path)
-        self._replaced = replace_stand_ins(self._stand_ins, suite, redactor)
         self._fresh: dict[NodeKey, dict[CallKey, dict[str, Any]]] = {}
         self._too_deep: dict[str, None] = {}
+
+    def before(self, plan: Plan) -> Plan:
+        """Read the stored results. Raises: UsageError when the file cannot be read."""
+        self._kept, self._stand_ins = load_frozen(self._path)
+        self._replaced = replace_stand_ins(self._stand_ins, self._suite, self._redactor)
+        return plan
 
     def get(self, case: Case, node: NodeTrace, call: Call) -> Mapping[str, Any]:
         """What was kept of a call, as {"result": …}. Raises: NotFrozen."""
@@ -100,7 +106,16 @@ class Freezer:
             }
         return calls if unanswered <= calls.keys() else {}
 
-    def save(self, record: RunRecord) -> Iterator[str]:
+    def finish(self, record: RunRecord) -> RunRecord:
+        """Write the results of this run, and say in the record's warnings where."""
+        said: list[str] = []
+        try:
+            said.extend(self._save(record))
+        except McptestError as wrong:
+            said.append(wrong.message)
+        return with_warnings(record, said)
+
+    def _save(self, record: RunRecord) -> Iterator[str]:
         """Write what this run kept, and say where, a line each. Raises: McptestError when the disk refuses it."""
         for node in self._too_deep:
             yield f"nothing was kept of {node}: its args or results are nested too deeply"

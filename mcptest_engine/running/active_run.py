@@ -1,4 +1,4 @@
-"""Tells the workspace of a run while it goes on, from its events; one that is over within a second leaves no trace."""
+"""Lists a run among the active runs of the workspace, from its events; one that is over within a second leaves no trace."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 EVERY_SECONDS = 1.0
 
 
-class Noting:
-    """Passes events on to `emit`, and notes once a second what has become of the run. `close` whatever happens."""
+class ActiveRunListener:
+    """Passes events on to `emit`, and writes once a second how far the run has come. `close` whatever happens."""
 
     def __init__(self, workspace: Workspace, emit: Emit) -> None:
         self._workspace = workspace
         self._emit = emit
         self._timer: asyncio.TimerHandle | None = None
         self._started: RunStarted | None = None
-        self._came_to: dict[Verdict, int] = dict.fromkeys(Verdict, 0)
-        self._note: ActiveRunFile | None = None
-        self._noted: ActiveRun | None = None
+        self._verdicts: dict[Verdict, int] = dict.fromkeys(Verdict, 0)
+        self._file: ActiveRunFile | None = None
+        self._written: ActiveRun | None = None
 
     def __call__(self, event: Event) -> None:
         self._emit(event)
         if isinstance(event, CaseFinished):
-            self._came_to[event.result.verdict] += 1
+            self._verdicts[event.result.verdict] += 1
         elif isinstance(event, RunStarted):
             self._started = event
-            self._timer = asyncio.get_running_loop().call_later(EVERY_SECONDS, self._tell)
+            self._timer = asyncio.get_running_loop().call_later(EVERY_SECONDS, self._write)
         elif isinstance(event, RunFinished):
             self.close()
 
@@ -45,11 +45,11 @@ class Noting:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._note is not None:
-            self._note.remove(time.time())
-            self._note = None
+        if self._file is not None:
+            self._file.remove(time.time())
+            self._file = None
 
-    def _tell(self) -> None:
+    def _write(self) -> None:
         from mcptest_engine.workspace.active_runs import ActiveRun, ActiveRunFile  # few runs last a second
 
         started = self._started
@@ -58,17 +58,17 @@ class Noting:
             run_id=started.run_id,
             suite=started.suite.name,
             total=len(started.tests),
-            finished=sum(self._came_to.values()),
-            failed=self._came_to[Verdict.FAIL],
-            inconclusive=self._came_to[Verdict.INCONCLUSIVE],
+            finished=sum(self._verdicts.values()),
+            failed=self._verdicts[Verdict.FAIL],
+            inconclusive=self._verdicts[Verdict.INCONCLUSIVE],
         )
-        if self._note is None:
+        if self._file is None:
             with contextlib.suppress(OSError):
                 self._workspace.make_runs_dir()
-            self._note = ActiveRunFile(self._workspace.data_dir, started.run_id)
-        if now == self._noted:
-            self._note.touch()
+            self._file = ActiveRunFile(self._workspace.data_dir, started.run_id)
+        if now == self._written:
+            self._file.touch()
         else:
-            self._note.write(now)
-            self._noted = now
-        self._timer = asyncio.get_running_loop().call_later(EVERY_SECONDS, self._tell)
+            self._file.write(now)
+            self._written = now
+        self._timer = asyncio.get_running_loop().call_later(EVERY_SECONDS, self._write)
