@@ -79,17 +79,17 @@ async def decide(
             fault = case.fault if not attempts else None
             sessions.broken.clear()
             outcome = _struck(await caller.ask(case, sessions, number=len(attempts) + 1, fault=fault), fault)
-            attempt = _told(outcome, fault)
+            attempt = _attempt_of(outcome, fault)
             left = len(attempts) < case.retries
             # Where an answer was to be lost and none came, asking again would prove nothing.
             repeatable = (fault is None or fault.kind == "delay") and not _is_used_up(outcome)
             again = left and (outcome.lost or (outcome.verdict is Verdict.FAIL and repeatable and not stopped()))
             if case.verify and not again and not _is_undecided(outcome):
-                from mcptest_engine.running.verifying import verified  # few tests have steps
+                from mcptest_engine.running.verify_steps import run_verify_steps  # few tests have steps
 
                 called = outcome
-                outcome = await verified(case, called, sessions, caller)
-                attempt = attempt if called.lost else _told(outcome, fault)
+                outcome = await run_verify_steps(case, called, sessions, caller)
+                attempt = attempt if called.lost else _attempt_of(outcome, fault)
                 again = left and case.fault is None and called.failure is None and outcome.failure is not None
                 again = again and not stopped()
             attempts.append(attempt)
@@ -164,7 +164,7 @@ def _counts(outcome: Outcome, fault: Fault | None) -> bool:
     return outcome.verdict is Verdict.FAIL and not delayed
 
 
-def _told(outcome: Outcome, fault: Fault | None) -> Attempt:
+def _attempt_of(outcome: Outcome, fault: Fault | None) -> Attempt:
     return Attempt(
         verdict=outcome.verdict,
         duration_ms=round(outcome.duration_ms, 3),

@@ -17,7 +17,9 @@ from mcptest_engine.core.words import counted
 from mcptest_engine.judging.validity import Validity
 from mcptest_engine.running.attempts import Decision
 from mcptest_engine.running.cache_keys import Keys, forbids_keeping, histories, may_be_kept, may_leave_traces
+from mcptest_engine.running.calling import CachedAnswer
 from mcptest_engine.running.extensions import Extension, with_warnings
+from mcptest_engine.running.kinds.compliance import OpenedSession
 from mcptest_engine.workspace.fingerprints import TooMuchError
 from mcptest_engine.workspace.json_text import to_json_bytes
 from mcptest_engine.workspace.result_cache import LARGEST, SCHEMA_VERSION, ResultCache, results_dir
@@ -38,26 +40,8 @@ if TYPE_CHECKING:
 _LISTS = ("notifications", "server_requests")
 
 
-class Opened(NamedTuple):
-    """What a check looks at of the session over which it was answered."""
-
-    protocol_version: str | None
-    capabilities: Mapping[str, Any]
-    server_info: Mapping[str, Any] | None
-
-
 _KNOWN_VALID = Validity("", fails=True, is_known=True)
 """Of an answer that was kept: only valid ones are."""
-
-
-class Kept(NamedTuple):
-    """A result as it was kept: the answer with what came beside it, and how long it took. A check has the last two as well."""
-
-    answer: Mapping[str, Any]
-    duration_ms: float
-    size: int
-    request: Mapping[str, Any] | None = None
-    opened: Opened | None = None
 
 
 class _Noted(NamedTuple):
@@ -92,7 +76,7 @@ class Caching(Extension):
         versions = {name: server.get("server_version") for name, server in suite.servers.items()}
         self._versions = {name: version for name, version in versions.items() if version is not None}
         self._keys: dict[str, tuple[str, str]] = {}
-        self._found: dict[str, Kept] = {}
+        self._found: dict[str, CachedAnswer] = {}
         self._noted: dict[str, _Noted] = {}
         self._places: dict[str, int] = {}
         self._unanswered: dict[str, Case] = {}  # of those that later answers may depend on
@@ -285,11 +269,11 @@ def _is_judged(outcome: Outcome) -> bool:
     return failure is None or (failure.kind in JUDGED_FAILURES - {FailureKind.INVALID} and failure.cause is None)
 
 
-def _opened(session: Session) -> Opened:
-    return Opened(session.protocol_version, session.capabilities, session.server_info)
+def _opened(session: Session) -> OpenedSession:
+    return OpenedSession(session.protocol_version, session.capabilities, session.server_info)
 
 
-def _kept(entry: Mapping[str, Any], *, checked: bool) -> Kept | None:
+def _kept(entry: Mapping[str, Any], *, checked: bool) -> CachedAnswer | None:
     """The result that an entry holds; None when it holds none: whoever can write there may have written anything."""
     answer, took = entry.get("answer"), entry.get("duration_ms")
     if not isinstance(answer, dict) or ("result" in answer) == ("error" in answer):
@@ -302,13 +286,13 @@ def _kept(entry: Mapping[str, Any], *, checked: bool) -> Kept | None:
         isinstance(answer.get(name, []), list) for name in _LISTS
     ):
         return None
-    kept = Kept(answer, float(took), LARGEST)
+    kept = CachedAnswer(answer, float(took), LARGEST)
     if not checked:
         return kept
     request, session = entry.get("request"), entry.get("session")
     if not isinstance(request, dict) or not isinstance(session, dict):
         return None
     try:
-        return kept._replace(request=request, opened=Opened(**session))
+        return kept._replace(request=request, opened=OpenedSession(**session))
     except TypeError:
         return None

@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from mcptest_engine.core.effects import DecidedBy
 from mcptest_engine.core.errors import CallMismatch, InvalidResult, McptestError, PolicyDenied, ServerError, ServerHung
-from mcptest_engine.core.kinds import ERROR_FAILURES, Wanted
+from mcptest_engine.core.kinds import ERROR_FAILURES, TestKind, Wanted
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
 from mcptest_engine.judging.circumstances import told_failure
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.judging.opinions import Opinions
     from mcptest_engine.judging.snapshots import SnapshotStore
-    from mcptest_engine.running.caching import Kept, Opened
     from mcptest_engine.running.cases import Asked
     from mcptest_engine.running.catalogs import Entry, Listing
     from mcptest_engine.running.judged import Judged
     from mcptest_engine.running.kinds.agent.run import AgentWorld
+    from mcptest_engine.running.kinds.compliance import OpenedSession
     from mcptest_engine.running.kinds.composition.freezing import Freezer
     from mcptest_engine.running.kinds.eval.run import Graders
     from mcptest_engine.running.sessions import Sessions
@@ -56,6 +56,16 @@ _MAY_LACK_STATE = ERROR_FAILURES | {FailureKind.ASSERTION, FailureKind.SCORE}
 """The failures that lost state of a server may bring about; it makes no answer invalid or late."""
 SETTLING_SECONDS = 0.25
 """How long, in all, notifications that an assertion misses are waited for: over HTTP they come on another stream."""
+
+
+class CachedAnswer(NamedTuple):
+    """An answer from the result cache with what came beside it, and how long it took. A check has the last two as well."""
+
+    answer: Mapping[str, Any]
+    duration_ms: float
+    size: int
+    request: Mapping[str, Any] | None = None
+    opened: OpenedSession | None = None
 
 
 class Caller:
@@ -99,13 +109,19 @@ class Caller:
     async def ask(self, asked: Asked, sessions: Sessions, *, number: int = 1, fault: Fault | None = None) -> Outcome:
         """The `number`-th attempt at one request. Whatever goes wrong in it is this test's failure and nobody else's."""
         try:
-            if getattr(asked, "composition", None) is not None:
-                return await self._compose(cast("Case", asked), sessions, number)
-            if getattr(asked, "eval_row", None) is not None:
-                return await self._grade(cast("Case", asked), sessions, number)
-            if getattr(asked, "agent", None) is not None:
-                return await self._converse(cast("Case", asked), sessions, number)
-            return await self._ask(asked, sessions, number, fault)
+            if not isinstance(asked, Case):
+                return await self._ask(asked, sessions, number, fault)
+            match asked.kind:
+                case TestKind.TOOL | TestKind.RESOURCE | TestKind.PROMPT | TestKind.COMPLIANCE:
+                    return await self._ask(asked, sessions, number, fault)
+                case TestKind.COMPOSITION:
+                    return await self._compose(asked, sessions, number)
+                case TestKind.AGENT:
+                    return await self._converse(asked, sessions, number)
+                case TestKind.EVAL:
+                    return await self._grade(asked, sessions, number)
+                case _:
+                    assert_never(asked.kind)
         except PolicyDenied as denied:
             return Outcome(verdict=Verdict.SKIP, duration_ms=0.0, message=f"not run: {denied.message}")
         except McptestError as error:
@@ -195,17 +211,18 @@ class Caller:
     async def _ask(self, asked: Asked, sessions: Sessions, number: int, fault: Fault | None) -> Outcome:
         began = self._clock()
         server = asked.server
+        check = asked if isinstance(asked, Case) and asked.check is not None else None
         session: Session | None = None
         try:
             session = await sessions.get(server)
             name = str((asked.params or {}).get("name"))
-            if asked.check is None:
+            if check is None:
                 self.catalogs.begin(session, asked.method)
             if asked.watches:
                 await self.catalogs.find(session, asked.method, name, timeout_seconds=asked.timeout_seconds)
                 await session.listening(LISTENING_SECONDS)
             unasked = Unasked(session, alone=asked.serial or sessions.is_own(server))
-            exchange = None if asked.check is None else _at_hand(asked, session)
+            exchange = None if check is None else _find_exchange_at_hand(check, session)
             exchange = exchange or await self._requested(asked, session, fault)
         except ServerError as error:
             if isinstance(error, ServerHung) and isinstance(asked, Case) and number == 1:
@@ -220,8 +237,12 @@ class Caller:
         envelope = _envelope(asked, answer, number=number, duration_ms=exchange.duration_ms, http=exchange.http)
         unasked.into(envelope)
         validity, found = None, None
-        if asked.check is not None:
-            asked = _complying(asked, envelope, exchange, session)
+        if check is not None:
+            envelope["request"] = {
+                "method": exchange.method,
+                "params": exchange.params,
+            }  # what opened a session is known now
+            asked = _add_protocol_rules(check, envelope, session)
         else:
             found = await self._find_entry(asked, session, envelope, partial(sessions.reach, server))
             validity = _validity_of(session, None if found is None else found[1])
@@ -231,12 +252,12 @@ class Caller:
         outcome = await judging()
         if asked.watches:
             outcome = await self._settled(envelope, session, unasked, outcome, judging)
-        if asked.check is not None:
+        if check is not None:
             outcome = outcome._replace(request=envelope["request"])
         if found is not None:
             outcome = _held_to_catalog(asked, envelope, outcome, *found, session=session, redact=self._redact)
-        elif asked.check is None and session.spec.reads_catalog and LISTS.get(asked.method) in session.capabilities:
-            self.unlisted.add(getattr(asked, "id", ""))
+        elif check is None and session.spec.reads_catalog and LISTS.get(asked.method) in session.capabilities:
+            self.unlisted.add(_id_of(asked))
         if snapshots is not None:
             snapshots.close(outcome.failure)
         if session.replaces is not None and outcome.failure is not None and outcome.failure.kind in _MAY_LACK_STATE:
@@ -326,25 +347,26 @@ class Caller:
         with self.effects.note_call(session, asked.server, str(params.get("name")), params.get("arguments")) as noted:
             return await send(on_sending=noted)
 
-    async def judge_again(self, asked: Asked, kept: Kept, validity: Validity | None) -> Outcome | None:
+    async def judge_again(self, case: Case, kept: CachedAnswer, validity: Validity | None) -> Outcome | None:
         """Judge an answer that was kept; None when it cannot be judged, since then the server is to be asked."""
         answer = kept.answer
-        envelope = _envelope(asked, answer, number=1, duration_ms=kept.duration_ms, http=answer.get("http"))
+        envelope = _envelope(case, answer, number=1, duration_ms=kept.duration_ms, http=answer.get("http"))
         envelope["notifications"] = answer.get("notifications", [])
         try:
-            if asked.check is not None:
+            if case.check is not None:
+                assert kept.opened is not None
                 envelope["request"] = kept.request
-                asked = _held_to_rules(asked, envelope, kept.opened)
-            validity = None if asked.check is not None else validity
+                case = _add_protocol_rules(case, envelope, kept.opened)
+            validity = None if case.check is not None else validity
             snapshots = self._answer_snapshots()
-            outcome = await self._judge(asked, envelope, validity=validity, snapshots=snapshots)
+            outcome = await self._judge(case, envelope, validity=validity, snapshots=snapshots)
         except Exception:  # noqa: BLE001 - whatever is in a file must cost no test
             return None
         if snapshots is not None:
             snapshots.close(outcome.failure)
-        if asked.tool is not None and "result" in answer and answer["result"].get("isError") is not True:
-            self.answered.setdefault(asked.server, set()).add(asked.tool)
-        return outcome._replace(size=kept.size, request=None if asked.check is None else kept.request)
+        if case.tool is not None and "result" in answer and answer["result"].get("isError") is not True:
+            self.answered.setdefault(case.server, set()).add(case.tool)
+        return outcome._replace(size=kept.size, request=None if case.check is None else kept.request)
 
     async def _without_answer(
         self,
@@ -435,14 +457,14 @@ class Caller:
         """Judge with models where they are to have a say. `judging` takes their opinions as `opinions`."""
         from mcptest_engine.running.judged_rows import judge_with_models, task_of  # few suites have need of it
 
-        agent = getattr(asked, "agent", None)
+        agent = asked.agent if isinstance(asked, Case) else None
         return await judge_with_models(
             lambda known: self._done(partial(judging, opinions=known), slow=asked.slow_to_judge),
             self._opinions() if opinions is None else opinions,
             bench=None if self._judged is None else self._judged.bench,
             task=self._redact(task_of(asked, envelope)),
-            variant=grading_of(getattr(asked, "id", ""), "" if agent is None else agent.run),
-            cut=self._spent_on(getattr(asked, "id", "")),
+            variant=grading_of(_id_of(asked), "" if agent is None else agent.run),
+            cut=self._spent_on(_id_of(asked)),
         )
 
     def _opinions(self) -> Opinions:
@@ -532,23 +554,21 @@ def _envelope(
     return envelope
 
 
-def _at_hand(asked: Asked, session: Session) -> Exchange | None:
-    from mcptest_engine.running.kinds.compliance import exchange_at_hand  # few suites have a check
+def _find_exchange_at_hand(check: Case, session: Session) -> Exchange | None:
+    from mcptest_engine.running.kinds.compliance import find_exchange_at_hand  # few suites have a check
 
-    return exchange_at_hand(asked, session)
-
-
-def _complying(asked: Asked, envelope: dict[str, Any], exchange: Exchange, session: Session) -> Asked:
-    """A check, held to the rules of the protocol; what was asked of a session's opening is known only now."""
-    envelope["request"] = {"method": exchange.method, "params": exchange.params}
-    return _held_to_rules(asked, envelope, session)
+    return find_exchange_at_hand(check, session)
 
 
-def _held_to_rules(asked: Asked, envelope: dict[str, Any], opened: Session | Opened | None) -> Asked:
-    from mcptest_engine.running.kinds.compliance import held_to_rules
+def _add_protocol_rules(check: Case, envelope: dict[str, Any], opened: Session | OpenedSession) -> Case:
+    from mcptest_engine.running.kinds.compliance import add_protocol_rules
 
-    assert opened is not None
-    return held_to_rules(asked, envelope, opened)
+    return add_protocol_rules(check, envelope, opened)
+
+
+def _id_of(asked: Asked) -> str:
+    """The id of a test; "" for a step of its `verify`."""
+    return asked.id if isinstance(asked, Case) else ""
 
 
 class Unasked:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
         """
 
         @property
+        def kind(self) -> TestKind: ...
+        @property
+        def name(self) -> str | None: ...
+        @property
         def server(self) -> str: ...
         @property
         def tool(self) -> str | None: ...
@@ -58,10 +62,6 @@ if TYPE_CHECKING:
         def threshold(self) -> float | None: ...
         @property
         def metrics(self) -> tuple[Mapping[str, Any], ...]: ...
-        @property
-        def check(self) -> str | None: ...
-        @property
-        def pin(self) -> str | None: ...
 
 
 class VerifyStep(NamedTuple):
@@ -90,8 +90,6 @@ class VerifyStep(NamedTuple):
     line: int = 0
     threshold: None = None
     metrics: tuple[()] = ()
-    check: None = None
-    pin: None = None
 
 
 DEFAULT_MODEL_TIMEOUT_MS = 120_000

@@ -16,7 +16,7 @@ from mcptest_engine.core.tasks import run_together
 from mcptest_engine.judging.opinions import Opinions, Said
 from mcptest_engine.judging.providers.values import NOT_ASKED, ModelError
 from mcptest_engine.judging.scorers.judge import JudgeError, grade, paid_for
-from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS
+from mcptest_engine.running.cases import DEFAULT_MODEL_TIMEOUT_MS, Case
 from mcptest_engine.running.kinds.eval.plan import judge_of
 
 if TYPE_CHECKING:
@@ -86,12 +86,11 @@ async def judge_with_models(
 
 def task_of(asked: Asked, envelope: Mapping[str, Any]) -> str:
     """What an answer was given to, in words for a judge: a prompt, what a composition is for, `tools/call {"name": …}`."""
-    agent = getattr(asked, "agent", None)
-    if agent is not None:
-        return str(agent.prompt)
+    if isinstance(asked, Case) and asked.agent is not None:
+        return asked.agent.prompt
     request = envelope.get("request")
     if request is None:
-        return str(getattr(asked, "description", None) or getattr(asked, "name", None) or "")
+        return (asked.description if isinstance(asked, Case) else None) or asked.name or ""
     params = request.get("params")
     return f"{request['method']} {json.dumps(params, ensure_ascii=False)}" if params else str(request["method"])
 

@@ -1,4 +1,4 @@
-"""A check of `compliance`: its answer, and the rules that the specification has for it.
+"""How a check of `compliance` is run: its answer, and the rules that the specification has for it.
 
 The answer of a session's opening has come before any test asks for it, so a check of `initialize` or `server/discover` sends
 nothing. Its own assertions come before the rules, and keep the numbers that they have in the suite.
@@ -6,33 +6,42 @@ nothing. Its own assertions come before the rules, and keep the numbers that the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.judging.conformance import assertions_for
 from mcptest_engine.servers.session import Exchange
 from mcptest_engine.suite.compliance import OPENINGS, STATELESS_REVISION, has_request
 
 if TYPE_CHECKING:
-    from mcptest_engine.running.caching import Opened
-    from mcptest_engine.running.cases import Asked, Case
+    from collections.abc import Mapping
+
+    from mcptest_engine.running.cases import Case
     from mcptest_engine.servers.session import Session
 
 
-def exchange_at_hand(asked: Asked, session: Session) -> Exchange | None:
-    """The exchange that a check judges without sending anything; None where its request is to be sent.
+class OpenedSession(NamedTuple):
+    """What a check looks at of the session over which it was answered."""
+
+    protocol_version: str | None
+    capabilities: Mapping[str, Any]
+    server_info: Mapping[str, Any] | None
+
+
+def find_exchange_at_hand(case: Case, session: Session) -> Exchange | None:
+    """Return the exchange that a check judges without sending anything; None where its request is to be sent.
 
     It has an empty answer where the revision that the session speaks has no such request: there is nothing to ask.
     """
-    assert asked.check is not None
+    assert case.check is not None
     spoken = STATELESS_REVISION if session.stateless else session.protocol_version
-    if spoken is not None and not has_request(spoken, asked.check):
-        return Exchange(method=asked.method, params=None, answer={}, duration_ms=0.0)
-    return session.handshake if asked.check in OPENINGS else None
+    if spoken is not None and not has_request(spoken, case.check):
+        return Exchange(method=case.method, params=None, answer={}, duration_ms=0.0)
+    return session.handshake if case.check in OPENINGS else None
 
 
-def held_to_rules(asked: Asked, envelope: dict[str, Any], session: Session | Opened) -> Asked:
-    """The same check with the rules among what it expects; the envelope gets `session`, which they look at as well."""
-    check = asked.check
+def add_protocol_rules(case: Case, envelope: dict[str, Any], session: Session | OpenedSession) -> Case:
+    """Return the same check with the rules among what it expects; the envelope gets `session`, which they look at as well."""
+    check = case.check
     assert check is not None
     envelope["session"] = {
         "protocol_version": session.protocol_version,
@@ -40,6 +49,6 @@ def held_to_rules(asked: Asked, envelope: dict[str, Any], session: Session | Ope
         "server_info": session.server_info,
     }
     sent = "result" in envelope or envelope["error"] is not None
-    rules = assertions_for(check, envelope, pin=asked.pin, sent=sent)
-    own = asked.expect["assertions"] if sent else ()
-    return cast("Case", asked)._replace(expect={**asked.expect, "assertions": [*own, *rules]})
+    rules = assertions_for(check, envelope, pin=case.pin, sent=sent)
+    own = case.expect["assertions"] if sent else ()
+    return case._replace(expect={**case.expect, "assertions": [*own, *rules]})

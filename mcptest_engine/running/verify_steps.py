@@ -1,4 +1,4 @@
-"""The steps of a test's `verify`: further calls after the deciding one, which look at the state that it left behind."""
+"""Runs the steps of a test's `verify`: further calls after the deciding one, which look at the state that it left behind."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 GONE = "not run: the server is gone"
 
 
-async def verified(case: Case, outcome: Outcome, sessions: Sessions, caller: Caller) -> Outcome:
-    """`outcome` of the test's own call, with every step of its `verify` taken in order and judged.
+async def run_verify_steps(case: Case, outcome: Outcome, sessions: Sessions, caller: Caller) -> Outcome:
+    """Return `outcome` of the test's own call, with every step of its `verify` called in order and judged.
 
     A step that fails ends nothing, so that the record tells the whole state; only a server that is gone is asked no more.
     """
