@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine import __version__
-from mcptest_engine.core.results import Verdict
+from mcptest_engine.core.kinds import TestKind, Verdict
 from mcptest_engine.core.run_record import RunRecord, SuiteInfo
 from mcptest_engine.core.words import counted
 from mcptest_engine.judging.matchers import Context, preload
@@ -22,7 +22,7 @@ from mcptest_engine.running.plan import plan_of
 from mcptest_engine.running.runner import Run
 from mcptest_engine.running.settings import UNSAVED_SNAPSHOTS
 from mcptest_engine.running.stored_results import ResultStorage
-from mcptest_engine.suite.items import assertions_of, uses_matcher
+from mcptest_engine.suite.items import assertions_of, matchers_in, uses_matcher
 from mcptest_engine.workspace.side_files import SideFiles
 from mcptest_engine.workspace.slug import slug
 from mcptest_engine.workspace.source import Source
@@ -80,10 +80,11 @@ async def execute(
     for spec in pool.specs.values():
         if spec.validity != "off":
             preload_validity(spec.protocol)
-    snapshots = Snapshots(suite, settings, workspace, redactor.redact)
+    matchers = matchers_in(expectations)
+    snapshots = Snapshots(suite, settings, workspace, redactor.redact, is_used="snapshot" in matchers)
     cache = _open_cache(plan, suite, settings, workspace, pool)
     freezer = _open_freezer(plan, suite, settings, workspace, pool)
-    judged = _open_judged(plan, suite, settings, workspace, pool)
+    judged = _open_judged(plan, suite, settings, workspace, pool, has_judge_matcher="llm-judge" in matchers)
     cassette = _open_cassette(suite, settings, workspace, pool, judged)
     survey = _open_survey(plan, suite, settings, pool)
     wrapping = (snapshots, files, cache, freezer, cassette, judged, survey)
@@ -142,8 +143,15 @@ class Snapshots(Extension):
     """The snapshots of a suite: a test that may store a new one runs alone, and what is new is saved at the end."""
 
     def __init__(
-        self, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, redact: Callable[[Any], Any]
+        self,
+        suite: LoadedSuite,
+        settings: RunSettings,
+        workspace: Workspace,
+        redact: Callable[[Any], Any],
+        *,
+        is_used: bool,
     ) -> None:
+        self._is_used = is_used
         name = os.path.splitext(workspace.relative(suite.path))[0]  # noqa: PTH122
         self.store = SnapshotStore(
             workspace.snapshots_dir / f"{slug(name)}.yml",
@@ -154,7 +162,7 @@ class Snapshots(Extension):
         )
 
     def before(self, plan: Plan) -> Plan:
-        if not any(uses_matcher(expect, "snapshot") for case in plan.cases for expect in case.expectations()):
+        if not self._is_used:
             return plan
         self.store.lookup("")  # a file that cannot be read is reported before anything is called
         return plan._replace(cases=tuple(self._alone_if_it_takes_snapshots(case) for case in plan.cases))
@@ -254,16 +262,17 @@ def _failing(suite: LoadedSuite, settings: RunSettings) -> dict[Verdict, str]:
 
 
 def _open_judged(
-    plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, pool: Pool
+    plan: Plan,
+    suite: LoadedSuite,
+    settings: RunSettings,
+    workspace: Workspace,
+    pool: Pool,
+    *,
+    has_judge_matcher: bool,
 ) -> Judged | None:
     """The models and scorers of the run, where something is asked or graded; few suites have any."""
-    if not any(
-        case.agent is not None
-        or case.eval_row is not None
-        or case.metric_row is not None
-        or any(uses_matcher(expect, "llm-judge") for expect in case.expectations())
-        for case in plan.cases
-    ):
+    kinds = {case.kind for case in plan.cases}  # what a model judges of another test is an eval too
+    if not has_judge_matcher and kinds.isdisjoint({TestKind.AGENT, TestKind.EVAL}):
         return None
     from mcptest_engine.running.judged import Judged
 

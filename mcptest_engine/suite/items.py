@@ -64,6 +64,24 @@ def uses_matcher(expect: Mapping[str, Any], name: str) -> bool:
     return any(_uses(row["matcher"], name) for row in assertions_of(expect["assertions"]))
 
 
+def matchers_in(expectations: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the names of all matchers in sound `expect` mappings, at whatever depth; operands of `length` among them."""
+    waiting: list[Any] = [
+        row["matcher"]
+        for expect in expectations
+        for item in expect["assertions"]
+        for row in (item[ASSERT_SET]["assertions"] if ASSERT_SET in item else (item,))
+    ]
+    found: set[str] = set()
+    for matcher in waiting:  # which grows meanwhile
+        if isinstance(matcher, list):
+            waiting += matcher
+        elif isinstance(matcher, dict):
+            found.update(matcher)
+            waiting += [matcher[key] for key in _NESTING & matcher.keys()]
+    return found
+
+
 def _uses(matcher: object, name: str) -> bool:
     if isinstance(matcher, list):
         return any(_uses(inner, name) for inner in matcher)
