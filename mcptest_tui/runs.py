@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mcptest_engine.core.words import counted
-from mcptest_engine.running.written import WRITTEN_WITHIN_SECONDS, WrittenFiles
+from mcptest_engine.running.watch import WRITTEN_WITHIN_SECONDS, WrittenFiles
 from mcptest_tui.state.progress import CANCELLED, Progress
 from mcptest_tui.words import MARKS, key_of
 

@@ -18,8 +18,15 @@ from mcptest_engine.cli.streams import has_reader
 from mcptest_engine.core.errors import ExitCode, McptestError
 from mcptest_engine.running.launch import launch, needed_servers, open_pool
 from mcptest_engine.running.listening import Listeners
-from mcptest_engine.running.watch import Watcher, server_files, state_around, watched_files, what_changed
-from mcptest_engine.running.written import WRITTEN_WITHIN_SECONDS, WrittenFiles
+from mcptest_engine.running.watch import (
+    WRITTEN_WITHIN_SECONDS,
+    Watcher,
+    WrittenFiles,
+    server_files,
+    state_around,
+    watched_files,
+    what_changed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

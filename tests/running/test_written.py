@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcptest_engine.running.written import WrittenFiles
+from mcptest_engine.running.watch import WrittenFiles
 
 
 def test_a_file_that_changes_with_every_run_is_given_up_at_the_third():
