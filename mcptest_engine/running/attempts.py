@@ -78,7 +78,9 @@ async def decide(
                     return decision
             fault = case.fault if not attempts else None
             sessions.broken.clear()
-            outcome = _struck(await caller.ask(case, sessions, number=len(attempts) + 1, fault=fault), fault)
+            outcome = _require_lost_answer(
+                await caller.ask(case, sessions, number=len(attempts) + 1, fault=fault), fault
+            )
             attempt = _attempt_of(outcome, fault)
             left = len(attempts) < case.retries
             # Where an answer was to be lost and none came, asking again would prove nothing.
@@ -99,10 +101,10 @@ async def decide(
             if case.retries:
                 outcome = _with_spent(outcome, spent)
             if outcome.lost and not again and not case.verify:
-                outcome = _unjudged(outcome)
+                outcome = _fail_unjudged(outcome)
             if not again:
                 return Decision(outcome, tuple(attempts), failed_before, broken=tuple(sessions.broken))
-            failed_before = failed_before or _counts(outcome, fault)
+            failed_before = failed_before or _failed_by_itself(outcome, fault)
             if not outcome.lost:
                 await sessions.close()
     except asyncio.CancelledError:
@@ -114,7 +116,7 @@ async def decide(
         await sessions.close()
 
 
-def _struck(outcome: Outcome, fault: Fault | None) -> Outcome:
+def _require_lost_answer(outcome: Outcome, fault: Fault | None) -> Outcome:
     """An attempt whose answer was to be taken away passes only by that having happened: green means checked."""
     if fault is None or fault.kind == "delay" or outcome.lost or outcome.verdict in (Verdict.FAIL, Verdict.SKIP):
         return outcome
@@ -128,7 +130,7 @@ def _is_undecided(outcome: Outcome) -> bool:
     return any(row.implicit is not None and row.passed is None for row in outcome.assertions)
 
 
-def _unjudged(outcome: Outcome) -> Outcome:
+def _fail_unjudged(outcome: Outcome) -> Outcome:
     """The answer was taken away, and neither a retry nor a step is left to judge by (`--retries 0`)."""
     message = f"{outcome.message}; no retry is left to be judged"
     return outcome._replace(
@@ -152,12 +154,12 @@ def _with_spent(outcome: Outcome, spent: list[Mapping[str, Any]]) -> Outcome:
     return outcome._replace(judgement=with_models(outcome.judgement or {"by": "judge"}, before))
 
 
-def with_models(told: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def with_models(trace: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A trace or a judgement with what models have cost before it."""
-    return {**told, "models": added_up([*before, *told.get("models", ())])}
+    return {**trace, "models": added_up([*before, *trace.get("models", ())])}
 
 
-def _counts(outcome: Outcome, fault: Fault | None) -> bool:
+def _failed_by_itself(outcome: Outcome, fault: Fault | None) -> bool:
     """Whether an attempt failed by itself; a timeout under a delay was asked for."""
     failure = outcome.failure
     delayed = fault is not None and failure is not None and failure.kind is FailureKind.TIMEOUT

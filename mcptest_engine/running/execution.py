@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from mcptest_engine.core.events import Emit
     from mcptest_engine.running.caching import Caching
     from mcptest_engine.running.cases import Asked, Case, Plan
+    from mcptest_engine.running.cassettes import CassetteWriter
     from mcptest_engine.running.judged import Judged
     from mcptest_engine.running.kinds.composition.freezing import Freezer
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.running.survey import Survey
-    from mcptest_engine.running.tapes import CassetteWriter
     from mcptest_engine.suite.load import LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
 
@@ -235,7 +235,7 @@ def _open_cassette(
     """The cassette of the run, where one is recorded."""
     if settings.record is None:
         return None
-    from mcptest_engine.running.tapes import CassetteWriter
+    from mcptest_engine.running.cassettes import CassetteWriter
 
     return CassetteWriter(pool, suite, settings.record, workspace, None if judged is None else judged.recorded_answers)
 

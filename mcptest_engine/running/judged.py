@@ -91,12 +91,12 @@ class Judged(Extension):
         settings, redact = self._settings, self._redactor.redact
         if settings.replay is not None:
             from mcptest_engine.judging.providers.keeping import Replay
-            from mcptest_engine.running.tapes import with_values_in_answers
+            from mcptest_engine.running.cassettes import restore_values_in_answers
             from mcptest_engine.workspace.cassettes import load_cassette
 
             cassette = load_cassette(self._workspace, settings.replay)
             stand_ins = cassette.get("stand_ins", ())
-            section = with_values_in_answers(cassette.get("models"), stand_ins, self._suite, self._redactor)
+            section = restore_values_in_answers(cassette.get("models"), stand_ins, self._suite, self._redactor)
             return Replay(section, name=settings.replay, redact=redact)
         if settings.record is not None:
             from mcptest_engine.judging.providers.keeping import Recording

@@ -96,9 +96,9 @@ def open_pool(suite: LoadedSuite, settings: RunSettings, workspace: Workspace | 
 
         pool.gate = Gate(settings.policy)
     if settings.mode != "live":
-        from mcptest_engine.running.tapes import on_tape
+        from mcptest_engine.running.cassettes import use_cassette
 
-        on_tape(pool, suite, settings, workspace)
+        use_cassette(pool, suite, settings, workspace)
     return pool
 
 

@@ -58,8 +58,8 @@ def make_plan(
     """
     options = suite.run_options
     default_retries = retries if retries is not None else int(options.get("retries", 0))
-    drafting = _Drafting(suite, default_retries, relative, models)
-    declared = [case for entry in suite.tests for case in drafting.cases(entry)]
+    case_maker = _CaseMaker(suite, default_retries, relative, models)
+    declared = [case for entry in suite.tests for case in case_maker.cases(entry)]
     focused = with_groups([case for case in declared if case.only], declared)
     selected = select(focused or declared, selection, servers=suite.servers)
     cases = selected if selection.shard is None else shard_of(selected, selection.shard, dealt=selection.dealt)
@@ -74,7 +74,7 @@ def make_plan(
         bail=bail if bail is not None else _bail(options.get("bail")),
         restart=bool(options.get("restart", True)),
         missed=why_none(focused or declared, selection) if declared and not selected else None,
-        warnings=tuple(_told(focused, declared, selected, models)),
+        warnings=tuple(_selection_warnings(focused, declared, selected, models)),
         places=tuple(places),
         selection=None if selection.shard is None else _digest(selected, repeat),
     )
@@ -93,7 +93,7 @@ def _places(cases: Sequence[Case], selected: Sequence[Case], repeat: int) -> lis
     return [number * len(selected) + place[case.id] for number in range(repeat) for case in cases]
 
 
-def _told(
+def _selection_warnings(
     focused: Sequence[Case], declared: Sequence[Case], selected: Sequence[Case], models: Sequence[str]
 ) -> Iterator[str]:
     """What a run leaves out of the suite, or of what it was asked for."""
@@ -138,7 +138,7 @@ def _bail(value: object) -> int | None:
     return value if isinstance(value, int) and value is not False else None
 
 
-class _Drafting:
+class _CaseMaker:
     """Makes the cases of one suite in declared order, and remembers what many of its tests share."""
 
     def __init__(
@@ -269,13 +269,13 @@ class _Drafting:
         name, expect, server = data["name"], data["expect"], entry.server
         own_id, count = self._ids.take(entry.kind.value, name)
         base_name = None if count == 1 else f"{name} #{count}"
-        roots = _roots(expect)
+        roots = _members_looked_at(expect)
         timeout_seconds = data.get("timeout_ms", self._server_ms.get(server, self._default_ms)) / 1000
         graded = entry.kind is TestKind.EVAL
         method, params = _request(entry.kind, data, roots)
         steps = data.get("verify") or ()
         watches = not WATCHED.isdisjoint(roots)
-        alone = watches or any(not WATCHED.isdisjoint(_roots(step["expect"])) for step in steps)
+        alone = watches or any(not WATCHED.isdisjoint(_members_looked_at(step["expect"])) for step in steps)
         case = Case(
             id=own_id,
             name=name,
@@ -290,7 +290,7 @@ class _Drafting:
             line=entry.line,
             tool=data.get("tool"),
             retries=data.get("retries", self._retries),
-            serial=alone or server in self._serial_servers or self._wants_to_be_alone(data),
+            serial=alone or server in self._serial_servers or self._runs_alone(data),
             slow_to_judge=_slow_to_judge(expect),
             only=data.get("only", False),
             skip=_skip_reason(data.get("skip")),
@@ -323,7 +323,7 @@ class _Drafting:
             file = self._files[path] = self._relative(path)
         return file
 
-    def _wants_to_be_alone(self, data: Mapping[str, Any]) -> bool:
+    def _runs_alone(self, data: Mapping[str, Any]) -> bool:
         """As the test says; else when it changes the server's state, or looks at what its call has done to it."""
         serial = data.get("serial")
         if serial is not None:
@@ -368,7 +368,7 @@ def _steps(case: Case, steps: Sequence[Mapping[str, Any]], default: str) -> Iter
     """The steps of a test's `verify`; what one leaves out is as for the test."""
     for number, data in enumerate(steps):
         expect = data["expect"]
-        roots = _roots(expect)
+        roots = _members_looked_at(expect)
         kind = TestKind.TOOL if "tool" in data else TestKind.RESOURCE if "uri" in data else TestKind.PROMPT
         method, params = _request(kind, data, roots)
         yield VerifyStep(
@@ -451,7 +451,7 @@ def _skip_reason(skip: object) -> str | None:
     return skip if isinstance(skip, str) else None
 
 
-def _roots(expect: Mapping[str, Any]) -> frozenset[object]:
+def _members_looked_at(expect: Mapping[str, Any]) -> frozenset[object]:
     """The members of the envelope that the assertions look at."""
     return frozenset([parse_target(row["target"]).segments[0] for row in assertions_of(expect["assertions"])])
 

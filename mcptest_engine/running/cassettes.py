@@ -1,4 +1,4 @@
-"""A run on tape: servers recorded while they are tested, or answered for by a cassette; models as well (`judged.py`)."""
+"""Records the servers of a run into a cassette, or answers for them from one; models as well (`judged.py`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcptest_engine.workspace.workspace import Workspace
 
 
-def on_tape(pool: Pool, suite: LoadedSuite, settings: RunSettings, workspace: Workspace | None) -> None:
+def use_cassette(pool: Pool, suite: LoadedSuite, settings: RunSettings, workspace: Workspace | None) -> None:
     """Have `pool` record, or replay, as the settings say.
 
     Raises: UsageError for a name or a cassette that will not do, McptestError where no cassette can be written.
@@ -82,7 +82,7 @@ def _models_without_secrets(models: Mapping[str, Any], redactor: Redactor, disgu
     }
 
 
-def with_values_in_answers(
+def restore_values_in_answers(
     models: Mapping[str, Any] | None, stand_ins: Iterable[Mapping[str, str]], suite: LoadedSuite, redactor: Redactor
 ) -> Mapping[str, Any] | None:
     """What models answered, with the values that variables have now."""
