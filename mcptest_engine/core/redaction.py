@@ -1,9 +1,9 @@
 """Secrets taken out of text and JSON values before anything is written, shown or compared.
 
 Redacted are registered values, however they are encoded (JSON, HTML, percent, base64, base32, hex, two of them over each
-other) or broken into lines, whatever stands under a secret-looking name, and what looks like a secret by itself (see
-`secret_patterns`). The surprising thing is that nothing is copied while nothing is secret, which is nearly always: the walk
-over a clean tool result costs a few microseconds.
+other) or cut in pieces by line breaks, blanks and quotes, whatever stands under a secret-looking name, and what looks like a
+secret by itself (see `secret_patterns`). The surprising thing is that nothing is copied while nothing is secret, which is
+nearly always: the walk over a clean tool result costs a few microseconds.
 
 Kept on purpose: the base64 of images, audio and binary resources (else all pictures would be equal), an object under a
 secret-looking name (a JSON Schema has `password: {type: string}`; its members are judged by their own names), and everything
@@ -49,7 +49,7 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._whole: set[str] = set()
         self._anywhere: tuple[str, ...] = ()
-        self._broken: dict[str, re.Pattern[str]] = {}  # by value: the value with line breaks anywhere in it
+        self._broken: dict[str, tuple[str, re.Pattern[str]]] = {}  # by value: its characters, and the value in pieces
         self._numbers: set[int] = set()  # those of the values that are whole numbers
         self._plain_names: set[str] = set()
         self.longest = 4096  # characters that a secret may have; the patterns find none that is longer
@@ -71,8 +71,12 @@ class Redactor:
             if len(form) >= SHORTEST_SUBSTRING:
                 self._anywhere = tuple(dict.fromkeys((*self._anywhere, *_spellings(form))))
                 in_base64 = _within_base64(form.encode("utf-8", "surrogatepass"))
+                between = _BREAKS if form.isalpha() or form.isdecimal() else _CUTS
                 for spelled in {form, *_in_json(form), *in_base64} if not _LINE_BREAK.search(form) else ():
-                    self._broken[spelled] = lazy_pattern(_BREAKS.join(map(re.escape, spelled)))
+                    pattern = lazy_pattern(between.join(map(re.escape, spelled)))
+                    characters = spelled.translate(_NOT_COMPARED)
+                    if len(characters) >= SHORTEST_SUBSTRING // 2:
+                        self._broken[spelled] = characters, pattern
                 self.longest = max(self.longest, *map(len, self._anywhere))
 
     def keeping_shape(self, disguise: Disguise) -> Redactor:
@@ -184,10 +188,11 @@ class Redactor:
             while at >= 0:
                 yield at, at + len(secret)
                 at = text.find(secret, at + 1)
-        if "\n" in text or "\r" in text or "\\n" in text or "\\r" in text:
-            joined = _LINE_BREAK.sub("", text)
-            for secret, pattern in self._broken.items():
-                if secret in joined:
+        whole = _LINE_BREAK.sub("", text) if "\\" in text else text
+        joined = whole.translate(_NOT_COMPARED)
+        if len(joined) < len(text):
+            for characters, pattern in self._broken.values():
+                if characters in joined:
                     yield from (found.span() for found in pattern.finditer(text))
 
     def _is_clean(self, value: Any) -> bool:
@@ -393,7 +398,10 @@ def _united(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 _BREAKS = r"(?:[\r\n]|\\[rn])*"  # as they are, and as JSON writes them
-_LINE_BREAK = lazy_pattern(r"[\r\n]|\\[rn]")
+_LINE_BREAK = lazy_pattern(r"[\r\n]|\\[rnt]")
+# Blanks and quotes, and pieces that code joins: `"abc" + "def"`.
+_CUTS = r"(?:\\?[\"'`]\s{0,20}[+.,]\s{0,20}\\?[\"'`]|\\?[\"'`]|\s|\\[rnt])*"
+_NOT_COMPARED = dict.fromkeys(map(ord, " \t\r\n\f\v\"'`\\+.,"))
 
 
 def _spellings(secret: str) -> set[str]:

@@ -412,6 +412,11 @@ ODD_SECRET = "p\"w<d>'&/+ é\\ü%41"
         lambda text: text[:5] + "\n" + text[5:],
         "\r\n".join,
         lambda text: json.dumps(text[:5] + "\n" + text[5:])[1:-1] if text.isalnum() else text,
+        lambda text: text[:5] + " " + text[5:],
+        lambda text: text[:5] + " \t " + text[5:],
+        lambda text: f'"{text[:5]}" + "{text[5:]}"',
+        lambda text: f"'{text[:5]}' '{text[5:9]}'\n  '{text[9:]}'",
+        lambda text: json.dumps(f'"{text[:5]}" + "{text[5:]}"')[1:-1] if text.isalnum() else text,
     ],
 )
 def test_a_registered_value_is_recognised_however_it_is_encoded(secret, encode):
@@ -424,6 +429,14 @@ def test_a_registered_value_is_recognised_however_it_is_encoded(secret, encode):
         assert len(left) <= len("a  b") + 12, left  # what stands around it in base64 depends on what is around it
         assert secret[:6] not in left
         assert MASK in shown
+
+
+@pytest.mark.parametrize(("secret", "text"), [("passwordpassword", "password password"), ("12345678", "1234 5678")])
+def test_plain_words_and_numbers_in_pieces_are_no_secret(secret, text):
+    """Two words, or two numbers in a row, stand in honest texts; on two lines they may be one that was wrapped."""
+    redactor = Redactor([secret])
+    assert redactor.redact_text(f"a {text} b") == f"a {text} b"
+    assert redactor.redact_text(f"a {text.replace(' ', chr(10))} b") == f"a {MASK} b"
 
 
 def test_what_is_shown_as_it_was_sent_lacks_only_the_registered_values():
