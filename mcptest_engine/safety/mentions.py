@@ -15,12 +15,12 @@ __all__ = ["is_about_attacks", "without_mentions"]
 _ATTACKS = r"(?:injections?|jailbreak\w*|poison\w*|attacks?|attackers?|malicious|adversarial|phishing|exfiltrat\w*|social engineering|suspicious|hostile|hidden[ _](?:orders|instructions|text|commands|elements|characters)|zero.width|invisible (?:characters|text)|override attempts?|red.?team\w*|guardrails?|content filter|malware|scams?|fraud\w*|breach\w*|moderation|unsafe content)"
 _ABOUT_ATTACKS = re.compile(
     rf"(?:\b|_)(?:detect|scan|classif|scor|flag|identif|recogni[sz]|check|find|search|match|analy[sz]|block|filter|catch|lists?\b|librar|collection|catalogu?e|dataset|corpus|known|add|explain|report|look|test|collect|lab\b|practi[cs]e|challenge|ctf\b|strip|remov|saniti[sz]|guard|train|demonstrat|teach|warn|lint|judge|evaluat|benchmark|run|quiz|course|moderat|label|sample|review|audit|inspect|rat(?:e|ing)\b|research|simulat|generat|quer|extract|locat|measur|triage)\w*[\s\S]{{0,200}}?(?:\b|_){_ATTACKS}(?:\b|_)"
-    rf"|(?:\b|_){_ATTACKS}[\w-]* (?:detector|scanner|classifier|filter|check|lab|corpus|test|phrases|patterns|texts?|prompts?|payloads?|strings?|examples?|cases?|library|samples?|attempts?|dataset|benchmark|collection|quiz|score)"
+    rf"|(?:\b|_){_ATTACKS}[\w-]*[ _](?:detector|scanner|classifier|filter|check|lab|corpus|test|phrases|patterns|texts?|prompts?|payloads?|strings?|examples?|cases?|library|samples?|attempts?|dataset|benchmark|collection|quiz|score)"
 )
 _LONGEST_QUOTED = 200
-_INTRODUCED = r"(?:\be\.g\.?|\bsuch as|\blike|\bfor example|\bfor instance|\bincluding|\bi\.e\.?|\bas in|\bsays?|\breads?|\b(?:phrases?|patterns?|strings?|texts?|sentences?|wordings?|blocks?|comments?|tags?|orders|instructions|commands)|[:,;(\[|/=\u2192\u2013\u2014]|\bor|\band)"
+_INTRODUCED = r"(?:\be\.g\.?|\bsuch as|\blike|\bfor example|\bfor instance|\bincluding|\bi\.e\.?|\bas in|\bsays?|\breads?|\b(?:phrases?|patterns?|strings?|texts?|sentences?|wordings?|blocks?|comments?|tags?|orders|instructions|commands)|[:,;(\[|/=\n\u2192\u2013\u2014]|\bor|\band)"
 _QUOTATION = (
-    rf"(?P<intro>{_INTRODUCED}[\s(]{{0,3}})"
+    rf"(?P<intro>{_INTRODUCED}[\s(]{{0,8}})"
     rf"(?:\"[^\"\n]{{3,{_LONGEST_QUOTED}}}\"|\u201c[^\u201d\n]{{3,{_LONGEST_QUOTED}}}\u201d|\u2018[^\u2019\n]{{3,{_LONGEST_QUOTED}}}\u2019|\u00ab[^\u00bb\n]{{3,{_LONGEST_QUOTED}}}\u00bb|`[^`\n]{{3,{_LONGEST_QUOTED}}}`|(?<![\w'])'[^'\n]{{3,{_LONGEST_QUOTED}}}'(?!\w)|<!--[^>\n]{{3,{_LONGEST_QUOTED}}}-->)"
 )
 _EXAMPLE = re.compile(
@@ -28,8 +28,13 @@ _EXAMPLE = re.compile(
     rf"(?:\"[^\"\n]{{3,{_LONGEST_QUOTED}}}\"|\u201c[^\u201d\n]{{3,{_LONGEST_QUOTED}}}\u201d|\u00ab[^\u00bb\n]{{3,{_LONGEST_QUOTED}}}\u00bb|(?<![\w'])'[^'\n]{{3,{_LONGEST_QUOTED}}}'(?!\w))(?=[\s,;.:)]{{0,3}}(?:\Z|\s|[.,;)]))",
     re.IGNORECASE,
 )
+_SAID = re.compile(
+    r"(\b(?:users?|they|customers?|person|people|he or she|someone|somebody) (?:\w+ly )?(?:says?|said|asks?|asked|writes?|types?|typed)(?: things like| something like)?,? ?)"
+    rf"(?:\"[^\"_\n]{{3,{_LONGEST_QUOTED}}}\"|\u201c[^\u201d_\n]{{3,{_LONGEST_QUOTED}}}\u201d)",
+    re.IGNORECASE,
+)
 _BRACKETED = rf"(?P<kind>(?:{_ATTACKS}|techniques?|categor(?:y|ies)|overrides?|types?|kinds?|attempts?)\W{{1,2}})\([^()\n]{{3,240}}\)"
-_DESCRIBED = r"(?P<noun>\b(?:attempts|orders|instructions|prompts?|requests|texts?|contents?|lines|sentences|phrases|messages|inputs?|payloads?|tricks|mails?|pages?|documents?|comments)(?: in (?:the |a )?\w+| here)?(?: (?:that|which))?) (?:(?:tr(?:y|ies|ying)|attempts?|attempting|asks?|asking|wants?|seeks?|seeking|tells?|telling|aims?|demands?|demanding|orders?|ordering|urges?|urging)(?: (?:the |an? )?(?:model|assistant|agent|ai|llm|user|reader|victim))? )?to \w+[^.!?;:\n]{0,160}"
+_DESCRIBED = r"(?P<noun>\b(?:attempts|orders|instructions|prompts?|requests|texts?|contents?|lines|sentences|phrases|messages|inputs?|payloads?|tricks|mails?|pages?|documents?|comments|blocks?|tags?|sections?)(?: in (?:the |a )?\w+| here)?(?: (?:that|which))?) (?:(?:tr(?:y|ies|ying)|attempts?|attempting|asks?|asking|wants?|seeks?|seeking|tells?|telling|aims?|demands?|demanding|orders?|ordering|urges?|urging)(?: (?:the |an? )?(?:model|assistant|agent|ai|llm|user|reader|victim))? )?to \w+[^.!?;:\n]{0,160}"
 _MENTIONED = re.compile("|".join((_QUOTATION, _BRACKETED, _DESCRIBED)), re.IGNORECASE)
 
 _SOURCE = r"(?:web ?sites?|(?:web ?)?pages?|documents?|files?|e-?mails?|mails?|messages?|bod(?:y|ies)|attachments?|comments?|tickets?|issues?|results?|snippets?|responses?|outputs?|answers?|records?|rows?|cells?|fields?|entries|entry|items?|notes?|transcripts?|articles?|feeds?|posts?|repl(?:y|ies)|descriptions?|readmes?|texts?|contents?|data|images?|logs?|recordings?|sources?|sites?|repositor(?:y|ies)|code|html|pdfs?|it|them|there|here|this)"
@@ -49,6 +54,8 @@ _WARNINGS = (
     rf"\b(?:never|do not|don't|not) (?:treat|take|regard|interpret) (?:a |an |any |the |its |their )*(?:\w+ )?{_SOURCE} as (?:an? |the )?{_ORDERS}\b[^.!?\n]{{0,80}}",
     # a page that asks for … is suspicious: report it
     rf"\b(?:an? |any |every |each |if (?:an? |the |any )?)?{_SOURCE} (?:that |which |who )?(?:demands?|asks?|wants?|tries|try|tells?|claims?|orders?|urges?|attempts?)\b[^.!?\n]{{0,160}}(?:\b(?:is|are) (?:an? )?(?:warning|suspicious|sign|blocked|rejected|refused|reported|flagged|ignored|removed|untrusted|not to be)|{_FALLBACK}(?:report|refuse|ignore|tell the user|warn|do not comply|don't comply|stop))",
+    # whoever tries to steer you ("no need to mention this") is reported
+    r"\b(?:tries|try|trying|attempts?|meant) to (?:steer|trick|fool|mislead|manipulate) (?:you|the model|the assistant|an? (?:model|assistant|agent))\b ?\([^()\n]{3,240}\)",
     # other languages
     r"\b(?:folgen?|befolgen?|befolge|führen?|beachten?)\b (?:sie )?(?:bitte )?(?:niemals |nie |nicht |keine[nr]? |auf keinen fall )+[^.!?\n]{0,40}(?:anweisung|befehl|aufforderung|instruktion)\w*[^.!?\n]{0,60}\b(?:darin|enthalten|stehen|seiten?|dokument\w*|texten?|mails?|inhalt\w*|treffern?|ergebnis\w*)\b[^.!?\n,]{0,40}",
     r"\b(?:ne (?:suis|suivez|suivre|exécute[rz]?|obéis\w*)(?: jamais| pas)?|n['’](?:exécute[rz]?|obéis\w*|applique[rz]?)(?: jamais| pas)?) [^.!?\n]{0,30}(?:instructions?|consignes?|ordres?|commandes?)[^.!?\n]{0,60}\b(?:page|document|texte|contenu|résultat|message|courriel|fichier|y figur|trouv|contenu)\w*[^.!?\n,]{0,40}",
@@ -64,7 +71,7 @@ _WARNINGS = (
 )
 _WARNING = re.compile("|".join(_WARNINGS), re.IGNORECASE)
 _NEEDED = re.compile(
-    r"instruct|command|order|request|direct|prompt|demand|task|untrusted|stranger|may |might |can |could |treat|written by"
+    r"instruct|command|order|request|direct|prompt|demand|task|untrusted|stranger|steer|trick|fool|mislead|manipulat|may |might |can |could |treat|written by"
     r"|anweisung|befehl|aufforderung|consigne|ordre|instruc|órdenes|comando|ordens|istruzion|ordini|instructies|opdracht"
     r"|инструкц|указан|команд|приказ|指示|指令|命令|지시|명령",
     re.IGNORECASE,
@@ -87,7 +94,7 @@ def without_mentions(text: str, *, about_attacks: bool) -> str:
         return text
     if about_attacks:
         text = _MENTIONED.sub(_cut, text)
-    text = _EXAMPLE.sub(r"\1…", text)
+    text = _SAID.sub(r"\1…", _EXAMPLE.sub(r"\1…", text))
     return _WARNING.sub(_cut_warning, text) if _NEEDED.search(text) else text
 
 

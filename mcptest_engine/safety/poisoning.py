@@ -60,12 +60,16 @@ _SAYS_ENCODED = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\n|[\u3002\uff01\uff1f]")
 _LONGEST_SENTENCE = 400
+_WITHIN_SERVER = re.compile(r"\bother tools? (?:on|of|in|from) this server\b")
 _INSTRUCTIONS = "instructions"  # of a server: they are there to say how its own tools are used
 _PURPOSE = 200  # of a description: so much is looked at for the words of the tool's name
 _LONGEST_DECODED = 4_096
 _SHORTEST_WEIGHED = 40  # a shorter text says too little of what it is about
 _MOST_TAKEN_BACK = 8  # places of one phrase in a text
 _SURELY_HONEST = -200  # a score of the learned judge, in hundredths above its threshold
+_SURE_THOUGH_HEDGED = 100  # the same, for a sentence that leaves it to the user
+_BEYOND_DOUBT = 200  # the same
+_MAYBE_AN_ORDER, _SURE_WITH_A_SIGN = -40, 60  # the same, for a statement that may be an order
 
 
 def description_warnings(tools: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
@@ -89,6 +93,7 @@ class Match(NamedTuple):
 
     `sentences` are the whole ones that those words stand in.
     `learned` says that the learned judge alone found it, or that it may well be honest: then it is of medium severity at most.
+    `is_absolute` says that the judge is sure beyond doubt: pressing a model so hard to choose a tool (SEC-006) is of high severity.
     """
 
     rule: str
@@ -96,11 +101,14 @@ class Match(NamedTuple):
     learned: bool = False
     encoding: str = ""
     sentences: str = ""
+    is_absolute: bool = False
 
     @property
     def severity(self) -> Level:
         """How bad it is."""
         severity = RULES[self.rule].severity
+        if self.is_absolute and self.rule == "SEC-006":
+            return Level.HIGH
         return Level.MEDIUM if self.learned and severity.rank < Level.MEDIUM.rank else severity
 
 
@@ -224,28 +232,37 @@ def _text_matches(
                 continue
             same = shown if len(shown) == len(low) else low
             is_weighed = is_prose and shown is views[0] and not phrase.is_foreign and not phrase.is_order
+            if phrase.is_oblique and not is_weighed:
+                continue
             span = phrase.find(low, start, end, purpose_first=purpose_first)
+            doubt = 0
             for _ in range(_MOST_TAKEN_BACK if is_weighed else 0):
                 if span is None or " " not in same[slice(*span)]:
                     break
-                if support(same, span, place, names, own, about) > _SURELY_HONEST:
+                doubt = support(same, span, place, names, own, about)
+                if doubt > (_MAYBE_AN_ORDER if phrase.is_oblique else _SURELY_HONEST):
                     break
                 span = phrase.find(low, span[1], end, purpose_first=purpose_first)
             if span is not None and not is_quoted_attack(low, span[0], part):
-                done.add(phrase.rule)
+                is_doubtful = phrase.is_oblique and doubt < _SURE_WITH_A_SIGN
+                if not is_doubtful:
+                    done.add(phrase.rule)
                 whole = _sentences_around(same, *span)
-                yield Match(phrase.rule, same[span[0] : span[1]], sentences=whole)
+                sure = doubt >= _BEYOND_DOUBT
+                yield Match(phrase.rule, same[span[0] : span[1]], is_doubtful, sentences=whole, is_absolute=sure)
         for steered in steering(shown, place, names, own, about):
             if steered.rule not in done and not is_quoted_attack(low, steered.start, part, of_sentence=True):
-                is_clear = (
-                    steered.is_clear
-                    and text.where != _INSTRUCTIONS
-                    and not is_left_to_user(low[steered.start : steered.end])
-                )
+                sentence = low[steered.start : steered.end]
+                is_hedged = is_left_to_user(sentence)
+                if (is_hedged and steered.above < _SURE_THOUGH_HEDGED) or _WITHIN_SERVER.search(sentence):
+                    continue
+                is_clear = steered.is_clear and text.where != _INSTRUCTIONS and not is_hedged
                 if is_clear:
                     done.add(steered.rule)
                 whole = _sentences_around(shown, steered.start, steered.end)
-                yield Match(steered.rule, shown[steered.start : steered.end], learned=not is_clear, sentences=whole)
+                excerpt = shown[steered.start : steered.end]
+                sure = is_clear and steered.above >= _BEYOND_DOUBT
+                yield Match(steered.rule, excerpt, not is_clear, sentences=whole, is_absolute=sure)
 
 
 def _sentences_around(text: str, start: int, end: int) -> str:

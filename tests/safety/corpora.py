@@ -26,11 +26,16 @@ HANDS = (
     "eleventh",
     "twelfth",
     "thirteenth",
+    "fourteenth",
+    "fifteenth",
+    "sixteenth",
 )  # files of lines with `rules` and `catalog`, each of a hand of its own
 UNTOUCHED = "untouched"
 """A file of the same shape that nothing is learned from, nor chosen by."""
 HELD_OUT = "held_out"
 """Lines with `poisoned`, `kind`, `catalog` and `tool`: for measuring only, too."""
+MEASURED_ONCE = "measured_once"
+"""Lines with `rules` and `catalog` that were measured once, with the rules as they are now; nothing is learned from them."""
 
 
 @cache
@@ -42,6 +47,12 @@ def lines(name: str) -> tuple[dict[str, Any], ...]:
 @cache
 def public_catalogs() -> tuple[dict[str, Any], ...]:
     return tuple(json.loads(path.read_text(encoding="utf-8")) for path in sorted((CORPUS / "public").glob("*.json")))
+
+
+def measured_catalogs() -> tuple[dict[str, Any], ...]:
+    """What public servers listed that nothing is learned from."""
+    paths = sorted((CORPUS / "public_measured").glob("*.json"))
+    return tuple(json.loads(path.read_text(encoding="utf-8")) for path in paths)
 
 
 @cache
@@ -137,13 +148,13 @@ def untouched_words() -> str:
     )
 
 
-def held_out_words() -> str:
-    """What the rules find in `held_out.jsonl`, in the words of the docs."""
+def held_out_words(name: str = HELD_OUT) -> str:
+    """What the rules tell of a set that is for measuring only, in the words of the docs."""
     counts: Counter[str] = Counter()
-    for line in lines(HELD_OUT):
+    for line in lines(name):
         beside = [{"name": name} for name in line["catalog"]]
         severities = {str(one.severity) for one in description_warnings([line["tool"], *beside])}
-        kind = "poisoned" if line["poisoned"] else "honest"
+        kind = "poisoned" if line.get("poisoned") or line.get("rules") else "honest"
         counts.update({kind: 1, f"{kind} found": bool(severities), f"{kind} high": "high" in severities})
     poisoned, honest, alarmed = counts["poisoned"], counts["honest"], counts["honest found"]
     return (

@@ -21,6 +21,7 @@ def test_the_figures_in_the_docs_are_those_of_the_corpora() -> None:
     assert corpora.blind_table() in FIGURES_PAGE
     assert corpora.untouched_words() in " ".join(FIGURES_PAGE.split("\n"))
     assert corpora.held_out_words() in " ".join(FIGURES_PAGE.split("\n"))
+    assert corpora.held_out_words(corpora.MEASURED_ONCE) in " ".join(FIGURES_PAGE.split("\n"))
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)

@@ -26,7 +26,7 @@ SHARED = 0.25  # how much less a feature says among many
 FEWEST_WEIGHED = 12  # of more sentences those with the most telling words are weighed, so many and some by length
 TEXT_FOR_ONE_MORE = 500
 SURE_WITHOUT_AN_ORDER = 100  # hundredths: a description that only says what a tool does has to score more than an order
-CLEARLY_ABOVE, SURE_WITHOUT_A_CUE = 60, 200  # hundredths; of public tools left out of the learning none reached it
+CLEARLY_ABOVE, SURE_WITHOUT_A_CUE = 130, 200  # hundredths; of public tools left out of the learning none reached it
 _SEEN = re.compile(r"[^\W\d][\w']{0,23}|[~<\[{#/$*@:|]+")
 _LONGEST_REMEMBERED, _MOST_REMEMBERED = 24, 30_000
 
@@ -34,13 +34,15 @@ _LONGEST_REMEMBERED, _MOST_REMEMBERED = 24, 30_000
 class Steering(NamedTuple):
     """A rule that fires between two places of a text.
 
-    `is_clear` says that the score is far above the threshold and the sentence itself says what the rule is about (`cues`).
+    `is_clear` says that the score is far above the threshold and the sentence itself says what the rule is about (`cues`);
+    `above` is the score, in hundredths above the threshold.
     """
 
     rule: str
     start: int
     end: int
     is_clear: bool = False
+    above: int = 0
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,7 @@ def _fired(window: Window, place: str, weights: Weights) -> Iterator[Steering]:
                 window.start,
                 window.end,
                 above >= (CLEARLY_ABOVE if has_cue(window, rule, place) else SURE_WITHOUT_A_CUE),
+                above,
             )
 
 

@@ -163,6 +163,7 @@ _HEDGED = re.compile(
     r"|requested|confirms?|confirmed|agrees?|agreed|approves?|approved|chooses?|chose|chosen|selects?|selected|consents?|consented|allows?|allowed|provides?|provided|gives?|gave|supplies|says so)\b"
     r"|\b(?:when|if|as) (?:asked|requested|told|instructed)\b|\b(?:on|upon|at the user's) request\b|\bask (?:the |your )?(?:user|human|person|customer)s? (?:first|before|for|to|whether|if)\b|\b(?:confirm|check) with (?:the )?(?:user|customer)|\b(?:the )?(?:users?|customers?) (?:will |can )?(?:sees?|reads?|reviews?|checks?) (?:it|them|the text|a preview|both)\b"
     r"|\b(?:with|after|without) (?:getting |obtaining |receiving |having )?(?:the |your )?(?:user's|their|explicit|prior|express) (?:\w+ )?(?:consent|permission|approval|confirmation|request)"
+    r"|\b(?:needs?|requires?|wait(?:s|ing)? for) (?:the )?(?:user|person|customer|caller|traveller|owner)'s (?:explicit )?(?:go-ahead|okay|ok|consent|approval|yes|word|agreement|answer|confirmation)\b"
     r"|\bafter (?:getting|obtaining|receiving) (?:explicit )?(?:consent|permission|approval|confirmation)|\b(?:that|which) the user (?:has )?(?:chosen|chose|selected|named|provided|gave|given|wants|asked|pasted|uploaded|attached|pastes|picks|picked)"
 )
 
@@ -181,7 +182,8 @@ class Phrase:
 
     It is tried on a text in small letters that holds one word of each group of `needs`. A part is compiled when it is first
     needed: most never are. An order (`is_order`) does not count where it is negated or asks for the user's word; with `later`
-    it does not count in the first sentence either, which says what a tool does.
+    it does not count in the first sentence either, which says what a tool does. One that `is_oblique` is a sign
+    and no proof, and its `needs` may ask for more words than its parts hold.
     """
 
     rule: str
@@ -194,6 +196,7 @@ class Phrase:
     is_order: bool = False
     later: bool = False
     is_foreign: bool = False
+    is_oblique: bool = False
 
     def find(
         self, text: str, start: int = 0, end: int = sys.maxsize, *, purpose_first: bool = True
@@ -222,13 +225,18 @@ class Phrase:
         return None
 
     def _holds(self, text: str, start: int, end: int, purpose_first: bool) -> bool:
-        if not self.is_order:
+        is_without = text.startswith("without ", start)
+        if not self.is_order and not is_without:
             return True
         before = text[max(0, start - _LONGEST_SENTENCE) : start + 1]
         ends = [found.end() for found in _SENTENCE_END.finditer(before)]
+        opening = before[ends[-1] :] if ends else before
+        if is_without and _NEGATED.search(opening):  # "never … without asking the user"
+            return False
+        if not self.is_order:
+            return True
         if self.later and purpose_first and not ends and start < _LONGEST_SENTENCE:
             return False
-        opening = before[ends[-1] :] if ends else before
         closing = _SENTENCE_END.search(text, end - 1, end + _LONGEST_SENTENCE)
         rest = text[start : closing.start() if closing else end + _LONGEST_SENTENCE]
         return not _NEGATED.search(opening) and not _HEDGED.search(opening + rest[1:])
