@@ -275,6 +275,8 @@ class Connecting(Working):
         if action in ("filter", "add") and isinstance(self.focused, (Input, TextArea)):
             return False
         if action in found:
+            if not self.is_mounted:  # a key that comes while the screen is being made has the footer ask
+                return None
             return found[action](self._own.server)
         return super().check_action(action, parameters)
 

@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+from mcptest_tui.screens.make import make_screen
 from mcptest_tui.screens.modals import Ask, Question
 from mcptest_tui.screens.scaffold import ScaffoldScreen
 from tests.tui.pictures import assert_picture, rows_of, text_of
@@ -419,3 +420,9 @@ async def test_escape_gives_up_a_server_that_does_not_answer(workbench, place):
         await pilot.press("escape")
         await until(pilot, lambda: screen.server.state == "off", what="the end of the wait")
         await until(pilot, lambda: all(one.role != "hand" for one in pilot.app.processes), what="its end")
+
+
+async def test_while_the_screen_is_being_made_none_of_its_keys_applies(workbench, demo):
+    """The footer asks as soon as a key comes."""
+    async with workbench():
+        assert make_screen("servers").check_action("ping", ()) is None
