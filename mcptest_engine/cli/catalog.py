@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.session import Session
 
 FORMAT = click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
-OUTPUT = click.option("--output", type=click.Path(), metavar="PATH", help="Where it goes instead of stdout.")
+OUTPUT = click.option(
+    "--output", type=click.Path(), metavar="PATH", help="Write the output to this file instead of stdout."
+)
 
 
 @click.command()

@@ -15,7 +15,7 @@ from mcptest_engine.core.errors import ExitCode
 @click.argument("before", default="latest~1")
 @click.argument("after", default="latest")
 @click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
-@click.option("--output", type=click.Path(), metavar="PATH", help="Where it goes instead of stdout.")
+@click.option("--output", type=click.Path(), metavar="PATH", help="Write the output to this file instead of stdout.")
 @click.option(
     "--slower-ratio",
     type=click.FloatRange(min=1),

@@ -35,7 +35,7 @@ _WEAK = 0.5  # a heuristic below this is named
 @click.option(
     "--lint-descriptions",
     is_flag=True,
-    help="Also judge how well the server's tools describe themselves (exit 6 below the gate).",
+    help="Also check how well the server's tools describe themselves (exit 6 below the gate).",
 )
 @click.option(
     "--format",
@@ -47,7 +47,7 @@ _WEAK = 0.5  # a heuristic below this is named
 )
 @click.pass_context
 def command(ctx: click.Context, /, form: str, lint_descriptions: bool, **flags: Any) -> None:
-    """Look for what is wrong: with a server, layer by layer, or without one with mcptest itself, its suite and this machine.
+    """Find out what is wrong with a server, layer by layer. Without a server, check mcptest, the suite and this machine.
 
     With --url, --command or --server the server is reached as a run would reach it, up to the first layer that fails. No tool
     is ever called. The exit code is 1 when something failed.

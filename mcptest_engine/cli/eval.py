@@ -30,8 +30,8 @@ _NOT_ASKED = {
 @selection_options
 @models_option
 @max_cost_option
-@click.option("--explain", is_flag=True, help="Show what would be graded by whom and by what; ask and start nothing.")
-@click.option("--cache", is_flag=True, help="Keep verdicts and models' answers, and ask nobody the same twice.")
+@click.option("--explain", is_flag=True, help="Show what would be graded, and by which scorer or model; start nothing.")
+@click.option("--cache", is_flag=True, help="Save verdicts and answers of models, and reuse them for equal questions.")
 @click.option("--cache-dir", type=click.Path(), metavar="DIR", help="The same, with the results of tests kept in DIR.")
 @click.option(
     "--reporter",
@@ -40,7 +40,7 @@ _NOT_ASKED = {
     metavar="FMT[=PATH]",
     help="A report as of `run`, in place of a line for each grading; several go together.",
 )
-@click.option("--output", type=click.Path(), metavar="PATH", help="Where the report goes instead of stdout.")
+@click.option("--output", type=click.Path(), metavar="PATH", help="Write the report to this file instead of stdout.")
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
@@ -53,8 +53,8 @@ _NOT_ASKED = {
 )
 @click.option("--server-command", metavar="ARGV", help="Start this command instead of every server of the suite.")
 @click.option("--protocol", metavar="REV", help="Offer this protocol revision to every server.")
-@click.option("--record", metavar="NAME", help="Keep what servers and models answer as a cassette of this name.")
-@click.option("--replay", metavar="NAME", help="Let this cassette answer in place of servers and models.")
+@click.option("--record", metavar="NAME", help="Record the answers of servers and models in a cassette of this name.")
+@click.option("--replay", metavar="NAME", help="Replay this cassette instead of asking servers and models.")
 @click.option("--fail-on-inconclusive", is_flag=True, help="Exit 1 when a test is inconclusive.")
 @click.option("--strict", is_flag=True, help="Warnings about the suite refuse the run.")
 @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR does the same.")

@@ -19,7 +19,9 @@ LEVELS = ("critical", "high", "medium", "low", "info")
 
 @click.command()
 @click.argument("record", metavar="RUN.json")
-@click.option("--output", "--out", type=click.Path(), metavar="PATH", help="Where it goes instead of stdout.")
+@click.option(
+    "--output", "--out", type=click.Path(), metavar="PATH", help="Write the output to this file instead of stdout."
+)
 @click.option(
     "--security", type=click.Path(), metavar="FILE", help="Findings to count, from `mcptest security --format json`."
 )

@@ -47,7 +47,7 @@ _LONGEST_ARGUMENTS = 80
     is_flag=False,
     flag_value="",
     metavar="[NAME]",
-    help="A server out of the settings of a coding agent on this machine; no name where there is only one.",
+    help="A server from the settings of a coding agent on this machine; NAME may be left out if there is only one.",
 )
 @click.option(
     "--env",
@@ -57,9 +57,7 @@ _LONGEST_ARGUMENTS = 80
     help="A variable for --command; a secret is not written down, and `${NAME}` reads the environment.",
 )
 @click.option("--bearer-token-env", metavar="NAME", help="The variable that holds the token for --url.")
-@click.option(
-    "--auth", type=click.Choice(["bearer", "oauth2", "custom-header"]), help="How --url wants to know who asks."
-)
+@click.option("--auth", type=click.Choice(["bearer", "oauth2", "custom-header"]), help="How to authenticate to --url.")
 @click.option("--auth-env", metavar="NAME", help="With --auth bearer: the same as --bearer-token-env.")
 @click.option("--header-name", metavar="H", help="With --auth custom-header: the header.")
 @click.option("--header-env", metavar="NAME", help="With --auth custom-header: the variable that holds its value.")
@@ -68,7 +66,9 @@ _LONGEST_ARGUMENTS = 80
 )
 @click.option("--protocol", metavar="REV", help="The protocol revision to offer; written into the suite.")
 @click.option("--tools", metavar="A,B", help="Write tests for these tools only. [default: all]")
-@click.option("--output", type=click.Path(), metavar="FILE", help=f"Where the suite goes. [default: {DEFAULT_OUTPUT}]")
+@click.option(
+    "--output", type=click.Path(), metavar="FILE", help=f"The file to write the suite to. [default: {DEFAULT_OUTPUT}]"
+)
 @click.option("--force", is_flag=True, help="Overwrite the suite that is there.")
 @click.option("--yes", is_flag=True, help="Ask nothing, and run the suite once it is written.")
 @click.option("--run", "run_all", is_flag=True, help="Run the suite once it is written, without asking about that.")
@@ -89,11 +89,11 @@ _LONGEST_ARGUMENTS = 80
 @policy_options
 @click.pass_context
 def command(ctx: click.Context, /, **flags: Any) -> None:
-    """Write a first suite for your server: asked for on a terminal, or named by flags.
+    """Write a first suite for your server. Options name the server; in a terminal you are asked for it.
 
-    The server is started and its tools, resources and prompts are listed. None is called before you say that the suite is to
-    run, and then only the tools that declare `readOnlyHint: true` and those that you allow. The others are listed with the
-    reason, and their tests are written with `skip:`.
+    The server is started, and its tools, resources and prompts are listed. No tool is called unless you run the suite, and then
+    only tools that declare `readOnlyHint: true` and tools that you allow. The others are listed with the reason, and their
+    tests are skipped (`skip:`).
 
     \b
     Examples:

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     is_flag=False,
     flag_value="mermaid",
     metavar="[mermaid|dot]",
-    help="Draw the compositions that a run would take, for Mermaid unless said otherwise.",
+    help="Draw the compositions that would run; Mermaid by default.",
 )
 @click.pass_context
 def command(ctx: click.Context, /, **flags: Any) -> None:
-    """Show the tests that a run would take, in declared order, with what each calls.
+    """List the tests that would run, in the order of the suite, with the call of each.
 
     \b
     Example:

@@ -68,7 +68,7 @@ def command(
     """Call one tool and print a test that expects what was observed.
 
     A tool that only reads is called twice, to see which values are stable; one that changes something is called once; a
-    destructive one is refused (exit code 5) without --execute-destructive. docs/explanation/safety.md tells which is which.
+    destructive one is refused (exit code 5) without --execute-destructive. docs/explanation/safety.md explains these classes.
 
     \b
     Example:

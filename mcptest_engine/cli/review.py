@@ -34,8 +34,8 @@ use one of these instead
 
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(), metavar="[FILE]...")
-@click.option("--diff", is_flag=True, help="Print everything that waits, as diffs; decide nothing.")
-@click.option("--list", "listing", is_flag=True, help="Print everything that waits, a line each.")
+@click.option("--diff", is_flag=True, help="Print all open items as diffs; decide nothing.")
+@click.option("--list", "listing", is_flag=True, help="Print all open items, one line each.")
 @click.option("--accept", multiple=True, metavar="ID", help="Accept an item; the beginning of its id is enough.")
 @click.option(
     "--accept-like",
@@ -55,15 +55,15 @@ use one of these instead
 @click.option("--loosening", is_flag=True, help="With --accept-all or --accept-like: those too.")
 @click.option("--reject-all", is_flag=True, help="Drop all.")
 @click.option("--snapshots", is_flag=True, help="Look at changed snapshots only.")
-@click.option("--undo", is_flag=True, help="Take the last write of a review back.")
-@click.option("--exit-code", is_flag=True, help="With --diff or --list: exit with 1 when something waits.")
+@click.option("--undo", is_flag=True, help="Undo the last write of a review.")
+@click.option("--exit-code", is_flag=True, help="With --diff or --list: exit with 1 if there are open items.")
 @click.option("--allow-update-in-ci", is_flag=True, help="Let items be accepted under CI.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def command(ctx: click.Context, /, **flags: Any) -> None:
-    """Accept, reject or skip what waits: made-up arguments, proposed tests, changed expectations and snapshots.
+    """Review open items: made-up arguments, proposed tests, changed expectations and changed snapshots.
 
-    On a terminal one at a time. FILE restricts it to those suites. Nothing is called and nothing is run.
+    In a terminal you accept, reject or skip them one by one. FILE selects suites. No tool is called and no test runs.
 
     \b
     Example:

@@ -46,7 +46,7 @@ max_cost_option = click.option(
     type=click.FloatRange(min=0, min_open=True),
     callback=_no_nan,
     metavar="USD",
-    help="What models and scorers may cost in all; what is left is not graded then, and the exit code is 5.",
+    help="Limit for the cost of models and scorers together; the rest is then not graded, and the exit code is 5.",
 )
 
 
@@ -63,7 +63,7 @@ max_cost_option = click.option(
     help="pretty, minimal, json, ndjson, junit, tap, md, matrix, html, github, sarif, gitlab, openinference or agent; several "
     "go together. [default: pretty; with --models matrix, except at a terminal]",
 )
-@click.option("--output", type=click.Path(), metavar="PATH", help="Where the report goes instead of stdout.")
+@click.option("--output", type=click.Path(), metavar="PATH", help="Write the report to this file instead of stdout.")
 @click.option(
     "--workers", type=click.IntRange(min=1), metavar="N", help="Tests at once; 1 keeps the declared order. [default: 8]"
 )
@@ -83,14 +83,16 @@ max_cost_option = click.option(
 @click.option(
     "--wait-for-ready",
     metavar="DURATION",
-    help="Wait this long for servers with a URL, such as 60s; exit 3 when in vain.",
+    help="Wait this long for servers with a URL, such as 60s; exit 3 if they are not ready.",
 )
-@click.option("--record", metavar="NAME", help="Keep what the servers answer as a cassette of this name.")
-@click.option("--replay", metavar="NAME", help="Let this cassette answer in the servers' place; none is started.")
-@click.option("--cache", is_flag=True, help="Judge kept results again instead of asking, where nothing has changed.")
+@click.option("--record", metavar="NAME", help="Record the answers of the servers in a cassette of this name.")
+@click.option("--replay", metavar="NAME", help="Replay this cassette instead of starting the servers.")
+@click.option("--cache", is_flag=True, help="Reuse the saved results of calls whose inputs have not changed.")
 @click.option("--cache-dir", type=click.Path(), metavar="DIR", help="The same, with the results kept in DIR.")
 @click.option(
-    "--strict", is_flag=True, help="Warnings about the suite refuse the run; unknown arguments and odd servers fail it."
+    "--strict",
+    is_flag=True,
+    help="Refuse a suite with warnings; fail the run for unknown arguments and for faults of the server process.",
 )
 @click.option("--fail-on-inconclusive", is_flag=True, help="Exit 1 when a test is inconclusive.")
 @click.option("--fail-on-skipped", is_flag=True, help="Exit 1 when a test is skipped.")
@@ -104,7 +106,7 @@ max_cost_option = click.option(
     metavar="PERCENT",
     help="How much more than the baseline a run may cost. [default: 10]",
 )
-@click.option("--save-cost-baseline", metavar="FILE", help="Keep what a run that passed has cost as a baseline.")
+@click.option("--save-cost-baseline", metavar="FILE", help="Save the cost of the run as a baseline, if it passed.")
 @click.option(
     "--executor",
     type=click.Choice(["local", "dask"]),

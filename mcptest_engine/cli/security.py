@@ -66,7 +66,7 @@ class Found:
 )
 @click.option("--allow-update-in-ci", is_flag=True, help="Let --write-baseline work under CI.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "sarif"]), default="text", show_default=True)
-@click.option("--output", type=click.Path(), metavar="PATH", help="Where it goes instead of stdout.")
+@click.option("--output", type=click.Path(), metavar="PATH", help="Write the output to this file instead of stdout.")
 @click.pass_context
 def command(
     ctx: click.Context,

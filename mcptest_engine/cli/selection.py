@@ -30,7 +30,11 @@ def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--skip-tag", "skip_tags", multiple=True, metavar="TAG", help="No tests with this tag."),
         click.option("--server", "servers", multiple=True, metavar="NAME", help="Only tests of this server."),
         click.option("--shard", metavar="I/N", help="The I-th of N parts, by a stable hash of each test's id."),
-        click.option("--last-failed", is_flag=True, help="Only what failed when it was last run; all if nothing did."),
+        click.option(
+            "--last-failed",
+            is_flag=True,
+            help="Only tests whose latest result is a failure; all tests if there is none.",
+        ),
     )
     for option in reversed(options):
         function = option(function)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def command(
     ctx: click.Context, files: tuple[str, ...], config: str | None, variables: tuple[str, ...], form: str, strict: bool
 ) -> None:
-    """Check suites against the language: every problem at once, with its place and a hint.
+    """Check suites without running them: every problem at once, with its place and a hint.
 
     \b
     Example:
