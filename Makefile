@@ -11,14 +11,18 @@ SEED ?=
 # One more than there are cores: many tests wait for a server.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
-.PHONY: help demo test check bench soak docs npm setup clean lint types layers unit
+# The fast tests: what starts no mcptest, terminal or browser. The language, the judging, the reports, what screens show.
+QUICK := core suite suite_edit judging safety/changes reporting workspace themes tui/state faults
+
+.PHONY: help demo test check bench soak docs npm setup clean lint types layers quick unit
 
 demo: setup  ## run the example suite on the embedded mock server
 	@$(BIN)/mcptest demo
 
 test: setup lint types layers unit  ## every check
 
-check: test  ## the same, by the name that is typed before a commit
+check: setup  ## before a commit: lint, types, layers and the fast tests (QUICK); meant to take a minute on two cores
+	@$(MAKE) --no-print-directory --jobs 2 lint types layers quick
 
 bench: setup  ## measure the figures, as ratios against a bare client in the same run
 	@$(BIN)/python tests/bench/run.py
@@ -45,12 +49,11 @@ types: setup
 layers: setup
 	@$(BIN)/lint-imports --no-logo
 
-# Most tests race real processes, terminals and browsers. The first few that fail are tried once more, and what passes then is named with
-# its first failure, so that it is mended and not forgotten.
-AGAIN := --reruns 1 --reruns-delay 3 --max-suite-reruns 4 --rerun-show-tracebacks
+quick: setup
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal $(addprefix tests/,$(QUICK))
 
 unit: setup
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(AGAIN)
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 setup: $(STAMP)
 
