@@ -1,7 +1,9 @@
 """Processes of mcptest that are forked from one which has imported what they need.
 
 Each is a process of its own with its own descriptors, directory, environment and exit code, and does what the installed command
-does; only the second that it would import for is spent once. How the command itself starts is checked where that is the point.
+or the workbench's engine does; only the second that it would import for is spent once. What such a process starts in turn is
+forked from it, too, where it is mcptest or a Python program of the tests (`WarmPopen`). How the command itself starts is
+checked where that is the point.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import gc
 import io
 import json
 import os
+import runpy
 import select
 import signal
 import socket
@@ -20,49 +23,96 @@ import sys
 import threading
 import time
 import traceback
+import warnings
+from contextvars import Context
 from dataclasses import is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import IO, TYPE_CHECKING, Any, NoReturn, TextIO
 
 from mcptest_engine.core.lazy_patterns import LazyPattern
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 ROOT = Path(__file__).parent.parent
+ENGINE = "the workbench's engine"
+"""In the place of an argv: the process that the workbench starts."""
 IMPORTED = (
+    "anyio._backends._asyncio",
+    "httpcore2",
     "jsonschema_rs",
-    "mcptest_engine.cli.main",
+    "mcptest_engine.authoring.targets",
+    "mcptest_engine.authoring.worker.service",
+    "mcptest_engine.cli.catalog",
+    "mcptest_engine.cli.doctor",
+    "mcptest_engine.cli.ending",
     "mcptest_engine.cli.list",
+    "mcptest_engine.cli.main",
     "mcptest_engine.cli.mock",
     "mcptest_engine.cli.run",
+    "mcptest_engine.cli.security",
     "mcptest_engine.cli.sinks",
     "mcptest_engine.cli.validate",
+    "mcptest_engine.core.coverage",
+    "mcptest_engine.core.jq",
     "mcptest_engine.core.redaction",
+    "mcptest_engine.front_door.server",
+    "mcptest_engine.judging.budgets",
+    "mcptest_engine.judging.expectations",
     "mcptest_engine.judging.matchers.containment",
+    "mcptest_engine.judging.matchers.elements",
     "mcptest_engine.judging.matchers.equality",
+    "mcptest_engine.judging.matchers.jq_program",
+    "mcptest_engine.judging.matchers.json_schema",
+    "mcptest_engine.judging.matchers.logic",
+    "mcptest_engine.judging.matchers.numbers",
+    "mcptest_engine.judging.matchers.shape",
+    "mcptest_engine.judging.matchers.text",
     "mcptest_engine.mock.http",
     "mcptest_engine.mock.server",
     "mcptest_engine.mock.stdio",
     "mcptest_engine.reporting.json_",
-    "mcptest_engine.reporting.pretty_failures",
+    "mcptest_engine.reporting.junit",
     "mcptest_engine.reporting.pretty",
+    "mcptest_engine.reporting.pretty_failures",
+    "mcptest_engine.running.coverage",
+    "mcptest_engine.running.diagnostics",
+    "mcptest_engine.running.documents",
     "mcptest_engine.running.execution",
     "mcptest_engine.running.launch",
     "mcptest_engine.running.listening",
     "mcptest_engine.running.pool",
+    "mcptest_engine.running.server_sources",
+    "mcptest_engine.running.survey",
+    "mcptest_engine.running.watch",
+    "mcptest_engine.running.worker.browsing",
+    "mcptest_engine.running.worker.results",
+    "mcptest_engine.running.worker.runs",
+    "mcptest_engine.running.worker.telling",
+    "mcptest_engine.running.worker.traffic",
+    "mcptest_engine.running.worker.warm",
+    "mcptest_engine.servers.auth",
     "mcptest_engine.servers.eras",
+    "mcptest_engine.servers.http",
+    "mcptest_engine.servers.http_client",
+    "mcptest_engine.servers.http_exchange",
+    "mcptest_engine.servers.http_stream",
     "mcptest_engine.servers.stdio",
+    "mcptest_engine.suite.expanded",
     "mcptest_engine.suite.load",
     "mcptest_engine.suite.model.suite",
     "mcptest_engine.suite.problem_words",
-    "mcptest_engine.front_door.server",
+    "mcptest_engine.workspace.catalogs",
+    "mcptest_engine.workspace.history",
     "mcptest_tui.__main__",
+    "tomllib",
 )
 """With all that these import in turn; the rest is imported by each process for itself."""
 _WAYS = ("search", "match", "fullmatch", "finditer", "findall", "sub")
 _MOST_DESCRIPTORS = 256
 _READ_BY_THE_INTERPRETER = ("PYTHON", "LC_", "LANG")
+_LEFT_OUT = ("LC_", "LANG", "PYTHONUNBUFFERED")
+"""What a server may lack and the starter have: without a language UTF-8 is taken, as with one, and streams are new anyway."""
 
 
 def can_fork(environ: Mapping[str, str]) -> bool:
@@ -76,11 +126,15 @@ class Forked:
     """A process, as `subprocess.Popen` has one with pipes of text."""
 
     def __init__(
-        self, pid: int, status: int, stdin: TextIO | None, stdout: TextIO | None, stderr: TextIO | None
+        self, pid: int, status: int, stdin: IO[Any] | None, stdout: IO[Any] | None, stderr: IO[Any] | None
     ) -> None:
         self.pid, self._status = pid, status
         self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
         self.returncode: int | None = None
+
+    def fileno(self) -> int:
+        """A descriptor that can be read once it has ended, until `poll` or `wait` has told so."""
+        return self._status
 
     def poll(self) -> int | None:
         """The exit code, None while it runs."""
@@ -151,9 +205,12 @@ class Nursery:
         env: Mapping[str, str],
         stdin: bool = False,
         stderr: TextIO | None = None,
+        start_new_session: bool = False,
+        text: bool = True,
     ) -> Forked:
         """`argv` begins with the command's name. Without `stderr` that is a pipe; without `stdin` there is nothing to read."""
-        request = json.dumps({"argv": [*argv], "cwd": str(cwd), "env": dict(env)}).encode()
+        asked = {"argv": [*argv], "cwd": str(cwd), "env": dict(env), "new_session": start_new_session}
+        request = json.dumps(asked).encode()
         ends: list[tuple[int, int]] = [os.pipe() for _ in range(3 if stderr is None else 2)]
         (status, told), (out, out_theirs) = ends[:2]
         err, err_theirs = ends[2] if stderr is None else (-1, stderr.fileno())
@@ -168,9 +225,9 @@ class Nursery:
         process = Forked(
             int(words.partition(b" ")[0]),
             status,
-            open(into, "w", encoding="utf-8") if stdin else None,  # noqa: SIM115 - a descriptor, given away
-            open(out, encoding="utf-8"),  # noqa: SIM115
-            open(err, encoding="utf-8") if stderr is None else None,  # noqa: SIM115
+            _opened(into, "w", text) if stdin else None,
+            _opened(out, "r", text),
+            _opened(err, "r", text) if stderr is None else None,
         )
         process.told(words)
         return process
@@ -203,6 +260,10 @@ class Nursery:
         return subprocess.CompletedProcess([*argv], code, said["stdout"], said["stderr"])
 
 
+def _opened(descriptor: int, mode: str, text: bool) -> IO[Any]:
+    return open(descriptor, mode, encoding="utf-8") if text else open(descriptor, f"{mode}b")
+
+
 NURSERY = Nursery()
 """Of this process; nothing is started before it is asked for, and the fixture `nursery` closes it."""
 
@@ -210,7 +271,8 @@ NURSERY = Nursery()
 def _serve(asked: socket.socket) -> None:
     """Fork for each request, until nobody can ask any more."""
     for name in IMPORTED:
-        __import__(name)
+        with contextlib.suppress(ModuleNotFoundError):  # one that was renamed is imported by each process for itself
+            __import__(name)
     _make_ready()
     gc.collect()
     gc.freeze()
@@ -262,29 +324,136 @@ def _look_after(request: dict[str, Any], descriptors: list[int]) -> NoReturn:
 
 
 def _become(request: dict[str, Any], descriptors: list[int]) -> NoReturn:
-    """The command, as its console script has it."""
-    for number, descriptor in enumerate(descriptors[:3]):
-        os.dup2(descriptor, number)
+    """The command, as its console script has it, or the engine."""
+    if request["new_session"]:
+        os.setsid()
+    subprocess.Popen = WarmPopen  # type: ignore[misc]
+    _run(request["argv"], _main_of(request["argv"]), descriptors[:3], request["cwd"], request["env"])
+
+
+def _main_of(argv: Sequence[str]) -> Callable[[], object]:
+    if argv[0] == ENGINE:
+        from mcptest_engine.authoring.worker.__main__ import main as serve
+
+        return serve
+    from mcptest_tui.__main__ import main
+
+    return main
+
+
+def _run(
+    argv: Sequence[str], main: Callable[[], object], descriptors: Sequence[int], cwd: str | None, env: Mapping[str, str]
+) -> NoReturn:
+    """Be, in this fork, a process that has just begun with these descriptors 0 to 2 and ends with `main`."""
+    for number, descriptor in enumerate(descriptors):
+        if descriptor != number:
+            os.dup2(descriptor, number)
     os.closerange(3, _MOST_DESCRIPTORS)
-    os.chdir(request["cwd"])
+    if cwd is not None:
+        os.chdir(cwd)
     os.environ.clear()
-    os.environ.update(request["env"])
+    os.environ.update(env)
     time.tzset()
     sys.dont_write_bytecode = True
-    sys.argv = request["argv"]
+    sys.argv = [*argv]
     code: Any = 1
     try:
-        from mcptest_tui.__main__ import main
-
         main()
+        code = 0
     except SystemExit as left:
         code = left.code
+        if not isinstance(code, int | None):
+            sys.stderr.write(f"{code}\n")
     except BaseException:  # noqa: BLE001 - as an interpreter tells of it
         traceback.print_exc()
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code if isinstance(code, int) else int(code is not None))
+
+
+class WarmPopen(subprocess.Popen[Any]):
+    """A process that a forked one starts. What is mcptest, or a program under `tests`, goes on in a fork of the starter.
+
+    Everything but where its modules come from is as after `exec`: descriptors, environment, directory, group, signals.
+    """
+
+    def _execute_child(self, *given: Any) -> None:  # the one place where all of `Popen`'s arguments are worked out
+        names = ("args", "executable", "preexec_fn", "close_fds", "pass_fds", "cwd", "env", "_", "_flags", "shell")
+        args, executable, preexec_fn, _, pass_fds, cwd, env, _, _, shell = given[: len(names)]
+        stdin, _, _, stdout, _, stderr = given[len(names) : len(names) + 6]
+        start_new_session = given[-2]
+        argv = [args] if isinstance(args, str | os.PathLike) else [os.fspath(word) for word in args]
+        main = (
+            None
+            if executable or preexec_fn or pass_fds or shell
+            else _warm_main(argv, os.environ if env is None else env)
+        )
+        if main is None or (cwd is not None and not Path(cwd).is_dir()):
+            super()._execute_child(*given)  # type: ignore[misc]
+            return
+        words, start = main
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of threads that a fork does not have
+            self.pid = os.fork()
+        if self.pid == 0:
+            if start_new_session:
+                os.setsid()
+            _forget_the_starter()
+            ends = [number if end < 0 else end for number, end in enumerate((stdin, stdout, stderr))]
+            Context().run(_run, words, _with_new_streams(start), ends, cwd, dict(os.environ if env is None else env))
+        self._child_created = True
+        self._close_pipe_fds(*given[len(names) : len(names) + 6])  # type: ignore[attr-defined]
+
+
+_STARTERS: list[object] = []
+
+
+def _forget_the_starter() -> None:
+    """Signals as a new process has them; and nothing of the starter's is closed or written by its end here."""
+    gc.freeze()
+    signal.set_wakeup_fd(-1)
+    for number in signal.valid_signals():
+        if callable(signal.getsignal(number)):
+            with contextlib.suppress(OSError, ValueError):
+                signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+
+def _with_new_streams(start: Callable[[], object]) -> Callable[[], object]:
+    """`start` with streams of its own: the starter's may hold what is not written yet."""
+
+    def begin() -> object:
+        _STARTERS.extend((sys.stdin, sys.stdout, sys.stderr, sys.__stdin__, sys.__stdout__, sys.__stderr__))
+        sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # type: ignore[misc]  # noqa: SIM115
+        sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", closefd=False)  # type: ignore[misc]  # noqa: SIM115
+        sys.stderr = sys.__stderr__ = open(  # type: ignore[misc]  # noqa: SIM115
+            2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
+        )
+        return start()
+
+    return begin
+
+
+def _warm_main(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[list[str], Callable[[], object]] | None:
+    """What a process of this argv would run, as (its `sys.argv`, its main function), if it can be forked."""
+    from mcptest_engine.servers.spec import own_command
+
+    same = {name: os.environ[name] for name in os.environ if name.startswith(_LEFT_OUT)} | dict(environ)
+    if argv[0] != sys.executable or environ.get("PYTHONUNBUFFERED") or not can_fork(same):
+        return None
+    own = own_command(("mcptest",))
+    if tuple(argv[: len(own)]) == own:
+        return ["mcptest", *argv[len(own) :]], _main_of(["mcptest"])
+    script, *words = argv[2 if argv[1:2] == ["-S"] else 1 :] or ("",)
+    path = Path(script)
+    if path.suffix != ".py" or not path.is_absolute() or ROOT / "tests" not in path.parents or not path.is_file():
+        return None
+
+    def run_script() -> object:
+        sys.path.insert(0, str(path.parent))
+        return runpy.run_path(script, run_name="__main__")
+
+    return [script, *words], run_script
 
 
 if __name__ == "__main__":

@@ -24,7 +24,15 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def _nursery(nursery: Nursery) -> None:
-    """Agents at work are forked from it; it ends when the tests have ended."""
+    """Engines, and agents at work, are forked from it; it ends when the tests have ended."""
+
+
+@pytest.fixture(autouse=True)
+def _forked_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test waits for what an engine imports, nor for what the mock servers import that it starts."""
+    from tests.tui.forked_engine import fork_engines
+
+    fork_engines(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

@@ -24,6 +24,11 @@ pytestmark = pytest.mark.anyio
 LIMIT_SECONDS = 60
 
 
+@pytest.fixture(autouse=True)
+def _forked_engines() -> None:
+    """Here none is: how the process itself is started and ends is the point."""
+
+
 class Listening:
     """An engine client, and everything that it told."""
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import pytest
 
 from mcptest_engine.core.shipped import shipped
 from mcptest_tui.engine_client import worker_argv
+from tests.forked import ENGINE, Forked, Nursery, can_fork
 from tests.worker.processes import processes_in
 
 if TYPE_CHECKING:
@@ -49,9 +51,10 @@ def run(child: Child, key: str = "r", **arguments: Any) -> dict[str, Any]:
     )
 
 
-def end_of_run(child: Child) -> int:
-    """How many lines there were up to the first run's end."""
-    return next(number for number, told in enumerate(child.told()) if told.get("event") == "run.finished")
+def wait_for_spare(child: Child) -> None:
+    """Until the server that the first run used is ready once more, which may be before the run's end is told."""
+    times = count(1)
+    child.until(lambda told: told.get("event") == "server.state" and told["state"] == "ready" and next(times) == 2)
 
 
 class Refusal(Exception):
@@ -65,7 +68,7 @@ class Refusal(Exception):
 class Child:
     """One running child. `raw` are all its lines so far, as they came; reading can be held up."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes] | Forked) -> None:
         self.process = process
         self.raw: list[bytes] = []
         self._told: list[dict[str, Any]] = []
@@ -181,19 +184,29 @@ def environ(clean_environ: dict[str, str], tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def start(place: Path, environ: dict[str, str]) -> Iterator[Callable[..., Child]]:
-    """`start(**variables)`: a child that works in `place`; a patient one ends, when it has to, in its own time."""
+def start(place: Path, environ: dict[str, str], nursery: Nursery) -> Iterator[Callable[..., Child]]:
+    """`start(**variables)`: a child that works in `place`; a patient one ends, when it has to, in its own time.
+
+    A fresh one has an interpreter of its own from its start, for what depends on its memory.
+    """
     started: list[Child] = []
 
-    def begin(*, patient: bool = False, **variables: str) -> Child:
-        process = subprocess.Popen(
-            PATIENT if patient else worker_argv(),
-            cwd=place,
-            env={**environ, **variables},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
+    def begin(*, patient: bool = False, fresh: bool = False, **variables: str) -> Child:
+        env = {**environ, **variables}
+        process: subprocess.Popen[bytes] | Forked
+        if can_fork(env) and not patient and not fresh:
+            process = nursery.start(
+                [ENGINE], cwd=place, env=env, stdin=True, stderr=sys.__stderr__, start_new_session=True, text=False
+            )
+        else:
+            process = subprocess.Popen(
+                PATIENT if patient else worker_argv(),
+                cwd=place,
+                env=env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+            )
         started.append(Child(process))
         return started[-1]
 

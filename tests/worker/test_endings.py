@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcptest_tui.engine_client import worker_argv
-from tests.worker.conftest import echoes, end_of_run, run
+from tests.worker.conftest import echoes, run, wait_for_spare
 from tests.worker.processes import Watched, processes_in
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def test_no_server_outlives_the_child(
 def test_warm_servers_end_with_the_child(child: Child, suite_on: SuiteOn, place: Path) -> None:
     suite_on("echo", tests=echoes(1))
     run(child)
-    child.event("server.state", state="ready", after=end_of_run(child))
+    wait_for_spare(child)
     everything = Watched(processes_in(place))
     assert child.end() == 0
     everything.wait_until_gone()

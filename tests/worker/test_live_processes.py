@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.worker.conftest import Refusal, echoes, end_of_run, run
+from tests.worker.conftest import Refusal, echoes, run, wait_for_spare
 from tests.worker.processes import Watched, processes_in
 
 if TYPE_CHECKING:
@@ -37,11 +37,12 @@ def until_not_listed(child: Child, number: int, *, after: int) -> None:
 
 
 def test_a_spare_server_is_listed_with_its_memory_until_it_is_ended(
-    child: Child, suite_on: SuiteOn, place: Path
+    start: Callable[..., Child], suite_on: SuiteOn, place: Path
 ) -> None:
+    child = start(fresh=True)  # one whose parent is who started it
     path = suite_on("echo", tests=echoes(1))
     run(child)
-    child.event("server.state", state="ready", after=end_of_run(child))
+    wait_for_spare(child)
     rows = child.ask("processes")
     (spare,) = of_role(rows, "spare")
     assert (spare["name"], spare["suite"], spare["waits"]) == ("s", str(path), [])
@@ -166,7 +167,7 @@ def test_a_message_names_its_process_and_the_test_that_asked(child: Child, suite
     suite_on("echo", tests=echoes(2))
     run(child)
     spare = until_listed(child, "spare")
-    child.event("server.state", state="ready", after=end_of_run(child))
+    wait_for_spare(child)
     rows = traffic_rows(child, lambda row: row["pid"] == spare["pid"] and row["kind"] == "notification")
     calls = [row for row in rows if row["kind"] == "request" and row["method"] == "tools/call"]
     assert [(row["test"], row["about"]) for row in calls] == [(f"mcptest.yml::tool::t{n}", "echo") for n in (0, 1)]

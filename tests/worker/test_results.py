@@ -53,8 +53,10 @@ minimcp.serve(lambda *_: {"content": [], "structuredContent": {"rows": rows}})
 """A server whose answer takes 20 MB as text, and five times that as objects."""
 
 
-def test_the_memory_of_a_20_megabyte_answer_is_given_back(child: Child, place: Path) -> None:
+def test_the_memory_of_a_20_megabyte_answer_is_given_back(start: Callable[..., Child], place: Path) -> None:
     """After the call, after a look at a part of it, and after a look at a test's; all of it can still be read."""
+    child = start(fresh=True)
+    child.ask("hello")
 
     def is_small() -> bool:
         (engine,) = (row for row in child.ask("processes") if row["role"] == "engine")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.processes import until
-from tests.worker.conftest import SERVERS, Refusal, echoes, end_of_run, run
+from tests.worker.conftest import SERVERS, Refusal, echoes, run, wait_for_spare
 from tests.worker.processes import Watched, processes_in
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def test_the_next_run_finds_its_servers_started(child: Child, suite_on: SuiteOn,
     log = tmp_path / ".messages"
     path = suite_on("echo", "--log-messages", str(log), tests=[{"name": "t", "tool": "seen"}])
     run(child, "one")
-    child.event("server.state", state="ready", after=end_of_run(child))
+    wait_for_spare(child)
     assert _initialized(log) == 2
     path.write_text(path.read_text(encoding="utf-8").replace('"t"', '"u"'), encoding="utf-8")
     run(child, "two")
@@ -173,7 +173,7 @@ def test_a_server_whose_file_was_touched_is_started_anew(child: Child, suite_on:
     path = suite_on("echo", tests=[{"name": "t", "tool": "echo", "args": {"text": "a"}}])
     path.write_text(path.read_text(encoding="utf-8").replace(str(SERVERS / "echo.py"), "server.py"), encoding="utf-8")
     run(child, "one")
-    child.event("server.state", state="ready", after=end_of_run(child))
+    wait_for_spare(child)
     source.write_text(
         source.read_text(encoding="utf-8").replace('arguments.get("text", "")', '"new"'), encoding="utf-8"
     )
