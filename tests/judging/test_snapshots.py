@@ -6,8 +6,9 @@ import pytest
 
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.core.redaction import Redactor
+from mcptest_engine.core.results import Failure, FailureKind
 from mcptest_engine.judging.matchers import Context, compile_matcher
-from mcptest_engine.judging.snapshots import SnapshotStore
+from mcptest_engine.judging.snapshots import AnswerSnapshots, SnapshotStore
 from mcptest_engine.workspace.snapshots import pending_path, read_snapshots
 
 VALUE = {"serial": 1, "items": [{"at": "10:00", "n": 1}, {"at": "10:01", "n": 2}], "text": "one\ntwo\n"}
@@ -150,3 +151,17 @@ def test_a_value_too_deep_to_be_written_fails_and_no_file_is_torn(path, deep):
     """The value could not be stored, so a run that stored it would not be a pass."""
     assert judge(path, deep, create=True).message == "the value is nested too deeply to be kept as a snapshot"
     assert not path.exists()
+
+
+@pytest.mark.parametrize("may", [{"create": True}, {"update": True}, {"keep_pending": True}], ids=str)
+def test_nothing_of_an_answer_that_is_not_to_be_trusted_is_stored_or_waits(path, may):
+    """Its test timed out, so that it may be the answer to another call."""
+    judge(path, VALUE, create=True, name="another")
+    store = SnapshotStore(path, **may)
+    answer = AnswerSnapshots(store)
+    name = "a test / result" if "create" in may else "another"
+    answer.propose(name, {**VALUE, "serial": 2}, "here")
+    answer.close(Failure(kind=FailureKind.TIMEOUT, message="late"))
+    store.save()
+    assert name not in store.taken
+    assert store.waiting == 0
