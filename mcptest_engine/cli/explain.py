@@ -34,7 +34,7 @@ def show_plan(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *
 
     plan = plan_of(suite, settings, relative=workspace.relative)
     redactor = Redactor(suite.secrets)
-    judged = Judged(suite, settings, workspace, redactor, plan)
+    judged = Judged(suite, settings, workspace, redactor)
     models = judged.models
     cases = [case for case in judged.before(plan).cases if case.skip is None]
     found = list(planned_gradings(cases, models, PriceList(suite.prices), judge_of(None, suite.judge)))

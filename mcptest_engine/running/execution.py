@@ -276,7 +276,7 @@ def _open_judged(
         return None
     from mcptest_engine.running.judged import Judged
 
-    return Judged(suite, settings, workspace, pool.redactor, plan)
+    return Judged(suite, settings, workspace, pool.redactor)
 
 
 def blank_record(

@@ -36,16 +36,13 @@ SUITE_BUDGET = f"budget.{_PER_SUITE}"
 class Judged(Extension):
     """The scorers and models of one run. `before` defers tests whose model cannot be asked."""
 
-    def __init__(
-        self, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, redactor: Redactor, plan: Plan
-    ) -> None:
+    def __init__(self, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, redactor: Redactor) -> None:
         self.budget = _budget(suite, settings)
         self.recording: Recording | None = None
         self._suite = suite
         self._settings = settings
         self._workspace = workspace
         self._redactor = redactor
-        self._plan = plan
         self.environ = {**suite.lookups, **settings.environ, **suite.env}
 
     @cached_property
