@@ -38,7 +38,7 @@ _FENCE = re.compile(
 _VARIES = (
     (re.compile(r"^  slowest\n(?:    .+\n)+\n?", re.MULTILINE), ""),
     (re.compile(r"(?:<|&lt;)1ms|\b\d+(?:\.\d+)?m?s\b"), "TIME"),
-    (re.compile(r"\b01[0-9A-HJKMNP-TV-Z]{24}\b"), "RUN"),
+    (re.compile(r"\b01[0-9A-HJKMNP-TV-Z]{24}\b|(?<=from the run of )(?:[\d-]+ )?\d\d:\d\d"), "RUN"),
     (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)?"), "DATE"),
     (re.compile(r'(?<="day_of_week": ")\w+'), "DAY"),
     (re.compile(r'(?<=_ms": )[\d.]+|(?<=time=")[\d.]+'), "TIME"),

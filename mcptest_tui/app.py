@@ -96,6 +96,10 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
         self.watch_mode = saved.watch or self.config.watch
         self.keymap_problems: tuple[str, ...] = ()
         self.places: list[str] = []
+        self.entered_servers: list[str] = _texts(saved.screens.get("servers"), "recent")
+        """Commands and URLs that were entered in prompts, the newest first."""
+        self.entered_paths: list[str] = list(reversed(saved.files))
+        """Paths likewise."""
         self.themes = ThemeBook(self)
         self.themes.use(theme_at_start(saved.theme, self.config.theme, colours=self.console.color_system))
         self.themes.chosen = saved.theme or None
@@ -332,3 +336,9 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
                 self.session_file.save(text)
         with suppress(OSError):
             self.suites.cache.save(self.store.documents.values())
+
+
+def _texts(memory: Any, name: str) -> list[str]:
+    """A list of texts in a screen's memory, which may be of any shape."""
+    found = memory.get(name) if isinstance(memory, dict) else None
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []

@@ -54,6 +54,7 @@ class AppActions(App[int]):
 
     def action_go(self, mode: str) -> None:
         """A mode by its key."""
+        self._bench.clear_notices()
         self.go("home" if mode == "tests" and self._is_homeless() else mode)
 
     def on_mode_bar_chosen(self, event: Any) -> None:
@@ -69,6 +70,7 @@ class AppActions(App[int]):
         if len(self.screen_stack) > 1:
             self.pop_screen()
         elif places:
+            self._bench.clear_notices()
             self.switch_mode(places.pop())
             self._bench.refresh_status()
 
@@ -245,7 +247,7 @@ class AppActions(App[int]):
             self._bench.copy(done[int(name)].command, "the command")
 
         empty = "nothing yet: runs and calls that are made here stand here as `mcptest` commands"
-        picker = Picker("Command log", lambda typed: (choices, typed), empty=empty, verb="copies it")
+        picker = Picker("Command log", lambda typed: (choices, typed), empty=empty, verb="copy")
         self.push_screen(picker, self._then(copied))
 
     def action_about(self) -> None:
@@ -272,7 +274,8 @@ class AppActions(App[int]):
             self.go("edit", path=path)
 
         self.push_screen(
-            Ask("Open a suite", "its path; tab completes", check=check, suggest=longer_path), self._then(opened)
+            Ask("Open a suite", "its path", check=check, suggest=longer_path, entered=self._bench.entered_paths),
+            self._then(opened),
         )
 
     def action_jump(self) -> None:

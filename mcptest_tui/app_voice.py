@@ -66,6 +66,14 @@ class AppVoice(App[int]):
 
         self._speaker.set_timer(SAID_SECONDS, forget)
 
+    def clear_notices(self, *, errors: bool = False) -> None:
+        """Take away what was told of the screen before: notifications, tips, and the status bar's message."""
+        for notice in list(self._notifications):
+            if errors or notice.severity != "error":
+                self._unnotify(notice)
+        if errors or self.message[1] != "error":
+            self.message = ("", "information")
+
     async def _check_bindings(self, key: str, priority: bool = False) -> bool:
         """As the base class; a key of ours that has nothing to do says so: silence looks like a key that was lost."""
         if await super()._check_bindings(key, priority):

@@ -88,6 +88,7 @@ class Reviews:
         for screen in self._app.work_screens():
             if screen.MODE == MODE:
                 screen.caught_up()
+            screen.refresh_bindings()
         self._app.refresh_status()
 
     # Writing

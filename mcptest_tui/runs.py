@@ -103,7 +103,7 @@ class Runs:
     def cancel(self) -> None:
         """Stop the run that is on and all that wait."""
         if not self.progress.busy:
-            self._app.tell("no run is on")
+            self._app.say("nothing is running")
             return
         self.progress.stop()
         for key in list(self._unasked):  # the engine does not know of these yet

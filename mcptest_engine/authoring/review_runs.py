@@ -19,9 +19,11 @@ from mcptest_engine.core.errors import McptestError, RecordError
 from mcptest_engine.core.redaction import MASK
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import Absent, Spread, TargetSyntaxError, parse_target, render, resolve
+from mcptest_engine.core.words import time_shown
 from mcptest_engine.suite.text_edits import EditRefused
 from mcptest_engine.suite.yaml_text import Unwritable
 from mcptest_engine.workspace.files import file_state
+from mcptest_engine.workspace.ulid import is_ulid, ulid_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -158,7 +160,7 @@ def changes(text: SuiteText, kind: str, runs: Sequence[Sequence[Seen]]) -> Itera
             was=was,
             value=value,
             about=failed.about,
-            why=one_line(f"run {newest[0].run_id}: {failed.message}", _WHY),
+            why=one_line(f"{_named(newest[0].run_id)}: {failed.message}", _WHY),
             stability=stability,
             is_volatile=is_volatile,
             loosens=loosens,
@@ -166,6 +168,10 @@ def changes(text: SuiteText, kind: str, runs: Sequence[Sequence[Seen]]) -> Itera
             tests=tests,
             distrust=distrust,
         )
+
+
+def _named(run_id: str) -> str:
+    return f"from the run of {time_shown(ulid_seconds(run_id))}" if is_ulid(run_id) else f"from the run {run_id}"
 
 
 def _distrust(result: Mapping[str, Any]) -> str | None:
@@ -234,7 +240,7 @@ def refused_guess(text: SuiteText, kind: str, newest: Sequence[Seen]) -> Guess |
         place=index,
         was=test,
         value=value,
-        why=one_line(f"run {seen.run_id}: {seen.result.get('message')}", _WHY),
+        why=one_line(f"{_named(seen.run_id)}: {seen.result.get('message')}", _WHY),
         loosens="any error counts as the refusal then" if is_refusal else None,
         notes=notes,
         arguments=tuple(described_arguments(found.get("input_schema"))),

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.opinions import Opinions
 
     Redact = Callable[[Any], Any]
+    LineOf = Callable[[int, int | None], int | None]
+    """The line of an assertion by its index, or by that of its set and its own in that; None where it is not known."""
 
 SECRET_DIFFERS = "does not hold; what differs is secret"
 _NO_CONTEXT, _OF_ERROR = Context(), Context(target="error")
@@ -30,10 +32,12 @@ def judge_assertions(
     test_name: str = "",
     redact: Redact | None = None,
     opinions: Opinions | None = None,
+    line_of: LineOf | None = None,
 ) -> tuple[AssertionResult, ...]:
     """Judge every assertion, in order; each is a mapping of the suite: target, matcher, and perhaps name, message, transform.
 
-    A set of assertions (`assert-set`) comes to one row; those in it are numbered `3.1`, `3.2` in messages.
+    A set of assertions (`assert-set`) comes to one row; those in it are numbered `3.1`, `3.2` in messages. `line_of` is asked
+    for the lines of those that fail.
 
     `test_name` is what a snapshot without a name of its own goes by, with the target. With `redact`, messages are worded
     over redacted values, so that clipping cannot leave half a secret; `actual` is the value itself, neither redacted nor
@@ -44,12 +48,17 @@ def judge_assertions(
     if opinions is not None:
         opinions.begin()
 
-    def judged(index: int, assertion: Mapping[str, Any], label: str) -> AssertionResult:
+    def judged(index: int, assertion: Mapping[str, Any], label: str, of_set: int | None = None) -> AssertionResult:
+        def told() -> str:
+            place = (index, None) if of_set is None else (of_set, index)
+            line = None if line_of is None else line_of(*place)
+            return label if line is None else f"{label}, line {line}"
+
         if snapshots is None and opinions is None:
             context = _OF_ERROR if assertion["target"] == "error" else _NO_CONTEXT
-            return _judge_one(index, label, assertion, envelope, context, redact)
+            return _judge_one(index, told, assertion, envelope, context, redact)
         context = Context(snapshots, test_name, assertion["target"], opinions, label)
-        row = _judge_one(index, label, assertion, envelope, context, redact)
+        row = _judge_one(index, told, assertion, envelope, context, redact)
         said = None if opinions is None else opinions.used()
         return row if said is None else replace(row, judgement=said)
 
@@ -60,14 +69,16 @@ def judge_assertions(
         from mcptest_engine.judging.scoring import judged_set
 
         written = item[ASSERT_SET]
-        inner = (judged(index, one, f"{number + 1}.{index + 1}") for index, one in enumerate(written["assertions"]))
+        inner = (
+            judged(index, one, f"{number + 1}.{index + 1}", number) for index, one in enumerate(written["assertions"])
+        )
         rows.append(judged_set(number, written, tuple(inner)))
     return tuple(rows)
 
 
 def _judge_one(
     index: int,
-    label: str,
+    label: Callable[[], str],
     assertion: Mapping[str, Any],
     envelope: Mapping[str, Any],
     context: Context,
@@ -103,7 +114,9 @@ def _judge_one(
     return _failed(index, label, assertion, envelope, actual, mismatch, redact)
 
 
-def _open(index: int, label: str, assertion: Mapping[str, Any], actual: object, reason: str) -> AssertionResult:
+def _open(
+    index: int, label: Callable[[], str], assertion: Mapping[str, Any], actual: object, reason: str
+) -> AssertionResult:
     from mcptest_engine.core.sanitise import one_line
 
     return AssertionResult(
@@ -113,7 +126,7 @@ def _open(index: int, label: str, assertion: Mapping[str, Any], actual: object, 
         passed=None,
         name=assertion.get("name"),
         weight=assertion.get("weight", 1.0),
-        message=f"assertion {label} (`{one_line(assertion['target'])}`) is {reason}",
+        message=f"assertion {label()} (`{one_line(assertion['target'])}`) is {reason}",
         absent=isinstance(actual, Absent),
         actual=_plain(actual),
     )
@@ -121,7 +134,7 @@ def _open(index: int, label: str, assertion: Mapping[str, Any], actual: object, 
 
 def _failed(
     index: int,
-    label: str,
+    label: Callable[[], str],
     assertion: Mapping[str, Any],
     envelope: Mapping[str, Any],
     actual: object,
@@ -138,7 +151,7 @@ def _failed(
         words = f"does not exist: {told}"
     elif told:
         words = f"{words}; {told}"
-    message = f"assertion {label} (`{one_line(target)}`) failed: {words}"
+    message = f"assertion {label()} (`{one_line(target)}`) failed: {words}"
     own = assertion.get("message")
     return AssertionResult(
         index=index,

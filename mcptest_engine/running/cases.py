@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from mcptest_engine.core.kinds import TestKind
+    from mcptest_engine.judging.assertions import LineOf
     from mcptest_engine.running.kinds.agent.plan import AgentProgram
     from mcptest_engine.running.kinds.composition.plan import Row
     from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
         @property
         def guess(self) -> tuple[str, ...] | None: ...
         @property
+        def line_of(self) -> LineOf | None: ...
+        @property
         def threshold(self) -> float | None: ...
         @property
         def metrics(self) -> tuple[Mapping[str, Any], ...]: ...
@@ -88,6 +91,7 @@ class VerifyStep(NamedTuple):
     outcome: Wanted = Wanted.SUCCESS
     guess: None = None
     line: int = 0
+    line_of: LineOf | None = None
     threshold: None = None
     metrics: tuple[()] = ()
 
@@ -113,7 +117,7 @@ class Case(NamedTuple):
     `composition` is what is run in place of one request, and `row_name` the case of it that is run, or judged by a model.
     `model_timeout_seconds` is how long a model has for each answer.
     `agent` is a model's conversation in place of one request, `eval_row` a candidate to be graded, `metric_row` what a model
-    judges of another case of the run, which stands before it.
+    judges of another case of the run, which stands before it. `line_of` gives the lines of its assertions in its file.
     """
 
     id: str
@@ -156,6 +160,7 @@ class Case(NamedTuple):
     agent: AgentProgram | None = None
     eval_row: EvalRow | None = None
     metric_row: MetricRow | None = None
+    line_of: LineOf | None = None
 
     @property
     def begins(self) -> bool:

@@ -7,7 +7,7 @@ against the schema of the models, so it is read here as plain mappings; building
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.kinds import TestKind, Wanted
@@ -21,7 +21,7 @@ from mcptest_engine.suite.checks import LIST_METHODS
 from mcptest_engine.suite.compliance import revision_of
 from mcptest_engine.suite.defaults import DEFAULT_OUTCOME
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS as _OTHER_KINDS
-from mcptest_engine.suite.items import assertions_of, may_decide_outcome, uses_matcher
+from mcptest_engine.suite.items import ASSERT_SET, assertions_of, may_decide_outcome, uses_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.kinds.eval.plan import Scorer
     from mcptest_engine.running.settings import RunSettings, Selection
     from mcptest_engine.suite.load import LoadedSuite, TestEntry
+    from mcptest_engine.suite.yaml import Pointer
 
 DEFAULT_WORKERS = 8
 DEFAULT_TIMEOUT_MS = 30_000
@@ -306,6 +307,7 @@ class _CaseMaker:
             metrics=tuple(data.get("derivedMetrics", ())),
             cache=data.get("cache"),
             effects=tuple(data.get("effects", ())),
+            line_of=None if entry.kind is TestKind.COMPOSITION else partial(_assertion_line, entry.line_of, ()),
         )
         if entry.kind in _OTHER_KINDS:
             return _check(case, data) if entry.kind is TestKind.COMPLIANCE else case
@@ -314,7 +316,7 @@ class _CaseMaker:
             outcome=wanted,
             fault=None if case.fault is None else case.fault._replace(wanted=wanted),
             guess=_guess(data.get("guess")),
-            verify=tuple(_steps(case, steps, self._outcome)) if steps else (),
+            verify=tuple(_steps(case, steps, self._outcome, entry.line_of)) if steps else (),
         )
 
     def _file(self, path: Path) -> str:
@@ -364,7 +366,18 @@ def wanted_outcome(data: Mapping[str, Any], default: str, steps: Sequence[Mappin
     return Wanted(said or data.get(DEFAULT_OUTCOME) or default)
 
 
-def _steps(case: Case, steps: Sequence[Mapping[str, Any]], default: str) -> Iterator[VerifyStep]:
+def _assertion_line(
+    line_of: Callable[[Pointer], int | None], where: Pointer, index: int, inner: int | None
+) -> int | None:
+    """The line of an assertion of the entry, or of what is below it at `where`; None for one that stands elsewhere."""
+    below = () if inner is None else (ASSERT_SET, "assertions", inner)
+    listed = line_of((*where, "expect", index, *below))
+    return line_of((*where, "expect", "assertions", index, *below)) if listed is None else listed
+
+
+def _steps(
+    case: Case, steps: Sequence[Mapping[str, Any]], default: str, line_of: Callable[[Pointer], int | None]
+) -> Iterator[VerifyStep]:
     """The steps of a test's `verify`; what one leaves out is as for the test."""
     for number, data in enumerate(steps):
         expect = data["expect"]
@@ -387,6 +400,7 @@ def _steps(case: Case, steps: Sequence[Mapping[str, Any]], default: str) -> Iter
             asks_http="http" in roots,
             slow_to_judge=_slow_to_judge(expect),
             outcome=wanted_outcome(data, default),
+            line_of=partial(_assertion_line, line_of, ("verify", number)),
         )
 
 

@@ -146,12 +146,13 @@ def judge(
             test_name=asked.snapshot_name,
             redact=redact,
             opinions=opinions,
+            line_of=asked.line_of,
         )
     scored = _scored(asked, rows) if rows and (asked.threshold is not None or asked.metrics) else None
     implicit, failure, warnings = _judge_unasked(asked, envelope, rows, validity, redact)
     rows = (*rows, *implicit)
     if failure is None and (asked.threshold is None or not assertions):
-        failure = next((_assertion_failure(row) for row in rows if row.passed is False), None)
+        failure = next((_assertion_failure(row, asked) for row in rows if row.passed is False), None)
     if failure is None and scored is not None:
         failure = scored.failure
     if failure is None:
@@ -228,8 +229,9 @@ def _missing(scored: Scored) -> Iterator[str]:
             yield f"metric `{metric.name}`: nothing is named `{name}`, so it scores 0.0"
 
 
-def _assertion_failure(row: AssertionResult) -> Failure:
-    return Failure(kind=FailureKind.ASSERTION, message=row.message or f"assertion {row.index + 1} failed")
+def _assertion_failure(row: AssertionResult, asked: Asked) -> Failure:
+    line = None if asked.line_of is None or row.implicit is not None else asked.line_of(row.index, None)
+    return Failure(kind=FailureKind.ASSERTION, message=row.message or f"assertion {row.index + 1} failed", line=line)
 
 
 def _unanswered_failure(envelope: Mapping[str, Any], rows: tuple[AssertionResult, ...]) -> Failure | None:

@@ -70,7 +70,8 @@ class TestEntry:
     {"assertions": […], "max_duration_ms"?, "max_response_tokens"?}. Each step under its `verify` has `expect` as such a
     mapping too, and a `server` only where it is not the test's. `file` is absolute; `line` is that of the entry's first
     key; `pointer` is its JSON Pointer in that file; `server` names the server also where the entry leaves it out. `lines` are
-    those of the nodes, the cases and their `golden` of a composition, by their paths in it.
+    those of the nodes, the cases and their `golden` of a composition, by their paths in it. `line_of` gives the line of what
+    stands at a path in the entry, None where nothing does.
     """
 
     kind: TestKind
@@ -80,6 +81,7 @@ class TestEntry:
     pointer: str
     server: str
     lines: Mapping[Pointer, int] = field(default_factory=dict)
+    line_of: Callable[[Pointer], int | None] = field(default=lambda _: None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: the models are kept once they are built
@@ -456,6 +458,7 @@ def _entry(test: PlacedTest, defaults: Mapping[str, Any], path: Path, places: Pl
         pointer=f"/{test.block}/{test.number}" if not test.below else pointer(test.path),
         server=_called_server(entry) or entry.get("server") or entry.get("servers", (only_server,))[0],
         lines=_lines_within(test, places) if test.kind is TestKind.COMPOSITION else {},
+        line_of=lambda path: places.line_at(test.file, (*test.path, *path)),
     )
 
 

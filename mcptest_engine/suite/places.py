@@ -89,6 +89,12 @@ class Places:
         span = None if tree is None else tree.span(path, nearest=True)
         return 1 if span is None else span.line
 
+    def line_at(self, file: int, path: Pointer) -> int | None:
+        """The line of the value at `path`, None where none is written."""
+        tree = self._sources[file].tree
+        span = None if tree is None else tree.span(path)
+        return None if span is None else span.line
+
     def has_templates(self, file: int) -> bool:
         """Whether that file holds a `${` anywhere."""
         if file not in self._templated:

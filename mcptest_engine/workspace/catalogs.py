@@ -15,6 +15,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.errors import McptestError
+from mcptest_engine.core.words import time_shown
 from mcptest_engine.workspace.atomic import write_atomic
 from mcptest_engine.workspace.files import make_directory, read_file
 
@@ -61,15 +62,10 @@ def recall_catalogs(data_dir: Path, suite: str, servers: Iterable[tuple[str, str
             head = {"schema_version": SCHEMA_VERSION, "suite": suite, "server": server, "target": target}
             has_shape = all(isinstance(catalog[key], dict) for key in ("capabilities", "errors"))
             if has_shape and head.items() <= catalog.items():
-                found[server] = {**catalog, READ_AT: _time_shown(datetime.fromisoformat(catalog[READ_AT]))}
+                found[server] = {**catalog, READ_AT: time_shown(datetime.fromisoformat(catalog[READ_AT]).timestamp())}
     return found
 
 
 def _path(data_dir: Path, suite: str, server: str) -> Path:
     name = blake2b(f"{suite}\0{server}".encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     return data_dir / "cache" / "catalogs" / f"{name}.json"
-
-
-def _time_shown(at: datetime) -> str:
-    at, now = at.astimezone(), datetime.now().astimezone()
-    return f"{at:%H:%M}" if at.date() == now.date() else f"{at:%Y-%m-%d %H:%M}"

@@ -161,6 +161,8 @@ class Action:
     text_keys: tuple[str, ...] = ()
     idle: str = ""
     """What is said when the key is pressed and there is nothing to do."""
+    group: str = ""
+    """A word under which the footer names the keys of several actions together: `[ ] tabs`."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -208,6 +210,7 @@ def id_of(action: str, mode: str) -> str:
     return action.partition("(")[0]
 
 
+@cache
 def by_id() -> dict[str, tuple[str, Action]]:
     """All actions, by id."""
     return {action.id: (module, action) for module, action in every_action()}

@@ -5,8 +5,16 @@ from __future__ import annotations
 from mcptest_tui.actions import Action
 
 ACTIONS: tuple[Action, ...] = (
-    Action("app.mode.1", "Tests", "go to Tests", "go('tests')", "The suites and what their tests came to.", show=False),
-    Action("app.mode.2", "Edit", "go to Edit", "go('edit')", "The editor for suites.", show=False),
+    Action(
+        "app.mode.1",
+        "Tests",
+        "go to Tests",
+        "go('tests')",
+        "The suites and what their tests came to.",
+        show=False,
+        group="modes",
+    ),
+    Action("app.mode.2", "Edit", "go to Edit", "go('edit')", "The editor for suites.", show=False, group="modes"),
     Action(
         "app.mode.3",
         "Servers",
@@ -14,6 +22,7 @@ ACTIONS: tuple[Action, ...] = (
         "go('servers')",
         "Servers, their tools, and calls by hand.",
         show=False,
+        group="modes",
     ),
     Action(
         "app.mode.4",
@@ -22,9 +31,16 @@ ACTIONS: tuple[Action, ...] = (
         "go('review')",
         "Proposed tests and expectations, one by one.",
         show=False,
+        group="modes",
     ),
     Action(
-        "app.mode.5", "Traffic", "go to Traffic", "go('traffic')", "Every message to and from a server.", show=False
+        "app.mode.5",
+        "Traffic",
+        "go to Traffic",
+        "go('traffic')",
+        "Every message to and from a server.",
+        show=False,
+        group="modes",
     ),
     Action(
         "app.mode.6",
@@ -33,6 +49,7 @@ ACTIONS: tuple[Action, ...] = (
         "go('agents')",
         "What coding agents did in this workspace.",
         show=False,
+        group="modes",
     ),
     Action("run.watch", "Watch", "watch", "watch", "What a save runs: nothing, what is affected, or all.", show=False),
     Action("app.palette", "Palette", "palette", "command_palette", "Every action, by name; >test and @tool."),

@@ -11,10 +11,54 @@ def _key(name: str, title: str, meaning: str, action: str, help: str, *, hidden:
     return Action(name, title, meaning, action, help, show=not hidden, where=where, palette=False)
 
 
+def _line_key(name: str, title: str, key: str, action: str, help: str, *, hidden: bool = False) -> Action:  # noqa: A002
+    """A key of a line to type in; no letter, since that is typed."""
+    where = name.partition(".")[0]
+    return Action(name, title, "", action, help, not hidden, where=where, palette=False, text_keys=(key,))
+
+
+_LINES = (
+    _line_key("line.take", "Take", "enter", "submit", "Take what was typed.", hidden=True),
+    _line_key("prompt.older", "Earlier", "up", "recall(1)", "What was entered before."),
+    _line_key("prompt.newer", "Later", "down", "recall(-1)", "What was entered after that.", hidden=True),
+    *(
+        _line_key(f"picker.{name}", title, key, f"move({steps})", does, hidden=True)
+        for name, title, key, steps, does in (
+            ("down", "Down", "down", 1, "One row down."),
+            ("up", "Up", "up", -1, "One row up."),
+            ("page.down", "Page down", "pagedown", 10, "Ten rows down."),
+            ("page.up", "Page up", "pageup", -10, "Ten rows up."),
+        )
+    ),
+)
 ACTIONS: tuple[Action, ...] = (
+    *_LINES,
     Action("dialog.close", "Close", "back", "cancel", "Close without an answer.", where="dialog", palette=False),
     Action("dialog.help", "Help", "help", "app.help", "The keys of this window.", False, where="dialog", palette=False),
+    Action("dialog.next", "Next", "next pane", "next_field", "Focus what comes next.", where="dialog", palette=False),
+    Action(
+        "dialog.previous",
+        "Before",
+        "previous pane",
+        "previous_field",
+        "Focus what comes before.",
+        False,
+        where="dialog",
+        palette=False,
+    ),
     Action("dialog.quit", "Quit", "quit", "app.quit", "Leave mcptest.", show=False, where="dialog", palette=False),
+    _key("about.copy", "Copy", "copy", "copy", "Copy all this for an issue."),
+    Action(
+        "ask.complete",
+        "Complete",
+        "",
+        "complete",
+        "Take what is suggested.",
+        where="dialog.ask",
+        palette=False,
+        text_keys=("tab",),
+        priority=True,
+    ),
     _key("error.copy", "Copy report", "copy", "copy", "Copy the report."),
     _key("error.close", "Go on", "choose", "cancel", "Back to the workbench."),
     _key("value.copy", "Copy", "copy", "copy", "Copy the value."),
@@ -33,6 +77,20 @@ ACTIONS: tuple[Action, ...] = (
     _key("save.take", "Write", "choose", "write", "Write the test.", hidden=True),
     _key("assertions.mark", "In or out", "mark", "take", "Expect it, or not."),
     _key("suite.write", "Write", "save", "write", "Write the suite."),
+    *(
+        Action(
+            name,
+            "Other side",
+            meaning,
+            "turn_focus",
+            "From the list to the text, and back.",
+            shown,
+            True,
+            "dialog.suite",
+            False,
+        )
+        for name, meaning, shown in (("suite.side", "next pane", True), ("suite.side.back", "previous pane", False))
+    ),
     _key("suite.turn", "Text or list", "as text", "turn", "The text of the suite, or the list of what goes into it."),
     _key("ticks.mark", "In or out", "mark", "tick", "Into the suite, or not."),
     _key("ticks.all", "All or none", "mark all", "all", "All tools that are harmless, or none."),

@@ -53,6 +53,16 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("edit.format", "Format", "", "format", "Tidy indentation, quotes, spaces and empty lines.", show=False),
     Action("edit.wrap", "Wrap lines", "", "wrap", "Long lines over several rows.", show=False),
+    Action("find.close", "Close", "back", "leave", "Back to the text.", where="find", priority=True, palette=False),
+    Action("find.replace", "Replace all", "replace", "replace_all", "Replace every hit.", where="find", palette=False),
+    *(
+        Action(f"find.{name}", title, "", action, does, where="find", palette=False, text_keys=(key,), group=group)
+        for name, title, key, action, does, group in (
+            ("next", "Next hit", "down", "step(1)", "Go to the next hit.", "hits"),
+            ("previous", "Hit before", "up", "step(-1)", "Go to the hit before.", "hits"),
+            ("pattern", "Pattern", "alt+r", "pattern", "Find a regular expression, or plain text.", ""),
+        )
+    ),
     Action(
         "edit.there", "Go there", "choose", "choose", "To that place in the text.", where="edit.list", palette=False
     ),

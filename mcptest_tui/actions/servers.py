@@ -39,8 +39,10 @@ _SCREEN: tuple[Action, ...] = (
         idle="this server is not connected",
     ),
     Action("servers.refresh", "Reload", "reload", "refresh", "Ask again what the server offers.", show=False),
-    Action("servers.tab.next", "Next list", "next tab", "kind(1)", "Tools, resources, prompts.", False),
-    Action("servers.tab.previous", "Previous list", "previous tab", "kind(-1)", "The list before.", show=False),
+    Action(
+        "servers.tab.previous", "Previous list", "previous tab", "kind(-1)", "The list before.", False, group="lists"
+    ),
+    Action("servers.tab.next", "Next list", "next tab", "kind(1)", "Tools, resources, prompts.", False, group="lists"),
     Action(
         "servers.details",
         "Details",

@@ -30,6 +30,7 @@ _SCREEN: tuple[Action, ...] = (
         "next",
         "failure(1)",
         "To the next test that failed, is inconclusive or was stopped.",
+        idle="no test has failed",
     ),
     Action("open.edit", "Edit", "edit", "edit", "Open the editor at the test."),
     Action("review.open", "Review", "review", "review", "What is proposed for this test, or all that is."),
@@ -50,7 +51,15 @@ _SCREEN: tuple[Action, ...] = (
         show=False,
         idle="nothing is running",
     ),
-    Action("fail.previous", "Previous failure", "previous", "failure(-1)", "The same, to the one before.", show=False),
+    Action(
+        "fail.previous",
+        "Previous failure",
+        "previous",
+        "failure(-1)",
+        "The same, to the one before.",
+        False,
+        idle="no test has failed",
+    ),
     Action("list.failures", "Failures only", "failures only", "failures_only", "Only failed tests, and back."),
     Action("run.again", "Again", "run the last again", "run_again", "The last run again.", show=False),
     Action(
@@ -60,8 +69,8 @@ _SCREEN: tuple[Action, ...] = (
     Action("list.order", "Order", "order", "order", "File order, slowest first, failed first.", show=False),
     Action("suites.again", "Rescan", "reload", "look_again", "Look for suites that are new.", show=False),
     Action("list.follow", "Follow", "follow", "follow", "Go to each new failure as it comes, or not.", show=False),
-    Action("tab.next", "Next tab", "next tab", "tab(1)", "The next tab of the detail.", show=False),
-    Action("tab.previous", "Previous tab", "previous tab", "tab(-1)", "The tab before.", show=False),
+    Action("tab.previous", "Previous tab", "previous tab", "tab(-1)", "The tab before.", show=False, group="tabs"),
+    Action("tab.next", "Next tab", "next tab", "tab(1)", "The next tab of the detail.", show=False, group="tabs"),
     Action("diff.sides", "Side by side", "other diff", "sides", "The difference side by side, or one under the other."),
     Action(
         "matrix.open",
@@ -109,6 +118,16 @@ _LIST: tuple[Action, ...] = (
         "Open everything.",
         show=False,
         where="tests.list",
+    ),
+)
+_FILTER: tuple[Action, ...] = (
+    *(
+        Action(name, title, "", action, does, where="filter", palette=False, text_keys=(key,), group=group)
+        for name, title, key, action, does, group in (
+            ("filter.complete", "Complete", "tab", "complete", "Take the word that is marked.", ""),
+            ("filter.word.next", "Next word", "down", "next_completion(1)", "Mark the next word.", "words"),
+            ("filter.word.previous", "Word before", "up", "next_completion(-1)", "Mark the word before.", "words"),
+        )
     ),
 )
 _LINES: tuple[Action, ...] = tuple(
@@ -179,4 +198,15 @@ _MATRIX: tuple[Action, ...] = (
 _TEXT: tuple[Action, ...] = (
     Action("text.wrap", "Wrap", "wrap", "wrap", "Long rows over several, or cut.", where="text"),
 )
-ACTIONS: tuple[Action, ...] = (*_SCREEN, *_LIST, *_JSON, *_DIFF, *_GRAPH, *_CONVERSATION, *_MATRIX, *_TEXT, *_LINES)
+ACTIONS: tuple[Action, ...] = (
+    *_SCREEN,
+    *_LIST,
+    *_FILTER,
+    *_JSON,
+    *_DIFF,
+    *_GRAPH,
+    *_CONVERSATION,
+    *_MATRIX,
+    *_TEXT,
+    *_LINES,
+)

@@ -14,11 +14,12 @@ from mcptest_engine import __version__
 from mcptest_tui.actions import by_id
 from mcptest_tui.clipboard import native_tool
 from mcptest_tui.config import config_file
-from mcptest_tui.keymap import RESERVED, keymap_file
+from mcptest_tui.keymap import RESERVED, bindings_for, keymap_file
 from mcptest_tui.places import state_file, user_themes_dir
 from mcptest_tui.problems import versions
 from mcptest_tui.safe import shown
 from mcptest_tui.screens.modals import Modal
+from mcptest_tui.widgets.footer import hints_of
 from mcptest_tui.words import is_ascii, key_shown
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from mcptest_tui.app import Workbench
 
-PRESS = "Press a key to see its name. y copies all this for an issue, esc closes."
+PRESS = "Press a key to see its name."
 
 
 def facts(app: Workbench) -> list[tuple[str, str]]:
@@ -73,7 +74,7 @@ def _file(path: str) -> str:
 class About(Modal[str]):
     """Answers "copy", or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = []
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.about")
 
     def __init__(self, told: list[tuple[str, str]]) -> None:
         super().__init__(classes="picker")
@@ -85,21 +86,20 @@ class About(Modal[str]):
         rows = [Content.assemble((f"{name:>{width}}  ", "$muted"), shown(value)) for name, value in self._told]
         with Vertical(classes="dialog -tall") as dialog:
             dialog.border_title = Content("About")
-            dialog.border_subtitle = Content("y copies   esc closes")
             with VerticalScroll(can_focus=False):
                 yield Static(Content("\n").join(rows))
             yield Static(shown(PRESS, style="$muted"), classes="about-key picker-help")
 
     def on_key(self, event: events.Key) -> None:
-        """Say what the key is called, and what it does in most places."""
-        event.stop()
-        event.prevent_default()
-        if event.key == "escape":
-            self.dismiss(None)
-        elif event.key == "y":
-            self.dismiss("copy")
-        else:
+        """Say what a key is called, and what it does in most places; those on the frame do what stands there."""
+        if event.key not in {key for hint in hints_of(self) for key in hint.keys}:
+            event.stop()
+            event.prevent_default()
             self.query_one(".about-key", Static).update(key_told(event.key, event.character))
+
+    def action_copy(self) -> None:
+        """All of it to the clipboard."""
+        self.dismiss("copy")
 
 
 def key_told(key: str, character: str | None) -> Content:

@@ -54,7 +54,7 @@ class AddAssertion(Modal[str]):
     """Answers the text of the file with the assertion, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.assertion")
-    ENTER = "writes it"
+    ENTER = "write"
 
     def __init__(self, name: str, target: str, file: str, before: str, ways: list[Way]) -> None:
         super().__init__(classes="picker")

@@ -254,7 +254,7 @@ class AgentsScreen(Working, WorkScreen):
             if chosen is not None:
                 self.workbench.copy(commands[int(chosen)], "the command")
 
-        picker = Picker("Copy the command that runs", lambda typed: (choices, typed), start="1", verb="copies it")
+        picker = Picker("Copy the command that runs", lambda typed: (choices, typed), start="1", verb="copy")
         self.app.push_screen(picker, answered)
 
     def action_in_tests(self) -> None:

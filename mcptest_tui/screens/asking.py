@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mcptest_tui.state.fields import Field
     from mcptest_tui.state.servers import Server
 
+WAITS = frozenset(f"servers.{name}" for name in ("ping", "level", "subscribe", "complete", "propose"))
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
@@ -59,6 +60,34 @@ class Asking(Working):
             self._its.workbench.say(f"{server.name} did not say that it can do this: it has no capability `{what}`")
             return None
         return server
+
+    # Waiting
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a person waits for something here that Escape gives up."""
+        server, call = self._its.server, self._its.call
+        is_called = call is not None and call.started is not None and self._its.is_calling
+        return is_called or (server is not None and server.state == "starting") or bool(self._asks())
+
+    def _asks(self) -> set[str]:
+        """The groups of the workers whose answers are waited for."""
+        server = self._its.server
+        groups = WAITS | {f"catalog {server.key}"} if server is not None else WAITS
+        return {one.group for one in self.workers if one.node is self and one.group in groups and not one.is_finished}
+
+    def give_up_wait(self) -> bool:
+        """Wait no longer for what a server was asked; False when nothing was."""
+        server, asks = self._its.server, self._asks()
+        for group in asks:
+            self.workers.cancel_group(self, group)
+        if server is not None and f"catalog {server.key}" in asks:
+            server.catalog_problem = f"not listed; {key_of('servers.refresh')} asks again"
+            self._its.show_catalog()
+        if asks:
+            self._its.workbench.say("cancelled")
+            self._its.refresh_bindings()
+        return bool(asks)
 
     # Is it there, and what does it log
 

@@ -112,6 +112,10 @@ class WorkScreen(Sturdy, Screen[None]):
         """One level back inside this screen (close a popup, clear a filter); False when there was nothing."""
         return False
 
+    def hints_first(self) -> dict[str, str]:
+        """What the footer names first at the moment: ids of actions, or words of groups, and titles ("" for its own)."""
+        return {}
+
     def unsaved(self) -> list[str]:
         """Names of texts that would be lost by quitting."""
         return []

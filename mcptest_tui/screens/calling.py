@@ -324,7 +324,7 @@ class Calling(Working):
             call.called, call.refused, call.hint = None, wrong.message, wrong.hint or ""
             call.stderr = str(wrong.more.get("stderr") or "")
         except asyncio.CancelledError:
-            call.called, call.refused, call.hint = None, "given up by you", ""
+            call.called, call.refused, call.hint = None, "cancelled", ""
             raise
         finally:
             call.started = None

@@ -213,10 +213,11 @@ class Connecting(Working):
 
         self.app.push_screen(
             Ask(
-                "A server's command or URL",
+                "Server command or URL",
                 "for example  python server.py  or  http://localhost:8000/mcp  or  https://host/mcp $MY_TOKEN\n"
                 "(the name of the variable that holds a bearer token; `mcptest login URL` logs in by OAuth)",
                 check=target_problem,
+                entered=self._own.workbench.entered_servers,
             ),
             answered,
         )

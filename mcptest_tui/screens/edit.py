@@ -301,9 +301,17 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
         """What needs a file is dim without one; a fix, where there is none."""
         if action in _NEEDS_FILE and self.current is None:
             return None
+        if action == "problem" and not (self.current is not None and self.current.problems):
+            return False
         if action == "fix":
             return True if self.current is not None and self.fixable(self.current) else None
         return super().check_action(action, parameters)
+
+    def hints_first(self) -> dict[str, str]:
+        """Mend what is wrong, save, run; letters and digits are typed, so how to get to the other modes too."""
+        if not isinstance(self.focused, YamlArea):
+            return {}
+        return {"edit.fix": "", "edit.problem.next": "", "edit.save": "", "edit.run": "", "modes": ""}
 
     # What the widgets tell
 

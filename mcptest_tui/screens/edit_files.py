@@ -119,7 +119,14 @@ class EditFiles(EditDisk):
                 self.open_path(str(_path_of(typed)))
 
         self.app.push_screen(
-            Ask("A new suite", "its path; one that exists is opened", value=free, check=check), answered
+            Ask(
+                "A new suite",
+                "its path; one that exists is opened",
+                value=free,
+                check=check,
+                entered=self.workbench.entered_paths,
+            ),
+            answered,
         )
 
     async def action_close_file(self) -> None:
@@ -250,14 +257,16 @@ class EditFiles(EditDisk):
     async def _run_test(self, doc: OpenDoc) -> None:
         await self.check_now(doc)
         test = self.test_at_cursor(doc)
-        if doc.is_dirty and not await self.save(doc):
+        was_dirty = doc.is_dirty
+        if was_dirty and not await self.save(doc):
             return
         if test is None:
             self.workbench.say("no test stands here", "warning")
         elif doc.document is not None and not doc.document.sound:
             doc.listed = True
             self.refresh_marks(doc)
-            self.workbench.say(f"not run: the suite has problems; {self._problem_keys()}", "warning")
+            told = "saved, not run" if was_dirty else "not run"
+            self.workbench.say(f"{told}: the suite has problems; {self._problem_keys()}", "warning")
         else:
             doc.asked.add(test)
             known = self.workbench.store.documents

@@ -118,6 +118,7 @@ class HomeScreen(WorkScreen):
                 "for example  python server.py  or  http://localhost:8000/mcp",
                 value=self.typed,
                 check=target_problem,
+                entered=self.workbench.entered_servers,
             ),
             self._asked,
         )
@@ -154,6 +155,15 @@ class HomeScreen(WorkScreen):
         state = Scaffolding(places_for((), "", str(free_path(Path.cwd()))))
         scaffold = ScaffoldScreen(name, SESSION, state, mode="tests")
         self.app.push_screen(scaffold, lambda _: engine.tell("disconnect", session=SESSION))
+
+    def hints_first(self) -> dict[str, str]:
+        """Cancel what is waited for; the ways to begin; the way out."""
+        asked = {"app.back": "cancel"} if self._is_asking else {}
+        return {**asked, "home.demo": "", "home.new": "", "home.servers": "", "home.open": "", "app.quit": ""}
+
+    @property
+    def _is_asking(self) -> bool:
+        return any(worker.group == "home" and not worker.is_finished for worker in self.workers)
 
     def back(self) -> bool:
         """Give up the server that is being asked."""

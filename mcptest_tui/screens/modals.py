@@ -18,7 +18,8 @@ from mcptest_tui.problems import Sturdy, title_of
 from mcptest_tui.safe import shown
 from mcptest_tui.screens.base import size_classes
 from mcptest_tui.widgets.footer import HELP, hints_of
-from mcptest_tui.words import key_shown
+from mcptest_tui.widgets.line import Prompt
+from mcptest_tui.words import key_of, key_shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,10 +37,11 @@ class Modal(Sturdy, ModalScreen[Answer], Generic[Answer]):
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog")
 
     ENTER = ""
-    """What Enter does in a field or a list, which have no key of their own for it."""
+    """What Enter does in a list, which has no key of its own for it."""
 
     def on_mount(self) -> None:
-        """First sizes."""
+        """First sizes; what was told before lies over nothing here."""
+        self.app.clear_notices()  # type: ignore[attr-defined]
         self.update_classes(size_classes(self.app.size), animate=False)
         self.bindings_updated_signal.subscribe(self, lambda _: self.tell_keys())
         self.call_after_refresh(self.tell_keys)
@@ -52,14 +54,28 @@ class Modal(Sturdy, ModalScreen[Answer], Generic[Answer]):
     def tell_keys(self) -> None:
         """The keys that work, on the frame: as many as fit."""
         keys = [f"{key_shown('enter')} {self.ENTER}"] if self.ENTER else []
-        found = [hint for hint in hints_of(self) if hint.enabled and hint.action != HELP]
-        found.sort(key=lambda hint: hint.node is not self)
-        told = [(hint.action, f"{key_shown(hint.key)} {hint.title}") for hint in found]
+        found = [hint for hint in hints_of(self) if hint.action != HELP]
+        found.sort(key=lambda one: (one.action != "submit", one.action == "next_field", one.node is not self))
+        told = [(hint.action, f"{hint.shown} {hint.title}") for hint in found]
         keys += [text for action, text in told if action != CLOSE]
         close = "   ".join(text for action, text in told if action == CLOSE)
         for dialog in self.query(".dialog"):
             room = (dialog.size.width or self.app.size.width - 6) - cell_len(close) - 3
             dialog.border_subtitle = Content("   ".join(filter(None, (keys_that_fit(keys, max(room, 1)), close))))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """There is nothing to go to where one thing has the focus for good."""
+        if action in ("next_field", "previous_field"):
+            return len(self.focus_chain) > 1
+        return super().check_action(action, parameters)
+
+    def action_next_field(self) -> None:
+        """Focus what comes next."""
+        self.focus_next()
+
+    def action_previous_field(self) -> None:
+        """Focus what comes before."""
+        self.focus_previous()
 
     def action_cancel(self) -> None:
         """Close without an answer."""
@@ -68,6 +84,8 @@ class Modal(Sturdy, ModalScreen[Answer], Generic[Answer]):
 
 class Question(Modal[str]):
     """A question with a few answers, each with its own key; the answer is the key's name."""
+
+    ENTER = "choose"
 
     def __init__(self, title: str, lines: Sequence[str], choices: Sequence[tuple[str, str]]) -> None:
         super().__init__(classes="question")
@@ -106,9 +124,12 @@ class _Suggesting(Suggester):
 
 
 class Ask(Modal[str]):
-    """One line to type. `check` gives what is wrong with it, or None; `suggest` what it may become, which Tab takes."""
+    """One line to type. `check` gives what is wrong with it, or None; `suggest` what it may become, which Tab takes.
 
-    ENTER = "takes it"
+    `entered` is what was entered before, the newest first, to be recalled; what is entered now is put there.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.ask")
 
     def __init__(
         self,
@@ -118,40 +139,42 @@ class Ask(Modal[str]):
         value: str = "",
         check: Callable[[str], str | None] | None = None,
         suggest: Callable[[str], str | None] | None = None,
+        entered: list[str] | None = None,
     ) -> None:
         super().__init__(classes="question")
         self._title, self._hint, self._value, self._check = title, hint, value, check
-        self._suggest = suggest
+        self._suggest, self._entered = suggest, [] if entered is None else entered
 
     def compose(self) -> ComposeResult:
         """A title, the line, and what to type there."""
         with Vertical(classes="dialog"):
             yield Static(shown(self._title, style="bold"), classes="dialog-title")
-            yield Input(
-                self._value, compact=True, suggester=None if self._suggest is None else _Suggesting(self._suggest)
+            yield Prompt(
+                self._value,
+                enter="take",
+                entered=self._entered,
+                suggester=None if self._suggest is None else _Suggesting(self._suggest),
+                select_on_focus=True,
             )
             yield Static(shown(self._hint, style="$muted"), id="ask-hint")
 
-    def on_mount(self) -> None:
-        """No blinking: it costs, and it makes pictures differ."""
-        super().on_mount()
-        self.query_one(Input).cursor_blink = False
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Nothing is completed where nothing is suggested."""
+        return self._suggest is not None if action == "complete" else super().check_action(action, parameters)
 
-    def on_key(self, event: events.Key) -> None:
-        """Tab takes what is suggested; there is no other field to go to."""
-        if event.key == "tab" and self._suggest is not None:
-            event.stop()
-            event.prevent_default()
-            field = self.query_one(Input)
-            longer = self._suggest(field.value)
-            if longer is not None:
-                field.value = longer
-                field.cursor_position = len(longer)
+    def action_complete(self) -> None:
+        """Take what is suggested."""
+        field = self.query_one(Prompt)
+        longer = self._suggest(field.value) if self._suggest is not None else None
+        if longer is not None:
+            field.value = longer
+            field.cursor_position = len(longer)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take it, or say what is wrong."""
         wrong = self._check(event.value) if self._check else None
         if wrong is None:
+            self._entered[:] = [event.value, *(one for one in self._entered if one != event.value)]
             self.dismiss(event.value)
         else:
             self.query_one("#ask-hint", Static).update(shown(wrong, style="$verdict-fail"))
@@ -168,7 +191,7 @@ class PressKey(Modal[str]):
         """What to do."""
         with Vertical(classes="dialog"):
             yield Static(shown(f"Press the key for {self._name}", style="bold"), classes="dialog-title")
-            yield Static(shown("esc leaves it as it is"), classes="dialog-text")
+            yield Static(shown(f"{key_of('dialog.close')} cancel"), classes="dialog-text")
 
     async def on_event(self, event: events.Event) -> None:
         """Before any binding: that of the app would do what the key means now."""

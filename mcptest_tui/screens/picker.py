@@ -9,20 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.fuzzy import FuzzySearch
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.modals import Modal
+from mcptest_tui.widgets.line import Line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
 SHOWN = 200
 MANY = 1_000
@@ -78,12 +80,7 @@ class Picker(Modal[str]):
     something. `highlighted` is told where the cursor stands.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", "Down", show=False, priority=True),
-        Binding("up", "move(-1)", "Up", show=False, priority=True),
-        Binding("pagedown", "move(10)", "Page down", show=False, priority=True),
-        Binding("pageup", "move(-10)", "Page up", show=False, priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("picker")
 
     def __init__(
         self,
@@ -95,19 +92,19 @@ class Picker(Modal[str]):
         start: str | None = None,
         highlighted: Callable[[str], None] | None = None,
         empty: str = "nothing matches",
-        verb: str = "takes it",
+        verb: str = "take",
     ) -> None:
         super().__init__(classes="picker")
         self._title, self._source, self._about = title, source, about
         self._placeholder, self._start, self._told, self._empty = placeholder, start, highlighted, empty
+        self._verb = verb
         self._found: dict[str, Choice] = {}
-        self.ENTER = verb
 
     def compose(self) -> ComposeResult:
         """The line to type, the list, and one line about what is under the cursor."""
         with Vertical(classes="dialog -tall") as dialog:
             dialog.border_title = Content(self._title)
-            yield Input(placeholder=self._placeholder, compact=True)
+            yield Line(placeholder=self._placeholder, enter=self._verb)
             if self._about:
                 yield Static(shown(self._about, style="$muted"), classes="picker-about")
             choices = OptionList(markup=False, compact=True)
@@ -118,7 +115,6 @@ class Picker(Modal[str]):
     def on_mount(self) -> None:
         """The whole list."""
         super().on_mount()
-        self.query_one(Input).cursor_blink = False
         self.call_after_refresh(self._fill, "")
 
     def on_resize(self) -> None:

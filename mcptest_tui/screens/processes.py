@@ -118,13 +118,6 @@ class ProcessesWindow(Modal[None], Working):
         """The head, the list, and the command of the process under the cursor."""
         with Vertical(classes="dialog -large") as dialog:
             dialog.border_title = Content("Live processes")
-            keys = {
-                "process.end": "end",
-                "process.restart": "start again",
-                "process.copy": "copy pid",
-                "dialog.close": "close",
-            }
-            dialog.border_subtitle = shown("   ".join(f"{key_of(name)} {title}" for name, title in keys.items()))
             yield ProcessList()
             yield Static("", id="process-command")
 

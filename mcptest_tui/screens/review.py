@@ -401,7 +401,7 @@ class ReviewScreen(Working, WorkScreen):
         counts, files = self.state.counts, self.state.files()
         lines = [f"{counts[ACCEPT]} accepted, {counts[REJECT]} rejected, {counts[SKIP]} skipped."]
         lines.append(f"This writes {told_files(files)}." if files else "This writes no suite.")
-        choices = [("y", "yes, write"), ("n", f"not yet: {key_of('review.write')} writes later")]
+        choices = [("y", "yes, write"), ("n", "not yet")]
         self.app.push_screen(
             Question("All are decided. Write them?", lines, choices),
             lambda answer: self.action_write() if answer == "y" else None,

@@ -19,6 +19,7 @@ from mcptest_tui.screens.add_assertion import file_row, matchers_for
 from mcptest_tui.screens.modals import Modal
 from mcptest_tui.state.saving import Proposal
 from mcptest_tui.widgets.choice import Choice
+from mcptest_tui.widgets.line import Line
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.widgets.text_view import TextView
 from mcptest_tui.words import MARKS, key_of
@@ -115,9 +116,7 @@ class SaveTest(Modal[str]):
             dialog.border_title = shown("Save as test")
             with Horizontal(classes="save-row"):
                 yield Static("name", classes="save-label")
-                name = Input(self.saving.name, compact=True, select_on_focus=False, id="save-name")
-                name.cursor_blink = False
-                yield name
+                yield Line(self.saving.name, enter="to the assertions", id="save-name")
             with Horizontal(classes="save-row"):
                 yield Static("into", classes="save-label")
                 options = [_told(place) for place in self.saving.places]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from mcptest_tui.app import Workbench
     from mcptest_tui.state.scaffolding import Scaffolding
@@ -151,10 +151,7 @@ class ScaffoldScreen(Modal[str]):
     """Answers the path of what was written, or None. `session` is that of the server, connected; `mode` is gone to then."""
 
     AUTO_FOCUS = "ScaffoldList"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings_for("dialog.suite"),
-        Binding("tab,shift+tab", "turn_focus", "The other side", show=False, priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.suite")
 
     def __init__(self, server: str, session: str, state: Scaffolding, *, mode: str = "edit") -> None:
         super().__init__(classes="picker")

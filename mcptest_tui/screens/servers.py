@@ -295,7 +295,7 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
                 (key_of("server.disconnect"), "disconnects"),
             ]
         if server.state == "starting":
-            return [(key_of("server.disconnect"), "gives it up")]
+            return [(key_of("server.disconnect"), "cancels")]
         verb = (
             "starts it again"
             if server.died and server.transport != "http" and server.state == "failed"
@@ -424,7 +424,7 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
 
     def back(self) -> bool:
         """Out of the search, the call, the filter, and back to the servers."""
-        if self.close_search() or self.give_up_call():
+        if self.close_search() or self.give_up_call() or self.give_up_wait():
             return True
         if self.server is not None and self.server.state == "starting":
             self.action_disconnect()
@@ -445,6 +445,12 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
             self.go_to("servers")
             return True
         return False
+
+    def hints_first(self) -> dict[str, str]:
+        """Cancel what is waited for; in what is offered, the other lists."""
+        if self.is_waiting:
+            return {"app.back": "cancel"}
+        return {"lists": ""} if self.catalog_list.has_focus else {}
 
     def remember(self) -> dict[str, Any]:
         """What was typed, and the selection; nothing that a server said."""

@@ -195,6 +195,9 @@ class TestActions(Screen[None]):
         screen = self._tests
         if action in ("stop", "stop_all"):
             return screen.workbench.runs.progress.busy
+        if action in ("run_failed", "failure"):
+            wanted = ("fail",) if action == "run_failed" else ("fail", "inconclusive", "skip")
+            return any(screen.workbench.store.counts[status] for status in wanted)
         if action == "matrix":
             return bool(screen.several.paths(screen.workbench.store))
         if action == "sides":

@@ -230,6 +230,7 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
             if self._settling is not None:
                 self._settling.reset()
                 self._settling.resume()
+            self.refresh_bindings()
         elif event.lines is self.detail.json_tree:
             self.feed.told_path(self.detail.json_tree)
 
@@ -332,6 +333,20 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
         pane.border_title = shown(title)
         pane.border_subtitle = shown(rows.filter.text, limit=40) if rows.filter and not self.filter_bar.display else ""
 
+    def hints_first(self) -> dict[str, str]:
+        """Stop what runs; turn to another tab in the detail; review what is proposed for the failed test."""
+        first = {"run.stop": ""} if self.workbench.runs.progress.busy else {}
+        test = self.test()
+        if (
+            test is not None
+            and test.verdict == "fail"
+            and self.workbench.reviews.state.find(test.path, test.name) is not None
+        ):
+            first["review.open"] = ""
+        if self.detail.has_focus_within and self.detail.has_class("-tabs"):
+            first["tabs"] = ""
+        return first
+
     def nothing_keys(self) -> list[tuple[str, str]]:
         """What the detail says when nothing is under the cursor."""
         return (
@@ -369,7 +384,10 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
         """What is set otherwise than usual."""
         parts = []
         running = self.workbench.store.running
-        if running:
+        silent = self.workbench.runs.progress.silent
+        if silent is not None:
+            parts.append(f"no result for {silent:.0f} s, {key_of('app.processes')} shows why")
+        elif running:
             more = f" +{len(running) - 1}" if len(running) > 1 else ""
             parts.append(f"{one_line(next(iter(running.values())).name, CURRENT_WIDTH)}{more}")
         if self.test_list.marked:

@@ -13,6 +13,8 @@ from mcptest_tui.state.spending import Spent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+SILENT_SECONDS = 5.0
+"""After so long without a result, something hangs, as far as anybody can see."""
 LEAST_DONE, LEAST_SECONDS = 3, 1.0
 """Before so many tests are done, and in the first second, nobody can say how long the rest will take."""
 GIVEN_UP = ("not run: interrupted", "not run: stopped", "interrupted")
@@ -46,6 +48,13 @@ class Progress:
     last_seconds: float | None = None
     ended: float | None = None
     spent: Spent = field(default_factory=Spent)
+    heard: float = 0.0
+
+    @property
+    def silent(self) -> float | None:
+        """Seconds without a result or a run's begin, once they are too many; None before, and while nothing runs."""
+        seconds = self.clock() - self.heard
+        return seconds if self.run is not None and seconds >= SILENT_SECONDS else None
 
     @property
     def busy(self) -> bool:
@@ -59,8 +68,14 @@ class Progress:
 
     @property
     def left(self) -> float | None:
-        """Seconds until all is done if it goes on as it did; None while too little is done to say."""
-        if not self.busy or self.done < LEAST_DONE or self.elapsed < LEAST_SECONDS or self.done >= self.total:
+        """Seconds until all is done if it goes on as it did; None while too little is done to say, or nothing comes."""
+        if (
+            not self.busy
+            or self.silent is not None
+            or self.done < LEAST_DONE
+            or self.elapsed < LEAST_SECONDS
+            or self.done >= self.total
+        ):
             return None
         return self.elapsed / self.done * (self.total - self.done)
 
@@ -110,6 +125,7 @@ class Progress:
         name, run = event.get("event"), event.get("run")
         if not isinstance(run, str):
             return
+        self.heard = self.clock()
         if name == "run.queued":
             self._begin()
             self.waiting.add(run)

@@ -490,7 +490,8 @@ def _failing(rows: Sequence[TestRow]) -> list[TextLine]:
 def failures_by_cause(rows: Sequence[TestRow]) -> list[list[TestRow]]:
     """Failed tests that failed alike, those of the cause with most tests first.
 
-    Alike are failures of one kind with one message, and all failures of one server that ended or did not answer.
+    Alike are failures of one kind with one message, whatever its line, and all failures of one server that ended or did not
+    answer.
     """
     groups: dict[tuple[str, ...], list[TestRow]] = {}
     for row in rows:
@@ -504,7 +505,8 @@ def _cause_of(row: TestRow) -> tuple[str, ...]:
     kind = str(failure.get("kind", "")) if isinstance(failure, dict) else ""
     if kind == "server" and row.kind not in ("agent", "composition"):
         return (kind, row.path, row.server)
-    message = str(readable_text(result.get("message")))
+    line = failure.get("line") if isinstance(failure, dict) else None
+    message = str(readable_text(result.get("message"))).replace(f", line {line}", "", 1)
     return (kind, message) if message else (kind, row.id)
 
 

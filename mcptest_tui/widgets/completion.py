@@ -164,8 +164,8 @@ class Completing:
         self._area: YamlArea | None = None
         self._found: Completions | None = None
         self._place = (0, 0)
-        self._moved = False
-        """Whether a choice was moved to."""
+        self._fits = False
+        """Whether the first choice begins with what was typed: Tab takes it."""
         self._stops: list[int] = []
         """Where the next Tabs go in the cursor's line, counted from its end: what is typed before them moves them along."""
         self._stop_row = 0
@@ -197,19 +197,14 @@ class Completing:
         if key == "escape":
             self.close()
             return True
-        if key == "tab" and self._popup.at < 0 and self.go_to_stop():
+        if key == "tab" and not self._fits and self._popup.at < 0 and self.go_to_stop():
             return True
-        if key == "tab" or (key == "enter" and self._is_for_enter()):
+        if key == "tab" or (key == "enter" and self._popup.at >= 0):
             self.take(max(self._popup.at, 0))
             return True
         if key == "enter" or key in self.PASSED:
             self.close()
         return False
-
-    def _is_for_enter(self) -> bool:
-        """Whether Enter takes the marked choice: one that was moved to, or a key that was begun; a value ends with its line."""
-        marked = self._popup.items[self._popup.at].kind if self._popup.at >= 0 else ""
-        return self._moved or marked in ("key", "argument")
 
     def typed(self, character: str) -> None:
         """The text has changed at the cursor."""
@@ -237,9 +232,10 @@ class Completing:
             return False
         self._found = found
         self._place = (row, column)
-        self._moved = False
         typed = word.strip().casefold().lstrip("\"'")
-        marked = 0 if (explicit or typed) and items[0].label.casefold().startswith(typed) else -1
+        self._fits = bool(explicit or typed) and items[0].label.casefold().startswith(typed)
+        # Marked is what Enter takes: a key that was begun. A value ends with its line, unless a choice was moved to.
+        marked = 0 if self._fits and items[0].kind in ("key", "argument") else -1
         self._popup.show(items, marked, *self._room(start - 1))
         return True
 
@@ -295,9 +291,8 @@ class Completing:
     def _move(self, step: int) -> None:
         count = len(self._popup.items)
         at = self._popup.at + step
-        self._moved = True
         if abs(step) == 1:
-            at %= count
+            at = max(at, -1) % count
         self._popup.show(
             self._popup.items, min(max(at, 0), count - 1), *self._room((self._found or _NONE).replace_span[1] - 1)
         )

@@ -21,6 +21,7 @@ from mcptest_tui.widgets.conversation_view import ConversationView
 from mcptest_tui.widgets.diff_view import DiffView
 from mcptest_tui.widgets.graph_view import GraphView
 from mcptest_tui.widgets.json_tree import JsonTree
+from mcptest_tui.widgets.line import Line
 from mcptest_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
@@ -167,9 +168,7 @@ class Detail(Sturdy, Vertical):
         yield JsonTree(id="detail-response", assertions=True)
         yield TextView(id="detail-log")
         yield TextView(id="detail-history")
-        search = Input(placeholder="search keys and values", compact=True, id="json-search", select_on_focus=False)
-        search.cursor_blink = False
-        yield search
+        yield Line(enter="to the tree", escape="close", placeholder="search keys and values", id="json-search")
 
     # What is shown
 

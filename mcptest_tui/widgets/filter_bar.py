@@ -5,28 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from mcptest_tui.keymap import bindings_for
 from mcptest_tui.problems import Sturdy
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.state.filters import Known, completions
+from mcptest_tui.widgets.line import Line
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
 
-class FilterInput(Input):
+class FilterInput(Line):
     """The line itself."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "complete", "Complete", show=False, priority=True),
-        Binding("down", "next_completion(1)", "Next word", show=False),
-        Binding("up", "next_completion(-1)", "Word before", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("filter")
 
     @dataclass
     class Complete(Message):
@@ -57,7 +56,7 @@ class FilterBar(Sturdy, Vertical):
     }
     """
     HELP = """Type to see only some of the tests: any text, is:failed, tag:smoke, server:, tool:, file:, slow:>500; a - before
-    a part turns it round. Tab completes, Enter goes back to the list, Escape takes the filter away."""
+    a part turns it round. {filter.complete} completes, {line.take} goes back to the list, {app.back} takes the filter away."""
 
     @dataclass
     class Changed(Message):
@@ -78,11 +77,7 @@ class FilterBar(Sturdy, Vertical):
 
     def compose(self) -> ComposeResult:
         """The line, and the words."""
-        field = FilterInput(
-            placeholder="text  is:failed  tag:  server:  slow:>500", compact=True, select_on_focus=False
-        )
-        field.cursor_blink = False
-        yield field
+        yield FilterInput(enter="to the list", escape="clear", placeholder="text  is:failed  tag:  server:  slow:>500")
         yield Static("", id="filter-words")
 
     @property
@@ -167,4 +162,5 @@ class FilterBar(Sturdy, Vertical):
             if room < 0 and at > self._chosen:
                 break
             parts.append(Content.styled(text, "bold $accent" if at == self._chosen else "$text-muted"))
-        words.update(Content.assemble(("tab ", "$footer-key-foreground"), Content("  ").join(parts)), layout=False)
+        key = Content.styled(f"{key_of('filter.complete')} ", "$footer-key-foreground")
+        words.update(key + Content("  ").join(parts), layout=False)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from textual.message import Message
 from textual.widgets import Input
 
+from mcptest_tui.widgets.line import Line
 
-class FilterLine(Input):
+
+class FilterLine(Line):
     """Not there until it is opened; it stays for as long as it holds something."""
 
     DEFAULT_CSS = """
@@ -33,8 +35,7 @@ class FilterLine(Input):
             return self.line
 
     def __init__(self, placeholder: str, *, id: str) -> None:  # noqa: A002 - Textual's name
-        super().__init__(placeholder=placeholder, compact=True, select_on_focus=False, id=id)
-        self.cursor_blink = False
+        super().__init__(placeholder=placeholder, enter="to the list", escape="clear", id=id)
 
     def open(self) -> None:
         """Show it and type in it."""

@@ -4,31 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import shown
+from mcptest_tui.widgets.line import Line
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
 
 class FindBar(Horizontal):
-    """Enter goes on, up goes back, Escape closes. With a second field: Enter there replaces, `alt+a` (or f7) replaces all."""
+    """Enter goes to the next hit; in the second field it replaces."""
 
-    HELP = (
-        "Find: Enter and down go on, up goes back; f7 opens a second field, where Enter replaces and f7 replaces all."
-    )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Close", priority=True),
-        Binding("down", "step(1)", "Next", show=False),
-        Binding("up", "step(-1)", "Before", show=False),
-        Binding("f7", "replace_all", "Replace all"),
-        Binding("alt+r", "pattern", "Pattern", show=False),
-    ]
+    HELP = """{line.take} and {find.next} go to the next hit, {find.previous} to the one before; {find.replace} opens a second
+    field, where {line.take} replaces and {find.replace} replaces all; {find.pattern} finds a regular expression."""
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("find")
     DEFAULT_CSS = """
     FindBar {
         display: none; height: 1; background: $panel;
@@ -67,15 +62,10 @@ class FindBar(Horizontal):
     def compose(self) -> ComposeResult:
         """Two fields and the count."""
         yield Static(Content(" find "))
-        yield Input(id="find-what", compact=True, select_on_focus=True)
+        yield Line(enter="next", id="find-what", select_on_focus=True)
         yield Static(Content(" by "), classes="find-by")
-        yield Input(id="find-with", compact=True, classes="find-by")
+        yield Line(enter="replace", id="find-with", select_on_focus=True, classes="find-by")
         yield Static("", id="find-said")
-
-    def on_mount(self) -> None:
-        """No blinking."""
-        for field in self.query(Input):
-            field.cursor_blink = False
 
     @property
     def wanted(self) -> str:

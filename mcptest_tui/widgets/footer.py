@@ -1,4 +1,4 @@
-"""The row of keys that apply here: as many as fit, most useful first, the last one always that of help; a click does it."""
+"""The row of keys that work now: as many as fit, most useful first, the last one always that of help; a click does it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from textual.content import Content
 from textual.widget import Widget
 
+from mcptest_tui.actions import by_id
 from mcptest_tui.words import key_shown
 
 if TYPE_CHECKING:
@@ -22,18 +23,23 @@ HELP = "help"
 
 
 class Hint(NamedTuple):
-    """One action in the footer."""
+    """One action in the footer, or several of one group."""
 
-    key: str
+    keys: tuple[str, ...]
     title: str
-    enabled: bool
     action: str
     node: DOMNode | None = None
 
     @property
+    def shown(self) -> str:
+        """`r`, `[ ]`, `f1-f6`."""
+        keys = [key_shown(key) for key in self.keys]
+        return f"{keys[0]}-{keys[-1]}" if len(keys) > 2 else " ".join(keys)
+
+    @property
     def width(self) -> int:
         """Cells of ` key title `."""
-        return len(key_shown(self.key)) + len(self.title) + 3
+        return len(self.shown) + len(self.title) + 3
 
 
 def fitted(hints: Iterable[Hint], width: int) -> list[Hint]:
@@ -60,17 +66,29 @@ def is_typed(screen: Screen[Any], key: str) -> bool:
 
 
 def hints_of(screen: Screen[Any]) -> list[Hint]:
-    """What the keys do here, the focused pane's first, each action once with its first key that is not typed."""
-    found: dict[str, Hint] = {}
+    """The keys that work now: those first that the focused line and the screen name, then the focused pane's.
+
+    Each action stands once with its first key that is not typed; those of a group stand together, the group's word behind them.
+    """
+    first = {**getattr(screen.focused, "hints", {}), **getattr(screen, "hints_first", dict)()}
+    known, found = by_id(), dict[str, Hint]()
+    listed = set[str]()
     for key, (node, binding, enabled, _) in screen.active_bindings.items():
-        name = binding.id or f"{id(node)} {binding.action}"
-        if is_typed(screen, key) or not binding.description:
+        action = known[binding.id][1] if binding.id in known else None
+        group = action.group if action is not None else ""
+        name = group or binding.id or f"{id(node)} {binding.action}"
+        once = binding.id or name
+        if not enabled or once in listed or is_typed(screen, key) or not binding.description:
             continue
-        if (binding.show or binding.action == HELP) and name not in found:
+        if binding.show or binding.action == HELP or name in first:
+            listed.add(once)
             now = getattr(node, "key_title", None)  # a screen's
-            title = "more" if binding.action == HELP else (now and now(binding.action)) or binding.description.lower()
-            found[name] = Hint(key, title, enabled, binding.action, node)
-    return list(found.values())
+            told = first.get(name) or (now and now(binding.action)) or group or binding.description.lower()
+            title = "more" if binding.action == HELP else told
+            before = found.get(name)
+            keys = (key,) if before is None else (*before.keys, key)
+            found[name] = Hint(keys, title, binding.action, node)
+    return [found[name] for name in dict.fromkeys([*first, *found]) if name in found]
 
 
 class FittedFooter(Widget):
@@ -93,12 +111,9 @@ class FittedFooter(Widget):
                 self.refresh()
 
     def render(self) -> Content:
-        """The row; what does not apply at the moment is dim."""
+        """The row."""
         parts = [
-            Content.assemble(
-                (f" {key_shown(hint.key)}", "bold $footer-key-foreground" if hint.enabled else "$muted dim"),
-                (f" {hint.title} ", "" if hint.enabled else "$muted dim"),
-            )
+            Content.assemble((f" {hint.shown}", "bold $footer-key-foreground"), f" {hint.title} ")
             for hint in fitted(self._hints, self.size.width)
         ]
         return Content("").join(parts)
@@ -107,8 +122,7 @@ class FittedFooter(Widget):
         """Do what stands under the pointer."""
         x = 0
         for hint in fitted(self._hints, self.size.width):
-            if x <= event.x < x + hint.width:
-                if hint.enabled:
-                    await self.app.run_action(hint.action, default_namespace=hint.node or self.screen)
+            if x <= event.x < x + hint.width and len(hint.keys) < 3:
+                await self.app.run_action(hint.action, default_namespace=hint.node or self.screen)
                 return
             x += hint.width

@@ -518,7 +518,7 @@ def test_no_line_but_the_diff_s_is_longer_than_the_terminal_and_words_stay_whole
     lines = terminal.text.replace("\r", "").split("\n")
     told = [line for line in lines if not line.startswith(("-", "+"))]
     assert max(map(len, told)) <= 80
-    why = next(at for at, line in enumerate(lines) if line.startswith("  why       run "))
+    why = next(at for at, line in enumerate(lines) if line.startswith("  why       from the run of "))
     assert lines[why + 1].startswith(" " * 12)
     assert any(line.endswith("j/k move  u undo") for line in lines)
 

@@ -16,7 +16,7 @@ from tests.tui.waiting import until
 
 pytestmark = pytest.mark.anyio
 SIZES = [(80, 24), (120, 40)]
-MASKS = ((r"run 01[0-9A-Z]{24}", "run RUN"), (r"/\S+/work", "FOLDER"))
+MASKS = ((r"the run of \d\d:\d\d", "the run of HH:MM"), (r"/\S+/work", "FOLDER"))
 
 
 async def asked(pilot):

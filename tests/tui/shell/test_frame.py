@@ -362,8 +362,8 @@ def test_a_beginning_comes_before_a_word_and_that_before_letters():
 @pytest.mark.parametrize("width", [0, 5, 8, 9, 30, 200])
 def test_the_footer_is_never_cut(width):
     """Whole hints, and `? more` at the end."""
-    hints = [Hint("r", "run", True, "run"), Hint("a", "run all", True, "all"), Hint("slash", "filter", True, "filter")]
-    more = Hint("f12", "more", True, HELP)
+    hints = [Hint(("r",), "run", "run"), Hint(("a",), "run all", "all"), Hint(("slash",), "filter", "filter")]
+    more = Hint(("f12",), "more", HELP)
     shown = fitted([more, *hints], width)
     assert sum(hint.width for hint in shown) <= width
     assert not shown or shown[-1] == more

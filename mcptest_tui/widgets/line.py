@@ -1,0 +1,50 @@
+"""One line to type in: what its keys do stands in the table of keys, and Up recalls what was entered before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.binding import Binding
+from textual.widgets import Input
+
+from mcptest_tui.keymap import bindings_for
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+
+class Line(Input, inherit_bindings=False):
+    """`enter` and `escape` say in the footer what these keys do. The arrows scroll nothing: they are free for others."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings_for("line"),
+        *(one for one in Input.BINDINGS if isinstance(one, Binding) and one.key != "enter"),
+    ]
+
+    def __init__(self, value: str = "", *, enter: str = "", escape: str = "", **options: Any) -> None:
+        super().__init__(value, **{"compact": True, "select_on_focus": False, **options})
+        self.cursor_blink = False  # it costs, and it makes pictures differ
+        told = {"line.take": enter, "app.back": escape, "dialog.close": escape}
+        self.hints = {name: title for name, title in told.items() if title}
+        """Titles for the footer, by the ids of actions."""
+
+
+class Prompt(Line):
+    """A line of a dialog. `entered` is what was entered before, the newest first."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_for("prompt")
+
+    def __init__(self, value: str = "", *, entered: list[str], **options: Any) -> None:
+        super().__init__(value, **options)
+        self._entered, self._at, self._typed = [one for one in entered if one != value], -1, value
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Nothing is recalled where nothing was entered."""
+        return bool(self._entered) if action == "recall" else super().check_action(action, parameters)
+
+    def action_recall(self, step: int) -> None:
+        """An older entry, or a newer one; the newest of all is what was typed here."""
+        self._typed = self.value if self._at < 0 else self._typed
+        self._at = min(max(self._at + step, -1), len(self._entered) - 1)
+        self.value = self._typed if self._at < 0 else self._entered[self._at]
+        self.cursor_position = len(self.value)
