@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import tempfile
 import time
 from contextlib import suppress
@@ -113,6 +114,8 @@ class Drafts:
                         self._root
                     ).make_runs_dir()  # with the `.gitignore` that keeps drafts out of the repository
                 make_directory(folder, mode=0o700)
+                if folder == _temporary_folder() and not _is_private(folder):
+                    continue
                 write_atomic(folder / name, data, mode=0o600)
             except OSError:
                 continue
@@ -120,8 +123,10 @@ class Drafts:
         return None
 
     def _folders(self) -> tuple[Path, ...]:
-        own = Path(tempfile.gettempdir()) / f"mcptest-drafts-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
-        return cache_dir(self._root) / "drafts", state_file().parent / "drafts", own
+        """Where drafts may be, the first choice first; a temporary folder that others can write in is none."""
+        usual = cache_dir(self._root) / "drafts", state_file().parent / "drafts"
+        temporary = _temporary_folder()
+        return (*usual, temporary) if _is_private(temporary) else usual
 
     def _files(self) -> Iterator[Path]:
         for folder in self._folders():
@@ -136,6 +141,21 @@ class Drafts:
         ]
         for _, name in sorted(kept)[:-_MOST_KEPT]:
             _delete(folder / name)
+
+
+def _temporary_folder() -> Path:
+    return Path(tempfile.gettempdir()) / f"mcptest-drafts-{os.getuid()}"
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether a folder is this user's alone, or is not there yet. Its name can be guessed, so another user may have made it."""
+    try:
+        state = folder.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and not state.st_mode & 0o077
 
 
 def _name_of(path: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -232,3 +234,22 @@ def test_the_search_goes_around_the_end() -> None:
     assert [next_of(hits, *place) for place in ((0, 1), (2, 1), (0, 0))] == [1, 0, 0]
     assert [next_of(hits, *place, back=True) for place in ((2, 0), (0, 0))] == [0, 1]
     assert next_of([], 0, 0) is None
+
+
+def test_a_draft_that_another_user_may_have_planted_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name of the temporary folder can be guessed, and everybody may make a folder beside it."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    root, folder = tmp_path / "project", tmp_path / "temporary" / f"mcptest-drafts-{os.getuid()}"
+    root.mkdir()
+    folder.mkdir(parents=True, mode=0o700)
+    draft = Draft(str(root / "mcptest.yml"), "planted: true\n", "", 1.0)
+    (folder / "x.draft.json").write_text(json.dumps(draft._asdict()))
+    assert Drafts(root).left_behind(root) == [draft]
+    folder.chmod(0o777)
+    assert Drafts(root).left_behind(root) == []
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere").chmod(0o700)
+    assert Drafts(root).left_behind(root) == []
