@@ -93,7 +93,8 @@ class PlainWorkbench:
     def __init__(self, paths: list[str], *, color: bool = False) -> None:
         OWN_KEYS.update({action: (f"`{command}`",) for action, command in SPOKEN.items()})  # what messages name as keys
         self.config = load_config()
-        self.workspace = find_workspace(Path.cwd())
+        self.folder = Path.cwd()
+        self.workspace = find_workspace(self.folder)
         self.store, self.view = Store(), RunView()
         self.bridge = SimpleNamespace(take=self._take)
         self.engine = EngineClient(self._take, self._engine_changed)
@@ -269,7 +270,7 @@ class PlainWorkbench:
         self.put(*(one_line(problem, LONGEST) for problem in self.config.problems))
         await self.suites.open_near()
         try:
-            await self.engine.start(str(Path.cwd()))
+            await self.engine.start(str(self.folder))
             self.engine_ready.set()
             await self.suites.search()
             await self.reviews.refresh()
