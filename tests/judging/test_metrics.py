@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from mcptest_engine.core.clipping import RECORD_CHARACTERS
 from mcptest_engine.core.redaction import Redactor
 from mcptest_engine.judging.scorers.metrics import METRICS, MOST_CALLS, VALUE_LIMIT, graded_of, is_judgeable, rubric_of
-from mcptest_engine.running.kinds.eval.record import ROW_LIMIT, TEXT_LIMIT, keep_judgement
+from mcptest_engine.running.kinds.eval.record import TEXT_LIMIT, redact_judgement
 from mcptest_engine.suite.model.agents import AgentEval
 
 CALL = {
@@ -125,7 +126,7 @@ def test_what_is_kept_of_a_judgement_holds_no_secret_and_is_not_endless() -> Non
     deep: Any = 1
     for _ in range(500):
         deep = [deep]
-    kept = keep_judgement(
+    kept = redact_judgement(
         {
             "by": "judge",
             "verdict": "fail",
@@ -133,7 +134,7 @@ def test_what_is_kept_of_a_judgement_holds_no_secret_and_is_not_endless() -> Non
             "reasoning": "it says hunter2-hunter2",
             "input": "hunter2-hunter2",
             "output": "x" * 10 * TEXT_LIMIT,
-            "criteria": [{"name": "a", "score": 1, "passed": True, "reasoning": "y" * 10 * ROW_LIMIT}] * 1000,
+            "criteria": [{"name": "a", "score": 1, "passed": True, "reasoning": "y" * 10 * RECORD_CHARACTERS}] * 1000,
             "jury": [{"model": "m", "score": None, "passed": None, "reasoning": "hunter2-hunter2"}],
             "models": [{"model": "m", "calls": 1, "tokens": 5, "cost_usd": None}],
             "extra": {"deep": deep},

@@ -116,7 +116,7 @@ tools:
     )
     assert (test.verdict, test.output, test.assertions) == ("fail", None, ())
     assert test.message == (
-        "verify #1 (nothing moved): assertion 1 (`result.structuredContent.transfers`) failed: expected `0`, got `1`"
+        "verify #1 (nothing moved): assertion 1, line 10 (`result.structuredContent.transfers`) failed: expected `0`, got `1`"
     )
     assert verdicts(test) == ["inconclusive"]
 

@@ -278,7 +278,7 @@ def test_what_the_suite_expects_is_judged_too_under_its_own_numbers(record_of: R
         (1, "session.capabilities.tools", False),
     ]
     assert result.message is not None
-    assert result.message.startswith("assertion 2 (`session.capabilities.tools`) failed")
+    assert result.message.startswith("assertion 2, line 3 (`session.capabilities.tools`) failed")
 
 
 def test_a_server_that_does_not_open_fails_its_checks(record_of: RecordOf) -> None:

@@ -103,7 +103,7 @@ def test_an_assertion_holds_where_the_model_says_so(run: Callable[..., RunRecord
 def test_an_assertion_fails_with_the_models_reason(run: Callable[..., RunRecord], models: ModelEndpoint) -> None:
     models.answers(said(0.2, "no greeting"))
     record = run({"servers": {"s": ECHO}, "judge": CLAUDE, "tools": [tool({"llm-judge": {**KIND, "threshold": 0.5}})]})
-    words = "assertion 1 (`result.content[0].text`) failed: the judge gives score 0.2, needs 0.5: no greeting"
+    words = "assertion 1, line 1 (`result.content[0].text`) failed: the judge gives score 0.2, needs 0.5: no greeting"
     assert told(record) == [("fail", words)]
     assert record.tests[0].failure is not None
     assert record.tests[0].failure.kind is FailureKind.ASSERTION

@@ -292,8 +292,8 @@ def test_the_report_for_agents_says_which_part_of_a_set_or_a_score_fell_short(
 """
     record = record_of("servers: { s: " + json.dumps(stdio) + " }\n" + suite)
     of_set, of_score = (line for line in render("agent", record).stdout.splitlines() if line.startswith("assert: "))
-    told = "(0 of 2 hold): assertion 1.1 (`result.content[0].text`) failed: substring `ill` not found in `all is well`"
+    told = "(0 of 2 hold): assertion 1.1, line 3 (`result.content[0].text`) failed: substring `ill` not found in `all is well`"
     assert of_set.endswith(f"{told} (and 1 more failed assertion)")
     assert of_score.endswith(
-        'assertion 1 (`result.content[0].type`) failed: expected `"image"`, got `"text"` (and 1 more failed assertion)'
+        'assertion 1, line 4 (`result.content[0].type`) failed: expected `"image"`, got `"text"` (and 1 more failed assertion)'
     )

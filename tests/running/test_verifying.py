@@ -58,7 +58,7 @@ tools:
     assert test.failure.kind is FailureKind.ASSERTION
     assert test.message == test.failure.message
     assert test.message == (
-        "verify #1 (wrong on purpose): assertion 1 (`result.structuredContent.transfers`) failed: expected `9`, got `3`"
+        "verify #1 (wrong on purpose): assertion 1, line 9 (`result.structuredContent.transfers`) failed: expected `9`, got `3`"
     )
     data = json.loads(json.dumps(record.to_json()))
     assert record_fault(data) is None
@@ -85,14 +85,17 @@ tools:
     verify: [{{ tool: balance, expect: {transfers(1)} }}]
 """)
     fails, times_out, only = record.tests
-    words = "assertion 1 (`result.structuredContent.transfers`) failed: expected"
-    assert fails.message == f"{words} `7`, got `1`; verify #0 (balance): {words} `8`, got `1`"
+
+    def words(line: int) -> str:
+        return f"assertion 1, line {line} (`result.structuredContent.transfers`) failed: expected"
+
+    assert fails.message == f"{words(7)} `7`, got `1`; verify #0 (balance): {words(8)} `8`, got `1`"
     assert times_out.failure is not None
     assert times_out.failure.kind is FailureKind.TIMEOUT
     assert times_out.message == (
-        f'server "s" did not answer "tools/call" within 100 ms; verify #0 (balance): {words} `8`, got `1`'
+        f'server "s" did not answer "tools/call" within 100 ms; verify #0 (balance): {words(12)} `8`, got `1`'
     )
-    assert only.message == f"{words} `7`, got `1`"
+    assert only.message == f"{words(15)} `7`, got `1`"
     assert [step.verdict for step in only.verify] == ["pass"]
 
 
