@@ -9,6 +9,7 @@ Nodes and variables are named inside of texts too: in templates, and nodes in jq
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
@@ -70,7 +71,8 @@ def find_renaming(text: str, index: int) -> Renaming | None:
     here = next((node.key for node in named if node.start <= index <= node.end), None)
     if here is not None:
         return Renaming("server", here, tuple(_place(node) for node in named if node.key == here))
-    for found in (*_nodes_of(body, root), *_variables_of(body, root)):
+    line = body[body.rfind("\n", 0, index) + 1 :].partition("\n")[0]
+    for found in chain(_nodes_of(body, root, line), _variables_of(body, root, line)):
         if any(place.start <= index <= place.end for place in found.places):
             return found
     for test in _tests_in(root):
@@ -181,8 +183,8 @@ def _place(node: Node) -> Place:
     return Place(node.start, node.end, node.style)
 
 
-def _nodes_of(body: str, root: Node) -> Iterator[Renaming]:
-    """Every node of every composition with all places that name it."""
+def _nodes_of(body: str, root: Node, line: str) -> Iterator[Renaming]:
+    """Every node of a composition whose id stands in `line`, with all places that name it."""
     compositions = root.child("compositions")
     for composition in compositions.items if compositions is not None else ():
         nodes = composition.child("nodes")
@@ -190,7 +192,7 @@ def _nodes_of(body: str, root: Node) -> Iterator[Renaming]:
         ids = frozenset(one.key for one in found_ids if one is not None)
         for node in nodes.items if nodes is not None else ():
             own = node.child("id")
-            if own is None or not _IDENTIFIER.fullmatch(own.key):
+            if own is None or own.key not in line or not _IDENTIFIER.fullmatch(own.key):
                 continue
             name = re.escape(own.key)
             template = re.compile(rf"(?<!\$)\$\{{\s*({name})(?![\w-])")
@@ -212,12 +214,13 @@ def _nodes_of(body: str, root: Node) -> Iterator[Renaming]:
             yield Renaming("node", own.key, tuple(places), is_unclear, ids - {own.key})
 
 
-def _variables_of(body: str, root: Node) -> Iterator[Renaming]:
-    """Every variable with its places: those of the suite's in the whole file, those of cases in their test."""
+def _variables_of(body: str, root: Node, line: str) -> Iterator[Renaming]:
+    """Every variable whose name stands in `line`, with its places: a suite's in the whole file, a case's in its test."""
     declared = root.child("variables")
     names = [key.key for key, _ in declared.pairs] if declared is not None else []
     for name in names:
-        yield Renaming("variable", name, tuple(_variable_places(body, root, name)), taken=frozenset(names) - {name})
+        if name in line:
+            yield Renaming("variable", name, tuple(_variable_places(body, root, name)), taken=frozenset(names) - {name})
     for test in _tests_in(root):
         cases = test.child("cases")
         own = {
@@ -227,7 +230,7 @@ def _variables_of(body: str, root: Node) -> Iterator[Renaming]:
             for key, _ in given.pairs
         }
         for name in own:
-            if name not in names:
+            if name in line and name not in names:
                 yield Renaming(
                     "variable",
                     name,
