@@ -383,7 +383,8 @@ def _parts(
     """A change as one for each difference, so that each is decided by itself; as it is where the text does not allow that."""
     differences = list(_differences(was["matcher"], value["matcher"])) if failed.about else []
     parts: list[tuple[Pointer, Any, Any, str | None, _Failed]] = []
-    for inner, old, new in differences if 1 < len(differences) <= _MOST_PARTS else ():
+    is_split = len(differences) > 1 or any(len(inner) > 1 and inner[0] in _DATA for inner, _, _ in differences)
+    for inner, old, new in differences if is_split and len(differences) <= _MOST_PARTS else ():
         at = (*path, "matcher", *inner)
         about = failed.about + render(("x", *inner[1:]))[1:]
         piece = text.piece(*test, at)
@@ -411,6 +412,19 @@ def _differences(was: Any, value: Any, path: Pointer = ()) -> Iterator[tuple[Poi
         yield path, was, value
 
 
+def _is_partly_changed(was: Any, now: Any, value: Any) -> bool:
+    """Whether each difference of two values stands in `now` as it is in one of them: some parts of a change were accepted."""
+    if _equal(now, was) or _equal(now, value):
+        return True
+    if isinstance(was, dict) and isinstance(now, dict) and isinstance(value, dict):
+        return was.keys() <= now.keys() <= value.keys() and all(
+            _is_partly_changed(was.get(key, value[key]), part, value[key]) for key, part in now.items()
+        )
+    if isinstance(was, list) and isinstance(now, list) and isinstance(value, list):
+        return len(was) == len(now) == len(value) and all(map(_is_partly_changed, was, now, value))
+    return False
+
+
 def _leaves(item: Any, row: Any) -> Iterator[tuple[Pointer, Mapping[str, Any], Pointer, Mapping[str, Any]]]:
     """An assertion and its row, or those of a set: the path in the suite, the assertion, the path in the record, the row."""
     if not isinstance(item, dict) or not isinstance(row, dict):
@@ -436,7 +450,8 @@ def _restated(
     if not isinstance(judged, dict) or "actual" not in row or not isinstance(target, str):
         return None
     try:
-        if as_judged(item.get("matcher"), LITERAL) != judged or as_judged(item.get("target")) != target:
+        written = as_judged(item.get("matcher"), LITERAL)
+        if as_judged(item.get("target")) != target:
             return None
     except Templated:
         return None
@@ -445,6 +460,8 @@ def _restated(
         return None
     found = restated(judged, actual)
     if found is None or _holds_mask(found.matcher):
+        return None
+    if written != judged and (written == found.matcher or not _is_partly_changed(judged, written, found.matcher)):
         return None
     loosens = _accepts_error(target, judged, actual, output, result) or found.loosens
     return {**item, "matcher": as_written(found.matcher, LITERAL)}, loosens

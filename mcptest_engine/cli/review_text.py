@@ -34,7 +34,8 @@ def item_lines(items: Sequence[ReviewItem], *, paint: Callable[[str, str], str])
 def item_headline(item: ReviewItem) -> str:
     """`weather.yaml:41 forecast returns rain  (assertion, seen once)`."""
     place = item.suite if item.line is None else f"{item.suite}:{item.line}"
-    about = ", ".join(part for part in (item.kind, item.stability) if part)
+    part = item.about if "matcher" in item.path else ""  # one of several differences of the test
+    about = ", ".join(told for told in (item.kind, part, item.stability) if told)
     return one_line(f"{place} {item.title}  ({about})", 400)
 
 

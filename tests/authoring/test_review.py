@@ -833,3 +833,30 @@ def test_a_part_is_edited_like_any_other_proposal(bench: Bench) -> None:
     assert "title: 'mine'   # as it was first" in text
     assert "tags: [a, mine, c]" in text
     assert "meta: { by: bob }\n" in text
+
+
+def test_what_was_left_of_a_value_waits_after_the_rest_of_it_was_written(bench: Bench) -> None:
+    """The first write made the others vanish until the next run: the value was neither the one that failed nor the new one."""
+    path = bench.suite(HEAD + NESTED)
+    bench.ran({"a note": _nested()})
+    items = pending_items(bench.workspace)
+    for number, item in enumerate(items):
+        waiting = pending_items(bench.workspace)
+        assert [(one.id, one.about) for one in waiting] == [(one.id, one.about) for one in items[number:]]
+        assert [one.about for one in accept(bench, waiting[0]).accepted] == [item.about]
+    assert not pending_items(bench.workspace)
+    bench.suite(path.read_text().replace('"new"', '"mine"'))
+    assert not pending_items(bench.workspace)  # another value than either: what came says nothing of it
+
+
+def test_the_only_part_that_was_rejected_does_not_come_back(bench: Bench) -> None:
+    """A single difference was proposed as the whole value, and so as something that nobody had rejected yet."""
+    bench.suite(HEAD + NESTED)
+    answer = _nested(
+        tags=["a", "b", "c"], meta={"by": "ada", "seen": True}, rows=[{"id": 1, "n": 2}, {"id": 2, "n": 3}]
+    )
+    bench.ran({"a note": answer})
+    first, second = pending_items(bench.workspace)
+    decide(bench.workspace, [(first, Choice.ACCEPT, None), (second, Choice.REJECT, None)])
+    bench.ran({"a note": answer})
+    assert not pending_items(bench.workspace)
