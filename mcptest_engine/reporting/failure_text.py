@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def failure_text(test: TestResult, more: Iterable[str] = (), *, stderr: bool = True) -> str:
-    """A failed test's facts.reasons, differences, stderr, hint and `more` as plain lines, without a final newline."""
+    """A failed test's reasons, differences, stderr, hint and `more` as plain lines, without a final newline."""
     lines: list[str] = []
     for text, assertion in facts.reasons(test):
         lines.append(text)
