@@ -40,9 +40,9 @@ def command(ctx: click.Context, /, tool: str, arguments: str, form: str, **flags
     spec = target_spec(flags)
 
     async def ask(session: Session) -> tuple[Mapping[str, Any], str | None]:
-        params = {"name": tool, "arguments": given}
-        exchange = await session.request("tools/call", params, timeout_seconds=flags["timeout_seconds"])
-        declared = None if exchange.answer.get("error") is not None else await _output_schema(session, tool)
+        params, seconds = {"name": tool, "arguments": given}, flags["timeout_seconds"]
+        exchange = await session.request("tools/call", params, timeout_seconds=seconds)
+        declared = None if exchange.answer.get("error") is not None else await _output_schema(session, tool, seconds)
         return exchange.answer, find_fault(session, "tools/call", exchange.answer, declared, spec.redact_known)
 
     answer, fault = with_session(spec, ask)
@@ -61,7 +61,7 @@ def command(ctx: click.Context, /, tool: str, arguments: str, form: str, **flags
     ctx.exit(ExitCode.FAILED if is_failed else ExitCode.PASSED)
 
 
-async def _output_schema(session: Session, tool: str) -> object:
+async def _output_schema(session: Session, tool: str, timeout_seconds: float) -> object:
     """What the server's list declares of the tool's results; None where it has no list, or it cannot be read."""
     from mcptest_engine.core.errors import ServerError
     from mcptest_engine.servers.catalog import list_all
@@ -69,7 +69,7 @@ async def _output_schema(session: Session, tool: str) -> object:
     if session.spec.validity == "off":
         return None
     try:
-        listed = await list_all(session, "tools")
+        listed = await list_all(session, "tools", timeout_seconds=timeout_seconds)
     except ServerError:
         return None
     return next((one.get("outputSchema") for one in listed if one.get("name") == tool), None)

@@ -222,6 +222,32 @@ def test_call_says_what_is_invalid_as_a_run_does(
         assert level or told not in done.stderr
 
 
+def test_call_waits_for_the_list_no_longer_than_for_the_answer(mcptest: Command, tmp_path: Path) -> None:
+    """A server whose `tools/list` hangs held up the answer for 30 s, whatever `--timeout` said."""
+    server, heard = tmp_path / "server.py", tmp_path / "heard"
+    server.write_text(SILENT_LIST)
+    command = shlex.join([sys.executable, "-S", str(server), str(SERVERS), str(heard)])
+    done = mcptest("call", "get", "--command", command, "--timeout", "0.5")
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+    assert "0.5 s" in heard.read_text()
+
+
+SILENT_LIST = """\
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import minimcp
+
+for message in minimcp.messages():
+    if message["method"] == "initialize":
+        minimcp.answer(message["id"], minimcp.initialized(message["params"], "silent", {"tools": {}}))
+    elif message["method"] == "tools/call":
+        minimcp.answer(message["id"], minimcp.text("ok"))
+    elif message["method"] == "notifications/cancelled":
+        Path(sys.argv[2]).write_text(message["params"]["reason"])
+"""
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
