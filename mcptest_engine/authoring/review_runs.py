@@ -395,7 +395,9 @@ def _parts(
         except (McptestError, Unwritable):
             parts.clear()
             break
-        told = f"`{about}` is {show(new, 100)}, expected {'nothing' if old is None else show(old, 100)}"
+        around = value_at(was["matcher"], inner[:-1])
+        expected = "nothing" if isinstance(around, dict) and inner[-1] not in around else show(old, 100)
+        told = f"`{about}` is {show(new, 100)}, expected {expected}"
         parts.append((at, old, new, loosens, failed._replace(message=told, about=about, inner=inner)))
     return parts or [(path, was, value, loosens, failed)]
 

@@ -860,3 +860,10 @@ def test_the_only_part_that_was_rejected_does_not_come_back(bench: Bench) -> Non
     decide(bench.workspace, [(first, Choice.ACCEPT, None), (second, Choice.REJECT, None)])
     bench.ran({"a note": answer})
     assert not pending_items(bench.workspace)
+
+
+def test_a_part_that_was_expected_to_be_null_is_told_from_one_that_was_not_expected(bench: Bench) -> None:
+    bench.suite(HEAD + NESTED.replace('"old"   # as it was first', "null"))
+    bench.ran({"a note": _nested()})
+    reasons = {item.about.rpartition(".")[2]: item.why.rpartition(", ")[2] for item in pending_items(bench.workspace)}
+    assert (reasons["title"], reasons["more"]) == ("expected null", "expected nothing")
