@@ -124,6 +124,13 @@ class AgentTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CaseAnswered:
+    """The call of a test is answered, and the server's list that decides about the answer has not come yet."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaseFinished:
     """A test is decided. Events come in the order of finishing; reports order by `index`."""
 
@@ -161,6 +168,7 @@ Event = (
     | HookStarted
     | HookFinished
     | CaseStarted
+    | CaseAnswered
     | NodeChanged
     | AgentTurn
     | CaseFinished

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.events import (
     AgentTurn,
+    CaseAnswered,
     CaseExplained,
     CaseFinished,
     CaseStarted,
@@ -176,7 +177,7 @@ class ProgressView:
                     self._told.append(("  ", one_line(hook.told, 300), self._ink.strong_red))
             case CaseStarted(index=index):
                 self._running[index] = now
-            case NodeChanged() | AgentTurn():
+            case CaseAnswered() | NodeChanged() | AgentTurn():
                 self._went_on(event)
             case CaseFinished(index=index, result=result):
                 self._running.pop(index, None)
@@ -190,8 +191,11 @@ class ProgressView:
             case CaseExplained() | Warned() | RunFinished():
                 pass  # the report that follows has them
 
-    def _went_on(self, event: NodeChanged | AgentTurn) -> None:
+    def _went_on(self, event: CaseAnswered | NodeChanged | AgentTurn) -> None:
         """Something happened within a test."""
+        if isinstance(event, CaseAnswered):
+            self._running = {at: began for at, began in self._running.items() if self._tests[at].id != event.id}
+            return
         if isinstance(event, AgentTurn):
             self._turns[event.test] = event.turn
             return

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
 from mcptest_engine.core.effects import DecidedBy
 from mcptest_engine.core.errors import CallMismatch, InvalidResult, McptestError, PolicyDenied, ServerError, ServerHung
+from mcptest_engine.core.events import CaseAnswered
 from mcptest_engine.core.kinds import ERROR_FAILURES, TestKind, Wanted
 from mcptest_engine.core.results import Failure, FailureKind, Verdict
 from mcptest_engine.core.targets import parse_target
@@ -270,6 +271,8 @@ class Caller:
     ) -> tuple[Listing, Entry | None] | None:
         """The server's list and the entry that `asked` calls. A run that is ended meanwhile judges the answer without it."""
         name, seconds = str((asked.params or {}).get("name")), asked.timeout_seconds
+        if self.emit is not None and isinstance(asked, Case) and self.catalogs.is_awaited(session, asked.method):
+            self.emit(CaseAnswered(id=asked.id))
         try:
             return await self.catalogs.find(session, asked.method, name, timeout_seconds=seconds, renew=renew)
         except asyncio.CancelledError:

@@ -221,6 +221,11 @@ class RunCatalogs:
         if key not in self._listings or self._has_changed(key, session):
             self._start(session, what)
 
+    def is_awaited(self, session: Session, method: str) -> bool:
+        """Whether the list that `method` calls from was asked for and has not come yet."""
+        task = self._listings.get((session.spec.name, LISTS.get(method, "")))
+        return task is not None and not task.done()
+
     def _has_changed(self, key: tuple[str, str], session: Session) -> bool:
         """Whether the server has said so since the list was asked for. Only tools count: a prompt is looked for twice."""
         reader, changes = self._changes[key]

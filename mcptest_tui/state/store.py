@@ -317,7 +317,7 @@ class Store:
                 row = rows.get(event["id"])
                 if row is not None:
                     self._begin(row, event["run"])
-            elif name in ("node.changed", "agent.turn"):
+            elif name in ("case.answered", "node.changed", "agent.turn"):
                 nodes += self._went_on(event)
             elif name == "run.started":
                 structure = self._start(event) or structure
@@ -373,9 +373,13 @@ class Store:
             self._set(following, "running")
 
     def _went_on(self, event: dict[str, Any]) -> list[str]:
-        """A node of a composition was begun or has ended, or a model has answered."""
+        """A call was answered, a node of a composition was begun or has ended, or a model has answered."""
         row = self.rows.get(event["id"])
         if row is None:
+            return []
+        if event["event"] == "case.answered":
+            self._leave_line(row, event["run"], answered=True)
+            self._set(row, "queued")
             return []
         if event["event"] == "node.changed":
             row.nodes = {**(row.nodes or {}), event["node"]: event}

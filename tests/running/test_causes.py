@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcptest_engine.core.events import CaseExplained, CaseFinished, CaseStarted, NodeChanged, RunFinished
+from mcptest_engine.core.events import CaseAnswered, CaseExplained, CaseFinished, CaseStarted, NodeChanged, RunFinished
 from mcptest_engine.core.results import Cause, FailureKind, Verdict
 from mcptest_engine.core.run_record import RunRecord
 from mcptest_engine.reporting.record_schema import record_fault
@@ -544,3 +544,34 @@ def test_no_change_of_a_snapshot_waits_of_a_test_that_was_not_run_again_alone(
     ]
     assert not [warning for warning in record.warnings if "mcptest review" in warning]
     assert [path.name for path in (tmp_path / ".mcptest" / "snapshots").iterdir()] == ["mcptest.yml"]
+
+
+IN_TURN = """
+import sys, time
+sys.path.insert(0, FOLDER)
+import minimcp
+
+def handle(method, params, message):
+    if method == "tools/list":
+        return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ("quick", "hang")]}
+    if params["name"] == "hang":
+        time.sleep(60)
+    return minimcp.text("x")
+
+minimcp.serve(handle, lists=True)
+"""
+
+
+def test_which_calls_were_answered_is_told_while_the_list_waits_behind_a_call_that_hangs(
+    record_of: Callable[..., RunRecord], tmp_path: Path
+) -> None:
+    """A server that answers in turn: the verdict of an answered call waits for the list of tools."""
+    script = tmp_path / "in_turn.py"
+    script.write_text(IN_TURN.replace("FOLDER", repr(str(SERVERS))), encoding="utf-8")
+    command = json.dumps([sys.executable, "-S", str(script)])
+    events: list[Any] = []
+    rows = [row("quick", "quick", who="x"), row("hangs", "hang", who="x", timeout_ms=1_000)]
+    record = record_of(suite(*rows, server=f"command: {command}", timeout_ms=2_000), workers=2, emit=events.append)
+    assert verdicts(record) == {"quick": "pass", "hangs": "fail"}
+    answered = [event.id for event in events if isinstance(event, CaseAnswered)]
+    assert answered == [record.tests[0].id]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.events import (
     AgentTurn,
+    CaseAnswered,
     CaseExplained,
     CaseFinished,
     CaseStarted,
@@ -70,6 +71,8 @@ class RunTelling:
                 self._send({"event": name, "run": self._run, "id": result.id, "result": result_shown(result)})
             case CaseStarted(id=test_id):
                 self._send({"event": "case.started", "run": self._run, "id": test_id})
+            case CaseAnswered(id=test_id):
+                self._send({"event": "case.answered", "run": self._run, "id": test_id})
             case NodeChanged():
                 told = {"id": event.test, "node": event.node, "status": event.status, "duration_ms": event.duration_ms}
                 self._send({"event": "node.changed", "run": self._run, **told, "message": clipped(event.message or "")})

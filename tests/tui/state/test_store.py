@@ -269,3 +269,17 @@ def test_counts_are_those_of_the_rows_whatever_happens():
     for row in store.rows.values():
         counted[row.status] += 1
     assert store.counts == counted
+
+
+def test_the_call_that_hangs_is_shown_as_running_and_not_the_one_that_was_answered_before_it():
+    """The verdict of the first waits for the server's list, which waits behind the second on a server that answers in turn."""
+    store = store_of(item("quick"), item("hangs"), item("waits"))
+    ids = list(store.order)
+    store.queue("u1", ids)
+    begun = [{"event": "case.started", "run": "u1", "id": test} for test in ids]
+    store.apply_many([started("u1", *ids), *begun])
+    assert statuses(store) == {"quick": "running", "hangs": "queued", "waits": "queued"}
+    store.apply_many([{"event": "case.answered", "run": "u1", "id": id_of("quick")}])
+    assert statuses(store) == {"quick": "queued", "hangs": "running", "waits": "queued"}
+    store.apply_many([finished("u1", id_of("quick"))])
+    assert statuses(store) == {"quick": "pass", "hangs": "running", "waits": "queued"}
