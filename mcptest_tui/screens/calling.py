@@ -133,7 +133,8 @@ class Calling(Working):
             screen.show_catalog()
             screen.catalog_list.move_to(catalog.shown.index(item), tell=False)
         arguments = params.get("arguments")
-        self.open_call(item, arguments if isinstance(arguments, dict) else None, send=bool((wanted or {}).get("send")))
+        send = bool(where.get("sends") or (wanted or {}).get("send"))
+        self.open_call(item, arguments if isinstance(arguments, dict) else None, send=send)
 
     async def _show_call(self, call: Call, *, at: str = "", send: bool = False) -> None:
         screen, pane = self._screen, self._screen.call_pane
@@ -459,7 +460,7 @@ class Calling(Working):
             and tree.nodes is not None
             and not whole(tree.nodes.value)
         ):
-            self.in_background(partial(self._find, call, text), "servers.find")
+            self.in_background(partial(self._find, call, text), "servers.search")
         if done:
             tree.focus()
 

@@ -63,8 +63,8 @@ class Connecting(Working):
         screen.server_list.select(server.key)
         if where.get("tool") or where.get("call"):
             if not server.connected or server.key not in screen.catalogs:
-                if server.state == "off" and (where.get("call") or {}).get("send"):
-                    self.connect(server)
+                if server.state == "off" and (where.get("call") or {}).pop("send", False):
+                    self.connect(server, sends=True)
                 elif server.state == "off":
                     screen.go_to("servers")
                     screen.workbench.say(
@@ -113,8 +113,10 @@ class Connecting(Working):
             self._own.show_all()
             self._own.wake()
 
-    def connect(self, server: Server) -> None:
-        """Start it, after a question if somebody else wrote it down."""
+    def connect(self, server: Server, *, sends: bool = False) -> None:
+        """Start it, after a question if somebody else wrote it down. `sends`: then the call that is arrived at is made."""
+        if self.arriving is not None:
+            self.arriving["sends"] = sends
         if not self._own.servers.needs_asking(server):
             self._start(server)
             return
@@ -127,7 +129,7 @@ class Connecting(Working):
         def answered(answer: str | None) -> None:
             if answer == "y":
                 self._own.servers.agree(consent)
-                self.connect(server)  # asks again, should its settings have changed meanwhile
+                self.connect(server, sends=sends)  # asks again, should its settings have changed meanwhile
 
         title = f"Connect to {server.name}?" if server.transport == "http" else f"Start {server.name}?"
         self.app.push_screen(Question(title, consent_lines(server), [("y", f"yes, {verb}"), ("n", "no")]), answered)
@@ -230,7 +232,7 @@ class Connecting(Working):
         if server.path:
             self._own.workbench.go("edit", path=server.path, line=_line_of(server))
         else:
-            self._own.workbench.say(f"{server.name} stands in no suite: N makes one")
+            self._own.workbench.say(f"{server.name} stands in no suite: {key_of('suite.new')} makes one")
 
     def action_traffic(self) -> None:
         """What is said with it."""

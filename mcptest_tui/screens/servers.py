@@ -202,6 +202,7 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
         self.server_list.rebuilt()
         self.show_catalog()
         self.show_about(keep=True)
+        self.refresh_bindings()
 
     # What is shown
 

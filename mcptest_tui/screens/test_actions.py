@@ -10,8 +10,8 @@ from textual.screen import Screen
 from mcptest_engine.core.words import counted
 from mcptest_tui.state.filters import toggled
 from mcptest_tui.state.result_rows import failures_by_cause
-from mcptest_tui.state.store import TestRow
-from mcptest_tui.state.tree_rows import ORDER_WORDS, ORDERS, Group, Note
+from mcptest_tui.state.store import BUSY, TestRow
+from mcptest_tui.state.tree_rows import ORDER_WORDS, ORDERS, TO_SEE, Group, Note
 from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
@@ -196,8 +196,11 @@ class TestActions(Screen[None]):
         if action in ("stop", "stop_all"):
             return screen.workbench.runs.progress.busy
         if action in ("run_failed", "failure"):
-            wanted = ("fail",) if action == "run_failed" else ("fail", "inconclusive", "skip")
-            return any(screen.workbench.store.counts[status] for status in wanted)
+            store, wanted = screen.workbench.store, ("fail",) if action == "run_failed" else TO_SEE
+            return any(store.counts[status] for status in wanted) or (
+                any(store.counts[status] for status in BUSY)
+                and any(row.busy and row.verdict in wanted for row in store.rows.values())
+            )
         if action == "matrix":
             return bool(screen.several.paths(screen.workbench.store))
         if action == "sides":

@@ -342,6 +342,8 @@ async def test_the_engines_end_disconnects_everything(workbench, demo):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pilot.app.engine.pid, signal.SIGKILL)
         await until(pilot, lambda: screen.server.state == "off")
+        await until(pilot, lambda: "r connect" in rows_of(pilot.app)[-1], what="the keys of a server that is off")
+        assert "new suite" not in rows_of(pilot.app)[-1]
         await pilot.press("escape", "r")
         await until(pilot, lambda: screen.server.connected and screen.server.catalog)
 

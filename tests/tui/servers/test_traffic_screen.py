@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -14,7 +15,7 @@ import pytest
 from mcptest_tui.screens.save_test import SaveTest
 from tests.conftest import SERVERS
 from tests.tui.pictures import assert_picture, text_of
-from tests.tui.servers.driving import connected, form_of, odd, sent, suite_of
+from tests.tui.servers.driving import at_servers, connected, form_of, odd, sent, suite_of
 from tests.tui.tests_screen.conftest import ran
 from tests.tui.waiting import until
 
@@ -181,6 +182,26 @@ async def test_a_call_that_destroys_is_asked_about_before_it_is_made_again(workb
         assert screen.call.called is None
 
 
+async def test_a_call_is_made_again_only_as_long_as_its_connecting_goes_on(workbench, place):
+    """A connecting that was cancelled began anew with the next save, and the call was made whenever it was connected."""
+    demo = {"command": ["mcptest", "mock", "--preset", "demo"]}
+    suite_of(place, demo={"command": [sys.executable, "-c", "import time; time.sleep(600)"]})
+    async with workbench() as pilot:
+        screen = await at_servers(pilot, "demo")
+        call = {"method": "tools/call", "params": {"name": "status", "arguments": {}}, "send": True}
+        screen.arrive(server="demo", call=call)
+        assert screen.server.state == "starting"
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.server.state == "off", what="the cancelled connecting")
+        suite_of(place, demo=demo)
+        await until(pilot, lambda: "mock" in screen.server.shown, what="the save")
+        assert screen.server.state == "off"
+        await pilot.press("r")
+        await until(pilot, lambda: screen.call is not None and screen.is_calling, what="the form")
+        await until(pilot, lambda: screen.call_pane.form.has_focus_within)
+        assert not screen.call.params, "it was not sent"
+
+
 async def test_a_search_in_an_answer_and_its_message_finds_what_was_not_loaded_yet(workbench, place):
     """Of 20,000 items the last was not found, because only the first 200 were here; the log keeps less, and says so."""
     result = {"content": [], "structuredContent": {"list": list(range(20_000)), "last": True}}
@@ -193,10 +214,14 @@ async def test_a_search_in_an_answer_and_its_message_finds_what_was_not_loaded_y
         await sent(pilot, screen)
         tree = screen.call_pane.result
         tree.focus()
+        servers_found = asyncio.Event()
+        screen.in_background(servers_found.wait, "servers.find")
         await pilot.press("slash", *"19999", "enter")
         await until(pilot, lambda: tree.target == "result.structuredContent.list[19999]", what="the last item")
         assert tree.value() == 19_999
         assert '"19999" 1 of 1' in tree.searching
+        assert any(one.group == "servers.find" and one.is_running for one in screen.workers), "both searches go on"
+        servers_found.set()
         traffic = await at_traffic(pilot)
         await until(pilot, lambda: any(one.about == "list" and one.answer for one in traffic.traffic.shown))
         traffic.rows.go_to(next(one for one in traffic.traffic.shown if one.about == "list"))

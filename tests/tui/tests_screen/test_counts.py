@@ -114,3 +114,28 @@ async def test_a_suites_summary_is_a_key_away_on_a_small_terminal(workbench: Cal
         await until(pilot, lambda: "2 failed, 3 passed, 1 skipped in" in text_of(pilot.app), what="its page")
         await pilot.press("escape")
         await until(pilot, lambda: "▾ mcptest.yml" in text_of(pilot.app), what="the list")
+
+
+async def test_the_keys_of_failures_work_for_a_stopped_test_and_for_a_failed_one_that_runs_again(
+    workbench: Callable[..., Any], hanging: Path
+) -> None:
+    text = hanging.read_text()
+    async with workbench(size=(120, 40)) as pilot:
+        store = pilot.app.store
+        await until(pilot, lambda: store.rows)
+        rows = pilot.app.screen.test_list
+        rows.select(row(pilot, "it hangs").id)
+        await pilot.press("r")
+        await until(pilot, lambda: store.counts["running"] == 1)
+        await ran(pilot, "x")
+        assert (store.counts["stopped"], store.counts["fail"]) == (1, 0)
+        assert "n next failure" in text_of(pilot.app)
+        rows.select(row(pilot, "it differs").id)
+        await ran(pilot, "r")
+        assert "f failed" in text_of(pilot.app)
+        hanging.write_text(text.replace("  - name: it differs\n    tool: say", "  - name: it differs\n    tool: hang"))
+        await until(pilot, lambda: row(pilot, "it differs").tool == "hang", what="the new text")
+        await pilot.press("r")
+        await until(pilot, lambda: store.counts["running"] == 1)
+        assert "f failed" in text_of(pilot.app)
+        await ran(pilot, "x")
