@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.words import counted
+from mcptest_tui.places import path_here
 
 if TYPE_CHECKING:
     from mcptest_tui.app import Workbench
@@ -19,6 +19,6 @@ def tell_left_behind(app: Workbench) -> None:
         return
     left = Drafts(app.workspace.root).left_behind(app.workspace.root)
     if left:
-        name = os.path.relpath(left[0].path)
+        name = path_here(left[0].path)
         others = f" and {counted(len(left) - 1, 'other file')}" if len(left) > 1 else ""
         app.tell(f"unsaved text of {name}{others} was put aside", hint="the editor (f3) offers it", severity="warning")

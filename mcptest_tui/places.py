@@ -35,6 +35,15 @@ def absolute(path: str) -> str:
     return str(Path(os.path.expanduser(path)).absolute())  # noqa: PTH111 - a home that is not known stays "~name"
 
 
+def path_here(path: str) -> str:
+    """A path as it would be typed here; whole where it lies elsewhere, or the current folder is gone."""
+    try:
+        near = os.path.relpath(path)
+    except (OSError, ValueError):
+        return path
+    return path if near.startswith("..") else near
+
+
 def longer_path(typed: str) -> str | None:
     """A path as it was typed with the rest of the first suite or folder that begins so; None where there is none."""
     folder, _, begin = typed.rpartition("/")

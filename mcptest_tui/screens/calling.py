@@ -9,7 +9,6 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, cast
 
@@ -496,7 +495,7 @@ class Calling(Working):
             call.answer,
             call.server,
             documents,
-            str(free_path(Path.cwd())),
+            str(free_path(screen.workbench.folder)),
             destructive=call.form.item.destructive,
         )
         saving.invalid = call.invalid if (call.called or {}).get("invalid", {}).get("fails") else ""

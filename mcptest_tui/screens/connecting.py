@@ -251,7 +251,7 @@ class Connecting(Working):
         if not server.connected:
             screen.workbench.say(f"{server.name} is not connected: {key_of('server.connect')} connects it")
             return
-        folder = Path(server.path).parent if server.path else Path.cwd()
+        folder = Path(server.path).parent if server.path else screen.workbench.folder
         suites = [path for path, document in screen.workbench.store.documents.items() if document.sound]
         places = places_for(suites, server.path if server.path in suites else "", str(free_path(folder)))
         screen.app.push_screen(ScaffoldScreen(server.name, server.key, Scaffolding(places)))

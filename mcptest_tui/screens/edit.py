@@ -16,6 +16,7 @@ from textual.content import Content
 from mcptest_engine.core.words import counted
 from mcptest_tui.actions.edit import ACTIONS
 from mcptest_tui.keymap import bindings_for
+from mcptest_tui.places import path_here
 from mcptest_tui.quiet import Quiet
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.edit_checks import EditChecks
@@ -212,8 +213,8 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
 
     def title_of(self, doc: OpenDoc) -> str:
         """A file's path as it is typed here."""
-        here = os.path.relpath(doc.file.path)
-        return doc.file.name if here.startswith("..") else here
+        here = path_here(doc.file.path)
+        return doc.file.name if here == doc.file.path else here
 
     # What comes from the app
 

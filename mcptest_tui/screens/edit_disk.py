@@ -7,10 +7,10 @@ that comes up under a typist's fingers is answered by the next letter.
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcptest_tui.places import path_here
 from mcptest_tui.screens.edit_drafts import EditDrafts
 from mcptest_tui.state.editor_model import EditorFile, digest_of, look, open_file, reason
 from mcptest_tui.words import key_of
@@ -173,8 +173,7 @@ class EditDisk(EditDrafts):
 
     def _say_kept(self, whose: str, kept: Path | None) -> None:
         if kept is not None:
-            path = os.path.relpath(kept)
-            self.workbench.tell(f"{whose} is kept", hint=str(kept) if path.startswith("../..") else path)
+            self.workbench.tell(f"{whose} is kept", hint=path_here(str(kept)))
 
 
 def read_there(path: str) -> EditorFile | None:

@@ -12,6 +12,7 @@ from textual.containers import Container
 
 from mcptest_engine.core.words import counted
 from mcptest_tui.keymap import keymap_file, keymap_template
+from mcptest_tui.places import path_here
 from mcptest_tui.screens.edit_disk import EditDisk, read_there
 from mcptest_tui.screens.edit_docs import OpenDoc
 from mcptest_tui.state.editor_model import CannotSave, look, open_file, reason
@@ -73,12 +74,11 @@ class EditFiles(EditDisk):
             for path, doc in self.docs.items()
         ]
         known = {file: None for document in self.workbench.store.documents.values() for file in document.files}
-        for path in known:
-            if path not in self.docs and path.endswith((".yml", ".yaml")) and os.path.isfile(path):  # noqa: PTH113
-                shown = os.path.relpath(path)
-                choices.append(
-                    Choice(path, path if shown.startswith("..") else shown, "", path, "Suites and their parts")
-                )
+        choices += [
+            Choice(path, path_here(path), "", path, "Suites and their parts")
+            for path in known
+            if path not in self.docs and path.endswith((".yml", ".yaml")) and os.path.isfile(path)  # noqa: PTH113
+        ]
         choices.append(Choice(":open", "Another file …", "", "By its path.", "More"))
         choices.append(Choice(":new", "A new file …", "", "An empty suite.", "More"))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Vertical, VerticalScroll
@@ -92,7 +91,7 @@ class HomeScreen(WorkScreen):
         if answer != "y":
             return
         try:
-            path = str(demo_suite(Path.cwd()))
+            path = str(demo_suite(self.workbench.folder))
         except OSError as wrong:
             self._note(f"{wrong.filename} cannot be written: {wrong.strerror}", error=True)
             return
@@ -152,7 +151,7 @@ class HomeScreen(WorkScreen):
             engine.tell("disconnect", session=SESSION)
             raise
         self._note("")
-        state = Scaffolding(places_for((), "", str(free_path(Path.cwd()))))
+        state = Scaffolding(places_for((), "", str(free_path(self.workbench.folder))))
         scaffold = ScaffoldScreen(name, SESSION, state, mode="tests")
         self.app.push_screen(scaffold, lambda _: engine.tell("disconnect", session=SESSION))
 

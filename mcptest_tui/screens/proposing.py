@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mcptest_engine.core.words import counted
@@ -78,7 +77,7 @@ class Proposing(Working):
         bench = self._for.workbench
         documents = [document for document in bench.store.documents.values() if document.sound]
         params = {"name": item.name, "arguments": arguments}
-        saving = saving_of("tools/call", params, None, server, documents, str(free_path(Path.cwd())))
+        saving = saving_of("tools/call", params, None, server, documents, str(free_path(bench.folder)))
         place = saving.place
         try:
             told = await bench.engine.ask(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,6 +13,7 @@ from textual.widgets import Input, Static
 from mcptest_engine.core.errors import McptestError
 from mcptest_engine.workspace.suite_file import write_suite
 from mcptest_tui.keymap import bindings_for
+from mcptest_tui.places import path_here
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.add_assertion import file_row, matchers_for
 from mcptest_tui.screens.modals import Modal
@@ -238,8 +238,7 @@ def chosen_leaf(saving: Saving, tree: JsonTree) -> None:
 
 def _told(place: Place) -> str:
     """A place as an option: JSON texts are what a `Choice` has."""
-    shorter = os.path.relpath(place.path)
-    told = place.path if shorter.startswith("..") else shorter
+    told = path_here(place.path)
     if place.new:
         told = f"new file {told}"
     elif place.several:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Horizontal, Vertical
@@ -10,6 +9,7 @@ from textual.content import Content
 
 from mcptest_engine.core.words import counted
 from mcptest_tui.keymap import bindings_for
+from mcptest_tui.places import path_here
 from mcptest_tui.safe import one_line, shown
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.copying import Copying
@@ -119,8 +119,7 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
 
     def relative(self, path: str) -> str:
         """A path as it is typed here."""
-        here = os.path.relpath(path)
-        return path if here.startswith("..") else here
+        return path_here(path)
 
     def place(self, row: TestRow) -> str:
         """`weather.yml:12`."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Vertical
@@ -429,7 +428,7 @@ class TrafficScreen(Working, WorkScreen):
         screen = next((one for one in self.workbench.work_screens() if isinstance(one, ServersScreen)), None)
         documents = [document for document in self.workbench.store.documents.values() if document.sound]
         server = screen.servers.named(row.server) if screen is not None else _server_of(row.server, documents)
-        saving = saving_of(method, params, answer, server, documents, str(free_path(Path.cwd())))
+        saving = saving_of(method, params, answer, server, documents, str(free_path(self.workbench.folder)))
         self.app.push_screen(SaveTest(saving))
 
     async def _request(self, row: Row | None) -> tuple[Row, str, dict[str, Any]] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from rich.cells import cell_len
 from mcptest_engine.core.clipping import compact
 from mcptest_engine.core.sanitise import one_line, sanitise
 from mcptest_engine.core.words import counted
+from mcptest_tui.places import path_here
 from mcptest_tui.state.schema_rows import describes, rows_of
 from mcptest_tui.state.servers import state_words
 from mcptest_tui.state.text_lines import TextLine, line
@@ -169,9 +169,9 @@ def _facts(server: Server) -> Iterator[tuple[str, str]]:
     if server.missing:
         yield "missing", f"{', '.join(server.missing)} has no value here"
     if server.group == "suite":
-        yield "suite", _path_shown(server.path)
+        yield "suite", path_here(server.path)
     elif server.source:
-        yield server.origin, _path_shown(server.source)
+        yield server.origin, path_here(server.source)
 
 
 def _able(value: object) -> str:
@@ -179,15 +179,6 @@ def _able(value: object) -> str:
     if isinstance(value, dict) and all(flag is True for flag in value.values()):
         return ", ".join(map(str, value)) or "yes"
     return "yes" if value is None else compact(value, 200)
-
-
-def _path_shown(path: str) -> str:
-    """As one would type it here; whole where it lies elsewhere."""
-    try:
-        shorter = os.path.relpath(path)
-    except (OSError, ValueError):
-        return path
-    return path if shorter.startswith("..") else shorter
 
 
 def _handshake(server: Server) -> Iterator[TextLine]:

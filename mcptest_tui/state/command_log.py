@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.sanitise import one_line
+from mcptest_tui.places import path_here
 from mcptest_tui.state.run_view import repro_command
 
 if TYPE_CHECKING:
@@ -102,8 +102,7 @@ class CommandLog:
 
 def shown_path(path: str) -> str:
     """As it would be typed here."""
-    near = os.path.relpath(path)
-    return one_line(path if near.startswith("..") else near)
+    return one_line(path_here(path))
 
 
 def _escaped(name: str) -> str:

@@ -6,11 +6,11 @@ should want them.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcptest_engine.core.words import counted
+from mcptest_tui.places import path_here
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ class Destination(NamedTuple):
     @property
     def shown(self) -> str:
         """As seen from here."""
-        near = os.path.relpath(self.path)
-        return self.path if near.startswith("..") else near
+        return path_here(self.path)
 
 
 class Row(NamedTuple):

@@ -97,6 +97,23 @@ async def test_the_folder_itself_may_be_deleted(workbench, demo, place):
         await pilot.press("3", "2", "1")
 
 
+async def test_a_suite_elsewhere_is_worked_with_when_the_current_folder_is_deleted(workbench, demo, place, monkeypatch):
+    folder = place / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    async with workbench(paths=[str(demo)]) as pilot:
+        app = pilot.app
+        await until(pilot, lambda: app.store.rows)
+        folder.rmdir()
+        await pilot.press("j", "j", "enter")
+        await until(pilot, lambda: app.screen.has_class("-detail"), what="the detail")
+        await pilot.press("escape", "e")
+        await until(pilot, lambda: app.current_mode == "edit" and app.screen.current is not None, what="the editor")
+        await pilot.press("f3", "f1")
+        await until(pilot, lambda: app.current_mode == "tests")
+        assert app.problems.last is None
+
+
 async def test_a_suite_that_is_moved_away_and_put_back_keeps_its_results(workbench, demo, monkeypatch):
     """As editors save that keep a backup."""
     async with workbench() as pilot:

@@ -46,6 +46,11 @@ def hanging(place: Path) -> Path:
     return path
 
 
+def replace_text(path: Path, before: str, after: str) -> None:
+    """Save the file with another text in a place."""
+    path.write_text(path.read_text(encoding="utf-8").replace(before, after), encoding="utf-8")
+
+
 async def stopped(pilot: Any) -> None:
     """Run all, and stop when what answers has answered."""
     store = pilot.app.store
@@ -119,7 +124,6 @@ async def test_a_suites_summary_is_a_key_away_on_a_small_terminal(workbench: Cal
 async def test_the_keys_of_failures_work_for_a_stopped_test_and_for_a_failed_one_that_runs_again(
     workbench: Callable[..., Any], hanging: Path
 ) -> None:
-    text = hanging.read_text()
     async with workbench(size=(120, 40)) as pilot:
         store = pilot.app.store
         await until(pilot, lambda: store.rows)
@@ -133,7 +137,7 @@ async def test_the_keys_of_failures_work_for_a_stopped_test_and_for_a_failed_one
         rows.select(row(pilot, "it differs").id)
         await ran(pilot, "r")
         assert "f failed" in text_of(pilot.app)
-        hanging.write_text(text.replace("  - name: it differs\n    tool: say", "  - name: it differs\n    tool: hang"))
+        replace_text(hanging, "  - name: it differs\n    tool: say", "  - name: it differs\n    tool: hang")
         await until(pilot, lambda: row(pilot, "it differs").tool == "hang", what="the new text")
         await pilot.press("r")
         await until(pilot, lambda: store.counts["running"] == 1)
