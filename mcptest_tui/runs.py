@@ -207,9 +207,11 @@ class Runs:
         from mcptest_tui.engine_client import EngineError
 
         await self._app.engine_ready.wait()
+        await self._app.suites.read_remembered(path)
         if key not in self._unasked:
             return  # cancelled meanwhile
         self._unasked.discard(key)
+        self._app.store.update_digests(key)
         try:
             await self._app.engine.ask("run", run=key, path=path, ids=ids)
             if key in self.progress.unwanted:  # cancelled while there was no engine to tell

@@ -131,6 +131,11 @@ class Suites:
             self._app.documents_read()
         return read
 
+    async def read_remembered(self, path: str) -> None:
+        """Read a suite that is shown as it was in the last session: its tests may be others by now."""
+        if path not in self._read:
+            await self.read([path])
+
     def _drop(self, path: str) -> None:
         if path in self._app.store.documents:
             self._gone.add(path)

@@ -268,6 +268,15 @@ class Store:
                 row.run, row.asked_digest, row.waits = run, row.digest, ""
                 self._set(row, "queued")
 
+    def update_digests(self, run: str) -> None:
+        """The engine is about to be asked for a run, whose tests may have been read again since a person asked for it."""
+        for test in (wanted := self._runs.get(run, {})):
+            row = self.rows.get(test)
+            if row is not None:
+                wanted[test] = row.digest
+                if row.run == run:
+                    row.asked_digest = row.digest
+
     def interrupt(self) -> None:
         """The engine is gone, and all runs with it; what was decided stays."""
         for run in list(self._runs):

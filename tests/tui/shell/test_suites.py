@@ -24,3 +24,26 @@ async def test_a_suite_that_cannot_be_looked_at_says_why(workbench, place):
         (document,) = await pilot.app.suites.read([path])
         assert not document.sound
         assert "name too long" in document.diagnostics[0].message.lower()
+
+
+async def test_a_run_that_is_asked_for_before_a_remembered_suite_is_read_is_of_the_text_that_stands_there(
+    workbench, demo, place
+):
+    """Its rows were marked as run with an older text, because of the digests of the last session."""
+    folder = place / "deep"
+    folder.mkdir()
+    demo.rename(folder / "demo.yml")
+    async with workbench() as pilot:
+        pilot.app.suites.cache.save(
+            [
+                document._replace(tests=tuple(one._replace(digest="older") for one in document.tests))
+                for document in pilot.app.store.documents.values()
+            ]
+        )
+        pilot.app.store.documents.clear()  # a session without a suite is not saved
+    async with workbench(ready=False) as pilot:
+        store = pilot.app.store
+        assert store.rows, "what is remembered"
+        pilot.app.run_tests(None)
+        await until(pilot, lambda: store.rows and not pilot.app.runs.progress.busy and store.counts["pass"])
+        assert not [row.name for row in store.rows.values() if row.outdated]
