@@ -468,7 +468,7 @@ def fill(members: list[Field], values: Mapping[str, Any], schema: object, parent
     rest = next((one for one in members if one.name == REST), None)
     if unknown and rest is None:
         about = f"{'arguments' if parent is None else 'members'} that the schema does not name"
-        closed = {"additionalProperties": isinstance(schema, dict) and schema.get("additionalProperties")}
+        closed = {"additionalProperties": schema.get("additionalProperties") if isinstance(schema, dict) else True}
         rest = Field(REST, "json", False, "object", closed, (), about, tuple(named), parent=parent)
         members.append(rest)
     if rest is not None:
