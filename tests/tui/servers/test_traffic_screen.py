@@ -193,8 +193,9 @@ async def test_a_call_is_made_again_only_as_long_as_its_connecting_goes_on(workb
         assert screen.server.state == "starting"
         await pilot.press("escape")
         await until(pilot, lambda: screen.server.state == "off", what="the cancelled connecting")
-        suite_of(place, demo=demo)
-        await until(pilot, lambda: "mock" in screen.server.shown, what="the save")
+        path = suite_of(place, demo=demo)
+        await pilot.app.run_worker(pilot.app.suites.read([str(path)])).wait()
+        assert "mock" in screen.server.shown
         assert screen.server.state == "off"
         await pilot.press("r")
         await until(pilot, lambda: screen.call is not None and screen.is_calling, what="the form")
