@@ -14,7 +14,7 @@ import gc
 import os
 from contextlib import suppress
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from mcptest_engine.core.words import quoted
 from mcptest_engine.suite.checks import check_merged
 from mcptest_engine.suite.defaults import WITHOUT_DEFAULTS, with_defaults
 from mcptest_engine.suite.merge import Merged, PlacedTest, merge, merge_variables, whole_document
-from mcptest_engine.suite.places import MOST_PROBLEMS, Places, TooManyProblems
+from mcptest_engine.suite.places import MOST_PROBLEMS, Places, TooManyProblems, WrittenLines
 from mcptest_engine.suite.problems import structural_problems
 from mcptest_engine.suite.secrets import environment_secrets, secret_values, without_secrets
 from mcptest_engine.suite.server_checks import Surroundings
@@ -427,7 +427,10 @@ class _Load:
         only_server = next(iter(merged.servers)) if len(merged.servers) == 1 else ""
         sources = self._reader.sources
         defaults = {name: placed.value for name, placed in merged.default_test.items()}
-        return tuple(_entry(test, defaults, sources[test.file].path, places, only_server) for test in merged.tests)
+        lines = WrittenLines(sources)
+        return tuple(
+            _entry(test, defaults, sources[test.file].path, places, only_server, lines) for test in merged.tests
+        )
 
 
 def _is_templated(problem: Problem, sources: Iterable[Source]) -> bool:
@@ -446,7 +449,9 @@ def _is_templated(problem: Problem, sources: Iterable[Source]) -> bool:
     return isinstance(value, str) and "${" in value
 
 
-def _entry(test: PlacedTest, defaults: Mapping[str, Any], path: Path, places: Places, only_server: str) -> TestEntry:
+def _entry(
+    test: PlacedTest, defaults: Mapping[str, Any], path: Path, places: Places, only_server: str, lines: WrittenLines
+) -> TestEntry:
     entry = with_defaults(test.entry, {} if test.kind in WITHOUT_DEFAULTS else defaults)
     if "verify" in entry:
         entry = {**entry, "verify": [with_defaults(step, {}) for step in entry["verify"]]}
@@ -458,7 +463,7 @@ def _entry(test: PlacedTest, defaults: Mapping[str, Any], path: Path, places: Pl
         pointer=f"/{test.block}/{test.number}" if not test.below else pointer(test.path),
         server=_called_server(entry) or entry.get("server") or entry.get("servers", (only_server,))[0],
         lines=_lines_within(test, places) if test.kind is TestKind.COMPOSITION else {},
-        line_of=lambda path: places.line_at(test.file, (*test.path, *path)),
+        line_of=partial(lines.line_at, test.file, test.path),
     )
 
 

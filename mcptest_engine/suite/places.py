@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcptest_engine.suite.sources import Source
-    from mcptest_engine.suite.yaml import Pointer
+    from mcptest_engine.suite.yaml import Pointer, Tree
 
 
 MOST_PROBLEMS = 500
@@ -89,12 +89,6 @@ class Places:
         span = None if tree is None else tree.span(path, nearest=True)
         return 1 if span is None else span.line
 
-    def line_at(self, file: int, path: Pointer) -> int | None:
-        """The line of the value at `path`, None where none is written."""
-        tree = self._sources[file].tree
-        span = None if tree is None else tree.span(path)
-        return None if span is None else span.line
-
     def has_templates(self, file: int) -> bool:
         """Whether that file holds a `${` anywhere."""
         if file not in self._templated:
@@ -116,6 +110,26 @@ class Places:
             except (LookupError, TypeError):
                 return None
         return value
+
+
+class WrittenLines:
+    """The lines of values in the files of a load, for who asks after it. A file is parsed anew: its tree takes far more memory
+    than its text, and only a failure asks for a line.
+    """
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._texts = [(source.data, source.file) for source in sources]
+        self._trees: dict[int, Tree] = {}
+
+    def line_at(self, file: int, test: Pointer, path: Pointer) -> int | None:
+        """The line of the value at `path` in the test at `test` of that file, None where none is written."""
+        from mcptest_engine.suite.yaml import read_bytes
+
+        if file not in self._trees:
+            data, name = self._texts[file]
+            self._trees[file] = read_bytes(data, file=name, keep_going=True)
+        span = self._trees[file].span((*test, *path))
+        return None if span is None else span.line
 
 
 def _on_one_line(text: str) -> str:
