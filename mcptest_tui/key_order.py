@@ -54,6 +54,8 @@ class KeyOrder(App[int]):
     async def on_event(self, event: events.Event) -> None:
         """As the base class, but for keys and pasted text, which stand in a queue."""
         if isinstance(event, (events.Key, events.Paste)) and not event.is_forwarded:
+            if isinstance(event, events.Key) and event.key.startswith("alt+"):
+                event.character = None  # Textual's fields type whatever has a character
             self._typed.append(event)
             if self._mark is None:
                 await self._send_next()

@@ -9,7 +9,7 @@ from mcptest_tui.actions import TITLES, by_id, every_action
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.picker import Choice
 from mcptest_tui.state.tree_rows import suite_title
-from mcptest_tui.words import OWN_KEYS, keys_shown, mark
+from mcptest_tui.words import keys_now, keys_shown, mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,7 @@ def _applies(app: Workbench, action: Action, node: DOMNode) -> bool:
 
 def keys_of(action: Action) -> str:
     """The keys of an action as they are now, with the person's keymap over the defaults."""
-    return keys_shown(OWN_KEYS.get(action.id) or action.keys)
+    return keys_shown(keys_now(action.id))
 
 
 class Palette:

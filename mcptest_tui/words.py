@@ -67,15 +67,19 @@ def keys_shown(keys: tuple[str, ...] | list[str]) -> str:
     return ", ".join(map(key_shown, keys))
 
 
+def keys_now(name: str) -> tuple[str, ...]:
+    """The keys of an action as they are now: the person's own, or ours."""
+    return OWN_KEYS.get(name) or by_id()[name][1].keys
+
+
 def key_of(name: str, *, typing: bool = False) -> str:
     """The key of an action for a message, the person's own or ours; "its name in the palette" where it has none.
 
     While a person types in a text, the first key that is no character.
     """
-    action = by_id()[name][1]
-    keys = OWN_KEYS.get(name) or action.keys
+    keys = keys_now(name)
     wanted = [key for key in keys if not (typing and len(key_shown(key)) == 1)]
-    return key_shown((wanted or keys)[0]) if keys else f'"{action.title}" in the palette'
+    return key_shown((wanted or keys)[0]) if keys else f'"{by_id()[name][1].title}" in the palette'
 
 
 def duration_shown(seconds: float) -> str:

@@ -19,7 +19,7 @@ from mcptest_tui.safe import shown
 from mcptest_tui.screens.base import size_classes
 from mcptest_tui.widgets.footer import HELP, hints_of
 from mcptest_tui.widgets.line import Prompt
-from mcptest_tui.words import key_of, key_shown
+from mcptest_tui.words import key_of, key_shown, keys_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -83,13 +83,16 @@ class Modal(Sturdy, ModalScreen[Answer], Generic[Answer]):
 
 
 class Question(Modal[str]):
-    """A question with a few answers, each with its own key; the answer is the key's name."""
+    """A question with a few answers, each with its own key; the answer is the key's name. `yes` names the action whose key is
+    the first answer too: what the question asks about is what that key does.
+    """
 
     ENTER = "choose"
 
-    def __init__(self, title: str, lines: Sequence[str], choices: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, title: str, lines: Sequence[str], choices: Sequence[tuple[str, str]], *, yes: str = "") -> None:
         super().__init__(classes="question")
         self._title, self._lines, self._choices = title, lines, choices
+        self._yes = keys_now(yes) if yes else ()
 
     def compose(self) -> ComposeResult:
         """The question, and a list of answers."""
@@ -104,11 +107,12 @@ class Question(Modal[str]):
         """Chosen with Enter or the mouse."""
         self.dismiss(event.option.id)
 
-    def on_key(self, event: object) -> None:
+    def on_key(self, event: events.Key) -> None:
         """Chosen by its letter."""
-        character = getattr(event, "character", None)
-        if character in {key for key, _ in self._choices}:
-            self.dismiss(character)
+        if event.key in self._yes:
+            self.dismiss(self._choices[0][0])
+        elif event.character in {key for key, _ in self._choices}:
+            self.dismiss(event.character)
 
 
 class _Suggesting(Suggester):

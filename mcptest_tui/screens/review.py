@@ -403,7 +403,7 @@ class ReviewScreen(Working, WorkScreen):
         lines.append(f"This writes {told_files(files)}." if files else "This writes no suite.")
         choices = [("y", "yes, write"), ("n", "not yet")]
         self.app.push_screen(
-            Question("All are decided. Write them?", lines, choices),
+            Question("All are decided. Write them?", lines, choices, yes="review.write"),
             lambda answer: self.action_write() if answer == "y" else None,
         )
 

@@ -448,9 +448,11 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
         return False
 
     def hints_first(self) -> dict[str, str]:
-        """Cancel what is waited for; in what is offered, the other lists."""
+        """Cancel what is waited for; in a form, the ways out; in what is offered, the other lists."""
         if self.is_waiting:
             return {"app.back": "cancel"}
+        if self.call_pane.form.has_focus_within:
+            return {"call.send": "", "app.back": "", "modes": ""}
         return {"lists": ""} if self.catalog_list.has_focus else {}
 
     def remember(self) -> dict[str, Any]:

@@ -115,6 +115,10 @@ class CallPane(Sturdy, Vertical):
         """One item less."""
         self.form.remove_item()
 
+    def check_consume_key(self, key: str, character: str | None) -> bool:  # noqa: ARG002 - Textual's
+        """In the form, letters and digits do what they do there, or nothing: those of the screen and the app are not meant."""
+        return character is not None and character.isalnum() and self.form.has_focus_within
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Items are added and removed where the focus is in a list."""
         if action in ("add_item", "remove_item"):

@@ -81,6 +81,20 @@ async def test_when_all_are_decided_it_asks_once_and_no_keeps_them(workbench, pl
         assert "added 1" not in path.read_text()
 
 
+async def test_the_key_that_writes_says_yes_to_the_question_whether_to_write(workbench, place):
+    """The line below the question goes on saying that this key writes."""
+    path = suite_in(place)
+    new_test(place, 0)
+    before = path.read_text()
+    async with workbench(size=(80, 24)) as pilot:
+        await reviewing(pilot, 1)
+        await pilot.press("a")
+        assert "All are decided" in await asked(pilot)
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: path.read_text() != before, what="the suite to be written")
+        await until(pilot, lambda: not pilot.app.reviews.is_writing and not isinstance(pilot.app.screen, Question))
+
+
 async def test_decisions_are_taken_back_and_changed(workbench, place):
     """u takes the last one back; looking does not decide."""
     suite_in(place)

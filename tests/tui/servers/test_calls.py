@@ -13,7 +13,7 @@ from mcptest_tui.screens.modals import Question
 from mcptest_tui.screens.picker import Picker
 from mcptest_tui.screens.save_test import AssertionList, SaveTest
 from mcptest_tui.screens.value import ValueWindow
-from tests.tui.pictures import assert_picture, text_of
+from tests.tui.pictures import assert_picture, rows_of, text_of
 from tests.tui.servers.driving import ODD, connected, form_of, odd, sent, suite_of
 from tests.tui.waiting import until
 
@@ -25,6 +25,77 @@ async def paste(pilot, text):
     """As a terminal does it."""
     pilot.app.screen.focused.post_message(events.Paste(text))
     await pilot.pause()
+
+
+async def alt_and(pilot, letter):
+    """As Textual reads what a terminal sends for it, which is escape and the letter: with a character."""
+    pilot.app.post_message(events.Key(f"alt+{letter}", letter))
+    await pilot.pause()
+
+
+async def test_alt_and_a_letter_is_a_key_and_no_text(workbench, place):
+    """In the form, in its box of JSON, in a line of a window, and in the editor."""
+    suite_of(place, shop=odd("shop"))
+    async with workbench() as pilot:
+        app, screen = pilot.app, await connected(pilot, "shop")
+        call = await form_of(pilot, screen, "place_order")
+        await pilot.press(*"Ada")
+        await alt_and(pilot, "x")
+        assert [one.raw for one in call.form.rows() if one.raw] == ["Ada"]
+        await alt_and(pilot, "c")  # clears the form
+        await until(pilot, lambda: not any(one.raw for one in call.form.rows()), what="the form to be empty")
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: screen.call.form.whole is not None)
+        before = screen.call.form.whole.raw
+        await alt_and(pilot, "x")
+        assert screen.call.form.whole.raw == before
+        await pilot.press("ctrl+o")
+        await alt_and(pilot, "x")
+        assert app.screen.query_one("Input").value == ""
+        await pilot.press("escape")
+        app.go("edit", path=str(place / "mcptest.yml"))
+        await until(pilot, lambda: app.current_mode == "edit" and app.screen.current is not None)
+        await alt_and(pilot, "z")
+        assert not app.screen.unsaved()
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_letters_and_digits_on_a_field_that_is_no_text_stay_in_the_form(workbench, demo, size):
+    """No ping, no other mode, nothing saved as a test, and the footer names none of these keys."""
+    async with workbench(size=size) as pilot:
+        app, screen = pilot.app, await connected(pilot, "demo")
+        call = await form_of(pilot, screen, "get_weather")
+        await pilot.press("down")
+        choice = screen.focused
+        await pilot.press(*"p1sqwzT")
+        await until(pilot, lambda: not app.is_typing)
+        assert (app.current_mode, app.screen, screen.focused, app.message[0]) == ("servers", screen, choice, "")
+        await pilot.press("f")
+        assert choice.value == '"fahrenheit"'
+        await pilot.press("h")
+        assert choice.value == '"celsius"'
+        await pilot.press("r")
+        await until(pilot, lambda: "city" in call.form.problems, what="r to send, as the footer says")
+
+
+async def test_letters_on_a_form_without_arguments_stay_in_it(workbench, place):
+    suite_of(place, odd=odd("odd"))
+    async with workbench() as pilot:
+        screen = await connected(pilot, "odd")
+        await form_of(pilot, screen, "none")
+        await pilot.press(*"p1s")
+        await until(pilot, lambda: not pilot.app.is_typing)
+        assert (pilot.app.current_mode, pilot.app.screen, pilot.app.message[0]) == ("servers", screen, "")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_the_form_names_the_way_out(workbench, demo, size):
+    async with workbench(size=size) as pilot:
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "get_weather")
+        for _ in range(2):  # a text, and a choice
+            await until(pilot, lambda: "send  esc back  f1-f6 modes" in rows_of(pilot.app)[-1])
+            await pilot.press("down")
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
