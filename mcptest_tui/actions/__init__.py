@@ -55,7 +55,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "as text": ("t", "ctrl+t"),
     "other diff": ("d",),
     "other side": ("percent_sign",),
-    "wrap": ("W",),
+    "wrap": ("W", "alt+w"),
     "copy": ("y",),
     "copy the path": ("Y",),
     "copy the command": ("c",),

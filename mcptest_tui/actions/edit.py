@@ -52,7 +52,7 @@ ACTIONS: tuple[Action, ...] = (
         show=False,
     ),
     Action("edit.format", "Format", "", "format", "Tidy indentation, quotes, spaces and empty lines.", show=False),
-    Action("edit.wrap", "Wrap lines", "", "wrap", "Long lines over several rows.", show=False),
+    Action("edit.wrap", "Wrap lines", "wrap", "wrap", "Long lines over several rows, or cut at the edge.", show=False),
     Action("find.close", "Close", "back", "leave", "Back to the text.", where="find", priority=True, palette=False),
     Action("find.replace", "Replace all", "replace", "replace_all", "Replace every hit.", where="find", palette=False),
     *(

@@ -80,6 +80,7 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
         self.completing: Completing
         self._settle_soon = Quiet(self, SETTLE_SECONDS, self.settle)
         self._restored = False
+        self._wraps = False
         self._begun = False
         self.holds_keys = True  # until the text has the focus: what is typed meanwhile is meant for it
 
@@ -141,6 +142,7 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
 
     def restore(self, memory: dict[str, Any]) -> None:
         """The files that were open, as far as they still exist."""
+        self._wraps = memory.get("wrap") is True
         files = [told for told in memory.get("files", ()) if isinstance(told, dict)][:MOST_RESTORED]
         current = self.current
         for told in files:
@@ -159,7 +161,8 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
             {"path": path, "line": doc.area.cursor_location[0] + 1, "column": doc.area.cursor_location[1] + 1}
             for path, doc in self.docs.items()
         ]
-        return {"files": files, "current": self.current.file.path if self.current else None}
+        current = self.current.file.path if self.current else None
+        return {"files": files, "current": current, "wrap": self._wraps}
 
     def _open_something(self) -> None:
         self._begun = True
@@ -178,6 +181,7 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
             other.area.display = other is doc
         self.query_one("#edit-empty").display = False
         self.current = doc
+        doc.area.soft_wrap = self._wraps
         self.completing.attach(doc.area)
         if self.is_current:
             doc.area.focus()
@@ -388,8 +392,9 @@ class EditScreen(EditFiles, EditChecks, EditHelp, EditFind):
 
     def action_wrap(self) -> None:
         """Long lines over several rows, or not."""
-        if self.current is not None:
-            self.current.area.soft_wrap = not self.current.area.soft_wrap
+        self._wraps = not self._wraps
+        for doc in self.docs.values():
+            doc.area.soft_wrap = self._wraps
 
     def _fit(self) -> None:
         super()._fit()

@@ -23,6 +23,7 @@ from mcptest_tui.state.yaml_spans import paint
 from mcptest_tui.widgets.gutter import gutter, gutter_width
 from mcptest_tui.widgets.yaml_document import YamlDocument
 from mcptest_tui.widgets.yaml_typing import YamlTyping
+from mcptest_tui.words import MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -252,7 +253,7 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
         if not 0 <= offset < self.wrapped_document.height or not self.show_line_numbers:
             return strip
         row, section = self.wrapped_document._offset_to_line_info[offset]
-        width, room = self.gutter_width, self.size.width
+        width, room = self.gutter_width, self.scrollable_content_region.width
         is_here = row == self.cursor_location[0] and self._has_cursor
         base = self._theme.cursor_line_gutter_style if is_here else self._theme.gutter_style
         severities = {severity for _, _, severity in self.squiggles.get(row, ())}
@@ -270,7 +271,17 @@ class YamlArea(YamlTyping, Sturdy, TextArea, inherit_bindings=False):
         note = self.notes.get(row)
         if note is not None and note.text and last and self.scroll_offset.x == 0:
             body = self._with_note(body, note, row, room - width)
+        else:
+            body = self._with_edge(body, row, room - width, is_here=is_here)
         return Strip([*told, *body], width + body.cell_length)
+
+    def _with_edge(self, body: Strip, row: int, room: int, *, is_here: bool) -> Strip:
+        """A sign in the last column of a line that goes on behind it, unless the cursor is there."""
+        behind = self.get_column_width(row, len(self.document.get_line(row))) - self.scroll_offset.x
+        if self.soft_wrap or behind <= room or (is_here and self._cursor_offset[0] - self.scroll_offset.x >= room - 1):
+            return body
+        sign = Segment(MARKS["cut"][:1], self.rich_style + self.ink("yaml-area--mark"))
+        return Strip.join([body.crop(0, room - 1), Strip([sign]), body.crop(room, max(body.cell_length, room))])
 
     def _with_note(self, body: Strip, note: Note, row: int, room: int) -> Strip:
         """A word behind the text, in the room that is left; cut rather than pushed out."""

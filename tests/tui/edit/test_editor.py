@@ -574,3 +574,20 @@ def test_the_examples_of_a_new_keymap_are_taken_as_they_stand() -> None:
     ]
     assert len(examples) == 2
     assert diagnose_keymap("\n".join(examples), "keymap.yml") == []
+
+
+async def test_long_lines_are_marked_where_they_go_on_and_wrap_at_a_key_that_is_remembered(
+    suite: Path, workbench: Callable[..., Any]
+) -> None:
+    """alt+w types nothing; the next session wraps as well."""
+    suite.write_text(SUITE + "# " + "long " * 40 + "end\n")
+    before = suite.read_text()
+    async with workbench(size=(80, 24)) as pilot:
+        screen = await opened(pilot, suite)
+        await until(pilot, lambda: any(row.rstrip().endswith("…") and "# long" in row for row in rows_of(pilot.app)))
+        await pilot.press("alt+w")
+        await until(pilot, lambda: "long end" in text_of(pilot.app))
+        assert screen.current.text == before
+    async with workbench(size=(80, 24)) as pilot:
+        await opened(pilot, suite)
+        await until(pilot, lambda: "long end" in text_of(pilot.app))
