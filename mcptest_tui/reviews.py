@@ -30,6 +30,8 @@ class Reviews:
         self.problem = ""
         self.can_undo = False
         self.is_writing = False
+        self.written: list[dict[str, str]] = []
+        """`{path, before, after}` of what was written last, until it has been looked at."""
         self._about: set[str] = set()
         """The suites that proposals were about: one that was gone and is back has them again."""
 
@@ -116,7 +118,7 @@ class Reviews:
             return
         finally:
             self.is_writing = False
-        self.can_undo = bool(done.get("can_undo"))
+        self.can_undo, self.written = bool(done.get("can_undo")), done["texts"]
         refused = {one["id"] for one in done["refused"]}
         taken = [item for item in self.state.accepted() if item.kind == "snapshot" and item.id not in refused]
         self.state.written(refused)
@@ -143,7 +145,7 @@ class Reviews:
             return
         finally:
             self.is_writing = False
-        self.can_undo = bool(undone.get("can_undo"))
+        self.can_undo, self.written = bool(undone.get("can_undo")), []
         for path, reason in undone["refused"]:
             self._app.tell(f"{path}: {reason}", severity="warning", hint="the others are as they were")
         self._app.say(f"taken back: {counted(len(undone['restored']), 'file')} as before")

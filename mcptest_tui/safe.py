@@ -54,6 +54,16 @@ def told_apart(name: str, width: int) -> str:
     return one_line(name[:at] if at > 0 else name, width - cell_len(tail)) + tail
 
 
+def without_middle(text: str, width: int) -> str:
+    """One line without its middle where it is too long: what it is told by stands at its beginning or at its end."""
+    line = one_line(text, 1_000)
+    if cell_len(line) <= width:
+        return line
+    head = one_line(line, width * 2 // 5)
+    tail = line[-max(width - cell_len(head), 1) :]
+    return one_line(head + tail, width)
+
+
 def name_among(name: str, near: Sequence[str], width: int) -> str:
     """The name in so many cells, told from those of the rows near it: where they would look the same, from the word on that
     differs. What a test is told by often stands at its end: a model, a run, what is done with a tool.

@@ -19,13 +19,13 @@ from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import name_among, one_line, shown
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.screens.working import Working
-from mcptest_tui.state.review_rows import decision_pieces, item_lines
+from mcptest_tui.state.review_rows import decision_pieces, item_lines, written_lines
 from mcptest_tui.state.reviewing import ACCEPT, REJECT, SKIP, rest_question, told_files
 from mcptest_tui.state.text_lines import BLANK, line, safe
 from mcptest_tui.widgets.empty import Empty
 from mcptest_tui.widgets.review_view import HELP, NEARBY, FragmentEditor, ReviewList, ReviewView
 from mcptest_tui.widgets.splitter import Splitter
-from mcptest_tui.words import key_of
+from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -160,6 +160,7 @@ class ReviewScreen(Working, WorkScreen):
 
     def arrive(self, **where: Any) -> None:
         """From a test: its proposals. What was made just now is not in the list yet: it is read once more."""
+        self.workbench.reviews.written = []
         suite, test = self._arriving = (str(where.get("suite") or ""), str(where.get("test") or ""))
         if suite and self.state.find(suite, test) is None:
             self.workbench.reviews.read()
@@ -189,6 +190,8 @@ class ReviewScreen(Working, WorkScreen):
                     f"the edited text is kept, and not accepted: {key_of('review.edit')} goes on with it", "warning"
                 )
             return True
+        if self._leave_written():
+            return True
         if self.info:
             self.action_info()
             return True
@@ -205,13 +208,20 @@ class ReviewScreen(Working, WorkScreen):
         """The list, the item, the counts; and which of them there are."""
         if not self.is_mounted:
             return
-        empty = not self.state.items
-        moved = self.has_class("-empty") != empty
+        written = self.workbench.reviews.written
+        empty = not self.state.items and not written
+        alone = not self.state.items
+        moved = (self.has_class("-empty"), self.has_class("-alone")) != (empty, alone)
         self.set_class(empty, "-empty")
+        self.set_class(alone, "-alone")
         problem = self.workbench.reviews.problem
         lines, hints = empty_words(self.workbench.store.counts.get("fail", 0), problem)
         title = EMPTY_TITLE if self.workbench.reviews.is_read or problem else "Looking for proposals …"
         self.query_one("#review-empty", Empty).show(title, lines, hints)
+        risks = self.state.risks
+        self.query_one("#review-list-pane").border_subtitle = (
+            f"{MARKS['inconclusive']} {', '.join(risks)}" if risks else ""
+        )
         self.listed.changed(cursor=self.state.at)
         self.listed.show_row(self.state.at)
         self.show_item(keep=True)
@@ -222,7 +232,11 @@ class ReviewScreen(Working, WorkScreen):
         """The proposal under the cursor, from its top unless it is the one that was shown."""
         item = self.state.current
         pane = self.query_one("#review-pane")
-        if item is None:
+        if written := self.workbench.reviews.written:
+            item = None
+            self.view.show(written_lines(written), keep=True)
+            pane.border_title, pane.border_subtitle = "Written", ""
+        elif item is None:
             self.view.show([])
             pane.border_title = pane.border_subtitle = ""
         else:
@@ -285,7 +299,7 @@ class ReviewScreen(Working, WorkScreen):
         if self.has_class("-empty"):
             self.query_one("#review-empty").focus()
         elif self._editing is None:
-            (self.view if self.has_class("-narrow") else self.listed).focus()
+            (self.view if self.has_class("-narrow") or self.has_class("-alone") else self.listed).focus()
 
     def _fit(self) -> None:
         super()._fit()
@@ -298,6 +312,7 @@ class ReviewScreen(Working, WorkScreen):
         """Another one is looked at."""
         event.stop()
         if event.lines is self.listed and self.state.go(event.at):
+            self.workbench.reviews.written = []
             self.show_item()
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
@@ -307,10 +322,19 @@ class ReviewScreen(Working, WorkScreen):
 
     def action_step(self, steps: int) -> None:
         """Another one, without deciding."""
-        if self.state.move(steps):
+        if self.state.move(steps) or self.workbench.reviews.written:
             self._moved()
 
+    def _leave_written(self) -> bool:
+        """From what was written back to the proposal, which nobody decides about unseen; False where that is shown."""
+        if not self.workbench.reviews.written:
+            return False
+        self.workbench.reviews.written = []
+        self.show_all()
+        return True
+
     def _moved(self) -> None:
+        self.workbench.reviews.written = []
         self.listed.changed(cursor=self.state.at)
         self.listed.show_row(self.state.at)
         self.show_item()
@@ -319,6 +343,8 @@ class ReviewScreen(Working, WorkScreen):
 
     def action_accept(self) -> None:
         """Take it."""
+        if self._leave_written():
+            return
         item = self.state.current
         if item is not None and item.stale:
             self.workbench.say(f"it can only be rejected: {item.stale}", "warning")
@@ -335,7 +361,7 @@ class ReviewScreen(Working, WorkScreen):
         self._decide(SKIP)
 
     def _decide(self, choice: str, text: str | None = None) -> None:
-        if self.state.current is None:
+        if self.state.current is None or self._leave_written():
             return
         self.state.decide(choice, text)
         self._moved()
@@ -427,6 +453,7 @@ class ReviewScreen(Working, WorkScreen):
 
     def action_info(self) -> None:
         """More, or less."""
+        self._leave_written()
         self.info = not self.info
         self.show_item(keep=True)
 
@@ -472,6 +499,7 @@ class ReviewScreen(Working, WorkScreen):
         if item.is_cut:
             self.workbench.say(f"this is too long to be edited here: {key_of('review.test')} opens the suite")
             return
+        self._leave_written()
         decision = self.state.decision(item)
         text = self.state.drafts.get(item.id) or (decision.text if decision is not None else None) or item.to_edit
         self._editing, self._problem = item.id, None

@@ -12,7 +12,7 @@ from mcptest_tui.state.text_lines import BLANK, TextLine, line
 from mcptest_tui.words import MARKS, key_of, mark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mcptest_tui.state.reviewing import Decision, Item
 
@@ -61,26 +61,46 @@ def item_lines(item: Item, decision: Decision | None, *, info: bool = False, sta
     return lines
 
 
-def diff_lines(before: str, after: str) -> list[TextLine]:
-    """Both texts as one, what goes marked with `-` and what comes with `+`; what is the same for long is left out."""
+def file_diff_lines(before: str, after: str, around: int = CONTEXT) -> list[TextLine]:
+    """Two texts of a file as one, with the number of the line wherever some are left out."""
+    if _rows(before) == _rows(after):
+        return [line("no line is different; only how the lines end")]
+    return diff_lines(before, after, around, numbered=True)
+
+
+def written_lines(files: Sequence[Mapping[str, str]]) -> list[TextLine]:
+    """What was written, as the difference of each `{path, before, after}`."""
+    back, on = key_of("review.unwrite"), key_of("app.back")
+    lines = [line((f"{back} takes it back, {on} goes on", "dim"))]
+    for file in files:
+        lines += [BLANK, line(("written to ", "dim"), (_safe(file["path"]), "bold"))]
+        lines += file_diff_lines(file["before"], file["after"], 0)
+    return lines
+
+
+def diff_lines(before: str, after: str, around: int | None = None, *, numbered: bool = False) -> list[TextLine]:
+    """Both texts as one, what goes marked with `-` and what comes with `+`; what is the same for long is left out.
+
+    `around`: so many rows beside a change are shown; None shows all of a short text. `numbered` says where others are left out.
+    """
     old, new = _rows(before), _rows(after)
     found: list[TextLine] = []
-    matcher = SequenceMatcher(None, old, new, autojunk=False) if len(old) * len(new) < 4_000_000 else None
-    if matcher is None:
-        return [*_block("-", old), *_block("+", new)][:MOST_ROWS]
-    for group in matcher.get_grouped_opcodes(CONTEXT if len(old) + len(new) > 60 else MOST_ROWS):
-        if found:
-            found.append(line((f"  {MARKS['cut']}", "key")))
+    if around is None:
+        around = CONTEXT if len(old) + len(new) > 60 else MOST_ROWS
+    matcher = SequenceMatcher(None, old, new, autojunk=len(old) * len(new) >= 4_000_000)
+    for group in matcher.get_grouped_opcodes(around):
+        if found or (numbered and group[0][3]):
+            found.append(line((f"  {MARKS['cut']}{f' line {group[0][3] + 1}' if numbered else ''}", "key")))
         for kind, start, end, other, last in group:
             if kind == "equal":
-                found += [line("  ", (_safe(row), "same")) for row in old[start:end]]
+                found += [_marked(" ", row, 0, 0) for row in old[start:end]]
             elif kind == "replace" and end - start == last - other:
                 found += _paired(old[start:end], new[other:last])
             else:
                 found += [*_block("-", old[start:end]), *_block("+", new[other:last])]
         if len(found) > MOST_ROWS:
             return [*found[:MOST_ROWS], line(("the rest is left out", "dim"))]
-    return found or [line("  ", (_safe(row), "same")) for row in new] or [line(("nothing", "dim"))]
+    return found or [_marked(" ", row, 0, 0) for row in new] or [line(("nothing", "dim"))]
 
 
 def _paired(old: Sequence[str], new: Sequence[str]) -> list[TextLine]:
@@ -97,7 +117,7 @@ def _block(sign: str, rows: Sequence[str]) -> list[TextLine]:
 
 
 def _marked(sign: str, row: str, start: int, end: int) -> TextLine:
-    ink = "actual" if sign == "+" else "expected"
+    ink = {"+": "actual", "-": "expected"}.get(sign, "same")
     lead = len(row) - len(row.lstrip(" "))
     start = max(start, min(lead, end))
     if not 0 <= start < end or (start <= lead and end == len(row)):

@@ -73,9 +73,20 @@ class Item:
         return {"test": "new test", "arguments": "args"}.get(self.kind, self.kind)
 
     @property
+    def risks(self) -> list[str]:
+        """Why it is to be looked at before it is accepted."""
+        risks = {
+            "needs arguments": self.needs_arguments,
+            "loosens": self.loosens is not None,
+            "volatile": self.is_volatile,
+            "can only be rejected": bool(self.stale),
+        }
+        return [word for word, holds in risks.items() if holds]
+
+    @property
     def is_safe(self) -> bool:
         """Whether it may be accepted with all the others: it takes nothing back, and looks as if it stays."""
-        return self.loosens is None and not self.is_volatile and not self.needs_arguments and not self.stale
+        return not self.risks
 
     @property
     def to_edit(self) -> str:
@@ -135,6 +146,8 @@ class Reviewing:
         self.decisions: dict[str, Decision] = {}
         self.drafts: dict[str, str] = {}
         """Fragments that were begun to be edited, by item."""
+        self.risks: tuple[str, ...] = ()
+        """Those of all items, each once."""
         self.at = 0
         self._order: list[str] = []
         self._away: dict[str, Decision] = {}
@@ -144,6 +157,7 @@ class Reviewing:
         """The list as it is now; the cursor stays on its item, or where that was."""
         current = self.current
         self.items = tuple(items)
+        self.risks = tuple(dict.fromkeys(word for item in self.items for word in item.risks))
         there = {item.id: at for at, item in enumerate(self.items)}
         known = {**self._away, **self.decisions}
         self.decisions = {key: one for key, one in known.items() if key in there}

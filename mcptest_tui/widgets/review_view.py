@@ -12,10 +12,10 @@ from textual.widgets import Static
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.problems import Sturdy
-from mcptest_tui.safe import name_among, one_line, shown
+from mcptest_tui.safe import name_among, one_line, shown, without_middle
 from mcptest_tui.state.review_rows import decision_pieces
 from mcptest_tui.widgets.lines import Lines
-from mcptest_tui.widgets.text_view import INKS, TextView
+from mcptest_tui.widgets.text_view import TextView
 from mcptest_tui.widgets.yaml_area import YamlArea
 from mcptest_tui.words import MARKS
 
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 NEARBY = 20
 """From so many proposals on each side a name is told apart: one test may have a row for each difference."""
+LONGEST_ABOUT = 1_000
+LEAST_ABOUT = 12
+"""So much of what a proposal changes comes before the place of the test."""
+LEAST_TOLD = 5
 HELP = """Proposals, one by one. - is what stands in the suite, + what is proposed. {review.accept} accepts, {review.reject}
 rejects, {review.skip} leaves it for another time, and the next undecided one is shown; {review.next} and
 {review.previous} look at others without deciding. {review.edit} changes the text before it is accepted. Nothing is written
@@ -41,16 +45,6 @@ class ReviewView(TextView, inherit_bindings=False):
     """The proposal under the cursor. j and k go to others; the arrows scroll, as in everything that is read."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("review.item"), *bindings_for("lines")]
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"text-view--{ink}" for ink in (*INKS, "actual-part", "expected-part", "same")
-    }
-    DEFAULT_CSS = """
-    ReviewView {
-        & > .text-view--actual-part { color: $value-actual; text-style: bold underline; }
-        & > .text-view--expected-part { color: $value-expected; text-style: bold underline; }
-        & > .text-view--same { color: $foreground 80%; }
-    }
-    """
     PANE = "The proposal"
     HELP = HELP
 
@@ -91,29 +85,33 @@ class ReviewList(Lines):
         return bool(items) and items[0].suite != items[-1].suite
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
-        """One row: the decision, the test, what kind of change."""
+        """One row: the decision, the test, then as there is room what it changes and where."""
         item = self.state.items[at]
         told, ink = decision_pieces(self.state.decision(item), draft=item.id in self.state.drafts)
-        sign = told[:1] or MARKS["new"]
-        risk = MARKS["inconclusive"] if not item.is_safe else " "
-        place = item.suite.rpartition("/")[2] if self._is_several else ""
-        place = one_line(f"{place}:{item.line}" if item.line else place, max(width // 3, 8))
-        room = max(width - 5 - cell_len(place) - 2, 4)
+        risk = "" if not self.state.risks else f"{' ' if item.is_safe else MARKS['inconclusive']} "
+        room = width - 2 - len(risk)
         before = self.state.items[at - 1] if at else None
         is_next = before is not None and (before.suite, before.title) == (item.suite, item.title)
-        what = item.about
-        named = max(room - cell_len(what) - 2, room // 2)
         near = self.state.items[max(at - NEARBY, 0) : at + NEARBY + 1]
-        titles, targets = dict.fromkeys(one.title for one in near), dict.fromkeys(one.about for one in near)
+        titles = dict.fromkeys(one.title for one in near)
+        place = item.suite.rpartition("/")[2] if self._is_several else ""
+        place = f"{place}:{item.line}" if item.line else place
+        what = one_line(item.about, LONGEST_ABOUT)
+        is_cut = cell_len(item.title) > room
+        named = room - min(cell_len(f"  {what} {place}"), room // 3) if is_cut else room
         title = MARKS["dot"].rjust(2) if is_next else name_among(item.title, [*titles], named)
-        what = name_among(what, [*targets], max(room - cell_len(title) - 2, 0))
-        faded = "review-list--dim" if told else ""
+        room -= cell_len(title) + 2
+        if cell_len(place) + 1 + min(cell_len(what), LEAST_ABOUT) > room:
+            place = ""
+        rest = room - cell_len(place) - 1 if place else room
+        if cell_len(what) > rest:
+            what = _path_among(what, [one.about for one in near], rest) if rest >= LEAST_TOLD else ""
         return [
-            (f"{sign} ", f"review-list--{ink or 'new'}"),
-            (f"{risk} ", "review-list--hint"),
+            (f"{told[:1] or MARKS['new']} ", f"review-list--{ink or 'new'}"),
+            (risk, "review-list--hint"),
             (title, "review-list--dim" if told or is_next else ""),
-            (f"  {what}", faded or "review-list--about"),
-            (" " * max(room - cell_len(title) - cell_len(what) - 1, 1), ""),
+            (f"  {what}", "review-list--dim" if told else "review-list--about"),
+            (" " * max(room - cell_len(what) - cell_len(place), 0), ""),
             (place, "review-list--suite"),
         ]
 
@@ -122,6 +120,13 @@ class ReviewList(Lines):
         top = self.scroll_offset.y
         for at in range(top, min(top + self.page, self.count())):
             yield 1, at - top, lambda at=at: self.move_to(at)
+
+
+def _path_among(path: str, near: Sequence[str], width: int) -> str:
+    """A path without its middle; from where it differs, if a path near it would look the same."""
+    shown = without_middle(path, width)
+    alike = any(other != path and without_middle(other, width) == shown for other in near)
+    return name_among(path, near, width) if alike else shown
 
 
 class FragmentEditor(Sturdy, Vertical):

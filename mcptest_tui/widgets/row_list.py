@@ -15,7 +15,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from mcptest_tui.keymap import bindings_for
-from mcptest_tui.safe import NEAR, name_among, one_line
+from mcptest_tui.safe import NEAR, name_among, one_line, without_middle
 from mcptest_tui.state.store import BUSY, STATUSES, TestRow
 from mcptest_tui.state.tree_rows import Group, Note, TreeRows
 from mcptest_tui.widgets.lines import Lines
@@ -335,7 +335,7 @@ class RowList(Lines):
         if note.is_hint:
             return [(one_line(f"       {note.text}", width), "row-list--hint")]
         place = f"  {note.line}:{note.column} "
-        return [(place, "row-list--dim"), (_without_middle(note.text, max(width - len(place), 4)), "row-list--problem")]
+        return [(place, "row-list--dim"), (without_middle(note.text, max(width - len(place), 4)), "row-list--problem")]
 
     # The spinner
 
@@ -364,16 +364,6 @@ class RowList(Lines):
         """Others are in view."""
         super().watch_scroll_y(old_value, new_value)
         self._wake()
-
-
-def _without_middle(text: str, width: int) -> str:
-    """A message that is too long without its middle: the word that is wrong stands at its beginning or at its end."""
-    line = one_line(text, 1_000)
-    if cell_len(line) <= width:
-        return line
-    head = one_line(line, width * 2 // 5)
-    tail = line[-max(width - cell_len(head), 1) :]
-    return one_line(head + tail, width)
 
 
 def milliseconds(duration_ms: float) -> str:

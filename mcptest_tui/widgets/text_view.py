@@ -33,6 +33,9 @@ INKS = (
     "hint",
     "actual",
     "expected",
+    "actual-part",
+    "expected-part",
+    "same",
 )
 LEAST = 12
 LONG = 1_000
@@ -59,6 +62,9 @@ class TextView(Lines):
         & > .text-view--hint { color: $warning; }
         & > .text-view--actual { color: $value-actual; }
         & > .text-view--expected { color: $value-expected; }
+        & > .text-view--actual-part { color: $value-actual; text-style: bold underline; }
+        & > .text-view--expected-part { color: $value-expected; text-style: bold underline; }
+        & > .text-view--same { color: $foreground 80%; }
     }
     """
     HAS_CURSOR = False

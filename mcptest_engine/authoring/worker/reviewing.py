@@ -70,7 +70,10 @@ class Reviewing:
         return {"path": self._items[item].suite, "before": found[0], "after": found[1]}
 
     async def decide(self, decisions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Carry them out. Raises: Refused for one about an item that was not told, or a file that cannot be written."""
+        """Carry them out; `texts` is what was written, before and after, unless it is too large to be shown.
+
+        Raises: Refused for one about an item that was not told, or a file that cannot be written.
+        """
         from mcptest_engine.authoring.review import decide
 
         async with self._turn:
@@ -82,6 +85,7 @@ class Reviewing:
                 self._done = [*self._done, done][-MOST_UNDONE:]
         return {
             "written": [file.path for file in done.written],
+            "texts": self._texts(done),
             "accepted": len(done.accepted),
             "rejected": len(done.rejected),
             "refused": _refused(done),
@@ -107,6 +111,20 @@ class Reviewing:
             "refused": [list(pair) for pair in undone.refused],
             "can_undo": bool(self._done),
         }
+
+    def _texts(self, done: Reviewed) -> list[dict[str, str]]:
+        """`{path, before, after}` of each suite and of each file of accepted snapshots."""
+        found = [file for file in done.written if file.after is not None and not file.path.endswith(".pending.yml")]
+        if sum(len(file.before or b"") + len(file.after or b"") for file in found) > LONGEST_WHOLE:
+            return []
+        return [
+            {
+                "path": self._surroundings.workspace.relative(Path(file.path)),
+                "before": (file.before or b"").decode(errors="replace"),
+                "after": (file.after or b"").decode(errors="replace"),
+            }
+            for file in found
+        ]
 
     def _item(self, item: str) -> ReviewItem:
         if item not in self._items:

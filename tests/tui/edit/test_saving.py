@@ -372,7 +372,7 @@ async def test_the_difference_to_unsaved_text_lies_alone_and_leads_back_to_the_q
         pilot.app.go("edit")
         await _question(pilot, "There is unsaved text")
         await pilot.press("d")
-        await _question(pilot, "+# unsaved")
+        await _question(pilot, "+ # unsaved")
         await pilot.pause(0.2)
         assert "There is unsaved text" not in text_of(pilot.app)
         await pilot.press("escape")

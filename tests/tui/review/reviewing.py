@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
+
+import yaml
 
 from mcptest_engine.workspace.proposals import StoredProposal, save_proposal
 from mcptest_engine.workspace.ulid import new_ulid
@@ -36,6 +39,14 @@ def suite_in(place: Path) -> Path:
     """The suite as `mcptest.yml`."""
     path = place / "mcptest.yml"
     path.write_text(SUITE, encoding="utf-8")
+    return path
+
+
+def long_lines_in(place: Path) -> Path:
+    """The same tests as `mcptest.yml`, each on one line that is longer than the screen is wide."""
+    path = place / "mcptest.yml"
+    tests = "".join(f"  - {json.dumps(test)}\n" for test in yaml.safe_load(SUITE)["tools"])
+    path.write_text(f"{SUITE.partition('tools:')[0]}tools:\n{tests}", encoding="utf-8")
     return path
 
 

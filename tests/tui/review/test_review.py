@@ -7,11 +7,12 @@ import sys
 
 import pytest
 
-from mcptest_tui.screens.difference import Difference, DifferenceLines
+from mcptest_tui.screens.difference import Difference
 from mcptest_tui.screens.modals import Question
+from mcptest_tui.widgets.text_view import TextView
 from tests.conftest import SERVERS
 from tests.tui.pictures import assert_picture, rows_of, text_of
-from tests.tui.review.reviewing import failed, new_test, reviewing, stored, suite_in
+from tests.tui.review.reviewing import failed, long_lines_in, new_test, reviewing, stored, suite_in
 from tests.tui.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -199,14 +200,74 @@ async def test_the_whole_file_is_every_line_of_it_and_begins_where_it_changes(wo
         await reviewing(pilot, 2)
         await pilot.press("d")
         await until(pilot, lambda: isinstance(app.screen, Difference) and "exact: good-bye" in text_of(app))
-        lines = app.screen.query_one(DifferenceLines)
-        rows = ["".join(text for text, _ in lines.pieces(at, 200)) for at in range(lines.count())]
-        assert [row[1:] for row in rows if row[0] in " -"] == path.read_text().splitlines()
+        lines = app.screen.query_one(TextView).lines
+        rows = ["".join(text for text, _ in told.pieces) for told in lines]
+        assert [row[2:] for row in rows if row[0] in " -"] == path.read_text().splitlines()
         assert [row for row in rows if row[0] == "+"] == [
-            '+      - { target: "result.content[0].text", matcher: { exact: hello } }  # kept'
+            '+       - { target: "result.content[0].text", matcher: { exact: hello } }  # kept'
         ]
         await pilot.press("G")
         await until(pilot, lambda: "# line 39" in text_of(app))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (100, 30)], ids=str)
+async def test_a_change_at_the_end_of_a_long_line_is_seen_and_marked(workbench, place, size):
+    """The lines of a whole file wrap; W cuts them, and wraps them again."""
+    long_lines_in(place)
+    async with workbench(size=size) as pilot:
+        app = pilot.app
+        await failed(pilot)
+        await reviewing(pilot, 2)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, Difference) and '"good-bye"}}]}' in text_of(app))
+        assert '"hello"}}]}' in text_of(app)
+        view = app.screen.query_one(TextView)
+        pieces = [piece for at in range(view.count()) for piece in view.pieces(at, 0)]
+        assert ("good-bye", "text-view--expected-part") in pieces
+        assert ("hello", "text-view--actual-part") in pieces
+        await pilot.press("W")
+        await until(pilot, lambda: '"hello"}}]}' not in text_of(app))
+        await pilot.press("W")
+        await until(pilot, lambda: '"hello"}}]}' in text_of(app))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (100, 30)], ids=str)
+async def test_what_was_written_is_shown_until_the_next_decision(workbench, place, size):
+    """A decision shows the next proposal first, so that none is decided unseen; where none is left, until Escape or U."""
+    path = long_lines_in(place)
+    before = path.read_text()
+    async with workbench(size=size) as pilot:
+        app = pilot.app
+        await failed(pilot)
+        await reviewing(pilot, 2)
+        await pilot.press("a", "ctrl+s")
+        await until(pilot, lambda: "written to mcptest.yml" in text_of(app) and len(app.reviews.state.items) == 1)
+        assert all(told in text_of(app) for told in ("… line 5", '"good-bye"}}]}', '"hello"}}]}', "U takes it back"))
+        await pilot.press("a")
+        await until(pilot, lambda: "Review 1/1" in text_of(app) and "written to" not in text_of(app))
+        assert not app.reviews.state.decisions
+        await pilot.press("a", "y")
+        await until(pilot, lambda: "written to mcptest.yml" in text_of(app) and not app.reviews.state.items)
+        await pilot.press("escape")
+        await until(pilot, lambda: "Nothing to review" in text_of(app))
+        await pilot.press("U")
+        await until(pilot, lambda: len(app.reviews.state.items) == 1)
+        assert path.read_text() == before.replace("good-bye", "hello")
+
+
+async def test_the_list_names_the_tests_before_all_else_and_says_what_its_sign_means(workbench, place):
+    """All columns are used: the name, then a path without its middle, then the line; what ! means stands below the list."""
+    path = suite_in(place)
+    path.write_text(path.read_text().replace("name: echo", "name: an echo of hello"), encoding="utf-8")
+    stored(place, "passes", expect=[{"target": "result.content", "matcher": {"type": "array"}}])
+    async with workbench(size=(100, 30)) as pilot:
+        app = pilot.app
+        await failed(pilot)
+        await reviewing(pilot, 3)
+        rows = [row[2:32] for row in rows_of(app)]
+        assert rows[2:4] == ["○   an echo of hello  re….text", "○   record  resu…ontent.id :11"]
+        assert rows[4] == "○ ! passes  expect         :16"
+        assert any("! loosens" in row[:34] for row in rows_of(app))
 
 
 async def test_escape_out_of_the_editor_says_that_the_text_is_kept(workbench, place):
@@ -498,7 +559,7 @@ async def test_differences_of_one_value_are_rows_that_name_their_place_and_are_d
         assert "…cold" in text
         if size[0] > 100:
             rows = [" ".join(row.split(" │ ")[0].split()) for row in rows_of(app)[2:5]]
-            assert rows[0].endswith(("city :5", "city mcptest.yml:5")) and "unit" in rows[1]
+            assert rows[0].endswith(("city", "city :5", "city mcptest.yml:5")) and "unit" in rows[1]
             assert "…cold" in rows[0] and "…dark" in rows[2]
         assert app.screen.view.lines[0].pieces[0][0] == LONG.format("cold")  # whole, above the change
         await pilot.press("r", "a")
