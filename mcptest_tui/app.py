@@ -104,6 +104,7 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
         self.themes.use(theme_at_start(saved.theme, self.config.theme, colours=self.console.color_system))
         self.themes.chosen = saved.theme or None
         self.animation_level = "none"
+        self.store.remember(saved.verdicts)
         self.suites.put_remembered()
         self._tick: Timer | None = None
         self._title = Title()
@@ -137,8 +138,9 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
             spare_seconds = self.config.spare_minutes * 60 if self.config.spare_servers else 0
             self.engine.tell("spare_servers", seconds=spare_seconds)
             self.engine_ready.set()
+            self.suites.watch()
+            self.reviews.read()  # what waits is announced before a large folder is searched
             await self.suites.search()
-            self.reviews.read()
         except (EngineError, OSError) as wrong:
             self.tell(f"the engine did not start: {wrong}", severity="error", hint="`mcptest run` works without it")
         if not self.store.documents and self.current_mode == "tests":
@@ -329,6 +331,7 @@ class Workbench(AppActions, AppVoice, AppLooks, KeyOrder, Sturdy, App[int], inhe
                 "watch": self.watch_mode,
                 "files": self.suites.by_hand,
                 "screens": self.session,
+                "verdicts": self.store.verdicts(),
             }
         )
         if text is not None:

@@ -1,6 +1,6 @@
 """What the workbench remembers of a workspace: `.mcptest/cache/session.json`, and the theme of the last workbench anywhere.
 
-Open files, mode, selection, filters, sizes, theme; never a text that a server said. A broken or newer file is ignored
+Open files, mode, selection, filters, sizes, theme, verdicts; never a text that a server said. A broken or newer file is ignored
 and said; it is overwritten only by something whole.
 """
 
@@ -30,17 +30,19 @@ class Saved(NamedTuple):
     watch: str = ""
     files: list[str] = []  # noqa: RUF012 - always given by `of`
     screens: dict[str, Any] = {}  # noqa: RUF012
+    verdicts: dict[str, Any] = {}  # noqa: RUF012
 
     @classmethod
     def of(cls, value: dict[str, Any]) -> Saved:
         """What can be taken of a session; edited by hand, it may be anything."""
-        mode, theme, watch, files, screens = (value.get(key) for key in cls._fields)
+        mode, theme, watch, files, screens, verdicts = (value.get(key) for key in cls._fields)
         return cls(
             mode if isinstance(mode, str) else "",
             theme if isinstance(theme, str) else "",
             watch if isinstance(watch, str) and watch in ("off", "affected", "all") else "",
             [file for file in files if isinstance(file, str)] if isinstance(files, list) else [],
             screens if isinstance(screens, dict) else {},
+            verdicts if isinstance(verdicts, dict) else {},
         )
 
 

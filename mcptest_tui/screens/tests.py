@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 FOLLOW_SECONDS = 0.06
 PAGE_SECONDS = 0.25
 CURRENT_WIDTH = 30
-REMEMBERED = 2_000
-"""Verdicts kept for the next session; of more tests none are."""
 
 
 class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
@@ -63,7 +61,6 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
         self._known = Known()
         self._settling: Timer | None = None
         self._wanted: str | None = None
-        self._verdicts: dict[str, Any] = {}
         self._missed = False
         self._page_due = False
         self.several = Several()
@@ -166,8 +163,6 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
     def documents_read(self) -> None:
         """Other tests, or the same in other places."""
         store = self.workbench.store
-        if self._verdicts:
-            store.remember(self._verdicts)
         self._known = Known.of(store.rows.values())
         self.feed.read_again()
         self.test_list.dimmed = set(store.stale)
@@ -398,28 +393,18 @@ class TestsScreen(TestActions, TreeActions, Copying, WorkScreen):
         return Content.styled("  ".join(parts), "$accent") if parts else Content("")
 
     def remember(self) -> dict[str, Any]:
-        """Selection, filter, folding, tab, and the verdicts by the text that they are of."""
-        rows = self.workbench.store.rows
-        few = rows.values() if len(rows) <= REMEMBERED else ()
-        verdicts = {
-            row.id: ["deferred" if row.deferred else row.verdict, row.duration_ms, row.ran_digest, row.behind]
-            for row in few
-            if row.ran_digest and row.verdict != "new"
-        }
+        """Selection, filter, folding, and tab."""
         return {
             **self.rows.remember(),
             "current": self.test_list.current,
             "filter": self.rows.filter.text,
             "tab": self.detail.tab,
             "sides": any(view.sides for view in self.detail.query(DiffView)),  # none is there yet at an early end
-            "verdicts": verdicts,
         }
 
     def restore(self, memory: dict[str, Any]) -> None:
         """From the last session."""
         self.rows.restore(memory)
-        if isinstance(memory.get("verdicts"), dict):
-            self._verdicts = memory["verdicts"]
         self.detail.diff.sides = memory.get("sides") is True
         if isinstance(memory.get("tab"), str):
             self.detail.use_tab(memory["tab"])

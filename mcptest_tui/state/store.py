@@ -24,6 +24,8 @@ STATUSES = ("new", "stopped", "queued", "running", *VERDICTS)
 BUSY = ("queued", "running")
 OF_MANY_CALLS = ("agent", "composition", "eval")
 """The kinds of tests that do more than to wait for one answer."""
+REMEMBERED = 2_000
+"""Verdicts kept for the next session; of more tests none are."""
 STOPPED = "not run: the run was stopped"
 NOT_RUN = ("not run: ", "interrupted")
 """How the message of a result begins whose test a run did not begin, or was ended in."""
@@ -169,6 +171,8 @@ class Store:
         self._good: dict[str, tuple[Document, float]] = {}
         self._lines: dict[tuple[str, str, str], _Line] = {}
         """The calls that have no answer yet, by run, suite and server."""
+        self._remembered: dict[str, Any] = {}
+        """The verdicts of an earlier session, for tests that are yet to be read."""
         self._runs: dict[str, dict[str, str]] = {}
         """The tests of a run that was asked for, with their digests as it has them."""
         self._paths: dict[str, str] = {}
@@ -218,9 +222,11 @@ class Store:
             gone.discard(item.id)
             row = self.rows.get(item.id)
             if row is None:
-                self._add(_row_of(item, document.path, added=known))
+                row = _row_of(item, document.path, added=known)
+                self._add(row)
             else:
                 _update(row, item)
+            self._recall(row)
         self._drop(gone)
         self._sort()
 
@@ -283,21 +289,36 @@ class Store:
             self._end(run, "not run: the engine stopped")
 
     def remember(self, verdicts: dict[str, Any]) -> None:
-        """Verdicts of an earlier session, by id: [verdict, milliseconds, digest, behind]; those of the same text are taken."""
-        for test, told in verdicts.items():
-            row = self.rows.get(test)
-            if row is None or row.status != "new" or not isinstance(told, list) or len(told) < 3:
-                continue
-            verdict, duration_ms, digest = told[:3]
-            behind = told[3] if len(told) > 3 else None
-            row.deferred = verdict == DEFERRED and bool(digest) and digest == row.digest
-            verdict = "inconclusive" if row.deferred else verdict
-            if verdict in VERDICTS and digest and digest == row.digest:
-                row.verdict, row.remembered, row.ran_digest = verdict, True, digest
-                row.duration_ms = float(duration_ms) if isinstance(duration_ms, (int, float)) else None
-                row.behind = behind if isinstance(behind, dict) else None
-                self._set(row, verdict)
-        self._moved.clear()
+        """Take what `verdicts` gave in an earlier session, for tests that are there and for those that are read later."""
+        self._remembered = verdicts
+        for row in self.rows.values():
+            self._recall(row)
+
+    def verdicts(self) -> dict[str, Any]:
+        """The verdicts for the next session, by id: [verdict, milliseconds, digest, behind]; {} for very many tests."""
+        few = self.rows.values() if len(self.rows) <= REMEMBERED else ()
+        return {
+            row.id: [DEFERRED if row.deferred else row.verdict, row.duration_ms, row.ran_digest, row.behind]
+            for row in few
+            if row.ran_digest and row.verdict != "new"
+        }
+
+    def _recall(self, row: TestRow) -> None:
+        """Give a test without a result its verdict of an earlier session, if that is of the same text."""
+        told = self._remembered.get(row.id)
+        if row.status != "new" or not isinstance(told, list) or len(told) < 3:
+            return
+        verdict, duration_ms, digest = told[:3]
+        if not digest or digest != row.digest or verdict not in (*VERDICTS, DEFERRED):
+            return
+        behind = told[3] if len(told) > 3 else None
+        row.deferred = verdict == DEFERRED
+        row.verdict, row.remembered, row.ran_digest = "inconclusive" if row.deferred else verdict, True, digest
+        row.duration_ms = float(duration_ms) if isinstance(duration_ms, (int, float)) else None
+        row.behind = behind if isinstance(behind, dict) else None
+        self.counts[row.status] -= 1
+        self.counts[row.verdict] += 1
+        row.status = row.verdict
 
     def apply_many(self, events: Sequence[dict[str, Any]]) -> Delta:
         """Take events in their order; those that are not about tests change nothing."""

@@ -16,6 +16,7 @@ from mcptest_tui.widgets.footer import HELP, Hint, fitted
 from mcptest_tui.widgets.mode_bar import ModeBar
 from mcptest_tui.widgets.splitter import Splitter
 from tests.tui.pictures import assert_picture, rows_of, text_of
+from tests.tui.review.reviewing import new_test, suite_in
 from tests.tui.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -300,6 +301,33 @@ async def test_the_tests_of_last_time_are_painted_first(workbench, demo, searchi
     searching.clear()
     async with workbench(ready=False) as pilot:
         assert len(pilot.app.store.rows) == 16
+        assert not pilot.app.suites.searched
+        searching.set()
+        await until(pilot, lambda: pilot.app.suites.searched)
+
+
+@pytest.mark.parametrize("mode", ["edit", "servers", "review"])
+async def test_verdicts_of_last_time_are_counted_in_whatever_mode_it_starts(workbench, demo, mode):
+    """They were taken up by the screen of the tests, and so only once that was shown."""
+    async with workbench() as pilot:
+        pilot.app.run_tests(None)
+        await until(pilot, lambda: pilot.app.store.counts["new"] == 0 and not pilot.app.runs.progress.busy)
+        counts = dict(pilot.app.store.counts)
+        pilot.app.go(mode)
+        await until(pilot, lambda: pilot.app.current_mode == mode)
+    async with workbench(size=(80, 24)) as pilot:
+        assert pilot.app.current_mode == mode
+        assert pilot.app.store.counts == counts
+        assert f" {counts['pass']} ✓" in text_of(pilot.app).splitlines()[-2]
+
+
+async def test_what_waits_for_review_is_announced_before_a_folder_is_searched(workbench, place, searching):
+    """Wherever the search takes long."""
+    suite_in(place)
+    for number in range(5):
+        new_test(place, number)
+    async with workbench(size=(80, 24), ready=False) as pilot:
+        await until(pilot, lambda: "4 Review •5" in text_of(pilot.app), what="the count of proposals")
         assert not pilot.app.suites.searched
         searching.set()
         await until(pilot, lambda: pilot.app.suites.searched)

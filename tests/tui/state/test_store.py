@@ -253,8 +253,20 @@ def test_verdicts_of_an_earlier_session_count_while_the_test_is_the_same():
     )
     assert statuses(store) == {"a": "fail", "b": "new"}
     assert store.rows[id_of("a")].remembered
+    assert (store.counts["fail"], store.counts["new"]) == (1, 1)
     ran(store, "u1", a="pass")
     assert not store.rows[id_of("a")].remembered
+
+
+def test_verdicts_of_an_earlier_session_are_there_for_a_suite_that_is_read_later():
+    before = store_of(item("a", digest="1"), item("b", digest="2"))
+    ran(before, "u1", a="pass", b="fail")
+    store = store_of()
+    store.remember(before.verdicts())
+    store.put_document(before.documents[PATH])
+    assert statuses(store) == {"a": "pass", "b": "fail"}
+    assert store.counts == before.counts
+    assert store.verdicts() == before.verdicts()
 
 
 def test_counts_are_those_of_the_rows_whatever_happens():
