@@ -228,8 +228,8 @@ def _slow(value: str) -> tuple[Predicate | None, str]:
     sign, number, unit = found.groups()
     limit = float(number) * (1000 if unit == "s" else 1)
     if sign == "<":
-        return lambda row: row.duration_ms is not None and row.duration_ms < limit, ""
-    return lambda row: row.duration_ms is not None and row.duration_ms > limit, ""
+        return lambda row: row.own_ms is not None and row.own_ms < limit, ""
+    return lambda row: row.own_ms is not None and row.own_ms > limit, ""
 
 
 def _text(text: str) -> Predicate:

@@ -555,14 +555,10 @@ def problem_lines(document: Document, since: float | None, *, editor: bool = Tru
     return [*lines, BLANK, *key_lines((("e", "opens the editor at the first one"),))] if editor else lines
 
 
-def _slowest(timed: Sequence[tuple[str, float, Mapping[str, Any] | None]]) -> list[TextLine]:
-    texts = [f"{took:.0f} ms" if took < 999.5 else took_shown(took) for _, took, _ in timed]
+def _slowest(timed: Sequence[tuple[str, float]]) -> list[TextLine]:
+    texts = [f"{took:.0f} ms" if took < 999.5 else took_shown(took) for _, took in timed]
     width = max(map(len, texts))
-    behind = [took_told(took, waited).partition(", ")[2] for _, took, waited in timed]
-    return [
-        line((f"{text:>{width}}  ", "dim"), safe(name), (f"  {told}" if told else "", "dim"), at=2)
-        for text, told, (name, _, _) in zip(texts, behind, timed, strict=True)
-    ]
+    return [line((f"{text:>{width}}  ", "dim"), safe(name), at=2) for text, (name, _) in zip(texts, timed, strict=True)]
 
 
 # History and log

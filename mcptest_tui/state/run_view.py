@@ -82,7 +82,7 @@ class Summary:
     duration_ms: float = 0.0
     broken: list[str] = field(default_factory=list)
     mended: list[str] = field(default_factory=list)
-    slowest: list[tuple[str, float, dict[str, Any] | None]] = field(default_factory=list)
+    slowest: list[tuple[str, float]] = field(default_factory=list)
     interrupted: bool = False
     message: str = ""
     hooks: list[dict[str, Any]] = field(default_factory=list)
@@ -237,11 +237,10 @@ def _mappings(found: object) -> list[dict[str, Any]]:
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
-def slowest(rows: Sequence[TestRow], most: int = SLOWEST) -> list[tuple[str, float, dict[str, Any] | None]]:
-    """The slowest tests by their own time, with their milliseconds and what they were behind; what is deferred took none."""
-    timed = [row for row in rows if row.duration_ms is not None and not row.deferred]
-    found = sorted(timed, key=lambda row: -(row.own_ms or 0.0))[:most]
-    return [(row.name, row.duration_ms or 0.0, row.behind) for row in found]
+def slowest(rows: Sequence[TestRow], most: int = SLOWEST) -> list[tuple[str, float]]:
+    """The slowest tests with their own milliseconds; what is deferred took none."""
+    timed = [(row.name, row.own_ms) for row in rows if row.own_ms is not None and not row.deferred]
+    return sorted(timed, key=lambda one: -one[1])[:most]
 
 
 def repro_command(path: str, name: str) -> str:

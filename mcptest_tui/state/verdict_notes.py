@@ -26,8 +26,8 @@ def note_of(row: TestRow, digest: str, *, told: bool = False) -> Note:
     if row.status not in ("fail", "inconclusive", "skip", "pass"):
         return Note(row.status)
     text = words_of(row.result) if row.status != "pass" else ""
-    if row.status == "pass" and told and row.duration_ms is not None and not stale:
-        text = f"passed in {row.duration_ms:.0f} ms"
+    if row.status == "pass" and told and row.own_ms is not None and not stale:
+        text = f"passed in {row.own_ms:.0f} ms"
     return Note(row.status, text, stale)
 
 

@@ -298,9 +298,9 @@ class RowList(Lines):
         if row.status == "running":
             elapsed = time.time() - row.started
             return "" if elapsed < 1 else f"{elapsed:.0f} s" if elapsed < 60 else milliseconds(elapsed * 1000)
-        if row.duration_ms is None or row.shown in ("queued", "stopped", "skip", "deferred"):
+        if row.own_ms is None or row.shown in ("queued", "stopped", "skip", "deferred"):
             return ""
-        return milliseconds(row.duration_ms)
+        return milliseconds(row.own_ms)
 
     def _group(self, group: Group, width: int) -> list[Piece]:
         fold = MARKS["open" if group.open else "closed"]
