@@ -57,8 +57,10 @@ class ProcessList(Lines):
         self.processes: tuple[Process, ...] = ()
         self.is_measured = False
         """What each waits for is known as it is now, and not as it was when the last process came or went."""
-        self.ended: tuple[str, int] | None = None
-        """The key of the process that was last to be ended."""
+        self.ended: set[tuple[str, int]] = set()
+        """The keys of the processes that were ended here; some may still be in the list."""
+        self.restarting: Process | None = None
+        """What is started again: the cursor goes to the new process, unless it is moved before."""
 
     def count(self) -> int:
         """How many."""
@@ -71,18 +73,26 @@ class ProcessList(Lines):
 
     def show(self, processes: tuple[Process, ...]) -> None:
         """Other rows; at first the cursor is on what waits longest."""
-        before = self.process
+        before, left = self.process, {one.key for one in self.processes[self.cursor :]}
         self.processes = processes
         waits = [(min(at for _, at in one.waits), place) for place, one in enumerate(processes) if one.waits]
         same = [place for place, one in enumerate(processes) if before is not None and one.key == before.key]
+        if again := [place for place, one in enumerate(processes) if one.replaces(self.restarting)]:
+            same, self.restarting = again, None
         if waits and (before is None or not self.is_measured):
             self.changed(cursor=min(waits)[1])
         elif before is None:
             self.changed(cursor=0)
         else:
-            # A second key that comes too late hits no neighbour: the workbench itself, the last row, is not ended here.
-            near = len(processes) - 1 if before.key == self.ended else self.cursor
-            self.changed(cursor=same[0] if same else near)
+            can_end = [place for place, one in enumerate(processes) if one.role not in OURS]
+            following = [place for place in can_end if processes[place].key in left]
+            near = can_end[min(self.cursor, len(can_end) - 1)] if can_end else self.cursor
+            self.changed(cursor=(same or following or [near])[0])
+
+    def cursor_moved(self) -> None:
+        """By a person."""
+        self.restarting = None
+        super().cursor_moved()
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
         """One row: title, pid, uptime, memory, what it waits for."""
@@ -95,8 +105,9 @@ class ProcessList(Lines):
             told += [(f"{'HTTP' if one.pid is None else one.pid:>8} ", "processes--dim"), (f"{memory:>7} ", "")]
         told.append((f"{uptime_shown(now - one.since):>9}  ", "processes--dim"))
         room = width - sum(cell_len(text) for text, _ in told)
-        ink = "processes--waits" if one.waits else "processes--dim"
-        return [*told, (one_line(one.waits_for(now, room), room), ink)] if room > 3 else told
+        ink = "processes--waits" if one.waits and one.key not in self.ended else "processes--dim"
+        does = "ended" if one.key in self.ended else one.waits_for(now, room)
+        return [*told, (one_line(does, room), ink)] if room > 3 else told
 
 
 def _fit(text: str, width: int) -> str:
@@ -180,13 +191,15 @@ class ProcessesWindow(Modal[None], Working):
     def action_end(self) -> None:
         """End the one under the cursor."""
         one = self.list.process
-        if one is None:
-            return
-        self.list.ended = one.key
+        if one is None or one.key in self.list.ended:
+            return  # a second key that comes at once
         if one.role in OURS:
             told = "this is the workbench" if one.role == "workbench" else f"the {one.role} ends with the workbench"
             self._say(f"{told}; {key_of('app.quit')} quits")
-        elif one.role == "hand":
+            return
+        self.list.ended.add(one.key)
+        self.list.refresh()
+        if one.role == "hand":
             self._bench.engine.tell("disconnect", session=one.session)
         else:
             self._ask("end_process", one)
@@ -200,10 +213,12 @@ class ProcessesWindow(Modal[None], Working):
             self._say("the workbench cannot start itself again")
         elif one.role == "engine":
             self._bench.engine.restart()
-        elif one.role == "hand":
-            self._ask("restart", one, session=one.session)
         else:
-            self._ask("restart_process", one)
+            self.list.restarting = one
+            if one.role == "hand":
+                self._ask("restart", one, session=one.session)
+            else:
+                self._ask("restart_process", one)
 
     def action_copy(self) -> None:
         """Its pid, or the URL of a session."""
@@ -218,6 +233,7 @@ class ProcessesWindow(Modal[None], Working):
             try:
                 await self._bench.engine.ask(do, **(arguments or {"number": one.number}))
             except EngineError as wrong:
+                self.list.ended.discard(one.key)
                 self._say(f"{wrong.message}; {wrong.hint}" if wrong.hint else wrong.message)
             self.look()
 

@@ -37,6 +37,12 @@ class Process(NamedTuple):
         """What it is known by while others come and go."""
         return self.role, self.number
 
+    def replaces(self, other: Process | None) -> bool:
+        """Whether this is `other` started again."""
+        if other is None or self.number <= other.number:
+            return False
+        return (self.role, self.name, self.suite, self.session) == (other.role, other.name, other.suite, other.session)
+
     @property
     def title(self) -> str:
         """Whose it is and what for: `weather, spare server of weather.yml`."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mcptest_tui.state.processes import OURS
 from tests.tui.pictures import assert_picture, text_of
 from tests.tui.servers.driving import at_servers, connected
 from tests.tui.waiting import until
@@ -83,12 +84,39 @@ async def test_a_spare_server_is_counted_listed_and_ended(workbench, place):
             assert title in text_of(pilot.app)
         await pilot.press("x")
         await until(pilot, lambda: "spare" not in roles_of(pilot), what="its end")
-        await until(pilot, lambda: pilot.app.screen.list.process.role == "workbench", what="a row that x does not end")
+        assert pilot.app.screen.list.cursor == 0
         await pilot.press("x")
-        assert "this is the workbench; " in text_of(pilot.app)
+        assert "the guardian ends with the workbench; " in text_of(pilot.app)
         await pilot.press("escape")
         assert "not started" in text_of(pilot.app)
         assert "live process" not in text_of(pilot.app)
+
+
+async def test_the_cursor_stays_at_the_place_of_a_server_that_was_ended(workbench, place):
+    """The next server, else the one before; never ourselves while there is a server, which `x` would not end."""
+    async with workbench(size=(80, 24)) as pilot:
+        await pilot.press("ampersand")
+        await until(pilot, lambda: pilot.app.screen.list.process, what="the list")
+        window, asked = pilot.app.screen, []
+        await until(pilot, lambda: window.list.is_measured, what="the engine's list")
+        window.look = lambda: None  # nobody brings the true ones meanwhile
+        ours = tuple(one for one in window.list.processes if one.role in OURS)
+        first, second, third = (ours[0]._replace(role="run", name=f"s{n}", number=1000 + n) for n in (1, 2, 3))
+        window.show((first, second, third, *ours))
+        window.list.move_to(1)
+        window._ask = lambda do, one: asked.append((do, one.name))
+        await pilot.press("x")
+        assert " ended" in next(row for row in text_of(pilot.app).splitlines() if "s2, in a run" in row)
+        await pilot.press("x")
+        assert asked == [("end_process", "s2")]
+        window.show((second, third, *ours))
+        assert window.list.process == second
+        window.show((third, *ours))
+        assert window.list.process == third
+        window.show((first, *ours))
+        assert window.list.process == first
+        window.show(ours)
+        assert window.list.cursor == 0
 
 
 async def test_a_spare_server_is_ended_from_its_row(workbench, place):
@@ -125,6 +153,9 @@ async def test_a_connected_server_is_restarted_and_ended_in_the_window(workbench
         await pilot.press("r")
         await until(
             pilot, lambda: [one.number > before.number for one in pilot.app.processes if one.role == "hand"] == [True]
+        )
+        await until(
+            pilot, lambda: pilot.app.screen.list.process.number > before.number, what="the cursor on the new one"
         )
         await pilot.press("x")
         await until(pilot, lambda: screen.servers.named("demo").state == "off", what="the end of the session")
