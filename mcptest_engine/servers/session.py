@@ -811,6 +811,7 @@ class Session:
     def _end_calls(self, ending: Ending) -> None:
         for call in self._calls:
             self.failed(call, CallFailed(ServerDied, ending.clause, ending=ending))
+        self.traffic.ended(monotonic())
 
     def _gone(self) -> ServerError:
         ending = self.ending or Ending(clause="was closed by mcptest")

@@ -36,6 +36,9 @@ class Listener(Protocol):
         `ended`: no more will come.
         """
 
+    def ended(self, at: float) -> None:
+        """The session is over: what has no answer gets none. May be told twice."""
+
 
 LISTENER: ContextVar[Listener | None] = ContextVar("traffic_listener", default=None)
 """Who hears of the session that is made next.
@@ -110,6 +113,11 @@ class Traffic:
         """Something came on stderr, which is kept elsewhere, or its end."""
         if self._listener is not None:
             self._listener.wrote(at, stderr_since, ended=ended)
+
+    def ended(self, at: float) -> None:
+        """The session is over."""
+        if self._listener is not None:
+            self._listener.ended(at)
 
     def refused(self, at: float, http: Mapping[str, Any]) -> None:
         """Tell who listens of an HTTP response that is no answer; it is no message, and not kept as one."""

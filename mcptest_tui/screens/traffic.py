@@ -142,6 +142,7 @@ class TrafficScreen(Working, WorkScreen):
         """Another engine has none of the old bodies."""
         if state in ("lost", "gone"):
             self.traffic.lost()
+            self.rows.rebuilt()
 
     def arrive(self, **where: Any) -> None:
         """Show what is said with one server, or in one method."""
@@ -325,6 +326,7 @@ class TrafficScreen(Working, WorkScreen):
         pair = self.traffic.pairs and self.opened is not None and self.opened.answer is not None
         told = [row.method or row.kind, row.kind if row.kind in ("request", "response") else ""]
         told += [f"#{row.id}"] if row.id else []
+        told += ["no answer"] if row.is_unanswered else []
         told += [milliseconds(row.ms)] if row.ms is not None else []
         told.append(size_shown(row.size))
         told += [f"HTTP {row.status}"] if row.status else []

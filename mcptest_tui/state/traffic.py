@@ -34,7 +34,7 @@ class Row:
 
     `gone` says that the engine which kept its body is gone; `stream` is the session, whose ids are its own.
     `about` is the tool, prompt or resource of a request, `test` the id of the test that asked; `is_spare` is what was
-    said with a server before a run took it.
+    said with a server before a run took it. `is_unanswered` says that the session ended without the response, `ms` after it.
     `order` counts rows as they were told, which decides between equal times: a line of stderr is told later than it came, and
     `n` begins anew with an engine.
     """
@@ -60,6 +60,7 @@ class Row:
     test: str = ""
     is_spare: bool = False
     about: str = ""
+    is_unanswered: bool = False
 
     @property
     def failed(self) -> bool:
@@ -67,8 +68,13 @@ class Row:
         return self.error or (self.answer is not None and self.answer.error)
 
     @property
+    def waits(self) -> bool:
+        """Whether it is a request whose response may still come."""
+        return self.kind == "request" and self.answer is None and not self.is_unanswered
+
+    @property
     def took(self) -> float | None:
-        """Milliseconds between request and response."""
+        """Milliseconds between request and response, or the end of the session."""
         return self.ms if self.answer is None else self.answer.ms
 
 
@@ -194,10 +200,11 @@ class Traffic:
         self._open.clear()
 
     def lost(self) -> None:
-        """The engine is gone: bodies cannot be had any more, and what is open stays open."""
+        """The engine is gone, and with it the servers and the bodies."""
         for row in self.rows:
             row.gone = True
-        self._open.clear()
+        for stream in {key[0] for key in self._open}:
+            self._end(stream, time.time())
 
     def place(self, row: Row) -> int | None:
         """Where a row stands in what is shown, or what it is folded into."""
@@ -205,7 +212,17 @@ class Traffic:
         low = bisect_left(self.shown, _PLACE(wanted), key=_PLACE)
         return low if low < len(self.shown) and self.shown[low] is wanted else None
 
+    def _end(self, stream: object, at: float) -> bool:
+        """A session is over: what is open in it gets no response."""
+        for key in [key for key in self._open if key[0] == stream]:
+            asked = self._open.pop(key)
+            asked.is_unanswered, asked.ms = True, round((at - asked.at) * 1000, 2)
+            self._stale = self._stale or (bool(self.filter) and not self.paused)
+        return not self.paused
+
     def _add(self, row: Row) -> bool:
+        if row.kind == "end":
+            return self._end(row.stream, row.at)
         self._count += 1
         row.order = self._count
         _put(self.rows, row)
@@ -320,5 +337,5 @@ _STATE_TESTS: dict[str, Callable[[Row], bool]] = {
     "sent": lambda row: row.sent,
     "received": lambda row: not row.sent,
     "spare": lambda row: row.is_spare,
-    "open": lambda row: row.kind == "request" and row.answer is None,
+    "open": lambda row: row.waits,
 }

@@ -162,10 +162,9 @@ class TrafficList(Lines):
         told: list[Piece] = [(_fit(method, 26 if width >= WIDE else 22) + " ", ink)]
         if width >= FULL:
             told.append((f"{one_line(row.id, 5):>5} ", "traffic--dim"))
-        took = row.took
-        waits = row.kind == "request" and row.answer is None
-        time = milliseconds(took) if took is not None else "waits" if waits else ""
-        told.append((f"{time:>8} ", "traffic--waiting" if waits else ""))
+        took, pending = row.took, "no answer" if row.is_unanswered else "waits" if row.waits else ""
+        time = pending or ("" if took is None else milliseconds(took))
+        told.append((f"{time:>9} ", "traffic--waiting" if pending else ""))
         if width >= WIDEST:
             size = row.answer.size if folded and row.answer is not None else row.size
             told.append((f"{size_shown(size):>7} ", "traffic--dim"))

@@ -57,6 +57,7 @@ class _Row(NamedTuple):
     http: Mapping[str, Any] | None = None
     test: str = ""
     is_spare: bool = False
+    is_end: bool = False
 
     @property
     def weight(self) -> int:
@@ -95,6 +96,9 @@ class Stream(Listener):
         if self._wrote_at is None:
             self._wrote_at = at
             asyncio.get_running_loop().call_later(max(self._read_at + STDERR_SECONDS - at, 0), self._read_stderr)
+
+    def ended(self, at: float) -> None:
+        self._log.add(self, at, False, 0, b"", None, is_end=True)
 
     def _read_stderr(self) -> None:
         """Add the lines that came, with the time of the first; one that is not whole waits, unless no more comes."""
@@ -135,13 +139,14 @@ class TrafficLog:
         *,
         stderr: bool = False,
         http: Mapping[str, Any] | None = None,
+        is_end: bool = False,
     ) -> None:
-        """Keep one row; of a large message a copy that is cut, so that no huge value lives on here."""
+        """Keep one row, or the session's end. A large message is cut, so that no huge value lives on here."""
         if message is not None:
             message = pruned(message, longest=LARGEST_VALUE + _UNSURE, entries=MOST_NODES)
         self._count += 1
         test, is_spare = TEST.get() if sent else "", stream.owner.role == "spare"
-        row = _Row(self._count, at, sent, size, line, message, stream, stderr, http, test, is_spare)
+        row = _Row(self._count, at, sent, size, line, message, stream, stderr, http, test, is_spare, is_end)
         self._rows.append(row)
         self._bytes += row.weight
         while len(self._rows) > MOST_ROWS or self._bytes > MOST_BYTES:
@@ -239,7 +244,7 @@ class TrafficLog:
 
     def _shown(self, row: _Row) -> dict[str, Any]:
         message, stream = _parsed(row), row.stream
-        kind = "stderr" if row.stderr else _KINDS.get(kind_of(message), "noise")
+        kind = "end" if row.is_end else "stderr" if row.stderr else _KINDS.get(kind_of(message), "noise")
         shown: dict[str, Any] = {
             "n": row.number,
             "at": round(self._started + row.at, 4),
@@ -250,6 +255,9 @@ class TrafficLog:
             "size": row.size,
             "pid": stream.pid,
         }
+        if row.is_end:
+            stream.open.clear()
+            return shown
         if row.test:
             shown["test"] = row.test
         if row.is_spare:

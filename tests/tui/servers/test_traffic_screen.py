@@ -296,6 +296,24 @@ async def test_stderr_and_last_words_are_in_the_log(workbench, place):
         assert "tools/call" not in "\n".join(text_of(pilot.app).splitlines()[2:10])
 
 
+async def test_a_call_whose_server_has_ended_waits_no_longer(workbench, place):
+    """It said so for minutes."""
+    shed = {"command": [sys.executable, str(SERVERS / "toolshed.py")]}
+    test = {"name": "hangs", "tool": "hang", "timeout_ms": 600_000}
+    (place / "mcptest.yml").write_text(json.dumps({"servers": {"shed": shed}, "tools": [test]}), encoding="utf-8")
+    async with workbench(size=(80, 24)) as pilot:
+        pilot.app.run_tests(None)
+        screen = await at_traffic(pilot)
+        await until(pilot, lambda: " waits " in text_of(pilot.app), what="the call")
+        (row,) = (one for one in screen.traffic.rows if one.waits)
+        os.kill(row.pid, signal.SIGKILL)
+        await until(pilot, lambda: "no answer hang" in text_of(pilot.app), what="the end of the call")
+        assert " waits " not in text_of(pilot.app)
+        assert row.took > 0
+        await pilot.press("enter")
+        assert not pilot.app.problems.count
+
+
 async def test_hostile_messages_are_shown_and_not_obeyed(workbench, place):
     """In rows and in bodies."""
     suite_of(place, evil={"command": ["mcptest", "mock", "--preset", "evil"]})

@@ -188,6 +188,22 @@ def test_a_new_engine_has_none_of_the_old_bodies():
     assert [(one.n, one.gone, one.answer is not None) for one in traffic.shown] == [(1, True, False), (1, False, True)]
 
 
+def test_a_request_of_a_session_that_has_ended_waits_no_longer():
+    """And is as slow as the session's end was late; the same id of another session still waits."""
+    traffic = Traffic()
+    rows = [row(1, id=1, stream=1), row(2, id=1, stream=2), row(3, id=2, stream=1), row(4, "response", id=2, stream=1)]
+    traffic.apply([told(*rows)])
+    traffic.show("slow:>100")
+    assert numbers(traffic) == []
+    traffic.apply([told(row(5, "end", stream=1, at=1001.5), row(6, "end", stream=1, at=1009.0))])
+    assert [(one.n, one.is_unanswered, one.took) for one in traffic.shown] == [(1, True, 500.0)]
+    traffic.show("is:open")
+    assert numbers(traffic) == [2]
+    assert len(traffic.rows) == 4
+    traffic.lost()
+    assert [one.waits for one in traffic.rows] == [False] * 4
+
+
 @pytest.mark.parametrize(
     ("text", "told_of"),
     [
