@@ -164,7 +164,7 @@ class TrafficList(Lines):
             told.append((f"{one_line(row.id, 5):>5} ", "traffic--dim"))
         took, pending = row.took, "no answer" if row.is_unanswered else "waits" if row.waits else ""
         time = pending or ("" if took is None else milliseconds(took))
-        told.append((f"{time:>9} ", "traffic--waiting" if pending else ""))
+        told.append((f"{time:>8} ", "traffic--waiting" if pending else ""))
         if width >= WIDEST:
             size = row.answer.size if folded and row.answer is not None else row.size
             told.append((f"{size_shown(size):>7} ", "traffic--dim"))

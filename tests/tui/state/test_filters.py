@@ -23,6 +23,14 @@ def store():
     return store
 
 
+def test_slow_goes_by_a_tests_own_time(store):
+    """What it waited behind another call is not its own."""
+    test = id_of("reads a file")
+    store.apply_many([started("u3", test), finished("u3", test, duration_ms=803.0, behind={"ms": 801.0, "tool": "x"})])
+    assert chosen(store, "slow:>500") == ["forecast"]
+    assert "reads" in chosen(store, "slow:<500")
+
+
 def chosen(store, text):
     return [row.name.split()[0] for row in parse_filter(text).select(store.rows.values())]
 

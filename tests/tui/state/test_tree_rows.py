@@ -5,6 +5,7 @@ from __future__ import annotations
 from mcptest_tui.safe import name_among
 from mcptest_tui.state.store import Store, TestRow
 from mcptest_tui.state.tree_rows import Group, Note, TreeRows, group_id, suite_title
+from mcptest_tui.widgets.row_list import RowList
 from tests.tui.state.making import PATH, document, ended, finished, id_of, item, problem, ran, started, store_of
 
 
@@ -169,6 +170,25 @@ def test_slowest_first_is_one_flat_list():
     rows.order = "slowest"
     rows.build(store)
     assert [entry.name for entry in rows.entries if isinstance(entry, TestRow)] == ["b", "a", "c"]
+
+
+def test_slowest_first_shows_the_times_that_it_sorts_by():
+    """Tests that waited for a slow one showed its time too, in an order that looked like none."""
+    store = store_of(item("a"), item("b"), item("c"))
+    waits = [{"ms": ms, "tool": "b"} for ms in (801.0, 790.0)]
+    store.apply_many(
+        [
+            finished("u1", id_of("a"), duration_ms=803.0, behind=waits[0]),
+            finished("u1", id_of("b"), duration_ms=801.0),
+            finished("u1", id_of("c"), duration_ms=804.0, behind=waits[1]),
+            ended("u1"),
+        ]
+    )
+    rows = TreeRows()
+    rows.order = "slowest"
+    rows.build(store)
+    shown = RowList(rows)
+    assert [(row.name, shown._time(row)) for row in rows.entries] == [("b", "801 ms"), ("c", "14 ms"), ("a", "2 ms")]
 
 
 def test_the_tests_of_a_group_are_those_that_are_shown():
