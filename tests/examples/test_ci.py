@@ -109,7 +109,7 @@ def test_the_action_fails_with_the_run_and_annotates_the_line(tmp_path):
     (tmp_path / "my suite.yml").write_text(BROKEN, encoding="utf-8")
     done = act(tmp_path, suite="my suite.yml", arguments="--var x=$(touch${IFS}owned)")
     assert done.returncode == 1, done.stderr
-    assert "::error file=my suite.yml,line=5,title=fails::" in done.stdout
+    assert "::error file=my suite.yml,line=7,title=fails::" in done.stdout
     assert outputs(tmp_path)["verdict"] == "fail"
     assert not (tmp_path / "owned").exists()
 

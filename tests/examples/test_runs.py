@@ -52,7 +52,7 @@ def test_the_agent_example_fails_as_the_document_shows(mcptest: Command, example
     first, *rest = done.stdout.splitlines()
     assert first.startswith("VERDICT fail 1/2 passed (1 failed, 0 inconclusive, 0 cached, ")
     assert rest[0] == "FAIL status reports operational"
-    assert rest[1].lstrip().startswith("assert: assertion 1 (`result.content[0].text`) failed: ")
+    assert rest[1].lstrip().startswith("assert: assertion 1, line 10 (`result.content[0].text`) failed: ")
     assert "substring `operational` not found" in rest[1]
     assert rest[-1].lstrip() == (
         'repro: mcptest run --filter "status reports operational" --config agent-reporter/suite.yml'
@@ -79,7 +79,7 @@ def test_the_tool_that_pays_twice_is_found_and_nothing_else(mcptest: Command, ex
     tests = json.loads(done.stdout)["tests"]
     failed = {test["name"]: test["failure"]["message"] for test in tests if test["verdict"] != "pass"}
     assert failed == {
-        "a lost answer does not pay twice": "verify #0 (bob paid once): assertion 1 "
+        "a lost answer does not pay twice": "verify #0 (bob paid once): assertion 1, line 22 "
         "(`result.structuredContent.balance`) failed: expected `90`, got `80`"
     }
     assert not any("flaky" in test for test in tests)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.leaks.canaries import ALL, files_with, found_in
-from tests.leaks.test_commands import listener, write_suite  # noqa: F401  (a fixture)
+from tests.leaks.conftest import listener, listening  # noqa: F401  (fixtures)
+from tests.leaks.test_commands import write_suite
 from tests.tui.pictures import text_of
 from tests.tui.waiting import until
 
