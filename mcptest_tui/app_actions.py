@@ -64,7 +64,8 @@ class AppActions(App[int]):
     async def action_back(self) -> None:
         """One level back; never out."""
         screen = self.screen
-        if not isinstance(screen, WorkScreen) or screen.back() or screen.leave_zoom():
+        told = self._bench.tips.take_away()
+        if not isinstance(screen, WorkScreen) or screen.back() or screen.leave_zoom() or told:
             return
         places = self._bench.places
         if len(self.screen_stack) > 1:

@@ -67,7 +67,7 @@ class AppVoice(App[int]):
         self._speaker.set_timer(SAID_SECONDS, forget)
 
     def clear_notices(self, *, errors: bool = False) -> None:
-        """Take away what was told of the screen before: notifications, tips, and the status bar's message."""
+        """Take away what was told of the screen before: notifications, and the status bar's message."""
         for notice in list(self._notifications):
             if errors or notice.severity != "error":
                 self._unnotify(notice)

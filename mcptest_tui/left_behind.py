@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcptest_engine.core.words import counted
 from mcptest_tui.places import path_here
+from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
     from mcptest_tui.app import Workbench
@@ -21,4 +22,5 @@ def tell_left_behind(app: Workbench) -> None:
     if left:
         name = path_here(left[0].path)
         others = f" and {counted(len(left) - 1, 'other file')}" if len(left) > 1 else ""
-        app.tell(f"unsaved text of {name}{others} was put aside", hint="the editor (f3) offers it", severity="warning")
+        hint = f"the editor ({key_of('app.mode.2', typing=True)}) offers it"
+        app.tell(f"unsaved text of {name}{others} was put aside", hint=hint, severity="warning")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from textual.widgets import Static
+
 from mcptest_tui.session import read_state, remember
 
 if TYPE_CHECKING:
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
     from mcptest_tui.app import Workbench
 
 SECONDS = 15
-SIGN = "tip: "
 TIPS = {
     "failure": (
         "{0} goes to the failing test; {1} turns to the tab that shows the difference",
@@ -37,12 +38,19 @@ TIPS = {
 """The sentence, and the actions whose keys stand in it, by what it is told of: a run's end, or the first look at a mode."""
 
 
+class TipLine(Static):
+    """A tip, in rows of its own between the panes and the status bar: it points to what is shown, and lies over nothing."""
+
+    DEFAULT_CSS = "TipLine { height: auto; max-height: 2; background: $panel; padding: 0 1; }"
+
+
 class Tips:
     """Which were told stands in the file of what is remembered for all workspaces."""
 
     def __init__(self, app: Workbench) -> None:
         self._app = app
         self._told: set[str] | None = None
+        self._line: TipLine | None = None
 
     def hear(self, events: Iterable[dict[str, Any]]) -> None:
         """A run has ended: how to see why a test failed, or what else there is."""
@@ -52,14 +60,18 @@ class Tips:
             ):  # its keys are those of the tests
                 self.tell("failure" if self._app.store.counts["fail"] else "passed")
 
-    def take_away(self) -> None:
-        """Another mode is shown: what was told names keys that mean something else, or nothing, there."""
-        for notice in [one for one in self._app._notifications if one.message.startswith(SIGN)]:
-            self._app._unnotify(notice)
+    def take_away(self) -> bool:
+        """After its time, with Escape, and with another mode, where its keys mean other things; False without one."""
+        line, self._line = self._line, None
+        if line is None or not line.is_attached:
+            return False
+        line.remove()
+        return True
 
     def tell(self, name: str) -> None:
         """Tell a tip, unless it was told before, none is wanted, or another one is still there."""
-        if not self._app.config.tips or any(notice.message.startswith(SIGN) for notice in self._app._notifications):
+        screen = self._app.work_screen
+        if not self._app.config.tips or screen is None or self._line is not None:
             return
         if self._told is None:
             told = read_state().get("tips")
@@ -71,6 +83,8 @@ class Tips:
         self._told.add(name)
         sentence, *actions = TIPS[name]
         keys = (key_of(action) for action in actions)
-        self._app.notify(f"{SIGN}{sentence.format(*keys)}", markup=False, timeout=SECONDS)
+        self._line = TipLine(f"tip: {sentence.format(*keys)}", markup=False)
+        screen.mount(self._line, after="#body")
+        self._line.set_timer(SECONDS, self.take_away)
         with suppress(OSError):  # told again next time
             remember(tips=sorted(self._told))

@@ -135,7 +135,8 @@ class Asking(Working):
         """Be told when a resource is updated, or no longer."""
         item = self._its.catalog_list.item()
         if item is None or item.kind != "resources":
-            self._its.workbench.say("only a resource can be subscribed to: ] goes to the resources")
+            tab = key_of("servers.tab.next")
+            self._its.workbench.say(f"only a resource can be subscribed to: {tab} goes to the resources")
             return
         server = self._able("resources", "subscribe")
         if server is not None:

@@ -452,7 +452,7 @@ class ServersScreen(Connecting, Calling, Proposing, Asking, WorkScreen):
         if self.is_waiting:
             return {"app.back": "cancel"}
         if self.call_pane.form.has_focus_within:
-            return {"call.send": "", "app.back": "", "modes": ""}
+            return {"call.send": "", "call.item.add": "", "app.back": "", "modes": ""}
         return {"lists": ""} if self.catalog_list.has_focus else {}
 
     def remember(self) -> dict[str, Any]:
@@ -500,5 +500,5 @@ def _empty_lines(searched: bool) -> list[Any]:
         line(""),
         line(("No open suite names a server, and no coding agent on this machine has one in its settings.", "dim")),
         line(""),
-        line(("+  ", "key"), "a command or a URL"),
+        line((f"{key_of('server.add')}  ", "key"), "a command or a URL"),
     ]

@@ -43,7 +43,7 @@ class CallPane(Sturdy, Vertical):
     HELP = """One row for each argument, required ones in bold; what is in an object or a list stands below it. What is left
     empty is not sent. A list of texts or numbers is typed as a, b; of other lists {call.item.add} adds an item and
     {call.item.remove} removes it. {call.send} sends; JSON that is pasted fills the form, or the object that it is pasted into;
-    {call.json} shows all arguments as one JSON text, and back. What the server answers stands below; {test.save} keeps the
+    {call.json} shows all arguments as one JSON text, and back. What the server answers stands below; {call.save} keeps the
     call as a test. {call.complete} asks the server for values, where it completes arguments of prompts and templates."""
 
     @dataclass

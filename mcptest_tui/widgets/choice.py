@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line
-from mcptest_tui.words import MARKS
+from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +80,7 @@ class Choice(Widget, can_focus=True):
                 Content.styled(text, "bold" if value == self.value else "$foreground 65%") for value, _, text in placed
             )
         shown = plain(self.value) if self.value else self._empty
-        told = f"{len(self.options)} values, space lists them"
+        told = f"{len(self.options)} values, {key_of('choice.turn')} lists them"
         width = self.size.width
         shown = one_line(shown, max(width - len(told) - 3, 8))
         return Content.assemble(

@@ -11,7 +11,7 @@ from textual.screen import Screen
 from mcptest_tui.actions import TITLES
 from mcptest_tui.screens.picker import Choice
 from mcptest_tui.widgets.footer import is_typed
-from mcptest_tui.words import key_of, key_shown
+from mcptest_tui.words import key_of, key_shown, keys_now
 
 if TYPE_CHECKING:
     from textual.binding import Binding
@@ -87,13 +87,17 @@ def about(screen: Screen[object]) -> str:
     while node is not None:
         text = type(node).HELP if type(node).__module__.startswith("mcptest_tui") else None
         if text:
-            return _flowing(text)
+            return _flowing(text, screen)
         parent = node.parent
         node = parent if parent is not screen else None  # type: ignore[assignment]
-    return _flowing(type(screen).HELP or "")
+    return _flowing(type(screen).HELP or "", screen)
 
 
-def _flowing(text: str) -> str:
-    """Each paragraph in one line, where it breaks is for the width to say; the key of an action for `{its.id}`."""
-    named = re.sub(r"\{([a-z][a-z_.]+)\}", lambda found: key_of(found[1]), text)
+def _flowing(text: str, screen: Screen[object]) -> str:
+    """Each paragraph in one line, where it breaks is for the width to say; for `{its.id}` a key of it that works here."""
+
+    def key(found: re.Match[str]) -> str:
+        return key_of(found[1], typing=any(is_typed(screen, one) for one in keys_now(found[1])))
+
+    named = re.sub(r"\{([a-z][a-z_.]+)\}", key, text)
     return "\n".join(" ".join(part.split()) for part in named.split("\n\n"))

@@ -10,7 +10,7 @@ from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line
 from mcptest_tui.state.servers import BUSY, ConfigProblem, Heading, Server, state_words
 from mcptest_tui.widgets.lines import Lines
-from mcptest_tui.words import MARKS
+from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from mcptest_tui.widgets.lines import Piece
 
 STATES = ("off", "starting", "stopping", "ready", "failed")
-NOTHING = ("no server yet", "+ adds one by its command or URL")
 _MARKS = {"off": "off", "starting": "queued", "stopping": "queued", "ready": "on", "failed": "fail"}
 
 
@@ -64,7 +63,9 @@ class ServerList(Lines):
 
     @property
     def _nothing(self) -> tuple[str, ...]:
-        return NOTHING if self.servers.searched else ("looking for servers …",)
+        if not self.servers.searched:
+            return ("looking for servers …",)
+        return "no server yet", f"{key_of('server.add')} adds one by its command or URL"
 
     def server(self) -> Server | None:
         """The one under the cursor."""

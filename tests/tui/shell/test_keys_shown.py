@@ -7,7 +7,8 @@ import pytest
 from mcptest_tui.actions import by_id
 from mcptest_tui.screens.base import WorkScreen
 from mcptest_tui.widgets.footer import hints_of, is_typed
-from mcptest_tui.widgets.help_panel import rows_of
+from mcptest_tui.widgets.help_panel import about, rows_of
+from tests.tui.servers.driving import connected, form_of
 from tests.tui.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -86,3 +87,20 @@ async def test_every_key_that_works_is_listed_by_the_help_of_its_pane(workbench,
             }
             assert {name for name in works if name in by_id()} <= listed
             assert not [key for hint in hints_of(app.screen) for key in hint.keys if is_typed(app.screen, key)]
+
+
+async def test_the_help_of_a_text_names_no_key_that_is_typed_there(workbench, demo):
+    async with workbench() as pilot:
+        app = pilot.app
+        app.go("edit", path=str(demo))
+        await until(pilot, lambda: app.current_mode == "edit" and app.screen.current is not None)
+        app.screen.current.area.focus()
+        await pilot.pause()
+        assert "^g explains" in about(app.screen)
+        screen = await connected(pilot, "demo")
+        await form_of(pilot, screen, "get_weather")
+        assert "alt+a adds an item" in about(screen)
+        assert "^r sends" in about(screen)
+        await pilot.press("down")  # on a choice nothing is typed
+        assert "r sends" in about(screen)
+        assert "^r sends" not in about(screen)

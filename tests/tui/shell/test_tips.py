@@ -9,7 +9,9 @@ import pytest
 from mcptest_tui.actions import by_id
 from mcptest_tui.config import config_file
 from mcptest_tui.places import state_file
-from mcptest_tui.tips import TIPS
+from mcptest_tui.tips import TIPS, TipLine
+from mcptest_tui.widgets.status_bar import StatusBar
+from tests.tui.pictures import rows_of
 from tests.tui.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +25,8 @@ def none_told(place):
 
 def told(app):
     """The tips that were told, in order."""
-    return [notice.message for notice in app._notifications if notice.message.startswith("tip: ")]
+    assert not [notice for notice in app._notifications if notice.message.startswith("tip: ")]
+    return [str(line.content) for screen in app.work_screens() for line in screen.query(TipLine)]
 
 
 def test_there_are_five_and_their_keys_are_the_registrys():
@@ -54,10 +57,35 @@ async def test_a_mode_has_its_tip_at_the_first_look(workbench, demo, none_told):
         await until(pilot, lambda: told(pilot.app))
         assert len(told(pilot.app)) == 1
         pilot.app.go("tests")
-        assert not told(pilot.app)  # its keys are those of the editor
+        await until(pilot, lambda: not told(pilot.app))  # its keys are those of the editor
         pilot.app.go("edit")
         await pilot.pause()
         assert not told(pilot.app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (50, 14)], ids=str)
+async def test_a_tip_has_rows_of_its_own_and_goes_with_escape(workbench, demo, none_told, size):
+    """It points to what is shown, so it lies over nothing: what stands above it has fewer rows for as long as it is there."""
+    async with workbench(size=size) as pilot:
+        app = pilot.app
+        app.go("edit")
+        await until(pilot, lambda: told(app))
+        line, body = app.screen.query_one(TipLine), app.screen.query_one("#body")
+        await until(pilot, lambda: line.region.height and body.region.bottom == line.region.y, what="a row of its own")
+        assert line.region.bottom == app.screen.query_one(StatusBar).region.y
+        assert told(app)[0] == " ".join("".join(rows_of(app)[line.region.y : line.region.bottom]).split())
+        await pilot.press("escape")
+        await until(pilot, lambda: not told(app) and body.region.bottom == app.screen.query_one(StatusBar).region.y)
+        assert app.current_mode == "edit"
+
+
+async def test_a_tip_goes_after_its_time(workbench, demo, none_told, monkeypatch):
+    async with workbench() as pilot:
+        app = pilot.app
+        monkeypatch.setattr("mcptest_tui.tips.SECONDS", 0.01)
+        app.go("edit")
+        await until(pilot, lambda: state_file().exists(), what="the tip")
+        await until(pilot, lambda: not told(app), what="the tip to go")
 
 
 async def test_none_is_told_where_none_is_wanted(workbench, demo, none_told):
