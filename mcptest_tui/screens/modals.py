@@ -55,7 +55,10 @@ class Modal(Sturdy, ModalScreen[Answer], Generic[Answer]):
         """The keys that work, on the frame: as many as fit."""
         keys = [f"{key_shown('enter')} {self.ENTER}"] if self.ENTER else []
         found = [hint for hint in hints_of(self) if hint.action != HELP]
-        found.sort(key=lambda one: (one.action != "submit", one.action == "next_field", one.node is not self))
+        to_the_next = ("next_field", "turn_focus")
+        found.sort(
+            key=lambda one: (one.action not in ("submit", "write"), one.action in to_the_next, one.node is not self)
+        )
         told = [(hint.action, f"{hint.shown} {hint.title}") for hint in found]
         keys += [text for action, text in told if action != CLOSE]
         close = "   ".join(text for action, text in told if action == CLOSE)
