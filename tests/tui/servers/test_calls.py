@@ -341,7 +341,7 @@ async def test_a_call_that_hangs_is_given_up_with_escape(workbench, place):
         await pilot.press("ctrl+r")
         await until(pilot, lambda: re.search(r"waiting [1-9]\d* s", text_of(pilot.app)))
         await pilot.press("escape")
-        await until(pilot, lambda: "given up by you" in text_of(pilot.app))
+        await until(pilot, lambda: "cancelled" in text_of(pilot.app))
         assert screen.is_calling
         assert screen.server.connected
 
