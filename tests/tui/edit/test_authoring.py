@@ -68,7 +68,7 @@ async def test_a_suite_is_written_from_nothing_and_judged(place: Path, workbench
         assert screen.completing.is_open  # what a list of assertions begins with
         await pilot.press("tab")
         await typed(pilot, "result.str")
-        await pilot.press("down", "tab", "end", *["left"] * 4)
+        await pilot.press("down", "down", "tab", "end", *["left"] * 4)
         await typed(pilot, "exa")
         await pilot.press("tab")
         await typed(pilot, "Oslo")
