@@ -565,10 +565,10 @@ FAULTS = (
         ("tests/tui/state/test_filters.py",),
     ),
     Fault(
-        "`duration:>` also takes what is faster",
+        "`slow:>` also takes what is faster",
         "mcptest_tui/state/filters.py",
-        'return lambda row: row.duration_ms is not None and row.duration_ms > limit, ""',
-        'return lambda row: row.duration_ms is not None, ""',
+        'return lambda row: row.own_ms is not None and row.own_ms > limit, ""',
+        'return lambda row: row.own_ms is not None, ""',
         ("tests/tui/state/test_filters.py",),
     ),
     Fault(

@@ -240,7 +240,7 @@ async def test_a_thousand_results_come_in_order(engine: Listening, place: Path) 
     await engine.event("run.finished")
     for test in (await engine.event("run.started"))["tests"]:
         of_test = [event["event"] for event in engine.events if event.get("id") == test["id"]]
-        assert of_test == ["case.started", "case.finished"]
+        assert [name for name in of_test if name != "case.answered"] == ["case.started", "case.finished"]
         break
     finished = [event["id"] for event in engine.events if event["event"] == "case.finished"]
     assert len(finished) == len(set(finished)) == 1_000

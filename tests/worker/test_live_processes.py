@@ -182,7 +182,7 @@ def test_a_line_on_stderr_has_the_time_at_which_it_came(child: Child, suite_on: 
     err = {"tool": "stderr", "serial": True}
     suite_on("echo", tests=[{"name": name, **err, "args": {"text": f"line {name}"}} for name in ("one", "two")])
     run(child)
-    rows = traffic_rows(child, lambda row: row["text"] == "line two")
+    rows = traffic_rows(child, lambda row: row.get("text") == "line two")
     answers = [row for row in rows if row["kind"] == "response" and row["method"] == "tools/call"]
     first, second = (row for row in rows if row["kind"] == "stderr" and row["text"].startswith("line "))
     assert first["n"] < answers[1]["n"]
