@@ -43,7 +43,7 @@ async def test_no_screen_of_a_run_or_of_its_servers_shows_a_value_of_the_environ
         await look("3")
         await until(pilot, lambda: "local" in text_of(app), what="the servers")
         for _ in range(2):
-            await look("c")
+            await look("r")
             await until(pilot, lambda: "t-[REDACTED]" in text_of(app) or "echo" in text_of(app), what="its tools")
             await look("down")
         for mode in "45126":

@@ -24,6 +24,11 @@ SIZES = [(80, 24), (120, 40)]
 MASKS = ((r"/\S+/work(\S*) *", r"FOLDER\1 "),)
 
 
+@pytest.fixture(autouse=True)
+def _forked_engines() -> None:
+    """Real processes: a test looks for a server by its command line."""
+
+
 @pytest.mark.parametrize("size", SIZES, ids=str)
 async def test_nothing_is_started_on_its_own(workbench, demo, size):
     """The list says so, and how to."""
