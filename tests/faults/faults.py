@@ -588,8 +588,8 @@ FAULTS = (
     Fault(
         "a review accepts what is loosened with what is safe",
         "mcptest_tui/state/reviewing.py",
-        "return self.loosens is None and not self.is_volatile",
-        "return not self.is_volatile",
+        '"loosens": self.loosens is not None,',
+        '"loosens": False,',
         ("tests/tui/review",),
     ),
     Fault(
