@@ -69,7 +69,6 @@ _MOST_TAKEN_BACK = 8  # places of one phrase in a text
 _SURELY_HONEST = -200  # a score of the learned judge, in hundredths above its threshold
 _SURE_THOUGH_HEDGED = 100  # the same, for a sentence that leaves it to the user
 _BEYOND_DOUBT = 200  # the same
-_MAYBE_AN_ORDER, _SURE_WITH_A_SIGN = -40, 60  # the same, for a statement that may be an order
 
 
 def description_warnings(tools: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
@@ -232,24 +231,20 @@ def _text_matches(
                 continue
             same = shown if len(shown) == len(low) else low
             is_weighed = is_prose and shown is views[0] and not phrase.is_foreign and not phrase.is_order
-            if phrase.is_oblique and not is_weighed:
-                continue
             span = phrase.find(low, start, end, purpose_first=purpose_first)
             doubt = 0
             for _ in range(_MOST_TAKEN_BACK if is_weighed else 0):
                 if span is None or " " not in same[slice(*span)]:
                     break
                 doubt = support(same, span, place, names, own, about)
-                if doubt > (_MAYBE_AN_ORDER if phrase.is_oblique else _SURELY_HONEST):
+                if doubt > _SURELY_HONEST:
                     break
                 span = phrase.find(low, span[1], end, purpose_first=purpose_first)
             if span is not None and not is_quoted_attack(low, span[0], part):
-                is_doubtful = phrase.is_oblique and doubt < _SURE_WITH_A_SIGN
-                if not is_doubtful:
-                    done.add(phrase.rule)
+                done.add(phrase.rule)
                 whole = _sentences_around(same, *span)
                 sure = doubt >= _BEYOND_DOUBT
-                yield Match(phrase.rule, same[span[0] : span[1]], is_doubtful, sentences=whole, is_absolute=sure)
+                yield Match(phrase.rule, same[span[0] : span[1]], sentences=whole, is_absolute=sure)
         for steered in steering(shown, place, names, own, about):
             if steered.rule not in done and not is_quoted_attack(low, steered.start, part, of_sentence=True):
                 sentence = low[steered.start : steered.end]

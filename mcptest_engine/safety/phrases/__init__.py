@@ -12,7 +12,7 @@ from functools import lru_cache, reduce
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcptest_engine.safety.phrases import exfiltration, foreign, injection, oblique, orders, other_tools, preference
+from mcptest_engine.safety.phrases import exfiltration, foreign, injection, orders, other_tools, preference
 from mcptest_engine.safety.phrases.phrase import Phrase, is_left_to_user
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _MARGIN = 40
 @lru_cache(maxsize=1)
 def phrases() -> tuple[Phrase, ...]:
     """All of them."""
-    modules = (injection, other_tools, exfiltration, preference, foreign, orders, oblique)
+    modules = (injection, other_tools, exfiltration, preference, foreign, orders)
     return tuple(phrase for module in modules for phrase in module.phrases())
 
 

@@ -182,8 +182,7 @@ class Phrase:
 
     It is tried on a text in small letters that holds one word of each group of `needs`. A part is compiled when it is first
     needed: most never are. An order (`is_order`) does not count where it is negated or asks for the user's word; with `later`
-    it does not count in the first sentence either, which says what a tool does. One that `is_oblique` is a sign
-    and no proof, and its `needs` may ask for more words than its parts hold.
+    it does not count in the first sentence either, which says what a tool does.
     """
 
     rule: str
@@ -196,7 +195,6 @@ class Phrase:
     is_order: bool = False
     later: bool = False
     is_foreign: bool = False
-    is_oblique: bool = False
 
     def find(
         self, text: str, start: int = 0, end: int = sys.maxsize, *, purpose_first: bool = True
