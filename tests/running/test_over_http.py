@@ -114,7 +114,9 @@ tools:
     lines = render("pretty", record).text.splitlines()
     first = next(number for number, line in enumerate(lines) if "401" in line)
     assert "assertion 1" not in lines[first]
-    assert any("(`http.status`) failed: expected `200`, got `401`" in line for line in lines[first:])
+    assert any(
+        "assertion 1, line 6 (`http.status`) failed: expected `200`, got `401`" in line for line in lines[first:]
+    )
 
 
 def test_a_status_that_holds_of_success_as_well_makes_no_error_green(record_of: RecordOf, echo: str) -> None:

@@ -85,6 +85,10 @@ async def test_a_spare_server_is_counted_listed_and_ended(workbench, place):
         await pilot.press("x")
         await until(pilot, lambda: "spare" not in roles_of(pilot), what="its end")
         assert pilot.app.screen.list.cursor == 0
+        await pilot.press("x")
+        await until(
+            pilot, lambda: "the guardian ends with the workbench; " in text_of(pilot.app), what="why x ends no row"
+        )
         await pilot.press("escape")
         assert "not started" in text_of(pilot.app)
         assert "live process" not in text_of(pilot.app)

@@ -162,7 +162,7 @@ async def test_one_test_of_the_demo_is_wrong_and_mended_with_a_few_keys(workbenc
         await until(pilot, lambda: pilot.app.store.counts["fail"] == 1 and not pilot.app.runs.progress.busy)
         await until(pilot, lambda: pilot.app.reviews.badge)
         await pilot.press("n", *by_id()["review.open"][1].keys[:1])
-        await until(pilot, lambda: pilot.app.current_mode == "review" and "19" in text_of(pilot.app))
+        await until(pilot, lambda: pilot.app.current_mode == "review" and "+ temperature: 19" in text_of(pilot.app))
         await pilot.press("a")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("y")

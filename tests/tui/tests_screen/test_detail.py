@@ -265,7 +265,7 @@ async def test_y_offers_what_else_there_is_to_copy(workbench, mixed):
         wanted = await on(pilot, "broken")
         for key, holds in (
             ("n", "the service is broken"),
-            ("p", "mcptest.yml:"),
+            ("p", f"mcptest.yml:{wanted.result['failure']['line']}"),
             ("i", wanted.id),
             ("t", "name: the service is broken"),
             ("w", "broken"),
