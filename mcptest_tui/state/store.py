@@ -7,6 +7,7 @@ The surprising thing: while a suite does not load, the rows of its last good loa
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -120,7 +121,7 @@ class TestRow:
 class _Line:
     """The tests that wait for one server in a run, in the order of their calls; empty once that answers out of turn."""
 
-    rows: dict[str, TestRow] = field(default_factory=dict)
+    rows: OrderedDict[str, TestRow] = field(default_factory=OrderedDict)
     is_parallel: bool = False
 
 
@@ -409,7 +410,8 @@ class Store:
             return []
         if event["event"] == "case.answered":
             self._leave_line(row, event["run"], answered=True)
-            self._set(row, "queued")
+            if row.busy:
+                self._set(row, "queued")
             return []
         if event["event"] == "node.changed":
             row.nodes = {**(row.nodes or {}), event["node"]: event}
