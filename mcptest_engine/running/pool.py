@@ -366,17 +366,22 @@ class Pool:
             self._failed(name, entry.silent, restarting=not entry.hangs)
         if entry.hangs:
             return
-        self._retired.append(session)
-        if not session.is_busy:
-            self._end(session)
+        self._retire(session)
         fresh = self._opened(name, entry.restarts + 1)
         entry.opening, entry.session, entry.restarts, entry.lost = fresh.opening, None, fresh.restarts, None
+
+    def _retire(self, session: Session) -> None:
+        """End a session that another one replaces: at once, or with the run where calls still wait for answers over it."""
+        if session.is_busy:
+            self._retired.append(session)
+        else:
+            self._end(session)
 
     def _restart(self, name: str, entry: _Entry) -> None:
         dead = entry.session
         assert dead is not None
         if dead.is_expired:  # over HTTP another session is only another handshake, and no server was started again
-            self._end(dead)
+            self._retire(dead)
             entry.opening, entry.session, entry.lost = self._opened(name, entry.restarts).opening, None, None
             return
         error = entry.lost or _idle_death(name, dead)

@@ -68,6 +68,24 @@ def test_a_session_that_ended_with_404_costs_no_other_test_anything(
     assert record.servers[0].restarts == 0
 
 
+def test_a_call_that_is_under_way_when_its_session_ends_with_404_gets_its_answer(
+    record_of: RecordOf, forgetful: str
+) -> None:
+    """The next test opens another session while the server still works on the call."""
+    rows = "".join(
+        f"""
+  - {{ name: {tool}, tool: {tool}, expect: [{{ target: {target}, matcher: {{ exact: {value} }} }}] }}"""
+        for tool, target, value in (
+            ("late", '"result.content[0].text"', "late"),
+            ("gone", "http.status", "404"),
+            ("after", '"result.content[0].text"', "after"),
+        )
+    )
+    record = record_of(f'servers: {{ s: {{ url: "{forgetful}/mcp" }} }}\ntools:{rows}', workers=2)
+    assert [test.message for test in record.tests] == [None] * 3
+    assert len(record.tests[0].attempts) == 0
+
+
 def test_a_refused_call_passes_when_its_status_is_what_is_expected(record_of: RecordOf, echo: str) -> None:
     """ "Rejects a call without a token": in the call, and where already the session cannot be opened."""
     record = record_of(f"""

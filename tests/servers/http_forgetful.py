@@ -1,5 +1,7 @@
 """A Streamable HTTP server with session ids whose tool `gone` is answered with 404; any other tool says its own name.
 
+The tool `late` says it once the tool `after` was called.
+
 Prints its port, and ends with stdin.
 """
 
@@ -7,6 +9,8 @@ import json
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+AFTER = threading.Event()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -29,6 +33,10 @@ class Handler(BaseHTTPRequestHandler):
         elif params.get("name") == "gone":
             self.reply(404, b"no such thing", "text/plain")
         else:
+            if params["name"] == "after":
+                AFTER.set()
+            if params["name"] == "late":
+                AFTER.wait(30)
             self.answer(message["id"], {"content": [{"type": "text", "text": params["name"]}]})
 
     def answer(self, request_id, result):

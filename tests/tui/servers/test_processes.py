@@ -83,8 +83,9 @@ async def test_a_spare_server_is_counted_listed_and_ended(workbench, place):
         for title in ("guardian", "engine of the workbench", "the workbench itself"):
             assert title in text_of(pilot.app)
         await pilot.press("x")
-        await until(pilot, lambda: "spare" not in roles_of(pilot), what="its end")
-        assert pilot.app.screen.list.cursor == 0
+        window = pilot.app.screen
+        await until(pilot, lambda: all(one.role != "spare" for one in window.list.processes), what="its end")
+        assert window.list.cursor == 0
         await pilot.press("x")
         await until(
             pilot, lambda: "the guardian ends with the workbench; " in text_of(pilot.app), what="why x ends no row"
