@@ -45,7 +45,7 @@ def test_a_model_goes_by_its_id_to_a_provider_that_is_set_up(model, environ, pro
 def test_the_docs_name_the_day_of_the_price_list_and_the_default_models():
     """docs/how-to/models.md: an old list is no lie as long as it says how old it is."""
     told = (Path(__file__).parents[2] / "docs" / "how-to" / "models.md").read_text(encoding="utf-8")
-    assert f"what the providers asked on {LISTED_ON}" in told
+    assert f"as of {LISTED_ON}" in told
     assert f"`{ANTHROPIC.default}` or `{OPENAI.default}`" in told
     assert {ANTHROPIC.default, OPENAI.default} <= set(PRICES)
 

@@ -136,20 +136,20 @@ def set_table() -> str:
 
 
 def untouched_words() -> str:
-    """What the rules find in the set that nothing was learned from, in the words of the docs."""
+    """Return the sentence of the docs about the set that nothing was learned from."""
     poisoned = [line for line in lines(UNTOUCHED) if line["rules"]]
     honest = [line for line in lines(UNTOUCHED) if not line["rules"]]
     found = sum(bool(blind_found(line)) for line in poisoned)
     fitting = sum(bool(blind_found(line) & set(line["rules"])) for line in poisoned)
     alarms = sum(bool(blind_found(line)) for line in honest)
     return (
-        f"{found} of {len(poisoned)} attacks by any alarm ({fitting} by a rule that they deserve), "
-        f"and of {alarms} of {len(honest)} honest descriptions"
+        f"{found} of {len(poisoned)} attacks ({fitting} by the right rule), "
+        f"and report {alarms} of {len(honest)} honest definitions"
     )
 
 
 def held_out_words(name: str = HELD_OUT) -> str:
-    """What the rules tell of a set that is for measuring only, in the words of the docs."""
+    """Return the sentence of the docs about a set that is for measuring only."""
     counts: Counter[str] = Counter()
     for line in lines(name):
         beside = [{"name": name} for name in line["catalog"]]
@@ -158,9 +158,9 @@ def held_out_words(name: str = HELD_OUT) -> str:
         counts.update({kind: 1, f"{kind} found": bool(severities), f"{kind} high": "high" in severities})
     poisoned, honest, alarmed = counts["poisoned"], counts["honest"], counts["honest found"]
     return (
-        f"{counts['poisoned found']} of {poisoned} poisoned texts are found, "
-        f"{counts['poisoned high']} of them with a high finding; "
-        f"{alarmed} of {honest} honest ones are warned of, {counts['honest high']} with a high finding"
+        f"{counts['poisoned found']} of {poisoned} attacks are found, "
+        f"{counts['poisoned high']} with a high finding; "
+        f"{alarmed} of {honest} honest definitions have a finding, {counts['honest high']} a high one"
     )
 
 
